@@ -11,8 +11,8 @@ import { DOCUMENT_BODY, MAX_DOCUMENT } from '../api/requests.ts';
 import { FileError } from '../core/errors.ts';
 import { assertOwn, foreignOwner, makeDirectory, replaceFile } from '../core/files.ts';
 import type { Context } from './context.ts';
+import { confirm } from './dialog.ts';
 import { EXIT, Failure } from './errors.ts';
-import { confirm } from './terminal/prompt.ts';
 
 /** Room for the rest of the request. */
 const ENVELOPE = 1_024;

@@ -11,8 +11,8 @@ import { changeText } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
 import type { OptionSpec } from './command-spec.ts';
 import type { Context, Options } from './context.ts';
+import { isAttended } from './dialog.ts';
 import { EXIT, usage } from './errors.ts';
-import { isAttended } from './terminal/prompt.ts';
 
 export const CONFIRM_WITHIN: OptionSpec = {
   flags: '--confirm-within <seconds>',

@@ -9,7 +9,7 @@ import { type Paths, paths } from '../system/paths.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
 import { detailAsTyped, EXIT, Failure, suspendedFailure, toExitReport, usage } from './errors.ts';
-import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './terminal/fit.ts';
+import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './layout.ts';
 import { createTransport, slowProgram } from './transport.ts';
 
 const { argv, env, stdin, stdout, stderr } = process;

@@ -3,8 +3,7 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { type Style, wantsColor } from '../../core/terminal.ts';
 import type { CommandSpec } from '../command-spec.ts';
 import type { Options, Run } from '../context.ts';
-import { columns } from '../terminal/columns.ts';
-import { widthOf, wrapped } from '../terminal/fit.ts';
+import { columns, widthOf, wrapped } from '../layout.ts';
 import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, resolved, TABLE } from './command-table.ts';
 
 /** Result of parsing: the command to run, with its arguments and options. */

@@ -17,9 +17,9 @@ import { stateName } from '../../../view/states/state-table.ts';
 import { stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { createProgress } from '../../dialog.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, type Keeping, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
-import { createProgress } from '../../terminal/progress.ts';
 import { statusText } from './status.ts';
 
 type Direction = 'connect' | 'disconnect';

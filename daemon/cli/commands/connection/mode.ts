@@ -6,12 +6,11 @@ import { protocolOf } from '../../../state/status-line.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent, createProgress, isAttended } from '../../dialog.ts';
 import { EXIT, unknown, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';
-import { columns } from '../../terminal/columns.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { consent, isAttended } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });

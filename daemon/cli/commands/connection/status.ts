@@ -24,8 +24,7 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { follow } from '../../follow.ts';
-import { columns } from '../../terminal/columns.ts';
-import { asciiJson, folded, isAsciiLocale } from '../../terminal/fit.ts';
+import { asciiJson, columns, folded, isAsciiLocale } from '../../layout.ts';
 
 export const status: Run = async (context, _, options) => {
   if (options.format !== undefined) return showBar(context, options);

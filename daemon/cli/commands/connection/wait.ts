@@ -11,8 +11,8 @@ import { stateName } from '../../../view/states/state-table.ts';
 import { stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
+import { createProgress, type Progress } from '../../dialog.ts';
 import { EXIT, Failure, suspendedFailure, usage } from '../../errors.ts';
-import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport, DAEMON, slowProgram } from '../../transport.ts';
 import { statusText } from './status.ts';
 

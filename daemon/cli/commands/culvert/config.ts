@@ -6,12 +6,12 @@ import { printable } from '../../../core/printable.ts';
 import { settingsLines } from '../../../view/pages/settings-file.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
+import { consent, isAttended } from '../../dialog.ts';
 import { readDocument, writeDocument } from '../../document.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, limited } from '../../keep.ts';
 import { CONFIG_KEYS } from '../../labels.ts';
-import { columns } from '../../terminal/columns.ts';
-import { consent, isAttended } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 
 type Value = string | number | boolean;
 

@@ -7,10 +7,10 @@ import { formatBytes, formatDuration } from '../../../view/format.ts';
 import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/states/records.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { follow } from '../../follow.ts';
-import { columns } from '../../terminal/columns.ts';
-import { consent } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 
 export const showHistory: Run = async (context, _, options) => {
   if (options.csv && context.json) throw usage("--json and --csv can't be used together.");

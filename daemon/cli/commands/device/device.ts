@@ -14,11 +14,10 @@ import { printable } from '../../../core/printable.ts';
 import { lostRegistration } from '../../../view/states/causes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
+import { announce, consent, openPage, readSecret } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { announce, openPage } from '../../terminal/notify-desktop.ts';
-import { consent, readSecret } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 import { proxyConsent } from '../connection/mode.ts';
 
 export const account: Run = async context => {

@@ -14,7 +14,7 @@ import { type Code, explain, knowledgeDirectories, loadKnowledge, sourceLink } f
 import { dataDirectory } from '../../../system/installation.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
+import { columns } from '../../layout.ts';
 import { describeResults, examine } from './doctor.ts';
 
 export const diagnose: Run = async (context, _, options) => {

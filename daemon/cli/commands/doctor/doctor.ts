@@ -27,11 +27,9 @@ import type { Tools } from '../../../doctor/world/tools.ts';
 import type { World } from '../../../doctor/world/world.ts';
 import { adminLines, adminUndoLines, fixText, quote, repairWords } from '../../../view/fix.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { confirm, createProgress, isAttended } from '../../dialog.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
-import { unbroken } from '../../terminal/fit.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { confirm, isAttended } from '../../terminal/prompt.ts';
+import { columns, unbroken } from '../../layout.ts';
 
 export const doctor: Run = async (context, _, options) => {
   const checks = chosenChecks(options.only);

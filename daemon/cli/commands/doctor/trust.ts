@@ -15,10 +15,9 @@ import { TrustError } from '../../../trust/journal.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust } from '../../../trust/trust.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent, createProgress, readSecret } from '../../dialog.ts';
 import { EXIT, Failure } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { consent, readSecret } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 import { diffText } from './doctor.ts';
 
 export const trust: Run = async (context, ids, options) => {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
+import { columns } from '../../layout.ts';
 import { removeFiles } from './files.ts';
 import { gnome, placeOf } from './gnome.ts';
 

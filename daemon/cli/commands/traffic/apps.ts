@@ -6,12 +6,10 @@ import { wordMessage } from '../../../view/message.ts';
 import { appBadge, appDetails, hasShortcut, launchRequest } from '../../../view/states/apps.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { announce, consent, createProgress, type Progress } from '../../dialog.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
 import { requestKept } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { announce } from '../../terminal/notify-desktop.ts';
-import { createProgress, type Progress } from '../../terminal/progress.ts';
-import { consent } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 import { consequenceOf, proxyConsequence, setBack } from '../connection/mode.ts';
 
 export const listApps: Run = async context => {

@@ -12,10 +12,10 @@ import { demoSentence } from '../../../view/states/killswitch.ts';
 import { demoText } from '../../../view/states/state-table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
+import { confirm, createProgress } from '../../dialog.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, confirmWithinOf, type Keeping, keepingOf } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { createProgress } from '../../terminal/progress.ts';
+import { columns } from '../../layout.ts';
 
 export const killSwitchStatus: Run = async context => {
   const state = await orWithoutDaemon(
@@ -137,7 +137,6 @@ async function considerSession(context: Context, allowLan: boolean): Promise<voi
     : 'Insist with --force, if you can reach this machine in another way.';
   if (!context.stdin.isTTY || context.json) throw usage(warning, hint);
   context.say(warning);
-  const { confirm } = await import('../../terminal/prompt.ts');
   if (!(await confirm(context, 'Turn it on anyway?')))
     throw new Failure('Nothing was changed.', { code: 'usage', hint });
 }

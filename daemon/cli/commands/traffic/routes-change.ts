@@ -5,11 +5,10 @@ import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom }
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent, createProgress, isAttended } from '../../dialog.ts';
 import { editDocument, readDocument } from '../../document.ts';
 import { Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { consent, isAttended } from '../../terminal/prompt.ts';
 import { describePreview, previewOf } from './routes.ts';
 
 /** Fewer runs of the tunnel CLI than these need no progress. */

@@ -18,8 +18,7 @@ import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { readDocument, writeDocument } from '../../document.ts';
 import { EXIT, Failure, unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { wrapped } from '../../terminal/fit.ts';
+import { columns, wrapped } from '../../layout.ts';
 
 export const print: Run = async context => {
   const routes = await context.client.call('GET /api/routes');
