@@ -9,8 +9,7 @@ import type { Paths } from '../system/paths.ts';
 import { nextStep } from '../view/client/labels.ts';
 import { blockedWords } from '../view/states/causes.ts';
 import { english } from '../view/translator.ts';
-import type { CommandSpec } from './command-spec.ts';
-import type { Options } from './context.ts';
+import type { CommandSpec, Options } from './context.ts';
 
 export const EXIT = {
   ok: 0,

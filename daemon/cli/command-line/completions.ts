@@ -1,7 +1,7 @@
 // Pure: generates shell completions from the command table. Only entries of lists that the daemon has call culvert.
 
 import { inQuotes } from '../../view/fix.ts';
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './command-table.ts';
 
 /** A place on the command line: the words that lead there, and what may follow. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DEFAULTS, flatten } from '../../config/keys.ts';
 import { makeDirectory } from '../../core/files.ts';
 import { VERSION } from '../../system/installation.ts';
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { CONFIG_KEYS } from '../labels.ts';
 import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 import { bash, fish, zsh } from './completions.ts';

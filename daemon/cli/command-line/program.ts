@@ -1,8 +1,7 @@
 // The command table as a commander program: parsing, suggestions, and help.
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { type Style, wantsColor } from '../../core/terminal.ts';
-import type { CommandSpec } from '../command-spec.ts';
-import type { Options, Run } from '../context.ts';
+import type { CommandSpec, Options, Run } from '../context.ts';
 import { columns, widthOf, wrapped } from '../layout.ts';
 import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, resolved, TABLE } from './command-table.ts';
 

@@ -1,7 +1,7 @@
 // Defines the commands of the connection, for the command table.
 import { SUBJECTS } from '../../../api/actions.ts';
 import { BAR_FORMATS } from '../../../view/bars.ts';
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../context.ts';
 import { KEEP, UNTIL } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';
 

@@ -1,5 +1,5 @@
 // Defines the commands of Culvert itself, for the command table.
-import { type ArgumentSpec, type CommandSpec, FORCE, type OptionSpec } from '../../command-spec.ts';
+import { type ArgumentSpec, type CommandSpec, FORCE, type OptionSpec } from '../../context.ts';
 import { KEEP } from '../../keep.ts';
 import { CONFIG_KEYS, CONFIG_VALUES } from '../../labels.ts';
 

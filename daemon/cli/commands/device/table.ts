@@ -1,6 +1,6 @@
 // Defines the commands of the registration and of single actions, for the command table.
 import { ACTION_NAMES, ACTIONS, argumentOf } from '../../../api/actions.ts';
-import type { CommandSpec } from '../../command-spec.ts';
+import type { CommandSpec } from '../../context.ts';
 import { KEEP } from '../../keep.ts';
 
 /** The values of each action that has a few; none for the others. */

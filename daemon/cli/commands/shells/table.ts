@@ -1,5 +1,5 @@
 // Defines the commands of the tile, for the command table.
-import type { CommandSpec } from '../../command-spec.ts';
+import type { CommandSpec } from '../../context.ts';
 
 const WORDS = { gnome: 'GNOME Shell' };
 
