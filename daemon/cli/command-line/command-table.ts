@@ -5,7 +5,6 @@ import { CONNECTION_COMMANDS } from '../commands/connection/table.ts';
 import { CULVERT_COMMANDS } from '../commands/culvert/table.ts';
 import { DEVICE_COMMANDS } from '../commands/device/table.ts';
 import { DOCTOR_COMMANDS } from '../commands/doctor/table.ts';
-import { SHELL_COMMANDS } from '../commands/shells/table.ts';
 import { TRAFFIC_COMMANDS } from '../commands/traffic/table.ts';
 import type { CommandSpec, Group, OptionSpec } from '../context.ts';
 
@@ -31,7 +30,6 @@ const SPECS: readonly CommandSpec[] = [
   ...DEVICE_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...CULVERT_COMMANDS,
-  ...SHELL_COMMANDS,
 ];
 
 /** Tasks of a user, and the commands for each; a command is in one of them. */
