@@ -23,8 +23,8 @@ import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
-import { follow } from '../../follow.ts';
 import { asciiJson, columns, folded, isAsciiLocale } from '../../layout.ts';
+import { follow } from '../../transport.ts';
 
 export const status: Run = async (context, _, options) => {
   if (options.format !== undefined) return showBar(context, options);

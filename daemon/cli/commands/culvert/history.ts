@@ -9,8 +9,8 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { consent } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
-import { follow } from '../../follow.ts';
 import { columns } from '../../layout.ts';
+import { follow } from '../../transport.ts';
 
 export const showHistory: Run = async (context, _, options) => {
   if (options.csv && context.json) throw usage("--json and --csv can't be used together.");
