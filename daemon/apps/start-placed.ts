@@ -9,6 +9,7 @@ import { Message } from '../api/values.ts';
 import type { FeatureContext } from '../controls.ts';
 import { makeDirectory, readText } from '../core/files.ts';
 import { findProgram } from '../core/run-helper.ts';
+import { parseJson } from '../core/shape.ts';
 import { requireService, SERVICE_PATHS, type ServicePaths } from '../killswitch/client/published-state.ts';
 import { Problem } from '../problem.ts';
 import { quote } from '../view/fix.ts';
@@ -167,12 +168,4 @@ function parseRefusal(text: string, name: string): Problem | null {
 function parseLines(text: string): z.infer<typeof Report> {
   const [detail = '', ...rest] = text.trim().split('\n');
   return { detail: detail.replace(/^culvert: /, ''), hint: rest.join(' ') };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

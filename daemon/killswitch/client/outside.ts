@@ -16,6 +16,7 @@ import {
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readText } from '../../core/files.ts';
 import { Problem } from '../../problem.ts';
 import type { Outside } from '../outside.ts';
 import { ALLOWLIST, INNER_DEVICE, parseAllowlist } from '../rules/place.ts';
@@ -168,7 +169,7 @@ export function requireAllowed(file: string | null): void {
   if (!file || !existsSync(file)) return; // the shell says so
   const real = realpathSync(file);
   const script = startOf(real) === '#!';
-  const text = readable(() => readFileSync(ALLOWLIST, 'utf8'));
+  const text = readText(ALLOWLIST);
   // the root service knows a list that only root may read
   if (!script && (text === null || parseAllowlist(text).includes(real))) return;
   throw new Problem(
@@ -182,21 +183,12 @@ export function requireAllowed(file: string | null): void {
 
 /** The first two bytes; null for a program that may be run, but not read. */
 function startOf(file: string): string | null {
-  return readable(() => {
-    const start = Buffer.alloc(2);
-    const fd = openSync(file, 'r');
-    try {
-      readSync(fd, start);
-    } finally {
-      closeSync(fd);
-    }
-    return start.toString('latin1');
-  });
-}
-
-function readable(read: () => string): string | null {
   try {
-    return read();
+    const fd = openSync(file, 'r');
+    const start = Buffer.alloc(2);
+    readSync(fd, start);
+    closeSync(fd);
+    return start.toString('latin1');
   } catch {
     return null;
   }

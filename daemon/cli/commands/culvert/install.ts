@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { assertOwn, readText, removeIfEmpty } from '../../../core/files.ts';
+import { parseJson } from '../../../core/shape.ts';
 import { linkAt } from '../../../core/undo.ts';
 import { prefix } from '../../../system/installation.ts';
 import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
@@ -169,7 +170,7 @@ function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void
 /** The commands whose shim starts this installation. */
 function shimsOf(layout: UserLayout): string[] {
   const record = layout.own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
-  const installs = record === undefined ? null : (parse(record) as Record<string, { bin?: unknown }> | null);
+  const installs = record === undefined ? null : (parseJson(readText(record)) as Record<string, { bin?: unknown }> | null);
   return Object.entries(installs ?? {})
     .filter(([, entry]) => typeof entry?.bin === 'string' && mentionsInstall(layout, readText(entry.bin) ?? ''))
     .map(([cli]) => cli);
@@ -229,7 +230,7 @@ async function removeRunning(
 /** True while another installation's shims still need the wrapper's accounts and originals. */
 function isInUse(directory: string): boolean {
   if (basename(directory) !== 'culvert-wrap') return false;
-  return Object.keys(parse(join(directory, 'installs.json')) ?? {}).length > 0;
+  return Object.keys(parseJson(readText(join(directory, 'installs.json'))) ?? {}).length > 0;
 }
 
 async function explained<T>(work: () => Promise<T>): Promise<T> {
@@ -238,13 +239,5 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof InstallError) throw new Failure(error.message, { cause: error });
     throw error;
-  }
-}
-
-function parse(file: string): unknown {
-  try {
-    return JSON.parse(readText(file) ?? 'null');
-  } catch {
-    return null;
   }
 }
