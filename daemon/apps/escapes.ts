@@ -44,7 +44,7 @@ export function startedBy([command = '', ...rest]: readonly string[]): readonly 
     return first < 0 ? [command, ...rest] : startedBy(words.slice(first));
   }
   if (!STARTERS.test(name)) return [command, ...rest];
-  // options, variables, and numbers such as a limit of time
+  // options, variables, and numbers such as time limits
   const next = rest.findIndex(word => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(word));
   return next < 0 ? [command, ...rest] : startedBy(rest.slice(next));
 }

@@ -115,7 +115,7 @@ async function refuseRunning(
   );
 }
 
-/** Waits until the process is the app, in its place. @returns the reason where it ended before, or null */
+/** Waits until the process has become the app and is in its place. @returns why it ended before that, or null */
 async function arrival({ pid, failure }: Launched, isStarted: (pid: number) => boolean): Promise<string | null> {
   if (pid === null) return null;
   const ended = failure.then(why => ({ why }));

@@ -118,7 +118,7 @@ async function openDirectly(host: string, port: number, signal: AbortSignal): Pr
   }
 }
 
-/** A connection by way of a SOCKS5 proxy without login (RFC 1928); names are resolved at its end. */
+/** A connection through a SOCKS5 proxy without login (RFC 1928), which resolves names. */
 async function throughSocks(port: number, host: string, hostPort: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, signal });
   try {

@@ -42,7 +42,7 @@ export function show<T extends object>(
   context.print(context.json ? jsonOf(context, data) : text(data));
 }
 
-/** The same for a text that is a document, such as a script or a file of settings. */
+/** The same for a document, such as a script or a settings file. */
 export function showDocument<T extends object>(context: Context, data: T, text: (data: T) => string): void {
   if (context.json) context.print(jsonOf(context, data));
   else context.printDocument(text(data));

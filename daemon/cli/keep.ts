@@ -18,7 +18,7 @@ export const CONFIRM_WITHIN: OptionSpec = {
   summary: 'revert the change unless you run "culvert keep" in time',
 };
 
-/** Options of every command that makes such a change. */
+/** Options of every command whose change can revert without a confirmation. */
 export const KEEP: readonly OptionSpec[] = [
   { flags: '-y, --yes', summary: 'keep the change without asking' },
   CONFIRM_WITHIN,

@@ -112,7 +112,7 @@ function broken(line: string, width: number, hanging?: number): string[] {
   return [...lines, current];
 }
 
-/** A word in one part; alternatives such as `on|off` in as many as they have where they are wider than `width`. */
+/** The parts at which a word may break: after each bar of alternatives that are wider than `width`, such as `on|off`. */
 function partsOf(word: string, width: number): string[] {
   return stringWidth(word) > width ? word.split(/(?<=\|)/) : [word];
 }

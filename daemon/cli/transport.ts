@@ -33,8 +33,8 @@ interface Outgoing {
 /**
  * A transport over the Unix socket at `socketPath`; each request has its own connection.
  * Both methods reject with Unreachable: nothing listens there, no answer in time, or the connection broke.
- * @param onSlow is called when a request has no answer after 5 s, with whether it is one that can take minutes; what it
- *   throws ends the request.
+ * @param onSlow called when a request has no answer after 5 s, with whether the request can take minutes. An error that it throws
+ *   ends the request.
  */
 export function createTransport(
   socketPath: string,

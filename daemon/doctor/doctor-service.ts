@@ -46,7 +46,7 @@ interface DoctorService {
 export function createDoctorService(context: FeatureContext): DoctorService {
   const { env, paths, state, settings, tunnel } = context;
   const ended = new AbortController();
-  /** Runs under way, by what was asked for: a second client waits for the same one. */
+  /** Runs under way, by request: a second client with the same request shares the run. */
   const runs = new Map<string, Promise<DoctorReport>>();
 
   function world(online = false): World {

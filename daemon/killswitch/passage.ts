@@ -134,7 +134,7 @@ function planRules(
   };
 }
 
-/** The device of the best default route, and its router; null without such a route. @throws Error where it is no list of routes */
+/** The device of the best default route, and its router; null without a default route. @throws Error unless it is a list of routes */
 export function parseDefaultRoute(
   text: string,
   excluded: readonly string[],

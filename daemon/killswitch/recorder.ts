@@ -36,7 +36,7 @@ export interface Recorder {
   followSwitch(kernel: Kernel<RuleOptions>): Kernel<RuleOptions>;
   followPrograms(kernel: Kernel<ProgramRules>): Kernel<ProgramRules>;
   /**
-   * List of what was blocked of a user, or of all for root, in the last ten minutes. Records for these seconds from now on.
+   * Lists the traffic of a user that was blocked in the last ten minutes; for root, that of all users. Keeps recording for `seconds`.
    * @throws SwitchError Failed
    */
   read(uid: number, seconds: number): Promise<BlockedList>;
@@ -161,7 +161,7 @@ function follow<Options>(kernel: Kernel<Options>, changed: (options: Options | n
 const MAX_ENTRIES = 256;
 
 interface Reading {
-  /** The reader: a user sees what was blocked of that user, and root sees all. */
+  /** The reader: users see only their own blocked traffic, and root sees all. */
   uid: number;
   /** When the recording began, and when it was read, in ms since the epoch. */
   began: number;

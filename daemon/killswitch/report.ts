@@ -15,7 +15,7 @@ N_('The kill switch is on, but the packet filter loaded no rules at boot: NOTHIN
 export type Protection = 'owner-persist' | 'watchdog' | 'none';
 
 export interface Report {
-  /** Wanted: true during a pause, and where what was stored can't be read. */
+  /** Wanted: true during a pause, and while the stored settings can't be read. */
   enabled: boolean;
   allowLan: boolean;
   /** Measured in the kernel; null when the kernel did not answer. */

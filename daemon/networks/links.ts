@@ -29,7 +29,7 @@ export async function readLinks(ask: Ask, gateways = readGateways): Promise<Read
     ['systemd-networkd', wired],
     ['iwd', wifi],
   ] as const;
-  // the first one with a link, else the first one that runs
+  // the first service with a link, else the first running service
   const [service] = services.find(([, found]) => found?.length) ?? services.find(([, found]) => found) ?? [null];
   return { service, links: normalize([...links, ...withIwd(wired ?? [], wifi ?? [])], gateways()) };
 }

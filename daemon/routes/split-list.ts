@@ -156,7 +156,7 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
     resets.some(({ action }) => action === (isHost(entry) ? 'resetSplitHosts' : 'resetSplitIps'));
   return {
     resets,
-    // additions first: what a wider entry covered stays covered by the narrower ones that replace it
+    // additions first, so that narrower entries cover the addresses before their wider entry goes
     rest: [
       ...add.map(({ kind, value }): ActionRequest => ({ action: ADD[kind], value })),
       ...remove

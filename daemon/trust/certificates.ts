@@ -179,7 +179,7 @@ export function writeLists(
   const own = certificates.map(({ pem }) => `${pem}\n`).join('');
   const missing = certificates.filter(({ fingerprint }) => !system?.fingerprints.has(fingerprint));
   const base = system?.text ?? rootCertificates.map(pem => `${pem}\n`).join('');
-  // Node warns at every start about a file without certificates; one that it has anyway changes nothing
+  // Node warns at every start about a file without certificates, so the list has one that Node trusts anyway
   const extra = own || `${rootCertificates[0]}\n`;
   makeDirectory(directory);
   const wasWritten = [

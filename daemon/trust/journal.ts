@@ -1,5 +1,5 @@
-// Keeps what was changed for each tool, with copies of the files from before, and changes files so that they come back byte for
-// byte. The journal is written before each change.
+// Journals the changes for each tool, with copies of the original files, and changes files so that undo restores them byte for byte.
+// The journal is written before each change.
 
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -170,7 +170,7 @@ export function firstMissing(directory: string): string | null {
   return missing;
 }
 
-/** @returns a line that says what was done; null if there was nothing to do @throws TrustError changed */
+/** @returns a line that reports the change; null if there was nothing to undo @throws TrustError changed */
 export function undoFile(step: FileStep, open: OpenJournal): string | null {
   const { path, copy } = step;
   const original = copy === null ? null : open.copyOf(copy);

@@ -78,7 +78,7 @@ export function renewNss(step: NssStep, certificates: readonly Certificate[], op
   open.save();
 }
 
-/** @returns a line that says what was done; null if there was nothing to do */
+/** @returns a line that reports the change; null if there was nothing to undo */
 export function undoNss(step: NssStep, open: OpenJournal): string | null {
   const { directory, names, files, made } = step;
   if (!existsSync(join(directory, FILES[0]))) return null;

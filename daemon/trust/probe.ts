@@ -215,7 +215,7 @@ export async function openSite(
   };
 }
 
-/** Lines of programs that do not accept a certificate: OpenSSL, GnuTLS, Rustls, Node and Java have words of their own. */
+/** What programs print when they reject a certificate: OpenSSL, GnuTLS, Rustls, Node and Java each word it differently. */
 const REFUSALS =
   /certificate verif|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
 /** Lines of programs that were answered, only not with what they wanted. */

@@ -296,7 +296,7 @@ export function createTrustService(
   };
 
   return {
-    /** @param request `host` is one that the tools connect to as well */
+    /** @param request the tools connect to `host` as well */
     report({ tools, host }: TrustReportRequest): Promise<TrustReport> {
       const key = JSON.stringify([tools, host]);
       const report = reports.get(key) ?? asProblem(() => open().report(tools, host)).finally(() => reports.delete(key));

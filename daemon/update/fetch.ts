@@ -60,7 +60,7 @@ interface Wanted {
   take(piece: Buffer): void;
 }
 
-/** @returns whether there was such a file; false leaves `take` uncalled. */
+/** @returns false without that file; `take` is not called then */
 async function receive(wanted: Wanted, by: Fetching): Promise<boolean> {
   const watch = startWatch(wanted, by);
   const taker = { failed: false };
@@ -142,7 +142,7 @@ function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch
   };
 }
 
-/** @returns whether the body is what was asked for; false when there is no such file. */
+/** @returns whether the body is the requested file; false when the server has no such file */
 function checkHead(wanted: Wanted, { statusCode, headers }: IncomingMessage): boolean {
   const { url, most, exact } = wanted;
   if (statusCode === 404 || statusCode === 410) return false;

@@ -27,7 +27,7 @@ export type InstallRecord = z.infer<typeof InstallRecord>;
 
 export const EMPTY_RECORD: InstallRecord = { pending: false, entries: [], directories: [] };
 
-/** @returns null when there is no record, or none that can be read */
+/** @returns null without a readable record */
 export function readRecord({ record }: Pick<UserLayout, 'record'>): InstallRecord | null {
   const text = readText(record);
   if (text === null) return null;

@@ -13,7 +13,7 @@ export interface UserLayout {
   current: string;
   /** Link to the previous tree, or missing. */
   previous: string;
-  /** Lists what was written outside of `root`. */
+  /** Lists the files that were written outside of `root`. */
   record: string;
   /** `$XDG_DATA_HOME`: desktop entries, icons, completions, manual and units go below it. */
   data: string;

@@ -22,7 +22,7 @@ interface UserInstall {
   prefix: string;
   /** For the smoke test of the new version. */
   env: NodeJS.ProcessEnv;
-  /** Prints what was left alone, where the daemon was started. */
+  /** Prints the files that were left alone, to the daemon's output. */
   say(line: string): void;
 }
 

@@ -208,7 +208,7 @@ function lastExpiry(keyring: Buffer, path: string): number {
   }
 }
 
-/** The signed index says until when it holds; apt keeps the last one that it accepted, under the address as a name. */
+/** The signed index names its expiry. apt keeps the last index that it accepted, under the address as a name. */
 async function judgeList({ files, now }: World, { address, suite }: Subscription) {
   const name = `${address}/dists/${suite}/InRelease`.replace(/^\w+:\/\//, '').replace(/[_~]/g, encode);
   const index = await files.readText(`${LISTS}/${name.replaceAll('/', '_')}`);

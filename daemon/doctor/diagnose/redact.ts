@@ -70,7 +70,7 @@ const KNOWN_FILE =
 const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
   ['key', /-----BEGIN [A-Z ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z ]{1,40}-----|$)/g],
-  // name and password in an address, with a host that has no domain; such a host alone, also as Windows writes it
+  // name and password in an address whose host has no domain; that host alone, also as Windows writes it
   ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?:@(?!localhost\b)[\p{L}\p{N}_-]+(?!\.?[\p{L}\p{N}_-])|(?=@))/gu],
   ['host', /(?<=:(?:\/|\\\/){2})(?!localhost\b)[\p{L}\p{N}_][\p{L}\p{N}_-]*(?!\.?[\p{L}\p{N}_@-])/gu],
   ['host', /(?<=(?:^|[\s"'(=:,])\\{2})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\[\p{L}\p{N}_$])/gmu],

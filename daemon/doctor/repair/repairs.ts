@@ -182,8 +182,8 @@ const MOST_BYTES = 64 * 1024;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
- * Requires that each directory on the way to a path is a real one that only root can write: another user could replace
- * it between this check and the change.
+ * Requires that each directory above a path is no link and that only root can write to it: another user could replace a directory
+ * between this check and the change.
  * @param root the directory that stands for `/`
  * @throws FixError
  */

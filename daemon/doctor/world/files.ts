@@ -21,7 +21,7 @@ export interface Files {
   list(path: string): Promise<string[]>;
   /** The file at the path, without following a link; null if it is absent or unreadable. */
   stat(path: string): Promise<FileInfo | null>;
-  /** Why a file can't be written in a directory, or in one that would be made for it; null if nothing is known against it. */
+  /** Why a file can't be written in a directory, which may not exist yet; null without a known obstacle. */
   obstacle(directory: string): Promise<Obstacle | null>;
 }
 
@@ -54,7 +54,7 @@ export function createFiles(root = ''): Files {
     },
     async readBytes(path, limit = LIMIT) {
       try {
-        // a pipe or a device in its place must not hold the reader
+        // a pipe or a device must not block the reader
         const file = await open(`${root}${path}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
         try {
           if (!(await file.stat()).isFile()) throw new Unknown(message('%s is not a regular file.', path));

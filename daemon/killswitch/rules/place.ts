@@ -1,5 +1,5 @@
 // Pure: names the place of a program: its cgroup if it uses the tunnel only, or its link if it bypasses WARP. This file imports nothing,
-// because each start of such a program loads it.
+// because every start of one loads it.
 
 /** The name of warp-svc's device. */
 export const TUNNEL_INTERFACES: readonly string[] = ['CloudflareWARP'];

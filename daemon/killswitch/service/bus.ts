@@ -135,7 +135,7 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
     const seconds = numberIn(parameters);
     if (seconds < 1 || seconds > MAX_LEASE_SECONDS)
       throw new SwitchError('InvalidArgument', `A recording lasts 1 to ${MAX_LEASE_SECONDS} seconds.`);
-    // a user sees what was blocked of that user, and root sees all
+    // users see only their own blocked traffic, and root sees all
     return { action: null, run: ({ uid }) => recorder.read(uid, seconds) };
   },
   Status: ({ control }) => ({ action: null, run: control.check }),

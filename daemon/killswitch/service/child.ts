@@ -117,7 +117,7 @@ export async function output(argv: readonly string[]): Promise<string> {
 /**
  * Bytes read between two collections. GJS (1.74 to 1.82 at least) drops every callback that comes between the slices of an
  * incremental collection ("Attempting to run a JS callback during garbage collection"), which leaves readers deaf. The engine
- * begins such a collection at some tens of megabytes; a whole one, well before that, drops nothing. A parsed listing takes
+ * begins one at some tens of megabytes; a full collection, well before that, drops nothing. A parsed listing takes
  * many times the bytes of its text.
  */
 const COLLECT_BYTES = 1 << 20;

@@ -113,7 +113,7 @@ function now(): number {
 const MAX_CALLERS = 1024;
 /** Most callers whose user the bus has yet to report. */
 const MAX_UNKNOWN = 256;
-/** Most messages held of such a caller. */
+/** Most messages held for each of them. */
 const MAX_HELD = 4;
 const REPLY_MS = 5_000;
 

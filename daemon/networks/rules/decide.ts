@@ -42,7 +42,7 @@ export interface Placed {
   proven: ReadonlySet<string>;
 }
 
-/** The rule for a link: the first one that names the network, else the first one for such links, else `no-rule`. */
+/** The rule for a link: the first rule that names the network, else the first for this kind of link, else `no-rule`. */
 export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule | null {
   const fits = (rule: Rule) => isFor(rule, link) && (!rule.match.beacon || proven.has(rule.name));
   const last = ({ match }: Rule) => match.any === 'no-rule';

@@ -136,7 +136,7 @@ function joined(first: Made | undefined, second: Made): Made {
   return first && 'before' in first && 'before' in second ? ({ ...second, before: first.before } as Made) : second;
 }
 
-/** True for a change that reverts when the network is left: of the protocol, or one that lowered the protection. */
+/** True for a change that reverts when the device leaves the network: of the protocol, or to a lower protection. */
 function returnsAfter(made: Made): boolean {
   if (made.subject === 'connection') return !made.set;
   if (made.subject === 'killSwitch') return false;

@@ -57,7 +57,7 @@ export async function untilProven(context: Context, seconds: number): Promise<st
   }
 }
 
-/** Also waits for a daemon that is starting, and for one that ends and starts again. @throws Failure at the deadline */
+/** Also waits while a daemon starts or restarts. @throws Failure at the deadline */
 async function untilReady(
   context: Context,
   { deadline, seconds, progress }: Waiting,

@@ -28,10 +28,9 @@ interface Identity {
 }
 
 /**
- * The daemon's process: the one that wrote the record, recognized by pid and start time;
- * where the record is missing or torn, the one that holds a lock, that answers on the socket, whose directory is closed
- * to others, or that answers on a port.
- * @throws Unreachable without such a process.
+ * Finds the daemon's process by its record (pid and start time). Without a whole record, looks for a process that holds a lock,
+ * answers on the socket, whose directory is closed to others, or answers on a port.
+ * @throws Unreachable without such a process
  */
 async function identify({ client, paths, env }: Context): Promise<Identity> {
   const recorded = running(paths);

@@ -94,7 +94,7 @@ export interface Place {
   isSystem: boolean;
   /** `$XDG_DATA_HOME`. */
   data: string;
-  /** Directory with the list of what was written. */
+  /** Directory with the lists of written files. */
   records: string;
 }
 
@@ -128,7 +128,7 @@ export const gnome = {
 
   /**
    * Installs it for this user, and turns it on.
-   * @returns what was done and what is left to do, in sentences
+   * @returns sentences about what it did and what is left to do
    * @throws Failure
    */
   async install(place: Place): Promise<string[]> {
@@ -140,7 +140,7 @@ export const gnome = {
     if (!existsSync(extensionIn(place.share)))
       throw new Failure(`This Culvert has no extension: there is no ${extensionIn(place.share)}.`);
     if (!place.isSystem) putFiles(recordOf(place), filesOf(place));
-    // a running Shell writes the settings itself; this also serves one that doesn't know the extension yet
+    // a running Shell writes the settings itself, unless it doesn't know the extension yet
     await inShell(place, 'EnableExtension', UUID);
     await change(place, 'enabled-extensions', list => [...list.filter(id => id !== UUID), UUID]);
     await change(place, 'disabled-extensions', list => list.filter(id => id !== UUID));

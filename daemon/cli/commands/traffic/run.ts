@@ -19,7 +19,7 @@ export const run: Run = async (context, words, options) => {
       USAGE,
     );
   if (!command) throw usage('The command is missing.', USAGE);
-  // shells disagree on such a name
+  // shells disagree on a leading hyphen
   if (command.startsWith('-'))
     throw usage(`"${command}" begins like an option.`, 'Write the path of the program: ./-name');
   await refuseEscape(words, isOutside, env.PATH ?? '');
