@@ -31,14 +31,14 @@ interface Session {
 /** An app of the menu; its shortcuts are looked up when it is listed. */
 export type Described = Omit<App, 'shortcut' | 'tunnelShortcut' | 'outsideShortcut'> & { family: Family | null };
 
-/** `shown`: what a menu shows. `shortcut`: one of ours, with the id of its app. `hidden`: everything else. `missing`: it would be
- * other if a program were there that isn't. */
+/** `shown`: in the menu. `shortcut`: made by Culvert, with the id of its app. `hidden`: everything else. `missing`: a program that is not
+ * installed would change this. */
 export type Kind =
   | { kind: 'shown'; app: Described; missing: boolean }
   | { kind: 'shortcut'; of: string; path: string }
   | { kind: 'hidden'; missing: boolean };
 
-/** A function that describes entries; what it learns of programs is kept as long as it is, so make one each time. */
+/** Makes a function that describes entries. It caches facts about programs, so make a new one for each reading. */
 export function createDescriber({ env, locales }: Session): (entry: Entry | null, id: string, path: string) => Kind {
   const desktops = (env.XDG_CURRENT_DESKTOP ?? '').split(':').filter(Boolean);
   const path = env.PATH ?? '';

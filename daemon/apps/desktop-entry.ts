@@ -214,7 +214,7 @@ export function joinExec(args: readonly string[]): string {
 
 /** Position of the program proper in a command line, and its packaging. */
 export interface Located {
-  /** Index of the program, or for Flatpak of the app's id: what is meant for the program goes behind it. */
+  /** Index of the program, or of the app's id for Flatpak; the program's arguments follow it. */
   at: number;
   packaging: 'native' | 'flatpak' | 'snap';
   /** Base name, Flatpak's app id, or the snap's name; null if a shell or launcher hides it. */

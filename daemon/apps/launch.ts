@@ -59,7 +59,7 @@ export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<Laun
   return runner ? asUnit(runner, command, session) : detached(command, session);
 }
 
-/** The daemon's environment without what is meant for the daemon itself. */
+/** The daemon's environment without the variables that only the daemon uses. */
 export function sessionEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const image = env.APPDIR;
   return Object.fromEntries(

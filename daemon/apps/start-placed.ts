@@ -42,7 +42,7 @@ const WAYS: Readonly<Record<PlacedWay, Way>> = {
 
 /**
  * @param launcher absolute path of `culvert`
- * @returns its process, null for an app in a terminal that has handed over; and what the app lacks there
+ * @returns its process, null for an app in a terminal that has handed over; and the limits of the app there
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
  */
 export async function placeApp(

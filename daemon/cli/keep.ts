@@ -168,7 +168,7 @@ export const UNTIL: readonly OptionSpec[] = [
 
 const A_WEEK = 604_800;
 
-/** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for what they can't mean */
+/** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for an invalid time */
 export function forSeconds({ for: duration, until }: Options): number | undefined {
   if (duration !== undefined && until !== undefined) throw usage("--for and --until can't be used together.");
   if (until !== undefined) {

@@ -72,7 +72,7 @@ export function unbroken(text: string): string {
 }
 
 /**
- * The text with lines no wider than `width`, broken at spaces; what follows a break is indented two further.
+ * The text with lines no wider than `width`, broken at spaces; continuation lines are indented two further.
  * A wider word stays whole, with less of an indent, so that addresses and paths can be copied; alternatives such as
  * `on|off` break after a bar.
  */
@@ -155,7 +155,7 @@ export function asciiJson(json: string): string {
   return json.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Has what is written as text arrive in ASCII. The bytes of a document pass unchanged. */
+/** Converts text that is written to a stream to ASCII. The bytes of a document pass unchanged. */
 export function writeAscii(stream: NodeJS.WriteStream, convert: (text: string) => string): void {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
   stream.write = (chunk: unknown, ...more: unknown[]) =>

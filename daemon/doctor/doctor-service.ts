@@ -39,7 +39,7 @@ interface DoctorService {
   bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
   /** The most likely cause of a tunnel that fails, by the cheap checks; null when they find none. */
   diagnose(): Promise<Diagnosis | null>;
-  /** Ends what runs. */
+  /** Ends all runs. */
   stop(): void;
 }
 

@@ -49,7 +49,7 @@ const HandedOver = z.object({
   ...Label,
   /** Lines for a shell that undo it. */
   shell: z.array(z.string()),
-  /** The file that it changes, with the digest of what it held before. */
+  /** The file that it changes, with the digest of the content before. */
   file: z.nullable(z.object({ path: z.string(), before: z.nullable(z.string()) })),
 });
 /** Commands that were printed for an administrator. */

@@ -74,7 +74,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
     mode = 'fingerprint' in next && inForce(next) ? { ...next, fingerprint: effects.fingerprint() } : next;
   }
 
-  /** Repairs foreign changes, ends what is due, and lists the rules afterwards. */
+  /** Repairs foreign changes, ends a trial that is due, and lists the rules afterwards. */
   async function settle(): Promise<Listing | null> {
     const listing = await kernel.list();
     const seen = { fingerprint: listing?.fingerprint ?? null, blocks: isBlocking(listing) };
@@ -230,7 +230,7 @@ function requireRules(listing: Listing | null, rules: RuleOptions): void {
   if (missing) throw new WordedError(message('nft accepted the rules, but the kernel has different ones: %s', missing));
 }
 
-/** The stored rules; what can't be read is broken, not absent. */
+/** The stored rules; an unreadable file is broken, not absent. */
 function readStored(files: Files): Stored {
   try {
     const text = files.read('rules.nft');

@@ -41,7 +41,7 @@ export type Effect =
   | { do: 'forget-trial'; tolerant?: true }
   /** Starts or stops listening for foreign changes. */
   | { do: 'watch'; on: boolean }
-  /** Puts rules in force; null: the fallback, unless what is in force blocks already. */
+  /** Puts rules in force; null: the fallback, unless rules in force block already. */
   | { do: 'block'; wanted: Wanted | null }
   | { do: 'open' }
   /** Has systemd load the rules later, even if this process dies. */
@@ -118,13 +118,13 @@ function failClosed(why: Message, before: readonly Effect[]): Transition {
 }
 
 function enable(mode: Mode, wanted: Wanted): Transition {
-  // an unconfirmed "off" must not outlive the wish to block; what is stored blocks already
+  // an unconfirmed "off" must not outlive the wish to block; the stored rules block already
   const first = mode.kind === 'trying' && mode.trial.wanted === null ? [FORGET_TRIAL] : [];
   return {
     mode: { kind: 'on', wanted, fingerprint: null },
     effects: [
       ...first,
-      { do: 'store-rules', wanted }, // first what is wanted: a crash from here on ends blocked
+      { do: 'store-rules', wanted }, // the wanted rules first: a crash from here on ends blocked
       FORGET_TRIAL,
       ...blocking(wanted),
       DISARM,
@@ -156,7 +156,7 @@ function trying(trial: Trial, previous: Wanted | null): Transition {
   };
 }
 
-/** Stores what is tried, then forgets that it was: a crash between the two finds that both are the same. */
+/** Stores the tried value, then forgets the trial: after a crash between the two, both are the same. */
 function confirm(mode: Trying): Transition {
   const { wanted } = mode.trial;
   if (wanted === null) return transition(mode, { kind: 'disable' });

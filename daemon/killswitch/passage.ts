@@ -110,7 +110,7 @@ export function parseRoutingRules(text: string): Rule[] {
 }
 
 /**
- * Changes that bring the rules to what is wanted, each once and all of them before foreign rules: the rules to delete, and the priority to
+ * Changes that establish the wanted rules, each once and all of them before foreign rules: the rules to delete, and the priority to
  * add at, with those to add. The kernel puts a rule that names no priority right before the first one, so others pass ours again and again.
  * @param wanted words of each rule
  */

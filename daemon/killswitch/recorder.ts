@@ -1,4 +1,4 @@
-// Records what is blocked while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
+// Records blocked traffic while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
 // removes it when no client has asked for a while. It knows no processes; they come in as `RecorderEdges`.
 import type { BlockedEntry, BlockedList } from '../api/schema.ts';
 import { createQueue } from './pacing.ts';

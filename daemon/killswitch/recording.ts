@@ -1,5 +1,5 @@
-// Pure: renders the table that records what is blocked, and reads it. Its chains let everything pass, so that nothing in it can open
-// what the other tables block. The kernel bounds it: sets with a size, whose elements time out.
+// Pure: renders the table that records blocked traffic, and reads it. Its chains let everything pass, so nothing in it can open what
+// the other tables block. The kernel bounds it: sets with a size, whose elements time out.
 import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from './rules/place.ts';
 import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from './rules/rules.ts';
 import { leavingProgram, programRules } from './rules/tunnel-only.ts';
@@ -54,7 +54,7 @@ const UNIT_LEVELS = [6, 5, 4, 3, 2];
 /** Below the slice of the user's programs. */
 const PROGRAM_LEVEL = 4;
 
-/** Renders the table as one transaction for `nft -f -`. What is recorded already stays. @throws TypeError */
+/** Renders the table as one transaction for `nft -f -`. Existing records stay. @throws TypeError */
 export function renderRecording({ rules, uids }: InForce): string {
   return `table inet ${RECORDING_TABLE} {
   counter missed { }

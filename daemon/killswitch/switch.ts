@@ -16,10 +16,10 @@ export interface Caller {
 }
 
 export interface Switch {
-  /** Brings the kernel to what is stored. Never throws: what went wrong is in the report. */
+  /** Puts the stored rules in force. Never throws: the report has the failure. */
   start(): Promise<Report>;
   /**
-   * @param granted what the caller may do. What the change needs is decided on the state that it changes.
+   * @param granted the caller's permissions. The current state decides which of them the change needs.
    * @throws SwitchError Denied; Failed, with everything as it was before
    */
   enable(wanted: Wanted, granted: readonly Action[]): Promise<Report>;
@@ -28,14 +28,14 @@ export interface Switch {
   /**
    * Sets a value whose previous one returns after some seconds, unless it is confirmed.
    * @param wanted null: off
-   * @throws SwitchError Denied; Unconfirmed in a pause, or while what is wanted can't be known; Failed
+   * @throws SwitchError Denied; Unconfirmed in a pause, or while the stored settings can't be read; Failed
    */
   try(wanted: Wanted | null, seconds: number, caller: Caller): Promise<Report>;
   /** Keeps the unconfirmed value. @throws SwitchError NothingPending, Denied, Failed */
   confirm(caller: Caller): Promise<Report>;
   /** Brings the previous value back now. @throws SwitchError as `confirm` */
   revert(caller: Caller): Promise<Report>;
-  /** Replaces the endpoints of what is on, confirmed or not. @throws SwitchError NotEnabled, Denied, Failed */
+  /** Replaces the endpoints of the rules in force, confirmed or not. @throws SwitchError NotEnabled, Denied, Failed */
   setEndpoints(endpoints: readonly Endpoint[], granted: readonly Action[]): Promise<Report>;
   /** @param seconds 0 ends a pause. @throws SwitchError NotEnabled, Unconfirmed, Failed */
   pause(seconds: number): Promise<Report>;

@@ -9,7 +9,7 @@ import { messageOf, N_, SwitchError } from './wording.ts';
 /** Limit for each user. */
 export const MAX_PROGRAMS = 1024;
 /**
- * Time that the rules stay after the last program. The kernel repeats what a program left unsent, up to 8 times, and then waits
+ * Time that the rules stay after the last program. The kernel retries a program's unsent data, up to 8 times, and then waits
  * a minute (tcp_orphan_retries, TIME_WAIT).
  */
 const LINGER_SECONDS = 15 * 60;
@@ -58,7 +58,7 @@ export interface Programs {
   place(caller: { uid: number; pid: number }): Promise<{ placed: true }>;
   /** Brings the rules in step with the programs. Never throws. */
   check(): Promise<void>;
-  /** True if there is no program, and no rules for what an ended program may have left unsent: the process may end. */
+  /** True without programs, and without rules for unsent data of ended programs: the process may end. */
   idle(): boolean;
 }
 

@@ -46,7 +46,7 @@ export function askBus(env: NodeJS.ProcessEnv): Ask {
     });
 }
 
-/** Only what a program of the bus needs. */
+/** Only the variables that a bus client needs. */
 function busEnvironment({ PATH, DBUS_SYSTEM_BUS_ADDRESS }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const address = DBUS_SYSTEM_BUS_ADDRESS ? { DBUS_SYSTEM_BUS_ADDRESS } : null;
   return { PATH, LC_ALL: 'C', ...address };

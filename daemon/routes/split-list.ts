@@ -19,7 +19,7 @@ export interface SplitList {
   current(): Promise<SplitTunnel>;
   /** True if the tunnel CLI has a command for the action. */
   supported(): Promise<(action: ActionName) => boolean>;
-  /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
+  /** Sets the list, reads it back, and retries missing entries. @throws Problem */
   set(wanted: readonly Entry[], phase: Phase): Promise<void>;
   /** Sets the list, or restores the previous list. @throws Problem; NotRestored where that failed too */
   setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void>;

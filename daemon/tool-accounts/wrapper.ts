@@ -156,7 +156,7 @@ const Refreshed = z.object({
 /**
  * Runs culvert-wrap to its end.
  * @param program absolute path of culvert-wrap
- * @returns what it printed, a JSON document
+ * @returns the JSON document that it printed
  * @throws Problem wrapper-refused with its own words, wrapper-failed where it could not be run
  */
 export async function runWrapper(
@@ -220,7 +220,7 @@ export function parseRefresh(printed: unknown): Map<string, string> {
   );
 }
 
-/** The daemon's, without what is about the daemon's own Node or about one wrapped command. */
+/** The daemon's environment without variables for the daemon's own Node or for one wrapped command. */
 function childEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.startsWith('CULVERT_WRAP_')),

@@ -26,7 +26,7 @@ const listPath = (directory: string, list: ListName) =>
 
 /**
  * The difference that a change would make; `occupied` where the user has set something else, which is never replaced.
- * @param list what the tool reads now
+ * @param list that the tool reads now
  */
 export function planChange(wanted: Wanted, list: List, planning: Planning): Plan {
   const { session, journal, directory, certificates } = planning;

@@ -48,7 +48,7 @@ export interface Target {
   host: string;
   port: number;
   path: string;
-  /** A directory for what a program downloads. */
+  /** A directory for downloads of a program. */
   directory: string;
 }
 
@@ -123,7 +123,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Resolves when the program has ended, has done what it is for, or is out of time. */
+/** Resolves when the program has ended, is done, or is out of time. */
 function runToEnd({ program, args, env, input }: Command, signal: AbortSignal, isDone: () => boolean): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const child = startChild(program, args, { ...env, ...DIRECT }, input);
@@ -173,7 +173,7 @@ const TOOL_MS = 30_000;
 const LINE_LENGTH = 200;
 
 export interface Site extends TrustOnline {
-  /** Runs the command for the host. @param directory for what a program downloads */
+  /** Runs the command for the host. @param directory for downloads */
   judge(make: (target: Target) => Command, directory: string): Promise<{ accepts: boolean | null; wording: Message }>;
 }
 

@@ -105,7 +105,7 @@ export function prune(layout: UserLayout, running: string): void {
   }
 }
 
-/** A directory name for a version that no tree in use has; what a killed run left under that name is removed. */
+/** A directory name for a version that no tree in use has. Removes leftovers of a killed run under that name. */
 export function freeName(layout: UserLayout, version: string): string {
   const taken = [treeAt(layout.current, layout.versions), treeAt(layout.previous, layout.versions)];
   for (let n = 1; ; n++) {

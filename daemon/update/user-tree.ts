@@ -100,7 +100,7 @@ function removeStaging(staging: string): void {
   }
 }
 
-/** Completes what a killed run left half written outside of the tree. */
+/** Completes files outside of the tree that a killed run left half written. */
 export async function completeInterrupted(layout: UserLayout): Promise<void> {
   if (isPending(layout)) await withInstallLock(layout, () => repair(layout));
 }

@@ -141,7 +141,7 @@ export function fish(): string {
   }
 }
 
-/** Every command, an alias with what follows the command that it means. */
+/** Every command; an alias has the words that follow its command. */
 const ENTRIES = COMMANDS.map(spec => ({ ...resolved(spec), name: spec.name }));
 
 function places(): Place[] {

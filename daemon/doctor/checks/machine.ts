@@ -124,7 +124,7 @@ async function logSize({ files }: World): Promise<number | null> {
   return all.length === 0 ? null : all.reduce((sum, size) => sum + size, 0);
 }
 
-/** A table with what the client's own table uses (observed): hooks, a policy, marks, and sets of both families. */
+/** A table with the features that the client's own table uses (observed): hooks, a policy, marks, and sets of both families. */
 const RULESET = [
   'add table inet culvert-probe',
   'add chain inet culvert-probe out { type filter hook output priority 0; policy accept; }',

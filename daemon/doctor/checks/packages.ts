@@ -290,7 +290,7 @@ function subpackets(bytes: Buffer): Map<number, number> {
   return numbers;
 }
 
-/** A length, and where what it measures begins. */
+/** A length, and where the measured bytes begin. */
 function lengthAt(bytes: Buffer, at: number): [length: number, start: number] {
   const first = bytes.readUInt8(at);
   if (first < 192) return [first, at + 1];

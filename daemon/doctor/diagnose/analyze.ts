@@ -24,7 +24,7 @@ export interface Analysis {
   causes: CheckResult[];
 }
 
-/** Checks that need nothing but files and what the client printed. */
+/** Checks that need only files and the client's output. */
 const CHECKS: readonly Check[] = [
   service,
   registrationStuck,
@@ -155,7 +155,7 @@ function stampsOf(files: readonly ArchiveFile[], pattern: RegExp): string[] {
     .sort();
 }
 
-/** Lines of logs that say what happened, in the order of time; the same line again only counts. */
+/** Log lines that report events, in order of time. Repeated lines are counted. */
 function timelineOf(files: readonly ArchiveFile[]): Analysis['timeline'] {
   const rows = new Map<string, Analysis['timeline'][number]>();
   for (const { name, text } of files)

@@ -284,7 +284,7 @@ function addOutput(add: Add, argv: readonly string[], stdout: string): void {
 
 const PERSONAL = /^(?:organi[sz]ation|team|name|device[ _]name|host[ _]?name|user|model|ssid)$/i;
 
-/** @param kind of every text in it; null: only what a key says is a person's. */
+/** @param kind of every text in it; null: only some keys hold personal values. */
 function addDocument(add: Add, value: unknown, kind: Kind | null): void {
   if (kind) add(kind, ...stringsIn(value));
   else if (Array.isArray(value)) for (const item of value) addDocument(add, item, null);

@@ -97,7 +97,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ],
   // keys of services that begin alike
   ['key', /\b(?:sk-|pk-|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA)[\w-]{12,}/g],
-  // IPv6 before hexadecimal words; what is not an address stays
+  // IPv6 before hexadecimal words; other text stays
   ['ip', /(?<!\w)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}(?:\d{1,3}(?:\.\d{1,3}){3})?(?!\w|\.\d{1,3}\.\d)/gi],
   ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![0-9a-z]|\.\d)/gi],
   // as clouds name their machines: ip-203-0-113-77
@@ -273,7 +273,7 @@ function ofPercent(word: string): string | null {
   }
 }
 
-/** null for what is not text in base64 or hexadecimal. */
+/** null unless it is text in base64 or hexadecimal. */
 function ofBinary(word: string): string | null {
   const isHex = word.length % 2 === 0 && /^[0-9a-f]+$/i.test(word);
   const plain = Buffer.from(word, isHex ? 'hex' : 'base64').toString();

@@ -69,7 +69,7 @@ async function undo(machine: Machine): Promise<string[]> {
   return undoLast(contextOf(machine));
 }
 
-/** Another program may have written the file since; then its text is what is repaired. */
+/** If another program has written the file since, the repair changes that text. */
 async function undoUnchanged(machine: Machine): Promise<void> {
   try {
     await undo(machine);

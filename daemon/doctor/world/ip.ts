@@ -86,7 +86,7 @@ export function routes(world: World): Promise<Route[]> {
   return world.once('routes', async () => (await read(world, 'routes', ROUTES, Route)).map(plain));
 }
 
-/** Without what is said in detail alone. */
+/** Without values that `ip` prints only with `-details`. */
 function plain({ table, type, ...route }: Route): Route {
   const named = table === undefined || table === 'main' ? {} : { table };
   return { ...route, ...named, ...(type === undefined || type === 'unicast' ? {} : { type }) };

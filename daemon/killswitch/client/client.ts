@@ -10,7 +10,7 @@ import { absent, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
 import { createBlockedRenewal, createSignedIn, readBlocked } from './records.ts';
 import { type Call, createServiceLink, type ServiceLink } from './service-link.ts';
 
-/** Any program can slow the bus down. After that long, what the service last published answers a reader. */
+/** Any program can slow the bus down. After that long, readers get the last published state. */
 const READ_MS = 500;
 
 const DEMO = {
@@ -255,7 +255,7 @@ function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLi
     }
   }
 
-  /** Turning it on again would confirm what the user has yet to confirm. */
+  /** Turning it on again would confirm a change that the user has yet to confirm. */
   function setEndpoints(next: readonly Endpoint[]): Promise<Report> {
     given = JSON.stringify(next);
     return link.ask({ method: 'SetEndpoints', endpoints: next }, false);

@@ -35,7 +35,7 @@ const PATIENCE = 'retrans 20 mcast_probes 500';
 
 /**
  * @param outer network namespace that bin/culvert was started in, as /proc names it
- * @returns what the program lacks, and whether an administrator has to have allowed the program
+ * @returns the program's limits, and whether an administrator must have allowed the program
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
  */
 export async function leadOutside(outer: string | undefined): Promise<{ limits: Message[]; waits: boolean }> {

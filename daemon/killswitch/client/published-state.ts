@@ -1,4 +1,4 @@
-// Reads what the root service published, and whether the service still runs. Needs no privileges.
+// Reads the published state of the root service, and whether the service still runs. Needs no privileges.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KillSwitch } from '../../api/schema.ts';

@@ -1,5 +1,5 @@
-// Calls the root service through short-lived busctl processes, and follows what it publishes. Calls are rare, so the daemon holds no
-// bus connection.
+// Calls the root service through short-lived busctl processes, and follows its published state. Calls are rare, so the daemon holds
+// no bus connection.
 
 import { execFile } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
@@ -19,7 +19,7 @@ export interface ServiceLink {
    * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
    */
   ask(call: Call, interactive: boolean): Promise<Report>;
-  /** Watches for what is published, where the directory for it exists by now. */
+  /** Watches the published state, once its directory exists. */
   follow(): void;
   close(): void;
 }

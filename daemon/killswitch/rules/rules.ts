@@ -216,7 +216,7 @@ export function renderRemoval(table = TABLE): string {
   return `add table inet ${table}\ndelete table inet ${table}\n`;
 }
 
-/** Every nft has `add` and `delete`; but an `add` is refused where flags differ, and what has flags has `destroy`. */
+/** Every nft has `add` and `delete`. It refuses an `add` where flags differ; an nft that knows flags has `destroy`. */
 export function replacing(flags: readonly string[], table = TABLE): string {
   return flags.length ? `destroy table inet ${table}` : renderRemoval(table).trimEnd();
 }

@@ -1,4 +1,4 @@
-// Changes and reads a table of the kernel through nft. Where the table can't be owned, a monitor reports what other programs change.
+// Changes and reads a table of the kernel through nft. Where the table can't be owned, a monitor reports foreign changes.
 import GLib from 'gi://GLib?version=2.0';
 import { createHeartbeat } from '../pacing.ts';
 import { type Elements, renderElements, renderRemoval, TABLE } from '../rules/rules.ts';

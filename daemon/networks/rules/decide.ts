@@ -148,7 +148,7 @@ function isWeaker(subject: Subject, value: string, { mode }: Situation): boolean
   return strengthOfMode(value) < strengthOfMode(mode);
 }
 
-/** Identifies the networks and their rules: what the user does by hand holds until this changes. */
+/** Identifies the networks and their rules: the user's own changes hold until this changes. */
 export function placeKey(places: readonly Placed[], rules: readonly Rule[]): string {
   const identities = places.map(place => {
     const { kind, name, uuid, security } = place.link;

@@ -14,7 +14,7 @@ import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/doc
 import { strengthOfMode } from './decide.ts';
 import { keyOf, type Rule } from './rules.ts';
 
-/** Seconds in which the user can keep what a rule changed when the network changed. It takes time to notice. */
+/** Seconds in which the user can keep a rule's change. It takes time to notice one. */
 const TRIAL_SECONDS = 120;
 /** They can cut the machine off from the network. */
 const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];
@@ -44,7 +44,7 @@ export function createHolder(
     }
   }
 
-  /** Forgets what a rule changed, and restores the previous value where that is wanted. */
+  /** Forgets a rule's change, and restores the previous value where that is wanted. */
   async function end(subjects: (made: Made) => boolean, returnsAll: boolean): Promise<void> {
     for (const entry of memory.made.filter(({ change }) => subjects(change)))
       await attempt(entry.change.subject, async () => {
@@ -153,7 +153,7 @@ export interface Parts {
   changes: Pick<ChangesControl, 'runWithLimit'>;
   routes(): Promise<RoutesControl>;
   killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
-  /** Called with what a rule has set, and with what ended. */
+  /** Called with the settings of a rule, and with those that ended. */
   ruled(effect: RuleRecord): void;
 }
 
@@ -201,7 +201,7 @@ export function createApplier(
   return {
     /**
      * @param intend called before it changes a value of the tunnel or the routes
-     * @returns what it changed; null where nothing was to change
+     * @returns its change; null where nothing had to change
      * @throws Problem as the tunnel and the kill switch
      */
     async set({ subject, value }: DecidedEffect, limit: Limit, intend: Intend): Promise<Made | null> {
@@ -283,7 +283,7 @@ const Memory = z.object({
   version: z.literal(1),
   /** The place that the rules were followed at last; null before. */
   place: z.nullable(z.string()),
-  /** The user reverted what the rules did at that place. */
+  /** The user reverted the rules' change at that place. */
   reverted: z.boolean(),
   acted: z.nullable(z.object({ rule: z.string(), at: Time })),
   /** Effects that were set there, as `subject value`: what the user does afterwards holds. */

@@ -191,7 +191,7 @@ const UNREACHED: readonly Unreached[] = [
   },
 ];
 
-/** Names what is here and can't be reached. */
+/** Lists installed tools whose lists can't be reached. */
 export function unreached(look: Look, ids: readonly string[] | undefined): TrustTool[] {
   const here = UNREACHED.filter(({ id, isHere }) => (ids?.includes(id) ?? true) && isHere(look));
   return here.map(({ id, title, reason }) => ({

@@ -8,7 +8,7 @@ import type { Command, Target } from '../probe.ts';
 
 /** Surroundings of a tool, and places of its settings. */
 export interface Look {
-  /** The environment of the next session: what runs now, with the variables that Culvert has set. */
+  /** The environment of the next session: this environment, with the variables that Culvert has set. */
   env: NodeJS.ProcessEnv;
   home: string;
   /** XDG_CONFIG_HOME. */
@@ -54,7 +54,7 @@ export interface Tool {
   /** Stable: `node`. */
   id: string;
   title: string;
-  /** Names of its program, the first that is there counts; empty for what is no program. */
+  /** Names of its program, of which the first installed one counts; empty for a tool without a program. */
   programs: readonly string[];
   /** Its list; null if the program is there and the tool is not. */
   list(program: string, look: Look): Promise<List | null>;
@@ -83,7 +83,7 @@ export function firstProgram(names: readonly string[], { PATH = '' }: NodeJS.Pro
   return names.map(name => findProgram(name, PATH)).find(file => file !== null) ?? null;
 }
 
-/** OpenSSL, and what follows it. */
+/** OpenSSL, and tools that read its list. */
 export const opensslList = ({ env, system }: Look): List => ({
   files: [env.SSL_CERT_FILE || system?.path || ''].filter(Boolean),
   ownList: false,

@@ -114,7 +114,7 @@ export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot
   return `${rest}; back: culvert mode ${mode ?? 'warp'}`;
 }
 
-/** Sets mode, protocol and connection to what they were before the proxy was switched on. */
+/** Restores the mode, protocol and connection from before the proxy. */
 export async function setBack({ client }: Context, before: Snapshot): Promise<void> {
   const request = (action: ActionName, value?: string) =>
     client.call('POST /api/action', { body: actionRequest(action, value) });

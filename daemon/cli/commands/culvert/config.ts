@@ -97,7 +97,7 @@ async function post(context: Context, key: string, value: Value | null, session:
   }
 }
 
-/** Such keys decide about access to the daemon and about what it runs, so that only the file's owner may set them. */
+/** These keys control access to the daemon and which programs it runs, so only the file's owner may set them. */
 function byHand({ paths }: Context, key: string, value: Value | null, cause: unknown): Failure {
   const [group, name] = key.split('.') as [string, string];
   const edit =

@@ -51,7 +51,7 @@ function checkTimes(since: string, until: string): void {
   if (to < now - KEPT_DAYS * 86_400_000) throw usage(`The history goes back ${KEPT_DAYS} days at most.`);
 }
 
-/** Milliseconds since the epoch; NaN, which compares with nothing, for what is no time. */
+/** Milliseconds since the epoch; NaN, which no comparison accepts, for an invalid time. */
 function momentOf(time: string, now: number): number {
   const duration = parseDuration(time);
   return duration === null ? dateOf(time).getTime() : now - duration * 1000;

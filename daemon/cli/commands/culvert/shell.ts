@@ -262,7 +262,7 @@ export function putFiles(record: string, planned: readonly Entry[]): void {
   writeRecord({ record }, { pending: false, entries: planned.map(toRecorded), directories });
 }
 
-/** Removes what the list names, unless it was changed since. @returns the paths that stay */
+/** Removes the files of the list, except changed files. @returns the paths that stay */
 function removeFiles(record: string): string[] {
   const { entries, directories } = readRecord({ record }) ?? EMPTY_RECORD;
   const changed = entries.filter(entry => stateOf(entry) === 'foreign').map(({ path }) => path);

@@ -199,7 +199,7 @@ async function carryOut<T>(act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     if (!(error instanceof FixError)) throw error;
-    // a hint is one line, and what an administrator runs was shown with the fix
+    // a hint is one line, and the fix already shows the administrator's commands
     const { message } = error;
     const hint = error.code === 'privileged' ? 'The lines above are for an administrator.' : error.hint;
     throw new Failure(message, { cause: error, ...(hint ? { hint } : {}) });
@@ -231,7 +231,7 @@ const GROUPS: Record<CheckGroup, string> = {
   desktop: 'Desktop',
 };
 
-/** @param verbose also what is well, what does not apply, and the sources */
+/** @param verbose also lists checks that passed or do not apply, and the sources */
 export function describeResults(results: readonly CheckResult[], style: Style, verbose: boolean): string {
   const wrong = results.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable');
   const blocks = [wrong.map(result => describeResult(result, style, verbose)).join('\n')];
@@ -320,7 +320,7 @@ function indent(text: string): string {
 /**
  * @param argv words for `culvert-repair`
  * @param program root's side
- * @returns a line that says what was run; the program prints its own @throws Failure
+ * @returns a line that names the command; the program prints its own output @throws Failure
  */
 export async function runAsRoot(
   argv: readonly string[],

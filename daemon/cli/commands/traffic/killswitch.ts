@@ -156,7 +156,7 @@ function isLan(address: string): boolean {
   return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|fe[89ab][\da-f]:|f[cd][\da-f]{2}:)/i.test(address);
 }
 
-/** Shows what is left of a pause until the block is back. Ctrl+C leaves the pause as it is. */
+/** Counts a pause down until the block is back. Ctrl+C does not end the pause. */
 async function countDown(context: Context, state: KillSwitch): Promise<void> {
   const progress = createProgress(context);
   let now = state;

@@ -59,14 +59,14 @@ async function refuseEscape(words: readonly string[], isOutside: boolean, path: 
   });
 }
 
-/** @returns what is not kept in the tunnel */
+/** @returns sentences about traffic that is not kept in the tunnel */
 async function tunnelOnly(): Promise<Message[]> {
   const { keepInTunnel, limitsOfNames } = await import('../../../killswitch/client/tunnel-only.ts');
   await keepInTunnel();
   return limitsOfNames();
 }
 
-/** @returns what the command lacks */
+/** @returns sentences about the limits of the command */
 async function outside(env: Context['env'], command: string): Promise<Message[]> {
   const { leadOutside, requireAllowed } = await import('../../../killswitch/client/outside.ts');
   const { limits, waits } = await leadOutside(env.CULVERT_OUTER);
