@@ -9,9 +9,9 @@ export interface Context {
   env: NodeJS.ProcessEnv;
   /** `--json`: data as the API's object instead of text for people. */
   json: boolean;
-  /** The daemon that answers now drives the embedded emulator. */
+  /** Reports whether the answering daemon drives the embedded emulator. */
   isDemo(): boolean;
-  /** Aborted by SIGINT, SIGTERM and a reader that went away. */
+  /** Aborted by SIGINT, SIGTERM, and when the reader closes the output. */
   signal: AbortSignal;
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WriteStream;
@@ -75,7 +75,7 @@ export interface OptionSpec {
 export interface CommandSpec {
   name: string;
   summary: string;
-  /** The command for which this is another name; the rest of the entry is empty then. */
+  /** The command that this is an alias of; the rest of the entry is empty then. */
   aliasOf?: string;
   /** Sentences beyond the summary, for the command's help and the manual. */
   details?: string;
@@ -84,9 +84,9 @@ export interface CommandSpec {
   commands?: readonly CommandSpec[];
   /** The subcommand that a group means when none is named. */
   fallback?: string;
-  /** Its arguments are another command, whose options are not its own. */
+  /** Its arguments are another command with its own options. */
   wrapsCommand?: true;
-  /** Says on stderr that a running daemon is a demo. False for a command that states nothing about the machine. */
+  /** Reports a demo on stderr. False for a command that says nothing about the machine. */
   marksDemo?: false;
   load?: () => Promise<Run>;
 }

@@ -25,7 +25,7 @@ export function isAttended({ stdin, stderr, json }: Context): boolean {
 }
 
 /**
- * Asks before a change that goes further than its command says, or can't be undone.
+ * Asks before a change that has further effects than its command names, or can't be undone.
  * @param consequence says what changes, in whole sentences
  * @throws Failure after a no; without a terminal unless `--yes` was given
  */
@@ -55,8 +55,7 @@ export async function confirm(context: Context, question: string): Promise<boole
 }
 
 /**
- * Asks with Node's line editor and shows nothing of what is typed, so that arrow keys and the like edit instead of
- * ending up in the secret.
+ * Asks with Node's line editor and does not echo the input, so that arrow keys edit the secret instead of becoming a part of it.
  * @throws Failure for Ctrl+C, and for Ctrl+D on an empty line.
  */
 async function prompt({ stdin, stderr }: Context, name: string): Promise<string> {
@@ -78,7 +77,7 @@ async function prompt({ stdin, stderr }: Context, name: string): Promise<string>
 }
 
 export interface Progress {
-  /** The phase that has begun; the same one again is not repeated. */
+  /** Reports the phase that has begun; does not repeat the current one. */
   step(text: string): void;
   /** Leaves the terminal clean. */
   end(): void;
@@ -120,7 +119,7 @@ export function createProgress({ stderr, env, json, say }: Context): Progress {
 
 const NOTIFY_MS = 3000;
 
-/** Shows a notification where nothing is a terminal and a desktop is there. Never rejects. */
+/** Shows a notification on a desktop if no stream is a terminal. Never rejects. */
 export async function announce(context: Context, title: string, text: string) {
   const { env } = context;
   if (!isDesktopOnly(context)) return;

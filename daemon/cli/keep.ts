@@ -1,4 +1,4 @@
-// Options and prompts of changes that end: at a time that the user gives, or where the user does not confirm a change in time.
+// Options and prompts of changes that end at a given time, or unless the user confirms them in time.
 import type { ActionRequest } from '../api/actions.ts';
 import type { Change, Subject } from '../api/changes.ts';
 import { ApiError } from '../api/client.ts';
@@ -18,7 +18,7 @@ export const CONFIRM_WITHIN: OptionSpec = {
   summary: 'revert the change unless you run "culvert keep" in time',
 };
 
-/** Options of every command whose change can revert without a confirmation. */
+/** Options of every command whose change can revert unless it is confirmed. */
 export const KEEP: readonly OptionSpec[] = [
   { flags: '-y, --yes', summary: 'keep the change without asking' },
   CONFIRM_WITHIN,
@@ -106,7 +106,7 @@ export async function askToKeep(
   return EXIT.failure;
 }
 
-/** Says when a change that holds for a while ends. */
+/** Reports when a temporary change ends. */
 export async function sayEnd(context: Context, subject: Subject): Promise<void> {
   const change = await pendingChange(context, subject);
   context.say(change ? `${changeText(change, english)}.` : 'Already set; nothing to revert.');

@@ -63,7 +63,7 @@ export function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number 
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
 
-/** A space at which no line ends: where `wrapped` broke a command, its halves would run as two. */
+/** A space that never breaks: the halves of a broken command would run as two commands. */
 const UNBROKEN = '\u00a0';
 
 /** A text that stays on one line. */
@@ -141,7 +141,7 @@ const LOOKALIKES: readonly [RegExp, string][] = [
   [/[\u2800-\u28ff]/g, '*'],
 ];
 
-/** The text in ASCII: signs as others that look like them, letters without their accents, and a question mark for the rest. */
+/** The text in ASCII: signs as lookalikes, letters without accents, and question marks for the rest. */
 export function asciiText(text: string): string {
   const similar = LOOKALIKES.reduce((changed, [sign, ascii]) => changed.replace(sign, ascii), text);
   return similar

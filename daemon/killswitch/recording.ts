@@ -49,7 +49,7 @@ export const SETS: readonly RecordingSet[] = (Object.keys(ORIGINS) as Origin[]).
   ),
 );
 
-/** A program of a user's session lies at 5 or 6, a system service at 2, a session at 3. One further up is its ancestor. */
+/** Programs of a user's session are at 5 or 6, system services at 2, sessions at 3. Higher levels are ancestors. */
 const UNIT_LEVELS = [6, 5, 4, 3, 2];
 /** Below the slice of the user's programs. */
 const PROGRAM_LEVEL = 4;
@@ -95,7 +95,7 @@ ${lines([...notes('forwarded'), 'counter name missed'])}  }
 function outputRules(rules: RuleOptions): string[] {
   const { local, dns, lan } = leavingRules(rules);
   return [
-    // part of the link, and of no interest: the rules let it pass to those who asked
+    // routine of the link: the rules let it pass to neighbors that asked
     'icmpv6 type nd-neighbor-advert accept',
     ...local('goto note_own'),
     `${dns} goto note_own`,
@@ -107,7 +107,7 @@ function outputRules(rules: RuleOptions): string[] {
 function forwardRules(rules: RuleOptions): string[] {
   const { forwarded, dns, lan } = leavingRules(rules);
   return [
-    // an administrator may have allowed a program outside the tunnel, which the set of another table says
+    // the set of another table has the programs that an administrator allowed outside the tunnel
     `iifname ${ANY_DEVICE} accept`,
     `oifname ${ANY_DEVICE} accept`,
     ...forwarded('goto note_forwarded'),
@@ -131,7 +131,7 @@ function definitionOf({ name, family, parts }: RecordingSet): string {
   return `  set ${name} { type ${type}; size ${SET_SIZE}; flags dynamic, timeout; timeout ${KEPT_SECONDS}s; }\n`;
 }
 
-/** Each ends the chain; where there is no such part of a packet, or no room in the set, the next one is tried. */
+/** Each rule ends the chain, unless the packet lacks a part or the set is full; then the next rule tries. */
 function notes(origin: Origin, level = 1): string[] {
   return SETS.filter(set => set.origin === origin).map(({ name, family, parts }) => {
     const ip = family === 4 ? 'ip' : 'ip6';

@@ -99,7 +99,7 @@ export function createSwitch(edges: Edges): Switch {
   /** @throws SwitchError NothingPending, Denied */
   function checkDecision(kind: 'confirm' | 'revert', { uid, granted }: Caller): void {
     const trial = unconfirmedOf(keeper.mode());
-    // a return that failed and is tried again does not give a second chance to confirm
+    // a failed return that is retried gives no second chance to confirm
     if (!trial || (kind === 'confirm' && trial.until <= clock.uptime()))
       throw new SwitchError('NothingPending', N_('There is no such change, or it was already reverted.'));
     const action = permissions.toDecide(uid);
@@ -107,7 +107,7 @@ export function createSwitch(edges: Edges): Switch {
   }
 
   async function decide(kind: 'confirm' | 'revert', caller: Caller): Promise<Report> {
-    // a timer may be late, above all in a machine that slept
+    // a timer may be late, above all after a suspend
     await keeper.measure();
     checkDecision(kind, caller);
     return keeper.change({ kind }, kind === 'confirm' ? 'The change was not kept' : 'The change was not reverted');

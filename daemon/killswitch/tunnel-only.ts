@@ -72,7 +72,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
     for (let attempt = 1; ; attempt++) {
       const cgroups = edges.cgroups();
       try {
-        // also where the rules in force are those of a program: it has ended since
+        // also where rules of a program are in force: it has ended since
         if (cgroups.size || table.inForce()?.rules.uids.length) last = edges.now();
         if (edges.now() - last < LINGER_SECONDS)
           await table.keep({ uids: [...cgroups.keys()] }, JSON.stringify([...cgroups].sort()));

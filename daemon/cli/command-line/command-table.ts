@@ -1,5 +1,5 @@
-// THE command table: parsing, help, completions and the manual are all made from it. Each group of commands has its part
-// next to the commands, whose code is loaded when it is called.
+// THE command table: parsing, help, completions and the manual derive from it. Each group of commands has its part next to the
+// commands, whose code loads when it is called.
 
 import { CONNECTION_COMMANDS } from '../commands/connection/table.ts';
 import { CULVERT_COMMANDS } from '../commands/culvert/table.ts';

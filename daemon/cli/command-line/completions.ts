@@ -13,7 +13,7 @@ interface Place {
   words: readonly (readonly [word: string, summary: string])[];
   /** A shell command that prints further words, one on each line. */
   listing?: string;
-  /** The words are offered again after an argument that is not among the places. */
+  /** Offers the words again after an argument that is not among the places. */
   repeats: boolean;
   files: boolean;
 }

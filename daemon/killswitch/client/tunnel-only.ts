@@ -27,7 +27,7 @@ export async function keepInTunnel(): Promise<void> {
     );
   requireService(SERVICE_PATHS, 'tunnel-only');
   refuseConnections(process.ppid);
-  // a program that is started by a kept one is in the place already
+  // a kept program's children are in the place already
   if (![process.ppid, process.pid].every(isInPlace)) await askPatiently('KeepInTunnel', SERVICE_PATHS);
   await testPlace();
 }
@@ -131,7 +131,7 @@ function sent(
 const ANY_NAME = N_('Names are looked up by %s, which is not kept in the tunnel.');
 const LOCAL_NAMES = N_('Names that end in .local are looked up by %s, which is not kept in the tunnel.');
 
-/** Each with the module of nsswitch.conf that asks it by its socket; the C library asks nscd before any module. */
+/** Each with its module of nsswitch.conf; the C library asks nscd before any module. */
 const RESOLVERS = [
   { name: 'nscd', module: null, socket: '/run/nscd/socket', says: ANY_NAME },
   { name: 'systemd-resolved', module: /^resolve$/, socket: '/run/systemd/resolve/io.systemd.Resolve', says: ANY_NAME },

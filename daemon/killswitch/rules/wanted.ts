@@ -141,7 +141,7 @@ export function formatTrial(trial: Trial): string {
 
 /**
  * The pause or unconfirmed change that was under way when the process ended; null for an unreadable file.
- * @returns `due`: its time is over or was never set so, or it is from an earlier boot
+ * @returns `due`: its time is over or invalid, or it is from an earlier boot
  */
 export function parseTrial(
   text: string,

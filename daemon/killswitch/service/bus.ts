@@ -142,8 +142,8 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
 };
 
 /**
- * Answers on the bus from now on.
- * @param touched called at the begin and end of each call, with how many are under way
+ * Starts to answer on the bus.
+ * @param touched called at the start and end of each call, with the number of calls under way
  */
 export function serve({ bus, userOf }: Gate, services: Services, touched: (underWay: number) => void) {
   const asking = new Map<number, number>();
@@ -197,7 +197,7 @@ export function serve({ bus, userOf }: Gate, services: Services, touched: (under
     bus,
     OBJECT_PATH,
     description!,
-    // not by GJS's wrapper, which unpacks every argument before it calls anything
+    // GJS's wrapper would unpack every argument first
     (...[, , , , method, parameters, invocation]) =>
       void answer(invocation, uid => METHODS[method]!(services, parameters, uid)),
     null,

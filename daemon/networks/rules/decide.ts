@@ -54,7 +54,7 @@ export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule 
   );
 }
 
-/** True where everything applies that the rule names, apart from the beacon. */
+/** True where every condition of the rule holds, apart from the beacon. */
 export function isFor({ match }: Rule, link: NetworkLink): boolean {
   const { ssid, security, uuid, gateway, bssid, any } = match;
   return (

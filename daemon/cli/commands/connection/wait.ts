@@ -92,7 +92,7 @@ async function untilReady(
       }
     } catch (error) {
       if (!isPassing(error)) throw error;
-      // it stays so until someone resumes it
+      // it stays suspended until someone resumes it
       const suspended = suspendedFailure(paths);
       if (suspended) throw suspended;
       const name = isSilent(error) ? await slowProgram(context) : DAEMON;
@@ -104,7 +104,7 @@ async function untilReady(
   }
 }
 
-/** Failures that a daemon gives while it starts, ends or is busy. */
+/** Failures of a daemon that starts, ends or is busy. */
 function isPassing(error: unknown): error is Error {
   return error instanceof Unreachable || (error instanceof ApiError && error.problem.code === 'busy');
 }

@@ -18,7 +18,7 @@ type Value = string | number | boolean;
 export const list: Run = async context => {
   const response = await context.client.call('GET /api/config');
   show(context, response, settings => {
-    // a value can be long, so that it is last
+    // a value can be long, so it is last
     const rows = Object.keys(settings.sources).map(key => [
       key,
       settings.sources[key]!,

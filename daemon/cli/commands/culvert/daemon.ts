@@ -49,7 +49,7 @@ async function identify({ client, paths, env }: Context): Promise<Identity> {
   return answering;
 }
 
-/** The daemon that answers on a port, if it has the state of this user: another one belongs to another home. */
+/** The daemon that answers on a port, if it has the state of this user: any other belongs to another home. */
 async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> {
   const { loadConfig } = await import('../../../config/layers.ts');
   const { systemConfig, userConfig, state } = pathsOf(env);
@@ -58,7 +58,7 @@ async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> 
   return other && stateOf(other.pid) === state ? other : null;
 }
 
-/** Directory of the state that a process has by its environment; null if that can't be known. */
+/** State directory of a process, by its environment; null if unknown. */
 function stateOf(pid: number): string | null {
   const variables = readText(`/proc/${pid}/environ`)?.split('\0') ?? [];
   const variable = (name: string) => variables.find(text => text.startsWith(`${name}=`))?.slice(name.length + 1);

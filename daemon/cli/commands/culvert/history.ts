@@ -62,7 +62,7 @@ function dateOf(time: string): Date {
   return new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
 }
 
-/** Times go to the daemon as a duration, or as the moment that they name in this time zone. */
+/** Times go to the daemon as durations, or as instants in this time zone. */
 function text(times: Options): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(times).flatMap(([name, given]) => {
@@ -189,7 +189,7 @@ export const logs: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Listens first and reads then, so that no entry falls between; ids show which were printed. */
+/** Listens first and reads then, so that it misses no entry; ids show which entries were printed. */
 async function followLogs(context: Context, limit: number): Promise<number> {
   let seen = 0;
   let read = false;

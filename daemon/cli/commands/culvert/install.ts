@@ -1,4 +1,4 @@
-// `culvert __install` and `__uninstall`, which ./culvert-tool calls: Culvert for this user, and all of it away again.
+// `culvert __install` and `__uninstall`, which ./culvert-tool calls: install Culvert for this user, and remove it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
@@ -49,8 +49,8 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
 }
 
 /**
- * Removes what install wrote, and nothing else; with `--purge` configuration and state as well.
- * @throws Failure before anything is removed, while a client of MCP or an original needs what would go
+ * Removes exactly the files that install wrote; with `--purge` configuration and state as well.
+ * @throws Failure before anything is removed, while an MCP client or an original command needs a file
  */
 export async function uninstallCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
   const purge = words.includes('--purge');
@@ -146,12 +146,12 @@ function restoreClients(
   say(`Not all MCP clients have their keys back: ${why}`);
 }
 
-/** Reports whether the state of culvert-wrap has what `mcp install` replaced. */
+/** Reports whether the state of culvert-wrap has configuration that `mcp install` replaced. */
 function hasOriginals(directory: string): boolean {
   return !['', '{}'].includes((readText(join(directory, 'mcp-originals.json')) ?? '').trim());
 }
 
-/** Shims name files of the tree, so they go first: the commands behind them have to go on working. */
+/** Removes shims first: they name files of the tree, and the commands behind them must keep working. */
 function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
   const shims = shimsOf(layout);
   if (shims.length === 0) return;

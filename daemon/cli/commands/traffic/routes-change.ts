@@ -151,7 +151,7 @@ const EMPTY: Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | '
   contained: [],
 };
 
-/** Shows how far it is, for what takes many runs of the tunnel CLI. */
+/** Shows progress: a change may take many runs of the tunnel CLI. */
 async function withProgress<T>(context: Context, calls: number, work: () => Promise<T>): Promise<T> {
   if (calls < MANY || context.json) return work();
   const stream = await context.client.events(undefined, ['routes']);
@@ -164,7 +164,7 @@ async function withProgress<T>(context: Context, calls: number, work: () => Prom
         progress.step(`${verb}: ${data.done} of ${data.total}`);
     }
   };
-  follow().catch(() => {}); // the reply says how it went
+  follow().catch(() => {}); // the reply has the outcome
   try {
     return await work();
   } finally {

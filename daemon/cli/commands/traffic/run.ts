@@ -30,7 +30,7 @@ export const run: Run = async (context, words, options) => {
   try {
     const limits = await (isOutside ? outside(env, command) : tunnelOnly());
     if (options.json && limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
-    // elsewhere it would be taken for a line of the command
+    // elsewhere it would look like output of the command
     if (!options.json && context.stderr.isTTY)
       for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
   } catch (error) {
