@@ -1,4 +1,4 @@
-// Changes the command line of an app for the way in which it is started: arguments, environment, and files that it reads.
+// Adapts the command line of an app to the way it is started: arguments, environment, and files that it reads.
 import { join } from 'node:path';
 import type { PlacedWay, ShortcutWay } from '../api/schema.ts';
 import type { Described } from './describe.ts';
@@ -119,7 +119,7 @@ function profileOf({ id }: Described, { packaging, program }: Located, { home, s
 // ── Chromium and Electron ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Its own profile, because a running browser of the same profile would take the start over and go around the proxy.
+ * A separate profile, because a running browser of the same profile would take over the start and bypass the proxy.
  * SOCKS5, so that the proxy resolves names; the rule keeps everything else in the browser from resolving any (Chromium's
  * network settings document, "Preventing DNS leaks"). Loopback stays direct, as Chromium has it by default.
  */
@@ -163,9 +163,9 @@ function firefoxPreferences({ host, port }: LocalProxy): string {
     'network.proxy.ssl_port': 0,
     'network.proxy.no_proxies_on': '',
     'network.proxy.autoconfig_url': '',
-    // without it a proxy that does not answer is gone around
+    // without it, Firefox bypasses a proxy that does not answer
     'network.proxy.failover_direct': false,
-    // and so do Mozilla's own services (ServiceRequest.sys.mjs)
+    // and Mozilla's own services do (ServiceRequest.sys.mjs)
     'network.proxy.allow_bypass': false,
     'network.dns.disablePrefetch': true,
     'network.dns.disablePrefetchFromHTTPS': true,

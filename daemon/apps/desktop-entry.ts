@@ -16,7 +16,7 @@ const KEY = /^[A-Za-z0-9-]+(\[[A-Za-z0-9_.@-]+\])?$/;
 export function parseEntry(text: string, locales?: readonly string[]): Entry | null {
   const entry = new Map<string, string>();
   let inside: boolean | null = null;
-  // by positions, because most lines of a real entry are translations that are not needed
+  // by positions, because most lines of a real entry are unneeded translations
   for (let at = 0, stop = 0; at < text.length; at = stop + 1) {
     stop = text.indexOf('\n', at);
     if (stop < 0) stop = text.length;
@@ -129,7 +129,7 @@ export function messageLocales(env: NodeJS.ProcessEnv, chosen: string | null): s
   return [...(env.LANGUAGE?.split(':').filter(Boolean) ?? []), locale];
 }
 
-/** Why a command line is invalid; `message` is a sentence about it. */
+/** An invalid command line; `message` is a sentence about the error. */
 export class ExecError extends WordedError {
   override readonly code = 'EEXEC';
 }

@@ -51,7 +51,7 @@ function headOf(file: string): Buffer | null {
 function isDynamic(head: Buffer | null): boolean {
   if (!head || head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46) return false;
   const [wide, little] = [head[4] === 2, head[5] === 1];
-  if (!wide || !little) return true; // other machines: believed, and the note says that it is not certain
+  if (!wide || !little) return true; // assume so on other machines; the note says that it is not certain
   const [offset, size, count] = [Number(head.readBigUInt64LE(32)), head.readUInt16LE(54), head.readUInt16LE(56)];
   let dynamic = false;
   for (let at = offset; size > 0 && at < offset + size * count && at + 4 <= head.length; at += size)

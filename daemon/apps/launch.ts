@@ -23,7 +23,7 @@ interface Start {
 }
 
 export interface Launched {
-  /** null if it handed over to another and ended well. */
+  /** null if it handed over to another process and ended successfully. */
   pid: number | null;
   /** Resolves once the start has succeeded, with null, or has failed, with the reason for people. Never rejects. */
   failure: Promise<string | null>;
@@ -34,7 +34,7 @@ class LaunchError extends Error {
   readonly code = 'ELAUNCH';
 }
 
-/** Time until a launch is answered; most starts that fail do so before. */
+/** Time until a launch is answered; most failing starts fail within it. */
 const MOMENT_MS = 700;
 /** A watched process that ends with an error within this time has failed to start. */
 const START_MS = 120_000;
@@ -160,7 +160,7 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
   return { pid: await pid, failure };
 }
 
-/** Variables that make a process part of this desktop session; the manager has all others itself. */
+/** Variables that make a process part of this desktop session; the manager has all others. */
 const OF_SESSION =
   /^(PATH|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|DESKTOP_SESSION|XDG_(SESSION_.*|CURRENT_DESKTOP|DATA_.*|CONFIG_.*|STATE_HOME|CACHE_HOME|MENU_PREFIX|RUNTIME_DIR)|LANG|LANGUAGE|LC_.*|GTK_.*|GDK_.*|QT_.*|XCURSOR_.*|XMODIFIERS|.*_IM_MODULE|MOZ_.*|SSH_AUTH_SOCK|HOME)$/;
 

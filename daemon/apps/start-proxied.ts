@@ -1,4 +1,4 @@
-// Starts an app through the local proxy, or refuses where its traffic would go around it.
+// Starts an app through the local proxy, or refuses where its traffic would bypass the proxy.
 import { dirname } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
@@ -42,7 +42,7 @@ export async function openProxy({ tunnel, state }: FeatureContext): Promise<Loca
   return { host: '127.0.0.1', port, http };
 }
 
-/** In a demo no page is asked. @throws Problem proxy-not-verified */
+/** A demo asks no page. @throws Problem proxy-not-verified */
 export async function verifyTunnel(port: number, { settings, state, env }: FeatureContext): Promise<void> {
   if (state.snapshot().tunnelCli.emulated)
     throw new Problem('proxy-not-verified', 'The demo tunnels nothing that could be verified. Nothing was started.');

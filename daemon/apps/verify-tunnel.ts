@@ -25,7 +25,7 @@ const BODY_BYTES = 16 * 1024;
 /**
  * @param url https, or http on this machine (config `warp.traceUrl`)
  * @param env see `authorities`
- * @param port of the proxy on 127.0.0.1, which is spoken to in SOCKS5: every release has it; null to ask without a proxy
+ * @param port of the proxy on 127.0.0.1, by SOCKS5, which every release speaks; null to ask without a proxy
  */
 export async function traceThrough(
   port: number | null,

@@ -29,7 +29,7 @@ export interface Check {
   /**
    * Inspects the machine without changing it or needing root.
    * @param signal aborted at the time limit
-   * @throws Unknown when something that the verdict needs can't be had, NotApplicable where the check makes no sense
+   * @throws Unknown when it can't reach a verdict, NotApplicable where the check makes no sense
    */
   probe(world: World, signal: AbortSignal): Promise<Finding>;
 }

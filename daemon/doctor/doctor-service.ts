@@ -91,7 +91,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
 
   const journal = () => undoableByAnyone(undoable(undoJournal(paths)).map(({ steps: _, ...entry }) => entry));
 
-  /** Changes something about one check, and publishes its result afterwards to every client. */
+  /** Makes a change for one check, and publishes its result afterwards to every client. */
   async function change(act: () => Promise<DoctorFixResponse>): Promise<DoctorFixResponse> {
     const total = 1;
     let result: CheckResult | null = null;

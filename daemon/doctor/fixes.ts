@@ -124,7 +124,7 @@ export function command(argv: readonly string[], tools: Tools, undo?: readonly s
   };
 }
 
-/** Puts a symbolic link in the place of a regular file. */
+/** Replaces a regular file with a symbolic link. */
 export function linkInstead(path: string, target: string, journal: string): Operation {
   refuseDirectoryFor(path);
   return {
@@ -162,7 +162,7 @@ function targetOf(link: string): string {
   }
 }
 
-/** @throws FixError for what undo could not restore: more than one name, bytes that are not text, or no file at all */
+/** @throws FixError for a path that undo could not restore: hard links, bytes that are not text, or no regular file */
 function refuseIrreversible(path: string): void {
   const info = lstatSync(path);
   if (!info.isFile()) throw irreversible(`${path} is not a regular file`);

@@ -28,7 +28,7 @@ export interface SplitList {
 export function createSplitList({ state, tunnel }: Context): SplitList {
   async function current(): Promise<SplitTunnel> {
     await tunnel.refresh('stale');
-    // on a busy machine, and right after the start of the daemon, that gives up early
+    // a busy machine, or a daemon that has just started, may need more time
     if (!isKnown()) await tunnel.refresh('all');
     if (isKnown()) return state.snapshot().splitTunnel;
     throw new Problem('routes-failed', 'The tunnel client did not report the split tunnel.', {
@@ -36,7 +36,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     });
   }
 
-  /** The lists are empty before they were ever read, too. */
+  /** The lists are also empty before the first read. */
   function isKnown(): boolean {
     const { mode, ips, hosts } = state.snapshot().splitTunnel;
     const isRead = mode !== null || ips.length + hosts.length > 0;
@@ -166,7 +166,7 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
   };
 }
 
-/** Entries that a reset can bring back and that then have to be removed: those of the vendor's list, about. */
+/** Number of entries that a reset brings back and that must then be removed: about the length of the vendor's list. */
 const DEFAULT_ENTRIES = 30;
 
 function valuesOf(entries: readonly Entry[]): Set<string> {

@@ -70,7 +70,7 @@ function gateways6(text: string): string[] {
   });
 }
 
-/** Name servers of resolv.conf(5), those on this machine left out: they are reached by no route. */
+/** Name servers of resolv.conf(5), except those on this machine, which need no route. */
 function resolvers(text: string): string[] {
   return [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)]
     .map(([, address]) => address!)
@@ -117,7 +117,7 @@ export function readPresets(root = ''): Preset[] {
   ];
 }
 
-/** Networks that are reached without a gateway, of /proc/net/route: numbers are hexadecimal, in the machine's byte order. */
+/** Networks without a gateway in /proc/net/route: numbers are hexadecimal, in the machine's byte order. */
 function networks4(text: string): Found[] {
   return text.split('\n').flatMap(line => {
     const [source = '', destination = '', gateway = '', , , , , mask = ''] = line.split(/\s+/);

@@ -39,7 +39,7 @@ export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<
 
 /**
  * Fetches a file of a known size, piece by piece.
- * @param take called with each piece; what it throws ends the fetch
+ * @param take called with each piece; an error that it throws ends the fetch
  * @throws UpdateRefused, also when the source has no such file, or one of another size
  */
 export async function fetchArtifact(
@@ -89,7 +89,7 @@ async function readBody(wanted: Wanted, response: IncomingMessage, watch: Watch,
     wanted.take(piece);
     taker.failed = false;
   }
-  // a body that ends with the connection shows no truncation, so its size has to
+  // a body that ends with the connection shows no truncation, so the size must
   if (!response.complete || (wanted.exact !== undefined && watch.received() < wanted.exact))
     throw truncated(wanted, watch.received());
 }
@@ -181,7 +181,7 @@ interface Client {
 /** GitHub takes two redirects to an asset, GitLab up to three. */
 const MOST_REDIRECTS = 5;
 
-/** Follows redirects to hosts that are named in advance; the signature decides about what comes from there. */
+/** Follows redirects to hosts that are named in advance; the signature decides about their files. */
 async function open(first: URL, signal: AbortSignal, by: Client): Promise<IncomingMessage> {
   let url = first;
   for (let redirects = 0; ; redirects++) {
@@ -216,7 +216,7 @@ async function requestOnce(url: URL, signal: AbortSignal, { env, agent }: Client
     throw new UpdateRefused('source-insecure', `${url.origin} is neither https nor this machine.`);
   const { request } = (secure ? await import('node:https') : await import('node:http')) as { request: Request };
   const options = {
-    agent: false, // its own connection, and none of the proxies that variables name
+    agent: false, // a separate connection, without the proxies of environment variables
     headers: { 'accept-encoding': 'identity', 'user-agent': agent, connection: 'close' },
     maxHeaderSize: 16_384,
     signal,

@@ -83,7 +83,7 @@ function versionIn(files: readonly ArchiveFile[]): string | null {
   return /\b(20\d\d\.\d{1,2}\.\d{1,5}(?:\.\d{1,3})?)\b/.exec(first?.text ?? '')?.[1] ?? null;
 }
 
-/** The file that a pattern of the name, and one of the content, describe. */
+/** The file whose name and content match the patterns. */
 function find(files: readonly ArchiveFile[], name: RegExp, content: RegExp): string | null {
   const match =
     files.find(file => name.test(file.name) && content.test(file.text)) ??
@@ -144,7 +144,7 @@ const STAMP = /^\W{0,3}(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(?:Z|[
 const EVENT =
   /status(?: update|Change)?\s*[:=]|new status|(?:dis)?connect(?:ed|ing)\b|reason\s*[:=]|CF_[A-Z_]{4,}|\bERROR\b|resum(?:e|ing) from|network (?:info )?change|captive portal|happy eyeballs|registration|fighting us|already in use/i;
 
-/** Times of the lines that match, in order, as ISO 8601; those of logs are in UTC. */
+/** Times of the matching lines, in order, as ISO 8601. Logs use UTC. */
 function stampsOf(files: readonly ArchiveFile[], pattern: RegExp): string[] {
   const lines = files.flatMap(({ text }) => text.split('\n')).filter(line => pattern.test(line.slice(0, LINE_BYTES)));
   return lines

@@ -1,4 +1,4 @@
-// Replaces what identifies a person, a machine or a network by placeholders that stay the same within one bundle.
+// Replaces text that identifies a person, a machine or a network with placeholders, the same throughout a bundle.
 import { isIP } from 'node:net';
 import { redact as blankSecrets } from '../../state/redact.ts';
 import { covers } from '../world/facts.ts';
@@ -41,9 +41,9 @@ const PERCENT = /(?:[\w.~!*()+-]|%[0-9a-f]{2})+/gi;
 const BINARY = /[\w+/-]{8,}={0,2}/g;
 const DEEPEST = 3;
 
-/** A shorter name counts in upper and lower case as it is, and not as the name of a property. */
+/** A shorter name counts only in its exact case, and not as the name of a property. */
 const SHORT = 3;
-/** A longer name counts also where a line breaks within it, and before digits. */
+/** A longer name also counts before digits, and with a line break in it. */
 const LONG = 5;
 const LINE_BREAK = '(?:(?:\\r?\\n|\\\\n)[ \\t]*)?';
 const PLACEHOLDER = /(<[a-z-]+-\d+>)/;
@@ -263,7 +263,7 @@ function formsOf(name: string): Set<string> {
   ]);
 }
 
-/** null if nothing is encoded, or not as an address does. */
+/** null without percent-encoding, or with an invalid one. */
 function ofPercent(word: string): string | null {
   if (!word.includes('%')) return null;
   try {

@@ -1,4 +1,4 @@
-// Runs one request to root's side: makes a change of the list whole, or undoes the newest one.
+// Runs one request to root's side: makes a listed change completely, or undoes the newest change.
 import { dirname, join } from 'node:path';
 import { makeDirectory } from '../../core/files.ts';
 import { acquireLock } from '../../core/lock.ts';
@@ -46,7 +46,7 @@ function parse(argv: readonly string[]): Request | 'undo' {
   return { repair, parameters };
 }
 
-/** Undoes a change that fails after its first step, and an earlier change that was killed. */
+/** Undoes a change that fails after its first step, and an earlier interrupted change. */
 async function repair(machine: Machine, { repair: { check, label, plan }, parameters }: Request): Promise<string[]> {
   const { journal } = machine;
   const [newest] = entriesOf(journal);

@@ -1,4 +1,4 @@
-// Reads files of a machine, or of a directory that stands for one: bounded, and never hanging on a pipe.
+// Reads files of a machine, or of a directory that stands for it, with size limits, and without blocking on a pipe.
 import { constants } from 'node:fs';
 import { access, lstat, open, readdir, readlink, stat, statfs } from 'node:fs/promises';
 import { errno, reason } from '../../core/errors.ts';
@@ -114,7 +114,7 @@ async function readUpTo(file: Awaited<ReturnType<typeof open>>, path: string, li
   const chunks: Buffer[] = [];
   let size = 0;
   for (;;) {
-    // most files are small, and of /proc there are many
+    // most files are small, and /proc has many
     const { bytesRead, buffer } = await file.read(Buffer.alloc(size === 0 ? 4 * 1024 : 64 * 1024), 0);
     if (bytesRead === 0) return Buffer.concat(chunks);
     size += bytesRead;

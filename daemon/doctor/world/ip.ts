@@ -69,7 +69,7 @@ function together(world: World): Promise<Record<Part, unknown> | null> {
   });
 }
 
-/** A part as the run of all prints it, or else as its own run does. */
+/** A part of the combined run, or else of a separate run. */
 async function read<T>(world: World, part: Part, args: string[], schema: z.ZodMiniType<T>): Promise<T[]> {
   const all = await together(world);
   const parsed = all && z.safeParse(z.array(schema), all[part]);

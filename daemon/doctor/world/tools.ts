@@ -41,7 +41,7 @@ interface ToolsOptions {
 }
 
 const LIMIT_MS = 2_000;
-/** Time for output that a grandchild holds open after the end of the program. */
+/** How long to wait for a grandchild that still holds stdout after the program's end. */
 const GRACE_MS = 250;
 /** Users often lack these in PATH; `ip` and `nft` are there on Debian. */
 const SYSTEM_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
@@ -50,7 +50,7 @@ export function createTools({ env, signal, prefix = [], usualMs = LIMIT_MS }: To
   let started = 0;
   setMaxListeners(0, signal); // one for each program that runs
   const directories = [...(env.PATH ?? '').split(':').filter(path => path.startsWith('/'))];
-  // a PATH that a test or a user narrowed to one directory is meant so
+  // a test or a user may narrow PATH to one directory on purpose
   if (directories.length > 1) directories.push(...SYSTEM_DIRECTORIES);
   const { NODE_OPTIONS: _, ...rest } = env;
   const path = directories.join(':');
