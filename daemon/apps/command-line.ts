@@ -1,8 +1,9 @@
 // Adapts the command line of an app to the way it is started: arguments, environment, and files that it reads.
 import { join } from 'node:path';
 import type { PlacedWay, ShortcutWay } from '../api/schema.ts';
+import type { Launchable } from './catalog.ts';
 import type { Described } from './describe.ts';
-import type { Located } from './desktop-entry.ts';
+import { expandFields, type Located, locateProgram, splitExec, text } from './desktop-entry.ts';
 import { gioResolver } from './inspect-binary.ts';
 
 export interface LocalProxy {
@@ -30,6 +31,14 @@ interface DataDirectories {
 export interface CommandLine {
   args: readonly string[];
   located: Located;
+}
+
+/** The command line of an app; null for an entry without one. @throws ExecError */
+export function commandLineOf({ app, entry, path }: Launchable): CommandLine | null {
+  const line = text(entry, 'Exec');
+  if (!line) return null;
+  const args = expandFields(splitExec(line), { name: app.name, icon: app.icon, file: path });
+  return { args, located: locateProgram(args) };
 }
 
 /** The command line of an app whose `method` is not `none`. Pure but for looking up Gio's modules. */

@@ -16,8 +16,8 @@ import { quote } from '../view/fix.ts';
 import { message } from '../view/message.ts';
 import { N_ } from '../view/translator.ts';
 import type { Launchable } from './catalog.ts';
-import { type CommandLine, fileNameOf, ownProfile } from './command-line.ts';
-import { expandFields, flag, locateProgram, splitExec, text } from './desktop-entry.ts';
+import { commandLineOf, fileNameOf, ownProfile } from './command-line.ts';
+import { flag, text } from './desktop-entry.ts';
 import { handsOver, isStarted, ownsBusName, runsElsewhere } from './escapes.ts';
 import { type Launched, launch, sessionEnv } from './launch.ts';
 
@@ -46,14 +46,15 @@ const WAYS: Readonly<Record<PlacedWay, Way>> = {
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
  */
 export async function placeApp(
-  { app, entry, path }: Launchable,
+  launchable: Launchable,
   { way, launcher, service = SERVICE_PATHS }: { way: PlacedWay; launcher: string; service?: ServicePaths },
   { env, paths }: FeatureContext,
 ): Promise<{ pid: number | null; limits: Message[] }> {
+  const { app, entry } = launchable;
   const { noPlace, description } = WAYS[way];
   requireService(service, way);
   const session = sessionEnv(env);
-  const line = commandLine({ app, entry, path });
+  const line = commandLineOf(launchable);
   const program = line?.args[line.located.at];
   // D-Bus starts it, or another program does
   if (!line || !program || line.located.packaging !== 'native' || handsOver(program, session.PATH ?? ''))
@@ -87,14 +88,6 @@ export async function placeApp(
   } finally {
     refusal.close();
   }
-}
-
-/** Null for an entry without a command. */
-function commandLine({ app, entry, path }: Launchable): CommandLine | null {
-  const line = text(entry, 'Exec');
-  if (!line) return null;
-  const args = expandFields(splitExec(line), { name: app.name, icon: app.icon, file: path });
-  return { args, located: locateProgram(args) };
 }
 
 /** @throws Problem app-launch-failed where a running instance would open the new window */
