@@ -166,7 +166,7 @@ export const stop: Run = async context => {
 const LIMIT_MS = 20_000;
 
 /** As the user's unit where it is installed, else detached. @throws Failure when it doesn't answer in time, Error where it would refuse */
-export async function startDaemon({ client, env, paths, signal }: Context): Promise<void> {
+async function startDaemon({ client, env, paths, signal }: Context): Promise<void> {
   assertOwn(paths.runtime, paths.state, paths.config);
   if (!(await startUnit(env))) {
     const child = spawn(programs.culvert, ['--no-open', '--no-panel', '--no-tray'], {
@@ -190,6 +190,18 @@ export async function startDaemon({ client, env, paths, signal }: Context): Prom
   throw new Failure('The daemon was started, but does not answer.', {
     hint: 'Start it in a terminal to see why: culvert',
   });
+}
+
+/** Makes a request; where no daemon runs, calls `starting`, starts the daemon, and repeats the request. */
+export async function withDaemon<T>(context: Context, ask: () => Promise<T>, starting = async () => {}): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    await starting();
+    await startDaemon(context);
+    return ask();
+  }
 }
 
 function startUnit(env: NodeJS.ProcessEnv): Promise<boolean> {

@@ -1,5 +1,5 @@
 // `culvert apps`: apps of this desktop, starting one through the local proxy, and their shortcuts.
-import { ApiError, Unreachable } from '../../../api/client.ts';
+import { ApiError } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse, PlacedWay } from '../../../api/schema.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
 import { wordMessage } from '../../../view/message.ts';
@@ -11,6 +11,7 @@ import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
 import { requestKept } from '../../keep.ts';
 import { columns } from '../../layout.ts';
 import { consequenceOf, proxyConsequence, setBack } from '../connection/mode.ts';
+import { withDaemon } from '../culvert/daemon.ts';
 
 export const listApps: Run = async context => {
   show(context, await context.client.call('GET /api/apps'), ({ apps }) =>
@@ -93,19 +94,6 @@ async function placeApp(context: Context, appId: string, way: PlacedWay): Promis
   const how = way === 'outside' ? 'It sends nothing through the tunnel.' : 'It uses the tunnel only.';
   show(context, started, () => `Started ${appId}${pid}. ${how}`);
   for (const limit of started.limits) context.say(wordMessage(limit, english));
-}
-
-/** Repeats a request after it has started the daemon, where none runs. */
-async function withDaemon<T>(context: Context, ask: () => Promise<T>, starting = async () => {}): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    await starting();
-    const { startDaemon } = await import('../culvert/daemon.ts');
-    await startDaemon(context);
-    return ask();
-  }
 }
 
 interface Launching {
