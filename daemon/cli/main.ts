@@ -52,7 +52,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (ended.signal.aborted) process.exit(EXIT.interrupted); // asked twice
     ended.abort();
-    setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS).unref(); // for code that waits for an answer, not for the signal
+    setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS).unref(); // for code that ignores the signal
   });
 }
 
