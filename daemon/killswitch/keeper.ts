@@ -90,7 +90,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
     await makeTransition(transition(mode, { kind: 'damaged' }));
   }
 
-  /** In wall-clock time as it was when the trial was first reported, so that it is the same in each report. */
+  /** In wall-clock time of the trial's first report, so that all reports agree. */
   function trialEnds({ until }: Trial): number {
     if (announced?.until !== until) announced = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
     return announced.ends;
@@ -163,7 +163,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
   };
 }
 
-/** Seconds until the next measurement is due; null: none is, until something else happens. */
+/** Seconds until the next measurement is due; null: none until another event. */
 function nextLook(mode: Mode, active: boolean | null, uptime: number): number | null {
   if (mode.kind === 'trying') {
     const left = mode.trial.until - uptime;

@@ -32,7 +32,7 @@ export type Event =
 
 export type Effect =
   | { do: 'store-rules'; wanted: Wanted }
-  /** Stores them only where an earlier version rendered them otherwise. */
+  /** Stores the rules only where an earlier version rendered them differently. */
   | { do: 'refresh-rules'; wanted: Wanted }
   /** Puts a file back as it was. */
   | { do: 'restore-rules' | 'restore-trial'; text: string }
@@ -74,10 +74,10 @@ export function transition(mode: Mode, event: Event): Transition {
       return {
         mode: { kind: 'off' },
         effects: [
-          { do: 'forget-rules' }, // first: a crash from here on leaves rules that nothing on disk asks for, never the reverse
+          { do: 'forget-rules' }, // first: a crash from here on leaves rules without a stored wish, never the reverse
           { do: 'watch', on: false },
           { do: 'open' },
-          FORGET_TRIAL, // last: until then, a restart finds why there are rules that nothing asks for
+          FORGET_TRIAL, // last: until then, a restart finds the reason for rules without a stored wish
           DISARM,
         ],
       };
@@ -132,7 +132,7 @@ function enable(mode: Mode, wanted: Wanted): Transition {
   };
 }
 
-/** The rules file keeps what returns, so that a reboot, the boot guard and the timer of systemd bring it back. */
+/** The rules file keeps the value that returns, so that a reboot, the boot guard and systemd's timer restore it. */
 function begin(mode: Mode, { trial, seconds }: Extract<Event, { kind: 'try' }>): Transition {
   const previous = mode.kind === 'trying' ? mode.previous : inForce(mode);
   const isOther = mode.kind === 'trying' && isPause(mode.trial) !== isPause(trial);

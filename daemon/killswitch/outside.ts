@@ -19,9 +19,9 @@ export interface Outside {
   /** null: the uplink has no IPv6, or the kernel can't forward it. */
   address6: string | null;
   gateway6: string | null;
-  /** False if only the kernel is in the way of IPv6. */
+  /** False if only the kernel prevents IPv6. */
   complete: boolean;
-  /** Address that names are asked of. */
+  /** Address of the name server. */
   nameserver: string;
   /** The link stays off until an allowed program runs. */
   waits: boolean;
@@ -33,7 +33,7 @@ export interface OutsideEdges
     Pick<ProgramEdges, 'isSupported' | 'processOf' | 'hasAsked'> {
   /** True for a program that is kept in the tunnel. */
   isKept(pid: number): boolean;
-  /** Anything of the kill switch is in force. */
+  /** Any rule of the kill switch is in force. */
   switchOn(): Promise<boolean>;
   /** True if an organization manages this machine's WARP; null if WARP did not say. */
   managed(): Promise<boolean | null>;
@@ -47,7 +47,7 @@ export interface OutsideEdges
 }
 
 export interface OutsidePrograms {
-  /** Adopts programs that outlived an earlier service, and removes what others left behind. Never throws. */
+  /** Adopts programs that outlived an earlier service, and removes leftovers of ended ones. Never throws. */
   start(): Promise<void>;
   /**
    * Gives a link to the network namespace of the process that prepares a program, the parent of the calling process, and of the shell

@@ -1,5 +1,5 @@
-// The kill switch: keeps what is wanted, stored, in the kernel and published in step. It knows no bus, files or processes;
-// they come in as `Edges`.
+// The kill switch: keeps the wanted, stored, enforced and published state in step. It knows no bus, files or processes; they come in
+// as `Edges`.
 import { createKeeper, type Edges } from './keeper.ts';
 import { type Event, inForce } from './machine.ts';
 import { createQueue, createShared } from './pacing.ts';
@@ -26,7 +26,7 @@ export interface Switch {
   /** @throws SwitchError Failed */
   disable(): Promise<Report>;
   /**
-   * Sets a value whose previous one returns after some seconds, unless it is confirmed.
+   * Sets a value. The previous value returns after some seconds, unless the new one is confirmed.
    * @param wanted null: off
    * @throws SwitchError Denied; Unconfirmed in a pause, or while the stored settings can't be read; Failed
    */
@@ -39,7 +39,7 @@ export interface Switch {
   setEndpoints(endpoints: readonly Endpoint[], granted: readonly Action[]): Promise<Report>;
   /** @param seconds 0 ends a pause. @throws SwitchError NotEnabled, Unconfirmed, Failed */
   pause(seconds: number): Promise<Report>;
-  /** Measures, repairs what another program changed, and publishes. */
+  /** Measures, repairs foreign changes, and publishes. */
   check(): Promise<Report>;
   /** Permission that each call needs now. */
   permissions: Permissions;

@@ -13,7 +13,7 @@ import { addedLines, differenceOf, patchOf, withoutRemoved } from '../patch.ts';
 const FileStep = z.object({
   kind: z.literal('file'),
   path: z.string(),
-  /** Name of the copy from before; null if there was no file. */
+  /** Name of the copy of the original; null if there was no file. */
   copy: z.nullable(z.string()),
   /** Digest of the file afterwards. */
   after: z.string(),
@@ -33,12 +33,12 @@ const NssStep = z.object({
   made: z.nullable(z.string()),
   /** Names of the certificates in it that Culvert added. */
   names: z.array(z.string()),
-  /** Its files: the copy from before, and the digest afterwards, each null if there is no file. */
+  /** Its files: the copy of the original, and the digest afterwards, each null if there is no file. */
   files: z.array(z.object({ name: z.string(), copy: z.nullable(z.string()), after: z.nullable(z.string()) })),
 });
 export type NssStep = z.infer<typeof NssStep>;
 
-/** One change, with what its undo needs. */
+/** One change, with the data that its undo needs. */
 const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
 
 const Known = z.object({
@@ -135,7 +135,7 @@ export function textOf(path: string): string | null {
   }
 }
 
-/** The difference that a person is shown first: what Culvert adds, and no text of the file. */
+/** The difference to show first: the lines that Culvert adds, and no text of the file. */
 export function diffOf({ path, content }: FileChange): string {
   return withoutRemoved(differenceOf(path, textOf(path), content));
 }
@@ -204,7 +204,7 @@ export function removeWithDirectories(path: string, made: string | null): void {
   }
 }
 
-/** `nothing`: there is nothing to do. `changed`: a file is not what Culvert left. `busy`: another process is at it. */
+/** `nothing`: there is nothing to do. `changed`: a file was changed after Culvert's change. `busy`: another process has the lock. */
 type TrustErrorCode = 'nothing' | 'changed' | 'busy' | 'refused' | 'failed';
 
 export class TrustError extends Error {

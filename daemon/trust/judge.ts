@@ -28,7 +28,7 @@ interface JudgingAll extends Omit<Planning, 'system'> {
   ids: readonly string[] | undefined;
 }
 
-/** Verdicts on the tools that are here, in the order of the table. */
+/** Verdicts on the installed tools, in the order of the table. */
 export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
   const { look, ids } = judging;
   const waiting = [...TOOLS.filter(({ id }) => ids?.includes(id) ?? true).entries()];
@@ -82,7 +82,7 @@ interface Judgment {
   reasons: Message[];
   /** Its list where that lacks certificates, so that a change would help; otherwise null. */
   lacks: List | null;
-  /** The list that it verifies with; null where it verifies nothing, or reads another list. */
+  /** The list that it verifies with; null if it verifies nothing, or reads another list. */
   list: List | null;
 }
 
@@ -102,7 +102,7 @@ interface Judging {
   directory: string;
 }
 
-/** A list with fewer authorities than this part of the system's was replaced. */
+/** A list with fewer authorities than this part of the system's list was replaced. */
 const SHORT = 0.5;
 
 /** The verdict on a tool; null if it is not there. With a host, it connects there as well, with its list and no other setting. */
@@ -246,9 +246,9 @@ const NONE = {
 };
 
 /**
- * The environment of a tool that connects to a host that someone else named: `.curlrc`, `.netrc`, `.gitconfig` and the
- * like may hold credentials for every host, and so may variables.
- * @param home an empty directory in the place of the user's
+ * The environment of a tool that connects to a host of a request: `.curlrc`, `.netrc`, `.gitconfig`, similar files and variables may
+ * hold credentials for every host.
+ * @param home an empty directory instead of the user's
  */
 export function withoutSettings({ env, home: own }: Pick<Look, 'env' | 'home'>, home: string): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])));

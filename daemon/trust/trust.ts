@@ -42,8 +42,8 @@ export interface Trust {
   /** Directories whose files decide about the lists. */
   directories(): string[];
   /**
-   * Without a certificate, only tools and hosts that are named are tried.
-   * @param ids only these tools; all without it @param host a host, or a host and a port, that they connect to as well
+   * Without a certificate, tries only named tools and hosts.
+   * @param ids only these tools; default: all @param host a host, or host and port, for the tools to connect to as well
    * @throws TrustError where nothing answers there
    */
   report(ids?: readonly string[], host?: string): Promise<TrustReport>;
@@ -77,7 +77,7 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
 
 function directoriesOf(root: string): string[] {
   const files = [...BUNDLES, ...SYSTEM_PLACES, OLD_PLACE].flatMap(file => {
-    // a list of the system may be a link to where it is made
+    // a list of the system may be a link to the generated file
     const path = root + file;
     return existsSync(path) ? [path, realpathSync(path)] : [path];
   });
@@ -168,7 +168,7 @@ async function undo({ session, directory, place }: Setting, ids?: readonly strin
     done.push(...(await applyEnvironment(session, open)));
     if (Object.keys(tools).length === 0) {
       open.journal.known = [];
-      // programs that run already still read them, and nothing renews them from now on
+      // running programs still read the lists, and nothing renews them anymore
       writeLists(directory, [], systemList(place.root));
     }
     open.save();

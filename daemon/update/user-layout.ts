@@ -81,7 +81,7 @@ export function previousOf(layout: UserLayout): string | null {
   return name === currentOf(layout) ? null : name;
 }
 
-/** Makes an empty directory for a new tree, in place of a directory that a killed run left. To be called under the lock. */
+/** Makes an empty directory for a new tree, and removes the directory of a killed run first. Call it under the lock. */
 export function makeStaging({ versions }: UserLayout): string {
   const staging = join(versions, '.staging');
   rmSync(staging, { recursive: true, force: true });

@@ -10,9 +10,9 @@ import { adopt, isPending, repair, rollBack, withInstallLock } from './installat
 import { type Download, requireSpace, smokeTest, type Target } from './target.ts';
 import { currentOf, makeStaging, previousOf, prune, type UserLayout, versionOf } from './user-layout.ts';
 
-/** An estimate: the unpacked tree takes so many times the archive. Its exact size is checked after the download. */
+/** An estimate of the unpacked size, in archive sizes. The exact size is checked after the download. */
 const UNPACKED_RATIO = 6;
-/** Bytes that a file takes on disk beyond its size, at most. */
+/** Maximum bytes that a file takes on disk beyond its size. */
 const BLOCK = 4096;
 
 /** The installation that is updated. */
@@ -91,7 +91,7 @@ async function replaceTree({ layout, env }: UserInstall, download: Download): Pr
   }
 }
 
-/** Leaves files that can't be removed now to the next update; this one does not fail. */
+/** Leaves files that can't be removed to the next update, instead of failing. */
 function removeStaging(staging: string): void {
   try {
     rmSync(staging, { recursive: true, force: true });

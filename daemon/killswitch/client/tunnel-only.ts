@@ -157,7 +157,7 @@ function isWithoutNames(root: string): boolean {
   return isUp && !WARP_LISTENS.test(readText(`${root}/proc/net/udp`) ?? '');
 }
 
-/** A sentence about each of them that runs. */
+/** A sentence about each running resolver. */
 function resolversElsewhere(root: string): Message[] {
   const modules = modulesOf(`${root}/etc/nsswitch.conf`);
   return RESOLVERS.filter(

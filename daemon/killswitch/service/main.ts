@@ -159,7 +159,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
 
 /**
  * Ends the service once there is nothing to guard and no call came for a while.
- * @returns to be called at the begin and end of each call, with how many are under way
+ * @returns a function to call at the start and end of each call, with the number of calls under way
  */
 function createExit(
   { control, programs, outside }: { control: Switch; programs: Programs; outside: OutsidePrograms },

@@ -131,7 +131,7 @@ function delay(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms));
 }
 
-/** nft answers it with one line of text that no listing and no error contains: it marks the end of a reply. */
+/** nft answers this with a line that no listing and no error contains: it marks the end of a reply. */
 const END = { command: 'describe tcp dport', reply: 'payload expression' };
 const REPLY_MS = 10_000;
 

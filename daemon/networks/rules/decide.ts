@@ -10,7 +10,7 @@ const SUBJECTS: readonly Subject[] = ['connection', 'mode', 'protocol', 'killSwi
 
 /** Settings without the rules, and the wishes of the user and the organization. */
 export interface Situation {
-  /** Null if that is not known yet, which counts as managed. */
+  /** Null if not known yet, which counts as managed. */
   managed: boolean | null;
   modeLocked: boolean;
   switchLocked: boolean;
@@ -85,7 +85,7 @@ interface Wish {
   value: string;
 }
 
-/** @param places all links that are up; what lowers the protection has to be the rule of each of them */
+/** @param places all links that are up; only a rule of every link may lower the protection */
 export function decide(places: readonly Placed[], rules: readonly Rule[], situation: Situation): NetworkDecision {
   const chosen = places.map(place => ruleFor(place, rules));
   const combine = (subject: Subject): DecidedEffect[] => {

@@ -23,7 +23,7 @@ const Lowered = z.catch(
 );
 const File = z.strictObject({ network: z.optional(z.array(z.record(z.string(), z.unknown()))) });
 
-/** The document before one was written. */
+/** The document before the user writes one. */
 export const EMPTY_DOCUMENT = `# Rules for networks. See: culvert network --help
 #
 # [[network]]
@@ -32,7 +32,7 @@ export const EMPTY_DOCUMENT = `# Rules for networks. See: culvert network --help
 # warp = "connect"
 `;
 
-/** Reads a document. A rule that is not understood is in `invalid`. */
+/** Reads a document. `invalid` has the rules with errors. */
 export function parseRules(toml: string): { rules: Rule[]; invalid: InvalidRule[] } {
   let tables: Record<string, unknown>[];
   try {

@@ -268,7 +268,7 @@ const cargo: Tool = {
   offHint: null,
 };
 
-/** Programs that are written in Go share Go's client, which the toolchain has as well. */
+/** Programs written in Go share Go's client, and so does the toolchain. */
 const go: Tool = {
   id: 'go',
   title: 'Go',

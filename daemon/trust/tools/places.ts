@@ -19,7 +19,7 @@ const CHROMIUM = [
 ];
 const FIREFOX = ['firefox', 'firefox-esr'];
 const DATABASE = 'cert9.db';
-/** More than that are of no person. */
+/** No person has more. */
 const MOST = 50;
 
 const exists = (directory: string) => existsSync(join(directory, DATABASE));

@@ -16,7 +16,7 @@ export interface Look {
   /** A directory that stands for `/`, or empty. */
   root: string;
   system: SystemList | null;
-  /** Output of a program that ended well; null otherwise. */
+  /** Output of a program that succeeded; null otherwise. */
   ask(program: string, ...args: string[]): Promise<string | null>;
 }
 
@@ -24,9 +24,9 @@ export interface Look {
 export interface List {
   /** Files that it reads. */
   files: string[];
-  /** It has Mozilla's list besides. */
+  /** It also has Mozilla's list. */
   ownList: boolean;
-  /** Certificates of a store that is no file of them. */
+  /** Certificates of a store that is not a file of certificates. */
   text?: string;
   /** Certificates that only some of its stores have. */
   someText?: string;
@@ -101,7 +101,7 @@ export const variable = (name: string, list: ListName): Wanted => ({ kind: 'vari
 export const setIn = (path: string, setting: { section: string | null; key: string }): string | null =>
   valueIn(textOf(path) ?? '', setting);
 
-/** The first of the files that is there, or else the last. */
+/** The first existing file, or else the last. */
 export const firstThere = (paths: string[]) => paths.find(path => existsSync(path)) ?? paths.at(-1)!;
 
 /** Node adds files to its own list. @param program Node itself */
@@ -144,8 +144,7 @@ export function valueIn(text: string, setting: Setting): string | null {
 }
 
 /**
- * The value of a setting for certificates as it may be shown: a path. Whatever else stands there is not shown, because it is a
- * text of the user's file.
+ * The value of a setting for certificates, fit to show: a path. Hides any other text, because it is from the user's file.
  */
 export function shownPath(value: string): string {
   if (existsSync(value)) return value;
@@ -157,7 +156,7 @@ export function shownPath(value: string): string {
 export function withLine(text: string, { section, key }: Setting, line: string): string {
   const lines = text === '' ? [] : ended(text).split('\n').slice(0, -1);
   const { header } = linesOf(text, { section, key });
-  // outside all sections is before the first one
+  // settings outside all sections come before the first section
   if (section === null) {
     const first = lines.findIndex(each => HEADER.test(each));
     lines.splice(first < 0 ? lines.length : first, 0, line);

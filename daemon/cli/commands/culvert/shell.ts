@@ -153,7 +153,7 @@ export const gnome = {
     ];
   },
 
-  /** Turns it off, and removes what `install` wrote. @returns as `install`; empty if there was nothing to do */
+  /** Turns it off, and removes the files of `install`. @returns as `install`; empty if there was nothing to do */
   async remove(place: Place): Promise<string[]> {
     // merely reading the settings creates a file, so they are read only for users who have the tile
     const hasRecord = existsSync(recordOf(place));
@@ -174,7 +174,7 @@ const extensionIn = (share: string) => join(share, 'gnome-shell/extensions', UUI
 const directoryOf = ({ isSystem, share, data }: Place) => extensionIn(isSystem ? share : data);
 const recordOf = ({ records }: Place) => join(records, 'gnome.json');
 
-/** A link, so that an update brings a new tile; of an AppImage copies, and what starts its programs over the bus. */
+/** A link, so that an update brings a new tile. An AppImage gets copies, and services that start its programs. */
 function filesOf(place: Place): Entry[] {
   const { share, data, image } = place;
   const [from, to] = [extensionIn(share), extensionIn(data)];
@@ -239,7 +239,7 @@ function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promi
 }
 
 /**
- * Writes the entries, and removes those of an earlier run that are not among them.
+ * Writes the entries, and removes obsolete entries of an earlier run.
  * @param record file of the list
  * @throws Failure where files of others are in the way, before anything is changed
  */

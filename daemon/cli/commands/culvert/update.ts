@@ -12,7 +12,7 @@ import { columns } from '../../layout.ts';
 import { outcomeOf, pendingChanges, restartText } from '../../pending.ts';
 import { createTransport } from '../../transport.ts';
 
-/** A download over a slow line takes its time; the daemon itself gives up when nothing arrives. */
+/** A download over a slow line takes time; the daemon gives up when nothing arrives. */
 const APPLY_MS = 6 * 3_600_000;
 /** From the reply to the new version's first answer; systemd waits 2 s in between. */
 const RESTART_MS = 60_000;

@@ -35,7 +35,7 @@ async function setEnabled({ client }: Context, current: ConfigResponse, enabled:
   );
 }
 
-/** The configuration, from a daemon that is started where none runs. */
+/** The configuration; starts a daemon where none runs. */
 function readConfig(context: Context): Promise<ConfigResponse> {
   return withDaemon(
     context,

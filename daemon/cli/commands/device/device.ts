@@ -53,7 +53,7 @@ export const registrationToken: Run = async context =>
     await readSecret(context, 'Registration token'),
   );
 
-/** Started by the desktop for the address at which a sign-in ends. Where none was begun here, the window asks for it. */
+/** The desktop starts it with the address at which a sign-in ends. If none was begun here, the window asks for confirmation. */
 export const signIn: Run = async context => {
   const title = 'Joining an organization';
   try {

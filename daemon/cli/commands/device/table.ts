@@ -3,7 +3,7 @@ import { ACTION_NAMES, ACTIONS, argumentOf } from '../../../api/actions.ts';
 import type { CommandSpec } from '../../context.ts';
 import { KEEP } from '../../keep.ts';
 
-/** The values of each action that has a few; none for the others. */
+/** The values of actions that take only a few; empty for others. */
 const ACTION_VALUES = Object.fromEntries(ACTION_NAMES.map(name => [name, argumentOf(name)?.values ?? []]));
 
 export const DEVICE_COMMANDS: readonly CommandSpec[] = [

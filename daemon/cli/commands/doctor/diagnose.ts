@@ -1,4 +1,4 @@
-// `culvert diagnose` writes a bundle that can be shared, and reads an archive of the vendor's warp-diag. `culvert explain` explains a code.
+// `culvert diagnose` writes a bundle to share, and reads an archive of the vendor's warp-diag. `culvert explain` explains a code.
 import { basename } from 'node:path';
 import { Unreachable } from '../../../api/client.ts';
 import type { CheckResult } from '../../../api/doctor.ts';
@@ -138,7 +138,7 @@ export const explainCode: Run = async (context, words) => {
   return EXIT.ok;
 };
 
-/** A few in full; of many, only the names. */
+/** A few entries in full; of many, only the names. */
 function describeCodes(codes: readonly Code[], { style }: Context): string {
   if (codes.length <= 3) return codes.map(code => describeCode(code, style)).join('\n\n');
   return codes.map(({ code, title }) => `${style.bold(printable(code))}: ${printable(title)}`).join('\n');

@@ -119,7 +119,7 @@ function exitCodeOf(results: readonly CheckResult[]): number {
   return has('problem') ? EXIT.failure : has('unknown') ? EXIT.incomplete : EXIT.ok;
 }
 
-/** A file system that hangs keeps a probe, and with it the process, for as long as it likes. */
+/** A hanging file system would keep a probe, and so the process, alive. */
 function leaveWhenPrinted({ stdout }: Context, code: number): void {
   stdout.write('', () => setTimeout(() => process.exit(code), 50).unref());
   setTimeout(() => process.exit(code), 500).unref();
@@ -181,7 +181,7 @@ export const doctorUndo: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Steps that only an administrator can undo, listed until it is certain that none was carried out. */
+/** Steps that only an administrator can undo; listed until it is certain that nobody ran them. */
 function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at' | 'shell'>): string[] {
   return [`If an administrator did this (${label}, printed ${at}), undo it with:`, ...shell.map(line => `  ${line}`)];
 }
@@ -277,7 +277,7 @@ function applyLine(id: string, fix: Fix, style: Style): string[] {
   return fix.kind !== 'open' && able ? [style.dim(`  Apply it with: culvert doctor fix ${id}`)] : [];
 }
 
-/** A fix as a person is shown it before it is applied. */
+/** A fix as shown to a person before it is applied. */
 function describeFix(fix: Fix, style: Style): string {
   const title = style.bold(`${printable(fix.label)}:`);
   if (fix.kind === 'open') return `${title} ${fix.url}`;

@@ -1,4 +1,4 @@
-// `culvert trust`: which tools trust the organization's certificate; changes that after showing how, and undoes it.
+// `culvert trust`: shows which tools trust the organization's certificate, makes them trust it after showing how, and undoes that.
 import { Unreachable } from '../../../api/client.ts';
 import {
   type TrustCertificate,
@@ -83,7 +83,7 @@ async function asFailure<T>(act: () => Promise<T>): Promise<T> {
 const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
 
 async function open({ client, env, paths, signal }: Context): Promise<Trust> {
-  if (env.HOME) assertOwn(env.HOME); // the tools that are tried write into their home
+  if (env.HOME) assertOwn(env.HOME); // the tried tools write into their home
   const member = await client
     .call('GET /api/snapshot')
     .then(isMember)
@@ -151,7 +151,7 @@ function describe(
   { style, width }: Context,
   { certificates, refused, tools, removalDue, online }: TrustReport,
 ): string {
-  // without a certificate, only what verifies nothing is of interest
+  // without a certificate, only tools that verify nothing matter
   const shown = certificates.length > 0 ? tools : tools.filter(({ verdict }) => verdict === 'trusts-too-much');
   const rows = shown.map(tool => {
     const [symbol, , words] = MARK[tool.verdict];

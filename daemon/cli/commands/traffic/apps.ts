@@ -165,7 +165,7 @@ async function withProxy<T>(
     throw error;
   }
   await client.call('POST /api/changes/confirm', { body: { subject: 'mode' } }).catch(error => {
-    // nothing was to be confirmed where proxy mode was set before
+    // there is nothing to confirm if proxy mode was already set
     if (!(error instanceof ApiError) || error.problem.code !== 'nothing-pending') throw error;
   });
   launching.progress.end();

@@ -54,7 +54,7 @@ export const killSwitchOff: Run = async (context, _, options) => {
   return askToKeep(context, 'killSwitch', { confirmWithin, asks: false });
 };
 
-/** An older root service can't revert anything, and in a pause no other trial begins; neither keeps a user from blocking. */
+/** An older root service can't revert anything, and no trial can begin during a pause. Neither may keep a user from blocking. */
 async function asFarAsPossible(context: Context, keeping: Keeping): Promise<Keeping> {
   if (keeping.confirmWithin === undefined) return keeping;
   const { confirmable, pausedUntil } = await context.client.call('GET /api/killswitch');
@@ -130,7 +130,7 @@ async function set(context: Context, body: KillSwitchRequest): Promise<void> {
 async function considerSession(context: Context, allowLan: boolean): Promise<void> {
   const peer = cutPeer(context.env.SSH_CONNECTION, allowLan);
   if (peer === null) return;
-  if ((await context.client.call('GET /api/killswitch')).active) return; // this session lives with the block already
+  if ((await context.client.call('GET /api/killswitch')).active) return; // this session already works with the block
   const warning = `You are connected over SSH from ${printable(peer)}, and the block would cut this session off.`;
   const hint = isLan(peer)
     ? 'Leave the local network reachable with --allow-lan, or insist with --force.'
@@ -217,7 +217,7 @@ export const killSwitchBlocked: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Records from its first look on, and prints a line for each destination, and again when it is blocked further. */
+/** Records from the first read on. Prints a line for each destination, and again when more of its packets are blocked. */
 async function watch(context: Context): Promise<number> {
   let packets: ReadonlyMap<string, number> = new Map();
   let isFirst = true;
@@ -237,7 +237,7 @@ async function watch(context: Context): Promise<number> {
 /**
  * Compares the list with the last one. A destination that left the list is new when it comes back.
  * @param before packets of each destination
- * @returns entries that were blocked further, and the packets of each now
+ * @returns entries with more blocked packets, and the packets of each now
  */
 export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<string, number>) {
   const packets = new Map<string, number>();
@@ -250,7 +250,7 @@ export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<st
   return { further, packets };
 }
 
-/** Without a daemon, and for root, the root service itself is asked. */
+/** Asks the root service directly for root, and without a daemon. */
 async function read(context: Context): Promise<BlockedResponse> {
   try {
     return await context.client.call('GET /api/killswitch/blocked');

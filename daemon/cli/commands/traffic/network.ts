@@ -271,7 +271,7 @@ async function make(context: Context, given: string, options: Options): Promise<
 
 /**
  * The unit of a server that answers with the certificate. It serves one connection at a time, and restarts after five
- * minutes, so that a connection that is held open does not block it for long.
+ * minutes, so that an open connection does not block it for long.
  */
 function unitOf(port: string): string {
   return `[Unit]
