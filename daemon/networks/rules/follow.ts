@@ -155,7 +155,7 @@ async function askBeacons({ links }: Reading, rules: readonly Rule[], { proves, 
 }
 
 export interface Following {
-  /** Options of the rules' changes now; absent if only the network changed. */
+  /** Limit of the rules' changes now; absent if only the network changed. */
   limit?: Limit;
   /** False for a plain read, which asks beacons only after a change of the network or the rules. */
   asks?: boolean;

@@ -19,7 +19,7 @@ const CHROMIUM = [
 ];
 const FIREFOX = ['firefox', 'firefox-esr'];
 const DATABASE = 'cert9.db';
-/** No person has more. */
+/** Maximum databases; no person has more. */
 const MOST = 50;
 
 const exists = (directory: string) => existsSync(join(directory, DATABASE));
