@@ -129,7 +129,7 @@ export function messageLocales(env: NodeJS.ProcessEnv, chosen: string | null): s
   return [...(env.LANGUAGE?.split(':').filter(Boolean) ?? []), locale];
 }
 
-/** An invalid command line; `message` is a sentence about the error. */
+/** Why a command line is invalid; `message` is a sentence about it. */
 export class ExecError extends WordedError {
   override readonly code = 'EEXEC';
 }

@@ -34,7 +34,7 @@ class LaunchError extends Error {
   readonly code = 'ELAUNCH';
 }
 
-/** Time until a launch is answered; most failing starts fail within it. */
+/** Time until a launch is answered; most starts that fail do so before. */
 const MOMENT_MS = 700;
 /** A watched process that ends with an error within this time has failed to start. */
 const START_MS = 120_000;

@@ -162,7 +162,7 @@ function targetOf(link: string): string {
   }
 }
 
-/** @throws FixError for a path that undo could not restore: hard links, bytes that are not text, or no regular file */
+/** @throws FixError for what undo could not restore: more than one name, bytes that are not text, or no file at all */
 function refuseIrreversible(path: string): void {
   const info = lstatSync(path);
   if (!info.isFile()) throw irreversible(`${path} is not a regular file`);

@@ -170,7 +170,7 @@ export function firstMissing(directory: string): string | null {
   return missing;
 }
 
-/** @returns a line that reports the change; null if there was nothing to undo @throws TrustError changed */
+/** @returns a line that says what was done; null if there was nothing to do @throws TrustError changed */
 export function undoFile(step: FileStep, open: OpenJournal): string | null {
   const { path, copy } = step;
   const original = copy === null ? null : open.copyOf(copy);
@@ -204,7 +204,7 @@ export function removeWithDirectories(path: string, made: string | null): void {
   }
 }
 
-/** `nothing`: there is nothing to do. `changed`: a file was changed after Culvert's change. `busy`: another process has the lock. */
+/** `nothing`: there is nothing to do. `changed`: a file is not what Culvert left. `busy`: another process is at it. */
 type TrustErrorCode = 'nothing' | 'changed' | 'busy' | 'refused' | 'failed';
 
 export class TrustError extends Error {

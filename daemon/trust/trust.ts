@@ -42,8 +42,8 @@ export interface Trust {
   /** Directories whose files decide about the lists. */
   directories(): string[];
   /**
-   * Without a certificate, tries only named tools and hosts.
-   * @param ids only these tools; default: all @param host a host, or host and port, for the tools to connect to as well
+   * Without a certificate, only tools and hosts that are named are tried.
+   * @param ids only these tools; all without it @param host a host, or a host and a port, that they connect to as well
    * @throws TrustError where nothing answers there
    */
   report(ids?: readonly string[], host?: string): Promise<TrustReport>;

@@ -39,7 +39,7 @@ export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<
 
 /**
  * Fetches a file of a known size, piece by piece.
- * @param take called with each piece; an error that it throws ends the fetch
+ * @param take called with each piece; what it throws ends the fetch
  * @throws UpdateRefused, also when the source has no such file, or one of another size
  */
 export async function fetchArtifact(

@@ -199,7 +199,7 @@ async function carryOut<T>(act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     if (!(error instanceof FixError)) throw error;
-    // a hint is one line, and the fix already shows the administrator's commands
+    // a hint is one line, and what an administrator runs was shown with the fix
     const { message } = error;
     const hint = error.code === 'privileged' ? 'The lines above are for an administrator.' : error.hint;
     throw new Failure(message, { cause: error, ...(hint ? { hint } : {}) });
