@@ -1,9 +1,8 @@
 // THE command table: parsing, help, completions and the manual derive from it. Each group of commands has its part next to the
 // commands, whose code loads when it is called.
 
-import { CONNECTION_COMMANDS } from '../commands/connection/table.ts';
+import { CONNECTION_COMMANDS, DEVICE_COMMANDS } from '../commands/connection/table.ts';
 import { CULVERT_COMMANDS } from '../commands/culvert/table.ts';
-import { DEVICE_COMMANDS } from '../commands/device/table.ts';
 import { DOCTOR_COMMANDS } from '../commands/doctor/table.ts';
 import { TRAFFIC_COMMANDS } from '../commands/traffic/table.ts';
 import type { CommandSpec, Group, OptionSpec } from '../context.ts';

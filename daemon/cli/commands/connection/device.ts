@@ -18,7 +18,7 @@ import { announce, consent, openPage, readSecret } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns } from '../../layout.ts';
-import { proxyConsent } from '../connection/mode.ts';
+import { proxyConsent } from './mode.ts';
 
 export const account: Run = async context => {
   const details = await context.client.call('GET /api/account');
