@@ -9,7 +9,7 @@ import { CONFIRM_SECONDS } from '../view/form.ts';
 import { secondsUntil } from '../view/format.ts';
 import { changeText } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
-import type { Context, Options, OptionSpec } from './context.ts';
+import type { Context, OptionSpec, Options } from './context.ts';
 import { isAttended } from './dialog.ts';
 import { EXIT, usage } from './errors.ts';
 

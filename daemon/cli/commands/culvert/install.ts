@@ -170,7 +170,7 @@ function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void
 /** The commands whose shim starts this installation. */
 function shimsOf(layout: UserLayout): string[] {
   const record = layout.own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
-  const installs = parseJson(record === undefined ? null : readText(record)) as Record<string, { bin?: unknown }> | null;
+  const installs = parseJson(record ? readText(record) : null) as Record<string, { bin?: unknown }> | null;
   return Object.entries(installs ?? {})
     .filter(([, entry]) => typeof entry?.bin === 'string' && mentionsInstall(layout, readText(entry.bin) ?? ''))
     .map(([cli]) => cli);
