@@ -140,7 +140,7 @@ interface Found<T> {
 }
 
 export interface Catalog<T> {
-  /** By id; of several files with one id the first directory's. */
+  /** By id; of several files with one id, the file of the first directory. */
   read(): Promise<ReadonlyMap<string, Found<T>>>;
   /** Stops watching. */
   close(): void;
@@ -149,7 +149,7 @@ export interface Catalog<T> {
 /** Subdirectories deeper than this hold no entries of a desktop. */
 const DEPTH = 4;
 const FILE_BYTES = 256 * 1024;
-/** So many files are read before others get their turn. */
+/** Number of files to read before other work gets a turn. */
 const BATCH = 64;
 
 /**
@@ -172,11 +172,11 @@ export function applicationDirectories(env: NodeJS.ProcessEnv): string[] {
 interface Options<T> {
   /** Roots, first ones first (see `applicationDirectories`). */
   directories: readonly string[];
-  /** Directories in which a change can make other values of the same entries: those of PATH. */
+  /** Directories of PATH: a change in them can change the values of unchanged entries. */
   programs: readonly string[];
   /** Translations that are asked for. */
   locales: readonly string[];
-  /** Summarizes an entry, so that its text can go; null stands for a broken one. Called for each reading. */
+  /** Makes a function that summarizes an entry, so that its text can go; null means a broken entry. Called for each reading. */
   describer: () => (entry: Entry | null, id: string, path: string) => T;
   /** True if a value is valid until its file changes. */
   lasts: (value: T) => boolean;
@@ -287,7 +287,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
 
 /**
  * A file's text as bytes in a string (see `parseEntry`), or null for an unreadable file. Links are followed, as
- * Flatpak's entries are links; but nothing is opened that could hold the reader up or fill the memory.
+ * Flatpak's entries are links. Opens no file that could block the reader or fill the memory.
  */
 export function readFileSafely(path: string): string | null {
   return readKnown(path, null)?.text ?? null;

@@ -1,8 +1,9 @@
-// Changes the command line of an app for the way in which it is started: arguments, environment, and files that it reads.
+// Adapts the command line of an app to the way it is started: arguments, environment, and files that it reads.
 import { join } from 'node:path';
 import type { PlacedWay, ShortcutWay } from '../api/schema.ts';
+import type { Launchable } from './catalog.ts';
 import type { Described } from './describe.ts';
-import type { Located } from './desktop-entry.ts';
+import { expandFields, type Located, locateProgram, splitExec, text } from './desktop-entry.ts';
 import { gioResolver } from './inspect-binary.ts';
 
 export interface LocalProxy {
@@ -30,6 +31,14 @@ interface DataDirectories {
 export interface CommandLine {
   args: readonly string[];
   located: Located;
+}
+
+/** The command line of an app; null for an entry without one. @throws ExecError */
+export function commandLineOf({ app, entry, path }: Launchable): CommandLine | null {
+  const line = text(entry, 'Exec');
+  if (!line) return null;
+  const args = expandFields(splitExec(line), { name: app.name, icon: app.icon, file: path });
+  return { args, located: locateProgram(args) };
 }
 
 /** The command line of an app whose `method` is not `none`. Pure but for looking up Gio's modules. */
@@ -119,7 +128,7 @@ function profileOf({ id }: Described, { packaging, program }: Located, { home, s
 // ── Chromium and Electron ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Its own profile, because a running browser of the same profile would take the start over and go around the proxy.
+ * A separate profile, because a running browser of the same profile would take over the start and bypass the proxy.
  * SOCKS5, so that the proxy resolves names; the rule keeps everything else in the browser from resolving any (Chromium's
  * network settings document, "Preventing DNS leaks"). Loopback stays direct, as Chromium has it by default.
  */
@@ -163,9 +172,9 @@ function firefoxPreferences({ host, port }: LocalProxy): string {
     'network.proxy.ssl_port': 0,
     'network.proxy.no_proxies_on': '',
     'network.proxy.autoconfig_url': '',
-    // without it a proxy that does not answer is gone around
+    // without it, Firefox bypasses a proxy that does not answer
     'network.proxy.failover_direct': false,
-    // and so do Mozilla's own services (ServiceRequest.sys.mjs)
+    // and Mozilla's own services do (ServiceRequest.sys.mjs)
     'network.proxy.allow_bypass': false,
     'network.dns.disablePrefetch': true,
     'network.dns.disablePrefetchFromHTTPS': true,

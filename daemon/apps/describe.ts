@@ -1,10 +1,11 @@
 // Describes a desktop entry for the API, and decides how its app is made to use the proxy.
 import type { App } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
+import { findProgram } from '../core/run-helper.ts';
 import { message, WordedError, wordMessage } from '../view/message.ts';
 import { english, N_ } from '../view/translator.ts';
 import { type Entry, expandFields, flag, list, localised, locateProgram, splitExec, text } from './desktop-entry.ts';
-import { findProgram, gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
+import { gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
 
 /** Key of Culvert's own shortcuts: the id of the app that they start. */
 export const SHORTCUT_KEY = 'X-Culvert-App';
@@ -20,14 +21,14 @@ interface Session {
 /** An app of the menu; its shortcuts are looked up when it is listed. */
 export type Described = Omit<App, 'shortcut' | 'tunnelShortcut' | 'outsideShortcut'> & { family: Family | null };
 
-/** `shown`: what a menu shows. `shortcut`: one of ours, with the id of its app. `hidden`: everything else. `missing`: it would be
- * other if a program were there that isn't. */
+/** `shown`: in the menu. `shortcut`: made by Culvert, with the id of its app. `hidden`: everything else. `missing`: a program that is not
+ * installed would change this. */
 export type Kind =
   | { kind: 'shown'; app: Described; missing: boolean }
   | { kind: 'shortcut'; of: string; path: string }
   | { kind: 'hidden'; missing: boolean };
 
-/** A function that describes entries; what it learns of programs is kept as long as it is, so make one each time. */
+/** Makes a function that describes entries. It caches facts about programs, so make a new one for each reading. */
 export function createDescriber({ env, locales }: Session): (entry: Entry | null, id: string, path: string) => Kind {
   const desktops = (env.XDG_CURRENT_DESKTOP ?? '').split(':').filter(Boolean);
   const path = env.PATH ?? '';

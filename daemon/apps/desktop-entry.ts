@@ -16,7 +16,7 @@ const KEY = /^[A-Za-z0-9-]+(\[[A-Za-z0-9_.@-]+\])?$/;
 export function parseEntry(text: string, locales?: readonly string[]): Entry | null {
   const entry = new Map<string, string>();
   let inside: boolean | null = null;
-  // by positions, because most lines of a real entry are translations that are not needed
+  // by positions, because most lines of a real entry are unneeded translations
   for (let at = 0, stop = 0; at < text.length; at = stop + 1) {
     stop = text.indexOf('\n', at);
     if (stop < 0) stop = text.length;
@@ -209,7 +209,7 @@ export function joinExec(args: readonly string[]): string {
 
 /** Position of the program proper in a command line, and its packaging. */
 export interface Located {
-  /** Index of the program, or for Flatpak of the app's id: what is meant for the program goes behind it. */
+  /** Index of the program, or of the app's id for Flatpak; the program's arguments follow it. */
   at: number;
   packaging: 'native' | 'flatpak' | 'snap';
   /** Base name, Flatpak's app id, or the snap's name; null if a shell or launcher hides it. */

@@ -4,7 +4,8 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { PlacedWay } from '../api/schema.ts';
-import { findProgram, isElectron } from './inspect-binary.ts';
+import { findProgram } from '../core/run-helper.ts';
+import { isElectron } from './inspect-binary.ts';
 
 /** Programs that hand a command over to another process, each with how. */
 const HANDS_OVER: Readonly<Record<string, string>> = {
@@ -29,11 +30,11 @@ const HANDS_OVER: Readonly<Record<string, string>> = {
   emacsclient: 'the Emacs that runs does the work',
 };
 
-/** Programs that start the command in their own words. */
+/** Programs that start a command from their arguments. */
 const STARTERS = /^(?:env|exec|command|nice|ionice|nohup|setsid|stdbuf|timeout|time|chrt|taskset|sudo|doas)$/;
 const SHELLS = /^(?:ba|da|z|k|mk|a)?sh$/;
 
-/** The words of the command that a command starts: with `env` and its like, or the first one in the text of a shell. */
+/** The words of the command that a command starts, such as `env`, or the first command in the text of a shell. */
 export function startedBy([command = '', ...rest]: readonly string[]): readonly string[] {
   const name = basename(command);
   if (SHELLS.test(name)) {
@@ -43,7 +44,7 @@ export function startedBy([command = '', ...rest]: readonly string[]): readonly 
     return first < 0 ? [command, ...rest] : startedBy(words.slice(first));
   }
   if (!STARTERS.test(name)) return [command, ...rest];
-  // options, variables, and numbers such as a limit of time
+  // options, variables, and numbers such as time limits
   const next = rest.findIndex(word => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(word));
   return next < 0 ? [command, ...rest] : startedBy(rest.slice(next));
 }
@@ -85,7 +86,7 @@ const SINGLE = /^(?:epiphany|evolution|gajim|geary|kgx|nautilus|terminator|trans
 const INTERPRETERS = /^(?:python|perl|ruby|gjs|node|lua|php|guile|(?:ba|da|z|k|mk|a)?sh$)[-\w.]*$/;
 
 /**
- * The instance that runs elsewhere and would open the window of a command; null: none.
+ * The running instance that would open the window of a command; null: none.
  * @param path as `$PATH`
  * @returns `option` keeps a new instance apart; null: the program has none
  */
@@ -105,7 +106,7 @@ export function takenOver(
   return isSingle && runsElsewhere(file, way, procfs) ? { option: null } : null;
 }
 
-/** True if a program runs where a start in this way would not be. */
+/** True if a program runs in another place than this start would. */
 export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): boolean {
   const running = elsewhere(way, procfs);
   if (running.includes(real(file))) return true;
@@ -178,7 +179,7 @@ export function runsWithoutProxy(file: string): boolean {
   return readdirSync('/proc').some(pid => {
     if (!/^\d+$/.test(pid)) return false;
     try {
-      // its helpers (--type=renderer) inherit nothing that shows it; the first process does
+      // its helpers (--type=renderer) do not inherit the switch; the first process has it
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       if (words.some(word => word.startsWith('--type=') || word.startsWith('--proxy-server='))) return false;
       return realpathSync(`/proc/${pid}/exe`) === real || words[0] === file || words[1] === file;

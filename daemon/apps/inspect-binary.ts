@@ -1,42 +1,6 @@
-// Inspects a program's file: whether it exists, is Electron, or ignores preloaded libraries.
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
-
-/**
- * The file that a program's name means, or null.
- * @param program absolute path, or a name without a slash to look up in `path`: the specification knows no other
- */
-export function findProgram(program: string, path: string): string | null {
-  const candidates = isAbsolute(program)
-    ? [program]
-    : program.includes('/') || program === ''
-      ? []
-      : path
-          .split(':')
-          .filter(directory => isAbsolute(directory))
-          .map(directory => join(directory, program));
-  return candidates.find(isExecutable) ?? null;
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return false;
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false; // also in a directory that this user may not enter
-  }
-}
+// Inspects a program's file: whether it is Electron, or ignores preloaded libraries.
+import { closeSync, constants, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** True for an Electron app, which keeps its code in `resources/` next to its program. */
 export function isElectron(file: string): boolean {
@@ -87,7 +51,7 @@ function headOf(file: string): Buffer | null {
 function isDynamic(head: Buffer | null): boolean {
   if (!head || head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46) return false;
   const [wide, little] = [head[4] === 2, head[5] === 1];
-  if (!wide || !little) return true; // other machines: believed, and the note says that it is not certain
+  if (!wide || !little) return true; // assume so on other machines; the note says that it is not certain
   const [offset, size, count] = [Number(head.readBigUInt64LE(32)), head.readUInt16LE(54), head.readUInt16LE(56)];
   let dynamic = false;
   for (let at = offset; size > 0 && at < offset + size * count && at + 4 <= head.length; at += size)

@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
+import { findProgram } from '../core/run-helper.ts';
 import { afterExit } from '../warp/cli/child.ts';
-import { findProgram } from './inspect-binary.ts';
 
 interface Start {
   argv: string[];
@@ -24,7 +24,7 @@ interface Start {
 }
 
 export interface Launched {
-  /** null if it handed over to another and ended well. */
+  /** null if it handed over to another process and ended successfully. */
   pid: number | null;
   /** Resolves once the start has succeeded, with null, or has failed, with the reason for people. Never rejects. */
   failure: Promise<string | null>;
@@ -55,7 +55,7 @@ export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<Laun
   return runner ? asUnit(runner, command, session) : detached(command, session);
 }
 
-/** The daemon's environment without what is meant for the daemon itself. */
+/** The daemon's environment without the variables that only the daemon uses. */
 export function sessionEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const image = env.APPDIR;
   return Object.fromEntries(
@@ -156,7 +156,7 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
   return { pid: await pid, failure };
 }
 
-/** Variables that make a process part of this desktop session; the manager has all others itself. */
+/** Variables that make a process part of this desktop session; the manager has all others. */
 const OF_SESSION =
   /^(PATH|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|DESKTOP_SESSION|XDG_(SESSION_.*|CURRENT_DESKTOP|DATA_.*|CONFIG_.*|STATE_HOME|CACHE_HOME|MENU_PREFIX|RUNTIME_DIR)|LANG|LANGUAGE|LC_.*|GTK_.*|GDK_.*|QT_.*|XCURSOR_.*|XMODIFIERS|.*_IM_MODULE|MOZ_.*|SSH_AUTH_SOCK|HOME)$/;
 

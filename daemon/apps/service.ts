@@ -19,7 +19,6 @@ import { reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
 import { type AppList, createAppList, type FoundApps, readEntry } from './catalog.ts';
 import { listShortcuts, removeShortcut, shortcutPath, writeShortcut } from './shortcuts.ts';
-import { openProxy, startApp, verifyTunnel } from './start-proxied.ts';
 
 /**
  * @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place
@@ -34,6 +33,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
 
   async function start({ appId, verify, restore: before }: LaunchRequest) {
     const app = await apps.findForProxy(appId);
+    const { openProxy, startApp, verifyTunnel } = await import('./start-proxied.ts');
     const proxy = await openProxy(context);
     if (verify) await verifyTunnel(proxy.port, context);
     const { pid, failure } = await startApp(app, { proxy, watched: before !== undefined }, context);

@@ -1,4 +1,4 @@
-// Culvert's own desktop entries, each of which starts one app through the proxy, only through the tunnel or outside it: made, renewed, removed.
+// Makes, renews and removes Culvert's desktop entries, each of which starts one app through the proxy, only through the tunnel or outside it.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
@@ -28,7 +28,7 @@ export function shortcutPath(dataHome: string, id: string, way: ShortcutWay): st
   return join(shortcutDirectory(dataHome), `${SHORTCUT_PREFIXES[way]}${fileNameOf(id)}.desktop`);
 }
 
-/** Every shortcut that is ours, by its file; the id is its app's. Files of that name without our key are the user's. */
+/** Every shortcut of Culvert, by its file, with the id of its app. Files of that name without Culvert's key are the user's. */
 export function listShortcuts(dataHome: string): { id: string; way: ShortcutWay; path: string; original: string }[] {
   return namesIn(shortcutDirectory(dataHome))
     .filter(name => name.endsWith('.desktop'))

@@ -8,16 +8,17 @@ import { Problem as Document, type PlacedWay } from '../api/schema.ts';
 import { Message } from '../api/values.ts';
 import type { FeatureContext } from '../controls.ts';
 import { makeDirectory, readText } from '../core/files.ts';
+import { findProgram } from '../core/run-helper.ts';
+import { parseJson } from '../core/shape.ts';
 import { requireService, SERVICE_PATHS, type ServicePaths } from '../killswitch/client/published-state.ts';
 import { Problem } from '../problem.ts';
 import { quote } from '../view/fix.ts';
 import { message } from '../view/message.ts';
 import { N_ } from '../view/translator.ts';
 import type { Launchable } from './catalog.ts';
-import { type CommandLine, fileNameOf, ownProfile } from './command-line.ts';
-import { expandFields, flag, locateProgram, splitExec, text } from './desktop-entry.ts';
+import { commandLineOf, fileNameOf, ownProfile } from './command-line.ts';
+import { flag, text } from './desktop-entry.ts';
 import { handsOver, isStarted, ownsBusName, runsElsewhere } from './escapes.ts';
-import { findProgram } from './inspect-binary.ts';
 import { type Launched, launch, sessionEnv } from './launch.ts';
 
 const ARRIVAL_MS = { each: 50, limit: 60_000 };
@@ -41,18 +42,19 @@ const WAYS: Readonly<Record<PlacedWay, Way>> = {
 
 /**
  * @param launcher absolute path of `culvert`
- * @returns its process, null for an app in a terminal that has handed over; and what the app lacks there
+ * @returns its process, null for an app in a terminal that has handed over; and the limits of the app there
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
  */
 export async function placeApp(
-  { app, entry, path }: Launchable,
+  launchable: Launchable,
   { way, launcher, service = SERVICE_PATHS }: { way: PlacedWay; launcher: string; service?: ServicePaths },
   { env, paths }: FeatureContext,
 ): Promise<{ pid: number | null; limits: Message[] }> {
+  const { app, entry } = launchable;
   const { noPlace, description } = WAYS[way];
   requireService(service, way);
   const session = sessionEnv(env);
-  const line = commandLine({ app, entry, path });
+  const line = commandLineOf(launchable);
   const program = line?.args[line.located.at];
   // D-Bus starts it, or another program does
   if (!line || !program || line.located.packaging !== 'native' || handsOver(program, session.PATH ?? ''))
@@ -88,14 +90,6 @@ export async function placeApp(
   }
 }
 
-/** Null for an entry without a command. */
-function commandLine({ app, entry, path }: Launchable): CommandLine | null {
-  const line = text(entry, 'Exec');
-  if (!line) return null;
-  const args = expandFields(splitExec(line), { name: app.name, icon: app.icon, file: path });
-  return { args, located: locateProgram(args) };
-}
-
 /** @throws Problem app-launch-failed where a running instance would open the new window */
 async function refuseRunning(
   { app, entry }: Pick<Launchable, 'app' | 'entry'>,
@@ -114,7 +108,7 @@ async function refuseRunning(
   );
 }
 
-/** Waits until the process is the app, in its place. @returns the reason where it ended before, or null */
+/** Waits until the process has become the app and is in its place. @returns why it ended before that, or null */
 async function arrival({ pid, failure }: Launched, isStarted: (pid: number) => boolean): Promise<string | null> {
   if (pid === null) return null;
   const ended = failure.then(why => ({ why }));
@@ -167,12 +161,4 @@ function parseRefusal(text: string, name: string): Problem | null {
 function parseLines(text: string): z.infer<typeof Report> {
   const [detail = '', ...rest] = text.trim().split('\n');
   return { detail: detail.replace(/^culvert: /, ''), hint: rest.join(' ') };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,16 +1,19 @@
-// Starts an app through the local proxy, or refuses where its traffic would go around it.
+// Starts an app through the local proxy, or refuses where its traffic would bypass the proxy.
 import { dirname } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
+import { findProgram } from '../core/run-helper.ts';
 import { Problem } from '../problem.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { probeProxy } from '../warp/actions/ports.ts';
 import type { Launchable } from './catalog.ts';
-import type { LocalProxy } from './command-line.ts';
+import { commandLineOf, fileNameOf, type LocalProxy, recipeFor } from './command-line.ts';
 import type { Described } from './describe.ts';
 import { flag, text } from './desktop-entry.ts';
-import type { Launched } from './launch.ts';
+import { ownsBusName, runsWithoutProxy } from './escapes.ts';
+import { type Launched, launch, sessionEnv } from './launch.ts';
+import { traceThrough } from './verify-tunnel.ts';
 
 const PROBE_MS = 3000;
 
@@ -41,11 +44,10 @@ export async function openProxy({ tunnel, state }: FeatureContext): Promise<Loca
   return { host: '127.0.0.1', port, http };
 }
 
-/** In a demo no page is asked. @throws Problem proxy-not-verified */
+/** A demo asks no page. @throws Problem proxy-not-verified */
 export async function verifyTunnel(port: number, { settings, state, env }: FeatureContext): Promise<void> {
   if (state.snapshot().tunnelCli.emulated)
     throw new Problem('proxy-not-verified', 'The demo tunnels nothing that could be verified. Nothing was started.');
-  const { traceThrough } = await import('./verify-tunnel.ts');
   const { through, seen } = await traceThrough(port, settings.config.warp.traceUrl, env);
   if (!through)
     throw new Problem(
@@ -60,33 +62,27 @@ export async function verifyTunnel(port: number, { settings, state, env }: Featu
  * @throws Problem app-launch-failed
  */
 export async function startApp(
-  { app, entry, path }: Launchable,
+  launchable: Launchable,
   { proxy, watched }: { proxy: LocalProxy; watched: boolean },
   { env, paths }: FeatureContext,
 ): Promise<Launched> {
-  const [exec, { recipeFor, fileNameOf }, launching, { findProgram }] = await Promise.all([
-    import('./desktop-entry.ts'),
-    import('./command-line.ts'),
-    import('./launch.ts'),
-    import('./inspect-binary.ts'),
-  ]);
-  const fields = { name: app.name, icon: app.icon, file: path };
-  const args = exec.expandFields(exec.splitExec(text(entry, 'Exec')!), fields);
-  const located = exec.locateProgram(args);
-  const session = launching.sessionEnv(env);
+  const { app, entry } = launchable;
+  const line = commandLineOf(launchable)!;
+  const { args, located } = line;
+  const session = sessionEnv(env);
   await refuseRunning(app, session, {
     binary: located.packaging === 'native' ? findProgram(args[located.at]!, session.PATH ?? '') : null,
     busName: flag(entry, 'DBusActivatable') ? app.id.replace(/\.desktop$/, '') : null,
   });
 
   const directories = { home: session.HOME ?? '/', state: paths.state };
-  const recipe = recipeFor(app, { args, located }, proxy, directories);
+  const recipe = recipeFor(app, line, proxy, directories);
   try {
     for (const file of recipe.files) {
       makeDirectory(dirname(file.path));
       replaceFile(file.path, file.text);
     }
-    return await launching.launch(
+    return await launch(
       {
         argv: recipe.argv,
         env: recipe.env,
@@ -111,7 +107,6 @@ async function refuseRunning(
   { binary, busName }: { binary: string | null; busName: string | null },
 ): Promise<void> {
   if (app.kind === 'chromium' || app.kind === 'firefox') return;
-  const { ownsBusName, runsWithoutProxy } = await import('./escapes.ts');
   const runs =
     (app.kind === 'electron' && binary !== null && runsWithoutProxy(binary)) ||
     (busName !== null && (await ownsBusName(busName, session)));

@@ -25,7 +25,7 @@ const BODY_BYTES = 16 * 1024;
 /**
  * @param url https, or http on this machine (config `warp.traceUrl`)
  * @param env see `authorities`
- * @param port of the proxy on 127.0.0.1, which is spoken to in SOCKS5: every release has it; null to ask without a proxy
+ * @param port of the proxy on 127.0.0.1, by SOCKS5, which every release speaks; null to ask without a proxy
  */
 export async function traceThrough(
   port: number | null,
@@ -118,7 +118,7 @@ async function openDirectly(host: string, port: number, signal: AbortSignal): Pr
   }
 }
 
-/** A connection by way of a SOCKS5 proxy without login (RFC 1928); names are resolved at its end. */
+/** A connection through a SOCKS5 proxy without login (RFC 1928), which resolves names. */
 async function throughSocks(port: number, host: string, hostPort: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, signal });
   try {

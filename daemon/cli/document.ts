@@ -11,8 +11,8 @@ import { DOCUMENT_BODY, MAX_DOCUMENT } from '../api/requests.ts';
 import { FileError } from '../core/errors.ts';
 import { assertOwn, foreignOwner, makeDirectory, replaceFile } from '../core/files.ts';
 import type { Context } from './context.ts';
+import { confirm } from './dialog.ts';
 import { EXIT, Failure } from './errors.ts';
-import { confirm } from './terminal/prompt.ts';
 
 /** Room for the rest of the request. */
 const ENVELOPE = 1_024;
@@ -30,7 +30,7 @@ export async function readDocument({ stdin }: Context, file: string | undefined)
         });
   if (text.length > MAX_DOCUMENT)
     throw new Failure(`The document has ${text.length} characters, and at most ${MAX_DOCUMENT} are read.`);
-  // control characters and undecodable ones take several bytes each, so the daemon would refuse the request
+  // control and undecodable characters take several bytes each, so the daemon would refuse the request
   if (Buffer.byteLength(JSON.stringify(text)) > DOCUMENT_BODY - ENVELOPE)
     throw new Failure('The document takes too many bytes, or is not text.', {
       hint: 'Split it, or check which file it is.',

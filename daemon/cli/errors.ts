@@ -10,8 +10,7 @@ import type { Paths } from '../system/paths.ts';
 import { nextStep } from '../view/client/labels.ts';
 import { blockedWords } from '../view/states/causes.ts';
 import { english } from '../view/translator.ts';
-import type { CommandSpec } from './command-spec.ts';
-import type { Options } from './context.ts';
+import type { CommandSpec, Options } from './context.ts';
 
 export { Failure } from '../core/errors.ts';
 
@@ -41,7 +40,7 @@ export function blockedFailure(failed: string, snapshot: Snapshot): Failure {
   return new Failure(`${failed}: ${what}`, { code, hint: next ?? undefined });
 }
 
-/** A part of the snapshot that is not known, and why, where that is known. */
+/** An unknown part of the snapshot, with the reason where that is known. */
 export function unknown(what: string, part: StalePart['part'], snapshot: Snapshot): Failure {
   if (snapshot.status.blocked) return blockedFailure(`The ${what} is not known`, snapshot);
   return snapshot.stale?.some(each => each.part === part)
@@ -49,7 +48,7 @@ export function unknown(what: string, part: StalePart['part'], snapshot: Snapsho
     : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
 }
 
-/** Why a daemon that runs does not answer, where it is suspended; null elsewhere. */
+/** Why a running daemon does not answer, if it is suspended; else null. */
 export function suspendedFailure(where: Paths): Failure | null {
   const daemon = running(where);
   if (!daemon || !isSuspended(daemon.pid)) return null;
@@ -63,7 +62,7 @@ export function usage(message: string, hint?: string): Failure {
   return new Failure(message, { code: 'usage', ...(hint ? { hint } : {}) });
 }
 
-/** A problem document of the API, or the same shape for what went wrong before an answer could come. */
+/** A problem document of the API, or the same shape for a failure before any answer. */
 type Report = Problem | { type: string; title: string; detail: string; code: string; hint?: string };
 
 interface ExitReport {
@@ -71,7 +70,7 @@ interface ExitReport {
   report: Report;
 }
 
-/** The exit code and report for whatever a command threw. An unexpected error is a failure whose message is shown. */
+/** The exit code and report for anything that a command threw. An unexpected error shows its message. */
 export function toExitReport(error: unknown): ExitReport {
   if (error instanceof ApiError) {
     const { code } = error.problem;

@@ -1,4 +1,4 @@
-// Options and prompts of changes that end: at a time that the user gives, or where the user does not confirm a change in time.
+// Options and prompts of changes that end at a given time, or unless the user confirms them in time.
 import type { ActionRequest } from '../api/actions.ts';
 import type { Change, Subject } from '../api/changes.ts';
 import { ApiError } from '../api/client.ts';
@@ -9,17 +9,16 @@ import { CONFIRM_SECONDS } from '../view/form.ts';
 import { secondsUntil } from '../view/format.ts';
 import { changeText } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
-import type { OptionSpec } from './command-spec.ts';
-import type { Context, Options } from './context.ts';
+import type { Context, OptionSpec, Options } from './context.ts';
+import { isAttended } from './dialog.ts';
 import { EXIT, usage } from './errors.ts';
-import { isAttended } from './terminal/prompt.ts';
 
 export const CONFIRM_WITHIN: OptionSpec = {
   flags: '--confirm-within <seconds>',
   summary: 'revert the change unless you run "culvert keep" in time',
 };
 
-/** Options of every command that makes such a change. */
+/** Options of every command whose change can revert unless it is confirmed. */
 export const KEEP: readonly OptionSpec[] = [
   { flags: '-y, --yes', summary: 'keep the change without asking' },
   CONFIRM_WITHIN,
@@ -107,7 +106,7 @@ export async function askToKeep(
   return EXIT.failure;
 }
 
-/** Says when a change that holds for a while ends. */
+/** Reports when a temporary change ends. */
 export async function sayEnd(context: Context, subject: Subject): Promise<void> {
   const change = await pendingChange(context, subject);
   context.say(change ? `${changeText(change, english)}.` : 'Already set; nothing to revert.');
@@ -169,7 +168,7 @@ export const UNTIL: readonly OptionSpec[] = [
 
 const A_WEEK = 604_800;
 
-/** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for what they can't mean */
+/** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for an invalid time */
 export function forSeconds({ for: duration, until }: Options): number | undefined {
   if (duration !== undefined && until !== undefined) throw usage("--for and --until can't be used together.");
   if (until !== undefined) {

@@ -51,7 +51,7 @@ const CHOICES: { [K in ConfigKey]?: readonly string[] } = {
   'updates.channel': ['stable', 'beta'],
   'notifications.level': ['everything', 'needs-me', 'nothing'],
 };
-/** The values of the keys that have a few; none for the others. */
+/** The values of keys that have only a few; empty for other keys. */
 export const CONFIG_VALUES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   flatten(DEFAULTS).map(([key, value]) => [
     key,

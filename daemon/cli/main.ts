@@ -9,7 +9,7 @@ import { type Paths, paths } from '../system/paths.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
 import { detailAsTyped, EXIT, Failure, suspendedFailure, toExitReport, usage } from './errors.ts';
-import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './terminal/fit.ts';
+import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './layout.ts';
 import { createTransport, slowProgram } from './transport.ts';
 
 const { argv, env, stdin, stdout, stderr } = process;
@@ -18,7 +18,7 @@ const ended = new AbortController();
 const json = argv.includes('--json');
 const GRACE_MS = 2_000;
 const NOTHING_STAYS: Staying = { changes: [], lines: [] };
-/** Words of other programs, for which the most similar command here would be another one. */
+/** Words of other programs, whose most similar command here does something else. */
 const GUESSES: ReadonlyMap<string, string> = new Map([
   ['start', 'culvert'],
   ['quit', 'culvert stop'],
@@ -43,7 +43,7 @@ if (isAsciiLocale(env)) for (const stream of [stdout, stderr]) writeAscii(stream
 
 // a closed pipe is not a failure: `culvert status --watch | head -1`
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // as the launcher says it, which hands over a full device in place of a closed output
+  // like the launcher, which passes a full device instead of a closed output
   if (error.code !== 'EPIPE') complain(new Failure("The output can't be written."));
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure);
 });
@@ -52,7 +52,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     if (ended.signal.aborted) process.exit(EXIT.interrupted); // asked twice
     ended.abort();
-    setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS).unref(); // for what waits for an answer, not for the signal
+    setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS).unref(); // for code that ignores the signal
   });
 }
 
@@ -103,14 +103,14 @@ async function main(words: string[]): Promise<number> {
   return code;
 }
 
-/** Says that the answers are those of an emulator. @returns whether it did */
+/** Says that an emulator answers. @returns whether it did */
 function sayDemo({ isDemo, say }: Context): boolean {
   const demo = isDemo();
   if (demo) say('Demo: this is the embedded emulator, not this machine; nothing is tunneled.');
   return demo;
 }
 
-/** A request has no answer for a while: says for which program it waits, once, or why it can't. @throws Failure */
+/** Reports once which program a slow request waits for. @throws Failure where the daemon can't answer */
 function sayWaiting(where: Paths, context: Context, isLong: boolean): void {
   const suspended = suspendedFailure(where);
   if (suspended) throw suspended;
@@ -144,7 +144,7 @@ interface Staying {
 function complain(error: unknown, staying: Staying = NOTHING_STAYS): number {
   if (isCommander(error)) {
     if (error.exitCode === 0) return EXIT.ok; // help was asked for
-    if (error.code === 'commander.help') return EXIT.usage; // and here printed for want of a command
+    if (error.code === 'commander.help') return EXIT.usage; // and it is printed because there is no command
     const [first = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
     const message = first.replace(/\.$/, '');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');

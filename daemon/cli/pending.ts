@@ -32,7 +32,7 @@ export function stayingText(changes: readonly PendingChange[], isPurged = false)
 
 /** The outcome of the changes that were pending before the daemon ended. */
 interface Outcome {
-  /** Subjects whose previous value was set again. */
+  /** Subjects whose previous value was restored. */
   reverted: Change['subject'][];
   /** Changes that stay until the daemon runs again. */
   pending: PendingChange[];
@@ -51,7 +51,7 @@ export function outcomeText({ reverted, pending }: Outcome, isPurged = false): s
   return [...revertedText(reverted), ...stayingText(pending, isPurged)];
 }
 
-/** The outcome where another daemon runs by now. */
+/** The outcome if another daemon runs now. */
 export function restartText({ reverted, pending }: Outcome): string[] {
   const lines = pending.map(({ demo, ...change }) => {
     return `${demo ? 'Demo: still' : 'Still'} pending: ${printable(changeText(change, english))}`;

@@ -1,6 +1,7 @@
-// Carries the contract over the daemon's Unix socket with nothing but node:http.
+// Carries the contract over the daemon's Unix socket with nothing but node:http, and follows events across restarts of the daemon.
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { createClient, type Transport, Unreachable } from '../api/client.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError, type Client, createClient, type Event, type Transport, Unreachable } from '../api/client.ts';
 import { errno, reason } from '../core/errors.ts';
 import type { Context } from './context.ts';
 import { Failure } from './errors.ts';
@@ -32,8 +33,8 @@ interface Outgoing {
 /**
  * A transport over the Unix socket at `socketPath`; each request has its own connection.
  * Both methods reject with Unreachable: nothing listens there, no answer in time, or the connection broke.
- * @param onSlow is called when a request has no answer after 5 s, with whether it is one that can take minutes; what it
- *   throws ends the request.
+ * @param onSlow called when a request has no answer after 5 s, with whether the request can take minutes. An error that it throws
+ *   ends the request.
  */
 export function createTransport(
   socketPath: string,
@@ -156,4 +157,53 @@ export async function slowProgram({ paths, isDemo }: Pick<Context, 'paths' | 'is
   );
   if (!isAnswering) return DAEMON;
   return isDemo() ? 'The demo' : 'WARP';
+}
+
+type Followed = { kind: 'event'; event: Event } | { kind: 'lost'; why: string } | { kind: 'back' };
+
+/** Waits between attempts to come back, in milliseconds; the last one repeats. */
+const PAUSES = [100, 250, 500, 1000, 2000];
+
+/**
+ * Yields events until `signal` is aborted. Reports a lost stream once, then resumes it after the last event seen.
+ * @param isWhole every stream starts with a whole snapshot, so that nothing from before the loss is needed
+ * @param isPatient retries the first attempt as well
+ * @throws Unreachable or ApiError when the first attempt fails; later failures are retried
+ */
+export async function* follow(
+  client: Client,
+  signal: AbortSignal,
+  { isWhole = false, isPatient = false } = {},
+): AsyncGenerator<Followed> {
+  let last: string | undefined;
+  let attempt = isPatient ? 0 : -1;
+  let lost = false;
+  while (!signal.aborted) {
+    let why = 'The daemon ended the event stream.';
+    try {
+      const stream = await client.events(isWhole ? undefined : last);
+      const close = () => stream.close();
+      signal.addEventListener('abort', close, { once: true });
+      try {
+        if (lost) yield { kind: 'back' };
+        [lost, attempt] = [false, 0];
+        for await (const event of stream.events) {
+          if (signal.aborted) return;
+          if (event.id) last = event.id;
+          if (event.event === 'bye') why = 'The daemon is stopping.';
+          yield { kind: 'event', event };
+        }
+      } finally {
+        signal.removeEventListener('abort', close);
+        stream.close();
+      }
+    } catch (error) {
+      if (attempt < 0 || !(error instanceof Unreachable || error instanceof ApiError)) throw error;
+      why = error.message;
+    }
+    if (signal.aborted) return;
+    if (!lost) yield { kind: 'lost', why };
+    lost = true;
+    await delay(PAUSES[Math.min(attempt++, PAUSES.length - 1)], undefined, { signal }).catch(() => {});
+  }
 }

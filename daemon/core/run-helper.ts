@@ -1,5 +1,29 @@
-// Runs helper programs to their end, within a time limit.
+// Finds programs, and runs helper programs to their end, within a time limit.
 import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+
+/**
+ * Finds the executable file that a program's name means, or null.
+ * @param program absolute path, or a name without a slash
+ * @param path like PATH; relative directories in it are skipped
+ */
+export function findProgram(program: string, path: string): string | null {
+  if (isAbsolute(program)) return isExecutable(program) ? program : null;
+  if (program.includes('/') || program === '') return null;
+  const directories = path.split(':').filter(directory => isAbsolute(directory));
+  return directories.map(directory => join(directory, program)).find(isExecutable) ?? null;
+}
+
+/** Reports whether a path is a file that this user may run. */
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false; // missing, or in a directory that this user may not enter
+  }
+}
 
 export interface HelperResult {
   exit: number | null;

@@ -1,4 +1,13 @@
-// Checks values that came from a file or over the network, where loading zod would make a command wait.
+// Reads and checks values that came from a file or over the network, where loading zod would make a command wait.
+
+/** The value of a JSON text; null for any other text. */
+export function parseJson(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? 'null');
+  } catch {
+    return null;
+  }
+}
 
 export type Check<T> = (value: unknown) => value is T;
 /** The values that a check accepts. */

@@ -28,8 +28,8 @@ export interface Check {
   limitMs?: number;
   /**
    * Inspects the machine without changing it or needing root.
-   * @param signal aborted at the time limit; ends what the probe waits for
-   * @throws Unknown when something that the verdict needs can't be had, NotApplicable where the check makes no sense
+   * @param signal aborted at the time limit
+   * @throws Unknown when it can't reach a verdict, NotApplicable where the check makes no sense
    */
   probe(world: World, signal: AbortSignal): Promise<Finding>;
 }

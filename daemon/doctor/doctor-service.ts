@@ -39,14 +39,14 @@ interface DoctorService {
   bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
   /** The most likely cause of a tunnel that fails, by the cheap checks; null when they find none. */
   diagnose(): Promise<Diagnosis | null>;
-  /** Ends what runs. */
+  /** Ends all runs. */
   stop(): void;
 }
 
 export function createDoctorService(context: FeatureContext): DoctorService {
   const { env, paths, state, settings, tunnel } = context;
   const ended = new AbortController();
-  /** Runs under way, by what was asked for: a second client waits for the same one. */
+  /** Runs under way, by request: a second client with the same request shares the run. */
   const runs = new Map<string, Promise<DoctorReport>>();
 
   function world(online = false): World {
@@ -91,7 +91,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
 
   const journal = () => undoableByAnyone(undoable(undoJournal(paths)).map(({ steps: _, ...entry }) => entry));
 
-  /** Changes something about one check, and publishes its result afterwards to every client. */
+  /** Makes a change for one check, and publishes its result afterwards to every client. */
   async function change(act: () => Promise<DoctorFixResponse>): Promise<DoctorFixResponse> {
     const total = 1;
     let result: CheckResult | null = null;

@@ -126,7 +126,7 @@ function unknown(why: Message): Finding {
   return { verdict: 'unknown', evidence: [why] };
 }
 
-/** The answer for a version that the check is not for; null if the probe has to answer. */
+/** The answer for a version outside the check's range; null if the probe has to answer. */
 function outsideRange(range: VersionRange | undefined, { tunnel }: World): Finding | null {
   if (!range) return null;
   const version = tunnel?.tunnelCli.version ?? null;
@@ -154,12 +154,12 @@ function firstLines(lines: readonly Message[]): Message[] {
   return more > 0 ? [...first, message('Further lines: %d', more)] : first;
 }
 
-/** The sentence is ours; its values come from the outside. */
+/** The sentence is Culvert's; only the values come from outside. */
 function cleanMessage({ values, ...sentence }: Message): Message {
   return { ...sentence, values: values.map(value => (typeof value === 'string' ? oneLine(value) : value)) };
 }
 
-/** Leaves commands unchanged; only the label has text from the outside. */
+/** Leaves commands unchanged; only the label has text from outside. */
 function cleanFix(fix: Fix): Fix {
   return { ...fix, label: oneLine(fix.label), ...(fix.wording ? { wording: cleanMessage(fix.wording) } : {}) };
 }

@@ -1,5 +1,5 @@
-// Describes a fix that replaces a file, with the difference that a person is shown, words the buttons of fixes, and defines the values
-// that a check describes and root's side sets.
+// Describes fixes that replace a file, with the difference to show, labels the buttons of fixes, and defines the values that checks
+// and root's side share.
 import type { CheckResult, Fix } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
 import { differenceOf, withoutRemoved } from '../patch.ts';
@@ -16,7 +16,7 @@ interface FileChange {
 
 /**
  * @param privileged whether only an administrator can write it
- * @returns null for a file whose bytes are not UTF-8: its text does not hold them, so writing it would lose them
+ * @returns null for a file that is not UTF-8: writing its decoded text would lose bytes
  */
 export function fileFix(
   label: Message,
@@ -29,7 +29,7 @@ export function fileFix(
   return { kind: 'file', ...labeled(label), path, diff, content, privileged };
 }
 
-/** The fix without the text of a file of the user, where root's side makes the change. The text of a new file is Culvert's own. */
+/** The fix without the text of the user's file, where root's side makes the change. The text of a new file is from Culvert. */
 export function withoutText(fix: Fix): Fix {
   if (fix.kind !== 'file' || !fix.repair || fix.diff.includes('/dev/null')) return fix;
   const { content: _, ...rest } = fix;
@@ -53,7 +53,7 @@ export const DNSMASQ = {
   unit: 'dnsmasq.service',
 } as const;
 
-/** DNS servers that root's side may stop: nothing but names depends on them. Others are for a person to decide about. */
+/** DNS servers that root's side may stop, because they only resolve names. A person decides about others. */
 export const STOPPABLE: readonly string[] = ['unbound', 'named', 'bind9', 'AdGuardHome', 'pihole-FTL', 'coredns'].map(
   name => `${name}.service`,
 );

@@ -52,7 +52,7 @@ const HandedOver = z.object({
   ...Label,
   /** Lines for a shell that undo it. */
   shell: z.array(z.string()),
-  /** The file that it changes, with the digest of what it held before. */
+  /** The file that it changes, with the digest of the content before. */
   file: z.nullable(z.object({ path: z.string(), before: z.nullable(z.string()) })),
 });
 /** Commands that were printed for an administrator. */
@@ -75,7 +75,7 @@ function happened(journal: string, step: Step): boolean {
 const copiesOf = (journal: string): Copies => ({ directory: dirname(journal), prefix: 'before-fix-' });
 
 /**
- * Copies a file with owner, mode and extended attributes to the directory of the journal. To be called by an undo of `begin`.
+ * Copies a file with owner, mode and extended attributes to the directory of the journal. Call it in the `undo` of `begin`.
  * @returns the name of the copy @throws Error
  */
 export function keepCopy(journal: string, path: string): string {
@@ -84,7 +84,7 @@ export function keepCopy(journal: string, path: string): string {
   return keepCopyIn(copiesOf(journal), path);
 }
 
-/** Commands that an administrator may have run, newest first; without those that a file shows were never run. */
+/** Commands that an administrator may have run, newest first. Leaves out commands that did not change their file. */
 export function handedOver(journal: string): HandedOver[] {
   return load(handedOverFile(journal), HandedOver).filter(({ file }) => !file || digestOf(file.path) !== file.before);
 }
@@ -134,7 +134,7 @@ function keepNeeded(journal: string, entries: readonly Entry[]): void {
   );
 }
 
-/** The entries with this one in front. Others whose changes were never made go: this one could make them look made. */
+/** The entries with this one in front. Drops others whose changes were never made: this one could make them look made. */
 function withEntry(journal: string, entry: Entry, all: readonly Entry[]): Entry[] {
   const others = all.filter(other => !isSame(other, entry) && other.steps.some(step => happened(journal, step)));
   return entry.steps.length > 0 ? [entry, ...others] : others;
@@ -148,7 +148,7 @@ function quietly(write: () => void): void {
   try {
     write();
   } catch {
-    // a step then stays as begun, which undoing understands
+    // the step then stays marked as begun, which undo handles
   }
 }
 
@@ -194,7 +194,7 @@ function modeBelow(directory: string): number {
 /** Journal of root's changes that can be undone, readable by every user. */
 export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
 
-/** Exit code of root's side where it says why; sudo and pkexec end with others. */
+/** Exit code of root's side after an explained failure; sudo and pkexec use other codes. */
 export const REPAIR_FAILED = 3;
 
 /** The program that root runs for a repair, or null if no package installed it. */

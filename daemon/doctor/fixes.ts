@@ -125,7 +125,7 @@ export function command(argv: readonly string[], tools: Tools, undo?: readonly s
   };
 }
 
-/** Puts a symbolic link in the place of a regular file. */
+/** Replaces a regular file with a symbolic link. */
 export function linkInstead(path: string, target: string, journal: string): Operation {
   refuseDirectoryFor(path);
   return {

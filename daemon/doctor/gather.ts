@@ -22,7 +22,7 @@ interface GatherOptions {
   online?: boolean;
 }
 
-/** The world as a daemon that runs knows it. */
+/** The world from the answers of a running daemon. */
 export function worldWithDaemon({ health, snapshot, config }: Reported, options: GatherOptions): World {
   const { version, pid, port } = health;
   return worldOf(options, snapshot, {
@@ -33,7 +33,7 @@ export function worldWithDaemon({ health, snapshot, config }: Reported, options:
   });
 }
 
-/** The world without a daemon: the tunnel CLI is asked once, here. */
+/** The world without a daemon: asks the tunnel CLI once. */
 export async function worldAlone(options: GatherOptions): Promise<World> {
   const { env, paths } = options;
   const { loadConfig } = await import('../config/layers.ts');

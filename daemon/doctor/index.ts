@@ -4,7 +4,7 @@ import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
 import type { CommandLog, Published } from '../state/store.ts';
 
-/** A tunnel that connects goes through `unable` for moments. */
+/** A connecting tunnel is `unable` for moments. */
 const UNABLE_MS = 3_000;
 /** Enough for the first requests of programs that waited for the tunnel. */
 const CONNECTED_MS = 15_000;
@@ -26,7 +26,7 @@ export function openDoctor(
   const doctor = lazy(async () => (await import('./doctor-service.ts')).createDoctorService(context));
   let timer: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
-  /** Counts states, so that a diagnosis of an earlier one is not published. */
+  /** Counts states, so that no diagnosis of an earlier state is published. */
   let generation = 0;
 
   function onEvent({ event }: Published): void {
@@ -34,7 +34,7 @@ export function openDoctor(
     clearTimeout(timer);
     generation += 1;
     const { state: now, blocked, reason } = state.snapshot().status;
-    // it took some seconds to find out
+    // the client took some seconds to report this
     if (reason?.code === 'ConnectIgnored') {
       diagnose();
       return;

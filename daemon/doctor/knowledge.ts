@@ -189,9 +189,9 @@ export function sourceLink(source: string | undefined): string | null {
   return `https://github.com/cloudflare/cloudflare-docs/blob/production/${source}`;
 }
 
-/** Letters of a name that a line may contain anywhere; a shorter one, such as `Paused`, is a word of other lines as well. */
+/** Minimum letters of a name that may occur anywhere in a line; shorter names, such as `Paused`, are ordinary words too. */
 const LONG = 8;
-/** Letters that are enough to look for. */
+/** Minimum letters to search for. */
 const ENOUGH = 3;
 
 /**

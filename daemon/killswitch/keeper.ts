@@ -74,7 +74,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
     mode = 'fingerprint' in next && inForce(next) ? { ...next, fingerprint: effects.fingerprint() } : next;
   }
 
-  /** Repairs foreign changes, ends what is due, and lists the rules afterwards. */
+  /** Repairs foreign changes, ends a trial that is due, and lists the rules afterwards. */
   async function settle(): Promise<Listing | null> {
     const listing = await kernel.list();
     const seen = { fingerprint: listing?.fingerprint ?? null, blocks: isBlocking(listing) };
@@ -90,7 +90,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
     await makeTransition(transition(mode, { kind: 'damaged' }));
   }
 
-  /** In wall-clock time as it was when the trial was first reported, so that it is the same in each report. */
+  /** In wall-clock time of the trial's first report, so that all reports agree. */
   function trialEnds({ until }: Trial): number {
     if (announced?.until !== until) announced = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
     return announced.ends;
@@ -163,7 +163,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
   };
 }
 
-/** Seconds until the next measurement is due; null: none is, until something else happens. */
+/** Seconds until the next measurement is due; null: none until another event. */
 function nextLook(mode: Mode, active: boolean | null, uptime: number): number | null {
   if (mode.kind === 'trying') {
     const left = mode.trial.until - uptime;
@@ -230,7 +230,7 @@ function requireRules(listing: Listing | null, rules: RuleOptions): void {
   if (missing) throw new WordedError(message('nft accepted the rules, but the kernel has different ones: %s', missing));
 }
 
-/** The stored rules; what can't be read is broken, not absent. */
+/** The stored rules; an unreadable file is broken, not absent. */
 function readStored(files: Files): Stored {
   try {
     const text = files.read('rules.nft');

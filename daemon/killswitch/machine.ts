@@ -32,7 +32,7 @@ export type Event =
 
 export type Effect =
   | { do: 'store-rules'; wanted: Wanted }
-  /** Stores them only where an earlier version rendered them otherwise. */
+  /** Stores the rules only where an earlier version rendered them differently. */
   | { do: 'refresh-rules'; wanted: Wanted }
   /** Puts a file back as it was. */
   | { do: 'restore-rules' | 'restore-trial'; text: string }
@@ -41,7 +41,7 @@ export type Effect =
   | { do: 'forget-trial'; tolerant?: true }
   /** Starts or stops listening for foreign changes. */
   | { do: 'watch'; on: boolean }
-  /** Puts rules in force; null: the fallback, unless what is in force blocks already. */
+  /** Puts rules in force; null: the fallback, unless rules in force block already. */
   | { do: 'block'; wanted: Wanted | null }
   | { do: 'open' }
   /** Has systemd load the rules later, even if this process dies. */
@@ -74,10 +74,10 @@ export function transition(mode: Mode, event: Event): Transition {
       return {
         mode: { kind: 'off' },
         effects: [
-          { do: 'forget-rules' }, // first: a crash from here on leaves rules that nothing on disk asks for, never the reverse
+          { do: 'forget-rules' }, // first: a crash from here on leaves rules without a stored wish, never the reverse
           { do: 'watch', on: false },
           { do: 'open' },
-          FORGET_TRIAL, // last: until then, a restart finds why there are rules that nothing asks for
+          FORGET_TRIAL, // last: until then, a restart finds the reason for rules without a stored wish
           DISARM,
         ],
       };
@@ -118,13 +118,13 @@ function failClosed(why: Message, before: readonly Effect[]): Transition {
 }
 
 function enable(mode: Mode, wanted: Wanted): Transition {
-  // an unconfirmed "off" must not outlive the wish to block; what is stored blocks already
+  // an unconfirmed "off" must not outlive the wish to block; the stored rules block already
   const first = mode.kind === 'trying' && mode.trial.wanted === null ? [FORGET_TRIAL] : [];
   return {
     mode: { kind: 'on', wanted, fingerprint: null },
     effects: [
       ...first,
-      { do: 'store-rules', wanted }, // first what is wanted: a crash from here on ends blocked
+      { do: 'store-rules', wanted }, // the wanted rules first: a crash from here on ends blocked
       FORGET_TRIAL,
       ...blocking(wanted),
       DISARM,
@@ -132,7 +132,7 @@ function enable(mode: Mode, wanted: Wanted): Transition {
   };
 }
 
-/** The rules file keeps what returns, so that a reboot, the boot guard and the timer of systemd bring it back. */
+/** The rules file keeps the value that returns, so that a reboot, the boot guard and systemd's timer restore it. */
 function begin(mode: Mode, { trial, seconds }: Extract<Event, { kind: 'try' }>): Transition {
   const previous = mode.kind === 'trying' ? mode.previous : inForce(mode);
   const isOther = mode.kind === 'trying' && isPause(mode.trial) !== isPause(trial);
@@ -156,7 +156,7 @@ function trying(trial: Trial, previous: Wanted | null): Transition {
   };
 }
 
-/** Stores what is tried, then forgets that it was: a crash between the two finds that both are the same. */
+/** Stores the tried value, then forgets the trial: after a crash between the two, both are the same. */
 function confirm(mode: Trying): Transition {
   const { wanted } = mode.trial;
   if (wanted === null) return transition(mode, { kind: 'disable' });

@@ -35,7 +35,7 @@ interface HeartbeatOptions {
   everyMs: number;
   /** Time that the reader has to hear a beat. */
   withinMs: number;
-  /** Makes what the reader must hear, which then calls `heard`. */
+  /** Makes an event that the reader must hear; the reader then calls `heard`. */
   beat(): void;
   /** The reader did not hear the beat. */
   deaf(): void;

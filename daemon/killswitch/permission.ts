@@ -23,14 +23,14 @@ export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.outside',
 ];
 
-/** Addresses that warp-svc may switch between; a longer list is not believed. */
+/** Addresses that warp-svc may switch between. A longer list is suspicious. */
 const MAX_REPORTED = 16;
 
 /**
  * The action that turning on needs. Where it opens the local network, or changes endpoints of an administrator, it needs
  * what turning off needs. Some single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and
  * warp-svc switches between them.
- * @param now what is in force; null if nothing is
+ * @param now the value in force; null for none
  */
 function requiredAction(now: Wanted | null, next: Wanted): Action {
   const opensLan = now !== null && next.allowLan && !now.allowLan;
@@ -38,7 +38,7 @@ function requiredAction(now: Wanted | null, next: Wanted): Action {
   const present = now?.endpoints ?? shipped;
   const isMoving = (endpoint: Endpoint) => isReported(endpoint) && !isCovered(endpoint, shipped);
   const added = next.endpoints.filter(endpoint => !isCovered(endpoint, [...shipped, ...present]));
-  // all of them, not those of this call alone: many calls must not lead to more than one may
+  // all of them, not only those of this call: many calls must not achieve more than one call may
   const reported = new Set(next.endpoints.filter(isMoving).map(({ cidr }) => cidr));
   const adds = added.some(endpoint => !isReported(endpoint)) || (added.length > 0 && reported.size > MAX_REPORTED);
   const narrows = present.some(endpoint => !isMoving(endpoint) && !isCovered(endpoint, next.endpoints));
@@ -56,7 +56,7 @@ function isCovered(endpoint: Endpoint, others: readonly Endpoint[]): boolean {
 
 export type Permissions = ReturnType<typeof createPermissions>;
 
-/** @param fallback what is in force where what is wanted can't be known */
+/** @param fallback the value in force while the stored settings can't be read */
 export function createPermissions(modeNow: () => Mode, fallback: Wanted) {
   const toEnable = (wanted: Wanted): Action => permissionToEnable(modeNow(), fallback, wanted);
   return {
@@ -83,11 +83,11 @@ export function unconfirmedOf(mode: Mode): Trial | null {
   return mode.kind === 'trying' && !isPause(mode.trial) ? mode.trial : null;
 }
 
-/** @param fallback what is in force where what is wanted can't be known */
+/** @param fallback the value in force while the stored settings can't be read */
 function permissionToEnable(mode: Mode, fallback: Wanted, next: Wanted): Action {
   if (mode.kind !== 'trying')
     return requiredAction(mode.kind === 'off' ? null : mode.kind === 'fail-closed' ? fallback : mode.wanted, next);
-  // a change of another user is neither confirmed nor undone by what would need less without it
+  // a change must not confirm or undo another user's change with fewer permissions than that would need
   const values = mode.trial.wanted ? [mode.trial.wanted, mode.previous] : [mode.previous];
   const needed = values.map(value => requiredAction(value, next));
   return needed.find(action => action !== 'org.culvert.killswitch.enable') ?? 'org.culvert.killswitch.enable';

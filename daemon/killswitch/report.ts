@@ -15,7 +15,7 @@ N_('The kill switch is on, but the packet filter loaded no rules at boot: NOTHIN
 export type Protection = 'owner-persist' | 'watchdog' | 'none';
 
 export interface Report {
-  /** Wanted: true during a pause, and where what was stored can't be read. */
+  /** Wanted: true during a pause, and while the stored settings can't be read. */
   enabled: boolean;
   allowLan: boolean;
   /** Measured in the kernel; null when the kernel did not answer. */
@@ -24,7 +24,7 @@ export interface Report {
   bootGuard: boolean;
   backend: string | null;
   detail: string | null;
-  /** `detail` to be translated; none without one, and from an older service. */
+  /** `detail` for translation; empty without a detail, and from an older service. */
   wording: Message[];
   pausedUntil: string | null;
   /** Time of the last repair of another program's change, since the kill switch was set. */
@@ -42,7 +42,7 @@ export interface Unconfirmed {
   previous: { enabled: boolean; allowLan: boolean };
 }
 
-/** A report and the process that made it; one of a dead process says nothing about now. */
+/** A report and its process. A report of a dead process may be out of date. */
 export interface Published extends Report {
   version: 1;
   /** null once the service has ended in order, with nothing to guard. */
@@ -65,7 +65,7 @@ export function parsePublished(text: string): Published | null {
   }
 }
 
-/** The parts of a report, whatever else the value has; null if one is missing or of another kind. */
+/** The parts of a report; other keys are ignored. Null if a part is missing or has another type. */
 export function parseReport(value: unknown): Report | null {
   if (typeof value !== 'object' || value === null) return null;
   const { enabled, allowLan, active, protection, bootGuard, backend, detail, pausedUntil } = value as {
@@ -85,7 +85,7 @@ export function parseReport(value: unknown): Report | null {
   return { ...fields, pausedUntil, repairedAt: isTime(repairedAt) ? repairedAt : null, confirmable, unconfirmed };
 }
 
-/** @returns an empty list if the value is anything else: the English sentence is there as well */
+/** @returns an empty list for any other value: the report also has the English sentence */
 function parseWording(value: unknown): Message[] {
   return Array.isArray(value) && value.every(isMessage) ? value : [];
 }

@@ -1,5 +1,5 @@
-// The kill switch: keeps what is wanted, stored, in the kernel and published in step. It knows no bus, files or processes;
-// they come in as `Edges`.
+// The kill switch: keeps the wanted, stored, enforced and published state in step. It knows no bus, files or processes; they come in
+// as `Edges`.
 import { createKeeper, type Edges } from './keeper.ts';
 import { type Event, inForce } from './machine.ts';
 import { createQueue, createShared } from './pacing.ts';
@@ -16,30 +16,30 @@ export interface Caller {
 }
 
 export interface Switch {
-  /** Brings the kernel to what is stored. Never throws: what went wrong is in the report. */
+  /** Puts the stored rules in force. Never throws: the report has the failure. */
   start(): Promise<Report>;
   /**
-   * @param granted what the caller may do. What the change needs is decided on the state that it changes.
+   * @param granted the caller's permissions. The current state decides which of them the change needs.
    * @throws SwitchError Denied; Failed, with everything as it was before
    */
   enable(wanted: Wanted, granted: readonly Action[]): Promise<Report>;
   /** @throws SwitchError Failed */
   disable(): Promise<Report>;
   /**
-   * Sets a value whose previous one returns after some seconds, unless it is confirmed.
+   * Sets a value. The previous value returns after some seconds, unless the new one is confirmed.
    * @param wanted null: off
-   * @throws SwitchError Denied; Unconfirmed in a pause, or while what is wanted can't be known; Failed
+   * @throws SwitchError Denied; Unconfirmed in a pause, or while the stored settings can't be read; Failed
    */
   try(wanted: Wanted | null, seconds: number, caller: Caller): Promise<Report>;
   /** Keeps the unconfirmed value. @throws SwitchError NothingPending, Denied, Failed */
   confirm(caller: Caller): Promise<Report>;
   /** Brings the previous value back now. @throws SwitchError as `confirm` */
   revert(caller: Caller): Promise<Report>;
-  /** Replaces the endpoints of what is on, confirmed or not. @throws SwitchError NotEnabled, Denied, Failed */
+  /** Replaces the endpoints of the rules in force, confirmed or not. @throws SwitchError NotEnabled, Denied, Failed */
   setEndpoints(endpoints: readonly Endpoint[], granted: readonly Action[]): Promise<Report>;
   /** @param seconds 0 ends a pause. @throws SwitchError NotEnabled, Unconfirmed, Failed */
   pause(seconds: number): Promise<Report>;
-  /** Measures, repairs what another program changed, and publishes. */
+  /** Measures, repairs foreign changes, and publishes. */
   check(): Promise<Report>;
   /** Permission that each call needs now. */
   permissions: Permissions;
@@ -99,7 +99,7 @@ export function createSwitch(edges: Edges): Switch {
   /** @throws SwitchError NothingPending, Denied */
   function checkDecision(kind: 'confirm' | 'revert', { uid, granted }: Caller): void {
     const trial = unconfirmedOf(keeper.mode());
-    // a return that failed and is tried again does not give a second chance to confirm
+    // a failed return that is retried gives no second chance to confirm
     if (!trial || (kind === 'confirm' && trial.until <= clock.uptime()))
       throw new SwitchError('NothingPending', N_('There is no such change, or it was already reverted.'));
     const action = permissions.toDecide(uid);
@@ -107,7 +107,7 @@ export function createSwitch(edges: Edges): Switch {
   }
 
   async function decide(kind: 'confirm' | 'revert', caller: Caller): Promise<Report> {
-    // a timer may be late, above all in a machine that slept
+    // a timer may be late, above all after a suspend
     await keeper.measure();
     checkDecision(kind, caller);
     return keeper.change({ kind }, kind === 'confirm' ? 'The change was not kept' : 'The change was not reverted');

@@ -15,7 +15,7 @@ export interface Kernel<Options = RuleOptions> {
   list(): Promise<Listing | null>;
   /** Protection of a listed table from foreign changes. */
   protection(listing: Listing | null): Protection;
-  /** Begins or ends to report foreign changes. */
+  /** Turns the reports of foreign changes on or off. */
   watch(on: boolean): void;
 }
 
@@ -63,7 +63,7 @@ function requireTable(listing: Listing | null): void {
   if (!listing || listing.dormant) throw new Error('nft accepted the rules, but the kernel does not have them');
 }
 
-/** Sets whose elements come and go by themselves. */
+/** Sets whose elements the kernel adds and removes. */
 const DYNAMIC: readonly unknown[] = [ASKERS, EXCEPTIONS, ...Object.values(SIGN_IN)];
 
 /** One listed object: `{chain: {…}}`, `{rule: {…}}`. */
@@ -93,7 +93,7 @@ export function parseListing(json: string, name = TABLE): Listing | null {
   if (!table) return null;
   const flags = [table.flags ?? []].flat() as string[]; // nft prints one flag as a string, several as a list
   const objects = items.filter(item => !item.table);
-  // by exclusion: nft 1.0.6 calls the flag whatever its memory holds at that place
+  // by exclusion: nft 1.0.6 prints garbage as the name of this flag
   const dormant = flags.some(flag => flag !== 'owner' && flag !== 'persist');
   return { flags, dormant, items: objects, fingerprint: JSON.stringify([dormant, objects], without) };
 }

@@ -10,7 +10,7 @@ export const NETWORKD = 'org.freedesktop.network1';
 export const IWD = 'net.connman.iwd';
 
 const LIMIT_MS = 5_000;
-/** busctl's words about a service that runs, and does not answer. */
+/** busctl's messages about a running service that does not answer. */
 const SILENT = /timed out|disconnected|did not receive a reply/i;
 const MAX_BYTES = 16_000_000;
 
@@ -46,7 +46,7 @@ export function askBus(env: NodeJS.ProcessEnv): Ask {
     });
 }
 
-/** Only what a program of the bus needs. */
+/** Only the variables that a bus client needs. */
 function busEnvironment({ PATH, DBUS_SYSTEM_BUS_ADDRESS }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const address = DBUS_SYSTEM_BUS_ADDRESS ? { DBUS_SYSTEM_BUS_ADDRESS } : null;
   return { PATH, LC_ALL: 'C', ...address };
@@ -81,8 +81,8 @@ export function propertiesOf<T>(objects: Objects, path: unknown, name: string, s
 }
 
 /**
- * Words in signals after which a network may be another one. Signal strengths, scans and counters of bytes come all the time,
- * without these words.
+ * Words of signals after which the network may be another one. Signals about strength, scans and byte counters come all the time, and
+ * lack these words.
  */
 const TELLING =
   /State|ActiveConnection|PrimaryConnection|ActiveAccessPoint|Connectivity|Metered|Gateway|ConnectedNetwork|ConnectedAccessPoint|is owned by|does not have an owner/;

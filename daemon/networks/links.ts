@@ -9,7 +9,7 @@ import { type Ask, IWD, NETWORKD, NM, type Objects, objectsOf, propertiesOf } fr
 const MANAGED = ['org.freedesktop.DBus.ObjectManager', 'GetManagedObjects'] as const;
 
 /**
- * NetworkManager's links, and those of systemd-networkd and iwd on devices that it does not manage.
+ * NetworkManager's links, and links of systemd-networkd and iwd on devices that NetworkManager does not manage.
  * @throws Error where a service that runs does not answer
  */
 export async function readLinks(ask: Ask, gateways = readGateways): Promise<Reading> {
@@ -29,7 +29,7 @@ export async function readLinks(ask: Ask, gateways = readGateways): Promise<Read
     ['systemd-networkd', wired],
     ['iwd', wifi],
   ] as const;
-  // the first one with a link, else the first one that runs
+  // the first service with a link, else the first running service
   const [service] = services.find(([, found]) => found?.length) ?? services.find(([, found]) => found) ?? [null];
   return { service, links: normalize([...links, ...withIwd(wired ?? [], wifi ?? [])], gateways()) };
 }
@@ -125,7 +125,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
     const pointPath = objects.has(wireless?.ActiveAccessPoint ?? '')
       ? wireless?.ActiveAccessPoint
       : active?.SpecificObject;
-    // a network names its page also after the login, and the kill switch blocks NetworkManager's own check
+    // a network names its page even after the login, and the kill switch blocks NetworkManager's own check
     const hasLogin = propertiesOf(objects, device.Dhcp4Config, `${NM}.DHCP4Config`, LoginLease) !== null;
     const checked = CONNECTIVITY[device.Ip4Connectivity || (manager?.Connectivity ?? 0)] ?? null;
     const point = wireless && propertiesOf(objects, pointPath, `${NM}.AccessPoint`, AccessPoint);
@@ -242,7 +242,7 @@ function linksOfIwd(objects: Objects): Link[] {
   });
 }
 
-/** Completes the links of networkd with what iwd reports about Wi-Fi. */
+/** Completes networkd's links with iwd's report about Wi-Fi. */
 function withIwd(links: readonly Link[], wifi: readonly Link[]): Link[] {
   const rest = wifi.filter(({ device }) => !links.some(each => each.device === device));
   const joined = links.map(link => {

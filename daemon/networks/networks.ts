@@ -17,7 +17,7 @@ const AGAIN_MS = [1_000, 5_000];
 export interface Options {
   leaseMs?: number;
   settleMs?: number;
-  /** Times after which a reading that lacks something is repeated. */
+  /** Delays after which an incomplete reading is repeated. */
   againMs?: readonly number[];
   read?: () => Promise<Reading>;
   /** Notices changes. */
@@ -116,7 +116,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
   }
 
   return {
-    /** Has the rules hold from now on, if there are any. */
+    /** Starts to apply the rules, if there are any. */
     start(): void {
       if (!follower.isNeeded()) return;
       begin();
@@ -124,7 +124,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     },
     /** Ends it; changes by rules stay. */
     stop: end,
-    /** Reads the links, and publishes their changes for two minutes from now. */
+    /** Reads the links, and publishes their changes for two minutes. */
     read: () => respond({ asks: false }),
     /** Replaces the rules, which hold immediately. @throws Problem document-invalid, precondition-failed, config-not-writable */
     async set({ document, ifRevision, confirmWithin }: NetworksRequest): Promise<Networks> {
@@ -138,7 +138,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
       follower.answer(request);
       return respond();
     },
-    /** Reverts what rules changed, until the network is another one. */
+    /** Reverts the rules' changes, until the network changes. */
     async revert(): Promise<Networks> {
       await follower.revert();
       return respond();
@@ -147,7 +147,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
 }
 
 interface Settler {
-  /** Something changed: a read follows when nothing has changed for the settling time. */
+  /** Reports a change: a read follows once nothing has changed for the settling time. */
   changed(): void;
   /** Ends it; a read under way publishes nothing. */
   stop(): void;
@@ -155,7 +155,7 @@ interface Settler {
 
 /**
  * Reads once changes have settled: address, name servers and default route of a network arrive one after the other.
- * @param settled called with each read that no change came after
+ * @param settled called with each read that no change followed
  */
 export function createSettler<T>(settleMs: number, read: () => Promise<T>, settled: (value: T) => void): Settler {
   let timer: NodeJS.Timeout | undefined;

@@ -85,7 +85,7 @@ function isMode(word: string): word is Mode {
 
 /** The entries of one line, or the reason why it is refused. */
 export function parseLine(text: string): Pick<Line, 'entries' | 'reason'> {
-  // Cc, Cf, Zl, Zp, Cs: what a terminal or a reader's eye could mistake, right-to-left marks among them
+  // Cc, Cf, Zl, Zp, Cs: characters that could mislead a terminal or a reader, such as right-to-left marks
   if (!/^[\t -~]*$/.test(text) && /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text.replaceAll('\t', ' ')))
     return refused(message('contains control or invisible characters'));
   const [head = '', ...minus] = text.includes('-') ? text.replace(/\s+/g, ' ').split(' - ') : [text];
@@ -133,7 +133,7 @@ function looksLikeAddress(text: string): boolean {
 
 function parseHost(word: string): Entry | null {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.*?)\.?$/s.exec(word)!;
-  // domainToASCII cuts at what ends a host in an address
+  // domainToASCII cuts at characters that end a host in a URL
   if (name.length > 253 || /[/\\?#@:%\s]/.test(name)) return null;
   const ascii = domainToASCII(name);
   const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
@@ -182,7 +182,7 @@ export function canonical(value: string): Entry {
   return entries.length === 1 ? entries[0]! : { kind: 'host', value, range: null };
 }
 
-/** The entries of a list as the fewest that mean the same: addresses and ranges are merged, hosts listed once. */
+/** The fewest entries that mean the same: merges addresses and ranges, and lists hosts once. */
 export function simplify(entries: readonly Entry[]): Entry[] {
   const ranges = entries.flatMap(({ range }) => range ?? []);
   const hosts = new Map(entries.filter(({ range }) => range === null).map(entry => [entry.value, entry]));

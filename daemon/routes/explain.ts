@@ -85,7 +85,7 @@ export function parseRouteGet(text: string): KernelAnswer {
   }
 }
 
-/** Codes of getaddrinfo(3) in words; other errors have words already. */
+/** Words for codes of getaddrinfo(3); other errors have words already. */
 function lookupProblem(error: unknown): Message {
   if (errno(error) === 'ENOTFOUND') return message('the name does not exist');
   if (errno(error) === 'EAI_AGAIN') return message('no name server answered');

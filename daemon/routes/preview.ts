@@ -12,7 +12,7 @@ interface InvalidLine {
   line: number;
   text: string;
   reason: string;
-  /** The same, to be worded by a client. */
+  /** The same, for translation by a client. */
   message: Message;
 }
 
@@ -42,7 +42,7 @@ export interface Surroundings {
   sshPeer: string | null;
   gateways: readonly string[];
   resolvers: readonly string[];
-  /** With which there is a connection now. */
+  /** Addresses with an open connection. */
   printers: readonly string[];
   /** The tunnel's own endpoints. */
   endpoints: readonly string[];
@@ -59,7 +59,7 @@ export const NO_SURROUNDINGS: Surroundings = {
   clientMode: null,
 };
 
-/** Compares a document with the list that is set. The mode itself can't be changed by warp-cli; another one is invalid. */
+/** Compares a document with the list that is set. warp-cli can't change the mode, so another mode is invalid. */
 export function preview(document: Document, current: SplitTunnel, around: Surroundings = NO_SURROUNDINGS): Preview {
   const set = new Map([...current.ips, ...current.hosts].map(({ value }) => canonical(value)).map(e => [e.value, e]));
   const listed = new Map<string, { entry: Entry; line: number }>();
@@ -100,7 +100,7 @@ function invalidLine(line: number, text: string, why: Message): InvalidLine {
   return { line, text, reason: wordMessage(why, english), message: why };
 }
 
-/** One pass over the ranges in order: the widest range that has not ended yet contains all that begin in it. */
+/** One pass over the sorted ranges: the widest range that has not ended yet contains all ranges that begin in it. */
 function containedIn(entries: readonly { entry: Entry; line: number }[]): Preview['contained'] {
   const ranges = entries
     .flatMap(({ entry, line }) => (entry.range ? [{ entry, line, range: entry.range }] : []))
@@ -135,7 +135,7 @@ function warningsOf({ mode, before, after, around }: Change): Warning[] {
     ...about('gateway', around.gateways, enters),
     ...about('printer', around.printers, enters),
     ...about('resolver', around.resolvers, moves),
-    // the client keeps its endpoints out of the tunnel itself; a list that sends them there asks for a loop
+    // the client keeps its endpoints out of the tunnel; a list that sends them there would make a loop
     ...about('endpoint', around.endpoints, enters),
     ...(after.some(({ value }) => value === '0.0.0.0/0' || value === '::/0')
       ? [{ code: 'everything', value: after.find(({ value }) => value.endsWith('/0'))!.value } as const]

@@ -23,7 +23,7 @@ const BITS = { 4: 32n, 6: 128n } as const;
 /**
  * Reads an address (`10.0.0.1`), a prefix (`10.0.0.0/8`, bits beyond the prefix are cleared), or the two ends of a range
  * (`10.0.0.1-10.0.0.9`).
- * @returns a sentence for the catalogs that says what is wrong; see `faultOf` for what it is filled with
+ * @returns a sentence of the catalogs about the error; `faultOf` fills in its values
  */
 export function parseRange(text: string): Range | string {
   if (text.includes('-')) {

@@ -1,14 +1,17 @@
 // Reads the split tunnel as a document, previews and applies new documents, and keeps previous documents for undo.
 
 import { createHash } from 'node:crypto';
-import type { RoutesCause, RoutesResponse } from '../api/routes.ts';
+import { readFileSync, renameSync } from 'node:fs';
+import { dirname } from 'node:path';
+import * as z from 'zod/mini';
+import { RoutesCause, type RoutesResponse } from '../api/routes.ts';
 import type { Snapshot, SplitTunnel } from '../api/schema.ts';
 import type { ChangesControl, FeatureContext, RoutesControl, RoutesPlan } from '../controls.ts';
-import { reason } from '../core/errors.ts';
+import { errno, reason } from '../core/errors.ts';
+import { makeDirectory, replaceFile } from '../core/files.ts';
 import { Problem } from '../problem.ts';
 import { message } from '../view/message.ts';
 import { canonical, type Entry, formatDocument, parseDocument } from './document.ts';
-import { currentOf, type History, loadHistory, record, saveHistory, undoTarget } from './document-history.ts';
 import { preview } from './preview.ts';
 import { callsFor, createSplitList, entriesOf, originOf, type SplitList } from './split-list.ts';
 import { readPresets, readSurroundings } from './surroundings.ts';
@@ -226,7 +229,7 @@ function revisionOf(split: SplitTunnel): string {
     .slice(0, 16);
 }
 
-export function without(entries: readonly Entry[], removed: readonly Entry[]): Entry[] {
+function without(entries: readonly Entry[], removed: readonly Entry[]): Entry[] {
   const values = new Set(removed.map(({ value }) => value));
   return entries.filter(({ value }) => !values.has(value));
 }
@@ -238,4 +241,73 @@ function commentsOf(document: string): Map<string, string | null> {
 
 function textOf(split: SplitTunnel): string {
   return formatDocument(split, () => null);
+}
+
+/** Documents that the history holds. */
+const KEPT = 20;
+
+const Item = z.object({
+  id: z.int(),
+  at: z.iso.datetime(),
+  cause: RoutesCause,
+  /** The document that was set before; null if that is not known. */
+  before: z.nullable(z.int()),
+  /** Identifies the list, whatever the text. */
+  revision: z.string(),
+  entries: z.int(),
+  document: z.string(),
+});
+type Item = z.infer<typeof Item>;
+const History = z.object({ version: z.literal(1), current: z.nullable(z.int()), items: z.array(Item) });
+type History = z.infer<typeof History>;
+
+const NO_HISTORY: History = { version: 1, current: null, items: [] };
+
+/** Adds the list that is set now. Going back to the previous document only moves `current`. @param entry `at`: ISO 8601 */
+function record(history: History, entry: Omit<Item, 'id' | 'before'>): History {
+  const now = currentOf(history);
+  // the same list with other comments
+  if (now?.revision === entry.revision) {
+    const items = history.items.map(item => (item === now ? { ...now, document: entry.document } : item));
+    return { ...history, items };
+  }
+  const before = undoTarget(history);
+  if ((entry.cause === 'undo' || entry.cause === 'revert') && before?.revision === entry.revision)
+    return { ...history, current: before.id };
+  const id = Math.max(0, ...history.items.map(item => item.id)) + 1;
+  return { version: 1, current: id, items: [...history.items, { ...entry, id, before: history.current }].slice(-KEPT) };
+}
+
+function currentOf({ current, items }: History): Item | null {
+  return items.find(({ id }) => id === current) ?? null;
+}
+
+/** The document that undo goes back to, or null. */
+function undoTarget(history: History): Item | null {
+  const before = currentOf(history)?.before ?? null;
+  return history.items.find(({ id }) => id === before) ?? null;
+}
+
+/** A missing file means an empty history; a file that can't be parsed is renamed to `….broken`. */
+function loadHistory(path: string, say: (line: string) => void): History {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errno(error) !== 'ENOENT') say(`${path} can't be read: ${reason(error)}.`);
+    return NO_HISTORY;
+  }
+  try {
+    return z.parse(History, JSON.parse(text));
+  } catch (error) {
+    say(`${path} is not understood and is kept as ${path}.broken: ${reason(error)}`);
+    renameSync(path, `${path}.broken`);
+    return NO_HISTORY;
+  }
+}
+
+/** @throws FileError */
+function saveHistory(path: string, history: History): void {
+  makeDirectory(dirname(path));
+  replaceFile(path, `${JSON.stringify(history)}\n`);
 }

@@ -19,7 +19,7 @@ export interface SplitList {
   current(): Promise<SplitTunnel>;
   /** True if the tunnel CLI has a command for the action. */
   supported(): Promise<(action: ActionName) => boolean>;
-  /** Sets the list, reads it back, and repeats what is missing. @throws Problem */
+  /** Sets the list, reads it back, and retries missing entries. @throws Problem */
   set(wanted: readonly Entry[], phase: Phase): Promise<void>;
   /** Sets the list, or restores the previous list. @throws Problem; NotRestored where that failed too */
   setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void>;
@@ -28,7 +28,7 @@ export interface SplitList {
 export function createSplitList({ state, tunnel }: Context): SplitList {
   async function current(): Promise<SplitTunnel> {
     await tunnel.refresh('stale');
-    // on a busy machine, and right after the start of the daemon, that gives up early
+    // a busy machine, or a daemon that has just started, may need more time
     if (!isKnown()) await tunnel.refresh('all');
     if (isKnown()) return state.snapshot().splitTunnel;
     throw new Problem('routes-failed', 'The tunnel client did not report the split tunnel.', {
@@ -36,7 +36,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     });
   }
 
-  /** The lists are empty before they were ever read, too. */
+  /** The lists are also empty before the first read. */
   function isKnown(): boolean {
     const { mode, ips, hosts } = state.snapshot().splitTunnel;
     const isRead = mode !== null || ips.length + hosts.length > 0;
@@ -156,7 +156,7 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
     resets.some(({ action }) => action === (isHost(entry) ? 'resetSplitHosts' : 'resetSplitIps'));
   return {
     resets,
-    // additions first: what a wider entry covered stays covered by the narrower ones that replace it
+    // additions first, so that narrower entries cover the addresses before their wider entry goes
     rest: [
       ...add.map(({ kind, value }): ActionRequest => ({ action: ADD[kind], value })),
       ...remove
@@ -166,7 +166,7 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
   };
 }
 
-/** Entries that a reset can bring back and that then have to be removed: those of the vendor's list, about. */
+/** Number of entries that a reset brings back and that must then be removed: about the length of the vendor's list. */
 const DEFAULT_ENTRIES = 30;
 
 function valuesOf(entries: readonly Entry[]): Set<string> {

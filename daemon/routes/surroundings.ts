@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { RoutesPresets } from '../api/routes.ts';
 import { namesIn, readText } from '../core/files.ts';
+import { parseJson } from '../core/shape.ts';
 import type { Surroundings } from './preview.ts';
 import { formatAddress, parseRange, prefixes } from './ranges.ts';
 
@@ -69,7 +70,7 @@ function gateways6(text: string): string[] {
   });
 }
 
-/** Name servers of resolv.conf(5), those on this machine left out: they are reached by no route. */
+/** Name servers of resolv.conf(5), except those on this machine, which need no route. */
 function resolvers(text: string): string[] {
   return [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)]
     .map(([, address]) => address!)
@@ -116,7 +117,7 @@ export function readPresets(root = ''): Preset[] {
   ];
 }
 
-/** Networks that are reached without a gateway, of /proc/net/route: numbers are hexadecimal, in the machine's byte order. */
+/** Networks without a gateway in /proc/net/route: numbers are hexadecimal, in the machine's byte order. */
 function networks4(text: string): Found[] {
   return text.split('\n').flatMap(line => {
     const [source = '', destination = '', gateway = '', , , , , mask = ''] = line.split(/\s+/);
@@ -141,7 +142,7 @@ function networks6(text: string): Found[] {
 
 /** Addresses that Docker takes networks from (dockerd(8), `default-address-pools` and `bip`). */
 function dockerPools(root: string): Found[] {
-  const config = z.safeParse(DockerDaemon, parsed(readText(`${root}/etc/docker/daemon.json`)));
+  const config = z.safeParse(DockerDaemon, parseJson(readText(`${root}/etc/docker/daemon.json`)));
   if (!config.success) return [];
   const { bip, 'default-address-pools': pools = [] } = config.data;
   return [...(bip ? [bip] : []), ...pools.map(({ base }) => base)].flatMap(value => entry(value, 'daemon.json'));
@@ -162,17 +163,9 @@ function subnetsIn(directory: string): Found[] {
         if ((key === 'subnet' || key === 'cidr') && typeof inner === 'string') ranges.push(...entry(inner, name));
         else walk(inner);
     };
-    walk(parsed(readText(join(directory, name))));
+    walk(parseJson(readText(join(directory, name))));
     return ranges;
   });
-}
-
-function parsed(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? 'null');
-  } catch {
-    return null;
-  }
 }
 
 function entry(text: string, source: string): Found[] {

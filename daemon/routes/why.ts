@@ -31,7 +31,7 @@ function addressIn(host: string): string {
 }
 
 const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/;
-/** `host:port`, which an IPv6 address is not. */
+/** `host:port`, but no IPv6 address. */
 const NAME_AND_PORT = /^([^:/]+):\d+$/;
 
 function hostOf(text: string): string {

@@ -5,7 +5,7 @@ import type { Options } from './tool-accounts.ts';
 
 /** The accounts of command-line tools, as the daemon's other parts use them. */
 export interface ToolAccountsFeature extends Required<Feature<'accounts'>> {
-  /** Publishes whether clients offer tool accounts, unless that was read a moment ago. */
+  /** Publishes whether clients offer tool accounts, unless it did so moments ago. */
   offer(): void;
   /** Publishes the stored accounts, and their changes until the returned function is called. */
   follow(): Promise<() => void>;

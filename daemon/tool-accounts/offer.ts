@@ -8,7 +8,7 @@ import { dataDirectory } from '../system/installation.ts';
 /** The shipped providers.toml. */
 export const CATALOG = `${dataDirectory}/wrap/providers.toml`;
 
-/** Most people have npm for other work than publishing packages with several accounts. */
+/** Most people use npm for other work than publishing packages with several accounts. */
 const NOT_OFFERED = 'npm';
 /** Time for which an answer is kept, while clients come and go. */
 const KEPT_MS = 5_000;
@@ -20,7 +20,7 @@ export function commandsIn(catalogs: readonly string[]): string[] {
   return catalogs.flatMap(file => [...(readOptional(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
 }
 
-/** @returns what publishes whether a shim is installed, or a tool of the catalogs is on the daemon's PATH */
+/** @returns a function that publishes whether a shim is installed, or a tool of the catalogs is on the daemon's PATH */
 export function createToolOffer(
   { env, state }: Pick<FeatureContext, 'env' | 'state'>,
   { catalog = CATALOG, keptMs = KEPT_MS } = {},

@@ -64,7 +64,7 @@ export function createToolAccounts(
   }
 
   return {
-    /** Reads the stored accounts, and publishes their changes for two minutes from now. */
+    /** Reads the stored accounts, and publishes their changes for two minutes. */
     read(): ToolAccounts {
       watching.renew();
       return publish();

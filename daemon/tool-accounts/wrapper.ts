@@ -15,6 +15,7 @@ import type { Tool, ToolAccount, ToolAccountsChange, ToolRun } from '../api/acco
 import { TOOL_CHANGE_MS } from '../api/requests.ts';
 import { reason } from '../core/errors.ts';
 import { runHelper } from '../core/run-helper.ts';
+import { parseJson } from '../core/shape.ts';
 import { Problem } from '../problem.ts';
 
 /** Entries of the log of runs that are looked through. */
@@ -155,7 +156,7 @@ const Refreshed = z.object({
 /**
  * Runs culvert-wrap to its end.
  * @param program absolute path of culvert-wrap
- * @returns what it printed, a JSON document
+ * @returns the JSON document that it printed
  * @throws Problem wrapper-refused with its own words, wrapper-failed where it could not be run
  */
 export async function runWrapper(
@@ -178,7 +179,7 @@ export async function runWrapper(
     throw new Problem('wrapper-failed', `culvert-wrap did not end within ${TOOL_CHANGE_MS / 1000} s, and was ended.`, {
       hint: 'Try it in a terminal: culvert-wrap doctor',
     });
-  const printed = parse(stdout);
+  const printed = parseJson(stdout);
   const refused = Refused.safeParse(printed);
   if (refused.success) {
     const { code, message, hint } = refused.data.error;
@@ -219,17 +220,9 @@ export function parseRefresh(printed: unknown): Map<string, string> {
   );
 }
 
-/** The daemon's, without what is about the daemon's own Node or about one wrapped command. */
+/** The daemon's environment without variables for the daemon's own Node or for one wrapped command. */
 function childEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.startsWith('CULVERT_WRAP_')),
   );
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -80,7 +80,7 @@ function readPlace(path: string, place: Place, refused: Refused[]): Installed[] 
   }
 }
 
-/** The first part of a path that someone else than the owner can change; null without one. */
+/** The first part of a path that others than the owner can change; null without one. */
 function otherWriter(path: string, { root, owner }: Place): string | null {
   for (let at = path; at.length > root.length && at !== '/'; at = dirname(at)) {
     const info = lstatSync(at);
@@ -118,7 +118,7 @@ export function parseCertificates(text: string): Certificate[] {
 function describe(certificate: X509Certificate): Certificate {
   return {
     fingerprint: certificate.fingerprint256,
-    // without the text around it in the file, which serves no purpose and may confuse a program
+    // without the text around it in the file, which may confuse a program
     pem: certificate.toString().trim(),
     name: nameIn(certificate.subject ?? ''),
     from: Date.parse(certificate.validFrom),
@@ -179,7 +179,7 @@ export function writeLists(
   const own = certificates.map(({ pem }) => `${pem}\n`).join('');
   const missing = certificates.filter(({ fingerprint }) => !system?.fingerprints.has(fingerprint));
   const base = system?.text ?? rootCertificates.map(pem => `${pem}\n`).join('');
-  // Node warns at every start about a file without certificates; one that it has anyway changes nothing
+  // Node warns at every start about a file without certificates, so the list has one that Node trusts anyway
   const extra = own || `${rootCertificates[0]}\n`;
   makeDirectory(directory);
   const wasWritten = [

@@ -25,8 +25,8 @@ const listPath = (directory: string, list: ListName) =>
   list === 'extra' ? extraFile(directory) : bundleFile(directory);
 
 /**
- * The difference that a change would make; `occupied` where the user has set something else, which is never replaced.
- * @param list what the tool reads now
+ * The difference that a change would make; `occupied` where the user has set another value, which is never replaced.
+ * @param list that the tool reads now
  */
 export function planChange(wanted: Wanted, list: List, planning: Planning): Plan {
   const { session, journal, directory, certificates } = planning;
@@ -89,7 +89,7 @@ export function makeChange(
   return [`wrote ${wanted.path}`];
 }
 
-/** Makes stores that were changed have the certificates that are valid now. */
+/** Brings changed stores up to date with the certificates that are valid now. */
 export function renewStores(open: OpenJournal, certificates: Planning['certificates']): void {
   for (const step of Object.values(open.journal.tools).flat())
     if (step.kind === 'nss') renewNss(step, certificates, open);

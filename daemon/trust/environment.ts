@@ -1,4 +1,4 @@
-// Sets variables for everything that the user starts: login shells, services and the desktop, now and after the next login.
+// Sets variables for all programs of the user: login shells, services and the desktop, now and after the next login.
 import { basename, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { digestOf, rewriteFile } from '../core/undo.ts';
@@ -76,7 +76,7 @@ export function environmentDiffs(session: Session, variables: Variables): { targ
 }
 
 /**
- * Makes files and service manager have the variables of the journal, which is saved already.
+ * Writes the variables of the saved journal to the files and the service manager.
  * @returns a line for each change
  */
 export async function applyEnvironment(session: Session, open: OpenJournal): Promise<string[]> {
@@ -106,7 +106,7 @@ export async function applyEnvironment(session: Session, open: OpenJournal): Pro
   return [...done, ...(await applySession(session, variables, open))];
 }
 
-/** The step of a file that was written before: what returns is the file from before the first time, with edits since. */
+/** The step of a file that was written before: undo returns the original file, with edits since. */
 function since(
   first: FileStep | undefined,
   step: FileStep,

@@ -34,8 +34,8 @@ const SETTLE_MS = 1_000;
 const LONGEST_MS = 6 * 3_600_000;
 
 /**
- * Looks when the daemon starts, when WARP connects or the account changes, when a file changes, and when a certificate expires.
- * Loads and watches nothing on a machine without such a certificate.
+ * Checks the lists when the daemon starts, WARP connects, the account or a file changes, or a certificate expires. On a machine
+ * without a certificate of an organization, it loads and watches nothing.
  * @param place stands for the machine, in tests
  */
 export function keepTrustLists({ env, paths, state, say }: Context, place?: Place) {

@@ -1,5 +1,5 @@
-// Keeps what was changed for each tool, with copies of the files from before, and changes files so that they come back byte for
-// byte. The journal is written before each change.
+// Journals the changes for each tool, with copies of the original files, and changes files so that undo restores them byte for byte.
+// The journal is written before each change.
 
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ import { addedLines, differenceOf, patchOf, withoutRemoved } from '../patch.ts';
 const FileStep = z.object({
   kind: z.literal('file'),
   path: z.string(),
-  /** Name of the copy from before; null if there was no file. */
+  /** Name of the copy of the original; null if there was no file. */
   copy: z.nullable(z.string()),
   /** Digest of the file afterwards. */
   after: z.string(),
@@ -34,12 +34,12 @@ const NssStep = z.object({
   made: z.nullable(z.string()),
   /** Names of the certificates in it that Culvert added. */
   names: z.array(z.string()),
-  /** Its files: the copy from before, and the digest afterwards, each null if there is no file. */
+  /** Its files: the copy of the original, and the digest afterwards, each null if there is no file. */
   files: z.array(z.object({ name: z.string(), copy: z.nullable(z.string()), after: z.nullable(z.string()) })),
 });
 export type NssStep = z.infer<typeof NssStep>;
 
-/** One change, with what its undo needs. */
+/** One change, with the data that its undo needs. */
 const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
 
 const Known = z.object({
@@ -136,7 +136,7 @@ export function textOf(path: string): string | null {
   }
 }
 
-/** The difference that a person is shown first: what Culvert adds, and no text of the file. */
+/** The difference to show first: the lines that Culvert adds, and no text of the file. */
 export function diffOf({ path, content }: FileChange): string {
   return withoutRemoved(differenceOf(path, textOf(path), content));
 }

@@ -12,7 +12,7 @@ import { type Plan, type Planning, planChange } from './changes.ts';
 import type { Probe, Site, Target } from './probe.ts';
 import { CONNECTING } from './tools/connecting.ts';
 import { BROWSERS, STORES, unreached } from './tools/places.ts';
-import { findProgram, type Instead, type List, type Look, shownPath, type Tool } from './tools/tool.ts';
+import { firstProgram, type Instead, type List, type Look, shownPath, type Tool } from './tools/tool.ts';
 
 /** More would only compete for two cores. */
 const AT_ONCE = 3;
@@ -28,7 +28,7 @@ interface JudgingAll extends Omit<Planning, 'system'> {
   ids: readonly string[] | undefined;
 }
 
-/** Verdicts on the tools that are here, in the order of the table. */
+/** Verdicts on the installed tools, in the order of the table. */
 export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
   const { look, ids } = judging;
   const waiting = [...TOOLS.filter(({ id }) => ids?.includes(id) ?? true).entries()];
@@ -36,7 +36,7 @@ export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
   const work = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [at, tool] = next;
-      const program = findProgram(tool.programs, look.env);
+      const program = firstProgram(tool.programs, look.env);
       const isHere = program !== null || tool.programs.length === 0;
       const judgment = isHere ? await judge(tool, program ?? '', judging) : null;
       results[at] = judgment ? describe(tool, { program, judgment, judging }) : null;
@@ -82,7 +82,7 @@ interface Judgment {
   reasons: Message[];
   /** Its list where that lacks certificates, so that a change would help; otherwise null. */
   lacks: List | null;
-  /** The list that it verifies with; null where it verifies nothing, or reads another list. */
+  /** The list that it verifies with; null if it verifies nothing, or reads another list. */
   list: List | null;
 }
 
@@ -102,7 +102,7 @@ interface Judging {
   directory: string;
 }
 
-/** A list with fewer authorities than this part of the system's was replaced. */
+/** A list with fewer authorities than this part of the system's list was replaced. */
 const SHORT = 0.5;
 
 /** The verdict on a tool; null if it is not there. With a host, it connects there as well, with its list and no other setting. */
@@ -246,9 +246,9 @@ const NONE = {
 };
 
 /**
- * The environment of a tool that connects to a host that someone else named: `.curlrc`, `.netrc`, `.gitconfig` and the
- * like may hold credentials for every host, and so may variables.
- * @param home an empty directory in the place of the user's
+ * The environment of a tool that connects to a host of a request: `.curlrc`, `.netrc`, `.gitconfig`, similar files and variables may
+ * hold credentials for every host.
+ * @param home an empty directory instead of the user's
  */
 export function withoutSettings({ env, home: own }: Pick<Look, 'env' | 'home'>, home: string): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])));

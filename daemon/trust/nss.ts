@@ -1,4 +1,4 @@
-// Adds certificates to NSS databases, in which browsers keep them, so that the files come back byte for byte.
+// Adds certificates to the NSS databases of browsers, so that undo restores the files byte for byte.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const commandOf = (directory: string, certificate: Certificate) => [
   '-a',
 ];
 
-/** The change for a person: the command that makes it, one for each certificate. */
+/** The change as text: a command for each certificate. */
 export function nssDiff(directory: string, certificates: readonly Certificate[]): string {
   const lines = certificates.map(each => `+certutil ${quote(commandOf(directory, each))}\n`);
   return `--- ${directory}\n+++ ${directory}\n${lines.join('')}`;
@@ -64,7 +64,7 @@ export function changeNss(
   open.save();
 }
 
-/** Makes a database that was changed have these certificates, and no other that Culvert added. */
+/** Brings a changed database to these certificates, and removes others that Culvert added. */
 export function renewNss(step: NssStep, certificates: readonly Certificate[], open: OpenJournal): void {
   const { directory, names } = step;
   const wanted = certificates.map(nicknameOf);
@@ -78,11 +78,11 @@ export function renewNss(step: NssStep, certificates: readonly Certificate[], op
   open.save();
 }
 
-/** @returns a line that says what was done; null if there was nothing to do */
+/** @returns a line that reports the change; null if there was nothing to undo */
 export function undoNss(step: NssStep, open: OpenJournal): string | null {
   const { directory, names, files, made } = step;
   if (!existsSync(join(directory, FILES[0]))) return null;
-  // a browser that has it open would go on with the replaced files
+  // a browser that has the database open would keep using the replaced files
   if (isAsLeft(step) && !isOpen(join(directory, FILES[0]))) {
     for (const { name, copy } of files) {
       const path = join(directory, name);

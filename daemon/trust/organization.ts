@@ -21,7 +21,7 @@ interface Reading {
   isMember: boolean | null;
 }
 
-/** Certificates that are there, that the user confirmed, and that tools were made to trust before they went. */
+/** Certificates that are installed, that the user confirmed, and that tools still trust after their removal. */
 export function listCertificates({ certificates, journal, system, isMember }: Reading): Listed[] {
   const seen = new Set<string>();
   const rows = [

@@ -42,13 +42,13 @@ export interface Probe {
   close(): void;
 }
 
-/** An address of the server that only one program was given. */
+/** An address of the server for one program alone. */
 export interface Target {
   url: string;
   host: string;
   port: number;
   path: string;
-  /** A directory for what a program downloads. */
+  /** A directory for downloads of a program. */
   directory: string;
 }
 
@@ -115,7 +115,7 @@ async function makeAuthority(directory: string) {
 }
 
 async function listen(server: Server): Promise<number> {
-  server.on('tlsClientError', () => {}); // that is what most programs are to do
+  server.on('tlsClientError', () => {}); // most programs are expected to reject it
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -123,7 +123,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Resolves when the program has ended, has done what it is for, or is out of time. */
+/** Resolves when the program has ended, is done, or is out of time. */
 function runToEnd({ program, args, env, input }: Command, signal: AbortSignal, isDone: () => boolean): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const child = startChild(program, args, { ...env, ...DIRECT }, input);
@@ -156,7 +156,7 @@ interface Printed {
   stdout: string;
 }
 
-/** Runs a program that prints; null if it is not there or does not end in time. */
+/** Runs a program for its output; null if it is missing or does not end in time. */
 export async function ask({ program, args, env }: Command, signal: AbortSignal): Promise<Printed | null> {
   const options = { env, signal, timeout: PROBE_MS, killSignal: 'SIGKILL', maxBuffer: 4 * 1024 * 1024 } as const;
   try {
@@ -173,7 +173,7 @@ const TOOL_MS = 30_000;
 const LINE_LENGTH = 200;
 
 export interface Site extends TrustOnline {
-  /** Runs the command for the host. @param directory for what a program downloads */
+  /** Runs the command for the host. @param directory for downloads */
   judge(make: (target: Target) => Command, directory: string): Promise<{ accepts: boolean | null; wording: Message }>;
 }
 
@@ -196,7 +196,7 @@ export async function openSite(
     async judge(make, directory) {
       const command = make({ url: `https://${address}`, host, port, path: '/', directory });
       const { code, output: raw } = await runAndRead(command, signal);
-      // redact first: a secret may span several lines, and a part of it would not be recognized
+      // redact first: a secret may span several lines, and the redaction would miss a part of it
       const output = withoutSecrets(raw, command.env);
       const refusal = output.split('\n').find(line => REFUSALS.test(line));
       if (refusal !== undefined)
@@ -215,10 +215,10 @@ export async function openSite(
   };
 }
 
-/** Lines of programs that do not accept a certificate: OpenSSL, GnuTLS, Rustls, Node and Java have words of their own. */
+/** What programs print when they reject a certificate: OpenSSL, GnuTLS, Rustls, Node and Java each word it differently. */
 const REFUSALS =
   /certificate verif|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
-/** Lines of programs that were answered, only not with what they wanted. */
+/** Lines of programs that got an answer, but not the expected one. */
 const ANSWERS =
   /\b(?:HTTP\/[\d.]+|error:?|got|list:|E) ?\(?[1-5]\d\d\b|repository '.*' not found|not found in registry|no matching distribution|not valid.*info\/refs/i;
 
@@ -227,7 +227,7 @@ function lookAt(
   authorities: readonly Certificate[],
 ): Promise<Pick<TrustOnline, 'issuer' | 'inspected'>> {
   return new Promise((resolve, reject) => {
-    // nothing is sent; the tools are what verifies
+    // nothing is sent; only the tools verify
     const options = { host, port, servername: host, rejectUnauthorized: false, ca: authorities.map(({ pem }) => pem) };
     const socket: TLSSocket = connect(options, () => {
       const { issuer = {} } = socket.getPeerCertificate();
@@ -249,7 +249,7 @@ function runAndRead(
   signal: AbortSignal,
 ): Promise<{ code: number | null; output: string }> {
   return new Promise(resolve => {
-    // settings of the directory that this process runs in count for npm, uv and Cargo
+    // npm, uv and Cargo read settings of the working directory
     const options = {
       env: { ...env, LC_ALL: 'C' },
       cwd: '/',

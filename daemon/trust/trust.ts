@@ -17,7 +17,7 @@ import { type Journal, journalFile, readJournal, TRUST_FAILURES, trustFailure, w
 import { judgeTools, TOOLS } from './judge.ts';
 import { isMember, listCertificates, organizationOf } from './organization.ts';
 import { ask, openProbe, openSite } from './probe.ts';
-import { findProgram, type Look } from './tools/tool.ts';
+import { firstProgram, type Look } from './tools/tool.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 
 export interface TrustOptions {
@@ -77,7 +77,7 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
 
 function directoriesOf(root: string): string[] {
   const files = [...BUNDLES, ...SYSTEM_PLACES, OLD_PLACE].flatMap(file => {
-    // a list of the system may be a link to where it is made
+    // a list of the system may be a link to the generated file
     const path = root + file;
     return existsSync(path) ? [path, realpathSync(path)] : [path];
   });
@@ -145,7 +145,7 @@ async function apply(setting: Setting, ids?: readonly string[]): Promise<string[
     const done: string[] = [];
     for (const { id } of chosen) {
       const tool = TOOLS.find(each => each.id === id);
-      const list = await tool?.list(findProgram(tool.programs, look.env) ?? '', look);
+      const list = await tool?.list(firstProgram(tool.programs, look.env) ?? '', look);
       const wanted = list && tool?.wanted?.(look, list);
       if (!wanted) continue;
       const planning = { session, journal: open.journal, system: now.system, directory, certificates };
@@ -168,7 +168,7 @@ async function undo({ session, directory, place }: Setting, ids?: readonly strin
     done.push(...(await applyEnvironment(session, open)));
     if (Object.keys(tools).length === 0) {
       open.journal.known = [];
-      // programs that run already still read them, and nothing renews them from now on
+      // running programs still read the lists, and nothing renews them anymore
       writeLists(directory, [], systemList(place.root));
     }
     open.save();
@@ -295,7 +295,7 @@ export function createTrustService(
   };
 
   return {
-    /** @param request `host` is one that the tools connect to as well */
+    /** @param request the tools connect to `host` as well */
     report({ tools, host }: TrustReportRequest): Promise<TrustReport> {
       const key = JSON.stringify([tools, host]);
       const report =

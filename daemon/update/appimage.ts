@@ -75,7 +75,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
         if (version === null) throw new Failure('There is no version to go back to.', { code: 'nothing-previous' });
         renameSync(previousOf(resolved()), resolved());
         syncDirectory(dirname(resolved()));
-        return version; // the recorded version no longer counts, because its file is gone
+        return version; // forget the recorded version, because its file is gone
       }),
   };
 

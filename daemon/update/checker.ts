@@ -1,4 +1,4 @@
-// Asks the source for the newest release: once for everyone who asks at the same time, and not too often.
+// Asks the source for the newest release. Simultaneous callers share a request, and requests are limited.
 import { releaseTrust, type Trust, type Verified } from '../../manifest/verify.ts';
 import type { UpdateCheck } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
@@ -41,7 +41,7 @@ export interface Checker {
   fetching(): Parameters<typeof fetchRelease>[2];
   /** The newest release, asked for now. @throws Failure, Problem `busy` */
   fetchLatest(): Promise<Verified>;
-  /** The answer to a question that is asked now, or by someone else at the moment. Never rejects. */
+  /** The answer to a new request, or to the request under way. Never rejects. */
   checkLatest(): Promise<Answer>;
   /** The last answer, if it is recent enough and for the same configuration. */
   recent(fresh: boolean): Answer | null;

@@ -60,7 +60,7 @@ interface Wanted {
   take(piece: Buffer): void;
 }
 
-/** @returns whether there was such a file; false leaves `take` uncalled. */
+/** @returns false without that file; `take` is not called then */
 async function receive(wanted: Wanted, by: Fetching): Promise<boolean> {
   const watch = startWatch(wanted, by);
   const taker = { failed: false };
@@ -89,7 +89,7 @@ async function readBody(wanted: Wanted, response: IncomingMessage, watch: Watch,
     wanted.take(piece);
     taker.failed = false;
   }
-  // a body that ends with the connection shows no truncation, so its size has to
+  // a body that ends with the connection shows no truncation, so the size must
   if (!response.complete || (wanted.exact !== undefined && watch.received() < wanted.exact))
     throw truncated(wanted, watch.received());
 }
@@ -142,7 +142,7 @@ function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch
   };
 }
 
-/** @returns whether the body is what was asked for; false when there is no such file. */
+/** @returns whether the body is the requested file; false when the server has no such file */
 function checkHead(wanted: Wanted, { statusCode, headers }: IncomingMessage): boolean {
   const { url, most, exact } = wanted;
   if (statusCode === 404 || statusCode === 410) return false;
@@ -178,7 +178,7 @@ interface Client {
 /** GitHub takes two redirects to an asset, GitLab up to three. */
 const MOST_REDIRECTS = 5;
 
-/** Follows redirects to hosts that are named in advance; the signature decides about what comes from there. */
+/** Follows redirects to hosts that are named in advance; the signature decides about their files. */
 async function open(first: URL, signal: AbortSignal, by: Client): Promise<IncomingMessage> {
   let url = first;
   for (let redirects = 0; ; redirects++) {
@@ -213,7 +213,7 @@ async function requestOnce(url: URL, signal: AbortSignal, { env, agent }: Client
     throw refused('source-insecure', `${url.origin} is neither https nor this machine.`);
   const { request } = (secure ? await import('node:https') : await import('node:http')) as { request: Request };
   const options = {
-    agent: false, // its own connection, and none of the proxies that variables name
+    agent: false, // a separate connection, without the proxies of environment variables
     headers: { 'accept-encoding': 'identity', 'user-agent': agent, connection: 'close' },
     maxHeaderSize: 16_384,
     signal,

@@ -59,7 +59,7 @@ export function rollBack(layout: UserLayout): { version: string; kept: string[] 
   return { version: versionOf(name), kept: names };
 }
 
-/** Completes what a killed run left half written outside of the tree. To be called under the lock. */
+/** Completes files outside of the tree that a killed run left half written. Call it under the lock. */
 export function repair(layout: UserLayout): void {
   const name = currentOf(layout);
   if (name !== null && isPending(layout)) use(layout, name, null);

@@ -17,7 +17,7 @@ const RecordedEntry = z.union([
 type RecordedEntry = z.infer<typeof RecordedEntry>;
 
 const InstallRecord = z.object({
-  /** True while files are being replaced: the next run completes what a killed one began. */
+  /** True while files are being replaced: the next run completes a killed run. */
   pending: z.boolean(),
   entries: z.array(RecordedEntry),
   /** Directories that did not exist before, outermost first. */
@@ -27,7 +27,7 @@ export type InstallRecord = z.infer<typeof InstallRecord>;
 
 export const EMPTY_RECORD: InstallRecord = { pending: false, entries: [], directories: [] };
 
-/** @returns null when there is no record, or none that can be read */
+/** @returns null without a readable record */
 export function readRecord({ record }: Pick<UserLayout, 'record'>): InstallRecord | null {
   const text = readText(record);
   if (text === null) return null;
@@ -69,7 +69,7 @@ export function stateOf(entry: RecordedEntry): 'absent' | 'ours' | 'foreign' {
   return stat.isFile() && entry.sha256.includes(digest(readFileSync(entry.path))) ? 'ours' : 'foreign';
 }
 
-/** Directories above these paths that do not exist yet; a parent comes before what is in it. */
+/** Missing directories above these paths, parents first. */
 export function missingDirectories(paths: readonly string[]): string[] {
   const missing = new Set<string>();
   for (const path of paths) for (let at = dirname(path); !existsSync(at); at = dirname(at)) missing.add(at);

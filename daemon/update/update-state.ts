@@ -73,7 +73,7 @@ export function recordRelease(paths: Pick<Paths, 'state'>, release: Verified): v
   else if ((serials[channel] ?? 0) < serial) saveUpdateState(paths, { serials: { ...serials, [channel]: serial } });
 }
 
-/** Records something, or says that it could not be recorded. A failure undoes nothing. */
+/** Records something, or reports that it could not. A failure undoes nothing. */
 export function attempt({ say }: { say(line: string): void }, failure: string, work: () => void): void {
   try {
     work();

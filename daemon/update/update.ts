@@ -1,4 +1,4 @@
-// Checks for newer releases on request and once a day, and replaces this installation by one or by the previous version.
+// Checks for newer releases on request and once a day, and replaces this installation with a release or with the previous version.
 import { existsSync, readFileSync } from 'node:fs';
 import gt from 'semver/functions/gt.js';
 import project from '../../data/project.json' with { type: 'json' };
@@ -125,7 +125,7 @@ function describe({ answer, progress, target, options, context }: Described): Up
   };
 }
 
-/** A state that can't be read is the check's problem already. */
+/** The check already reports a state that can't be read. */
 function stateOrNull({ paths }: FeatureContext): UpdateState | null {
   try {
     return loadUpdateState(paths);

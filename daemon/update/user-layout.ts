@@ -13,7 +13,7 @@ export interface UserLayout {
   current: string;
   /** Link to the previous tree, or missing. */
   previous: string;
-  /** Lists what was written outside of `root`. */
+  /** Lists the files that were written outside of `root`. */
   record: string;
   /** `$XDG_DATA_HOME`: desktop entries, icons, completions, manual and units go below it. */
   data: string;
@@ -81,7 +81,7 @@ export function previousOf(layout: UserLayout): string | null {
   return name === currentOf(layout) ? null : name;
 }
 
-/** Makes an empty directory for a new tree, in place of a directory that a killed run left. To be called under the lock. */
+/** Makes an empty directory for a new tree, and removes the directory of a killed run first. Call it under the lock. */
 export function makeStaging({ versions }: UserLayout): string {
   const staging = join(versions, '.staging');
   rmSync(staging, { recursive: true, force: true });
@@ -105,7 +105,7 @@ export function prune(layout: UserLayout, running: string): void {
   }
 }
 
-/** A directory name for a version that no tree in use has; what a killed run left under that name is removed. */
+/** A directory name for a version that no tree in use has. Removes leftovers of a killed run under that name. */
 export function freeName(layout: UserLayout, version: string): string {
   const taken = [treeAt(layout.current, layout.versions), treeAt(layout.previous, layout.versions)];
   for (let n = 1; ; n++) {

@@ -10,9 +10,9 @@ import { adopt, isPending, repair, rollBack, withInstallLock } from './installat
 import { type Download, requireSpace, smokeTest, type Target } from './target.ts';
 import { currentOf, makeStaging, previousOf, prune, type UserLayout, versionOf } from './user-layout.ts';
 
-/** An estimate: the unpacked tree takes so many times the archive. Its exact size is checked after the download. */
+/** An estimate of the unpacked size, in archive sizes. The exact size is checked after the download. */
 const UNPACKED_RATIO = 6;
-/** Bytes that a file takes on disk beyond its size, at most. */
+/** Maximum bytes that a file takes on disk beyond its size. */
 const BLOCK = 4096;
 
 /** The installation that is updated. */
@@ -22,7 +22,7 @@ interface UserInstall {
   prefix: string;
   /** For the smoke test of the new version. */
   env: NodeJS.ProcessEnv;
-  /** Prints what was left alone, where the daemon was started. */
+  /** Prints the files that were left alone, to the daemon's output. */
   say(line: string): void;
 }
 
@@ -91,7 +91,7 @@ async function replaceTree({ layout, env }: UserInstall, download: Download): Pr
   }
 }
 
-/** Leaves files that can't be removed now to the next update; this one does not fail. */
+/** Leaves files that can't be removed to the next update, instead of failing. */
 function removeStaging(staging: string): void {
   try {
     rmSync(staging, { recursive: true, force: true });
@@ -100,7 +100,7 @@ function removeStaging(staging: string): void {
   }
 }
 
-/** Completes what a killed run left half written outside of the tree. */
+/** Completes files outside of the tree that a killed run left half written. */
 export async function completeInterrupted(layout: UserLayout): Promise<void> {
   if (isPending(layout)) await withInstallLock(layout, () => repair(layout));
 }

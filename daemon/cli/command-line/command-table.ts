@@ -1,13 +1,11 @@
-// THE command table: parsing, help, completions and the manual are all made from it. Each group of commands has its part
-// next to the commands, whose code is loaded when it is called.
+// THE command table: parsing, help, completions and the manual derive from it. Each group of commands has its part next to the
+// commands, whose code loads when it is called.
 
-import type { CommandSpec, Group, OptionSpec } from '../command-spec.ts';
-import { CONNECTION_COMMANDS } from '../commands/connection/table.ts';
+import { CONNECTION_COMMANDS, DEVICE_COMMANDS } from '../commands/connection/table.ts';
 import { CULVERT_COMMANDS } from '../commands/culvert/table.ts';
-import { DEVICE_COMMANDS } from '../commands/device/table.ts';
 import { DOCTOR_COMMANDS } from '../commands/doctor/table.ts';
-import { SHELL_COMMANDS } from '../commands/shells/table.ts';
 import { TRAFFIC_COMMANDS } from '../commands/traffic/table.ts';
+import type { CommandSpec, Group, OptionSpec } from '../context.ts';
 
 /** Options of `culvert` without a command; the launcher (daemon/launcher.ts) reads them. */
 export const LAUNCHER_OPTIONS: readonly OptionSpec[] = [
@@ -31,7 +29,6 @@ const SPECS: readonly CommandSpec[] = [
   ...DEVICE_COMMANDS,
   ...DOCTOR_COMMANDS,
   ...CULVERT_COMMANDS,
-  ...SHELL_COMMANDS,
 ];
 
 /** Tasks of a user, and the commands for each; a command is in one of them. */

@@ -1,7 +1,7 @@
 // Pure: generates shell completions from the command table. Only entries of lists that the daemon has call culvert.
 
 import { inQuotes } from '../../view/fix.ts';
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './command-table.ts';
 
 /** A place on the command line: the words that lead there, and what may follow. */
@@ -13,7 +13,7 @@ interface Place {
   words: readonly (readonly [word: string, summary: string])[];
   /** A shell command that prints further words, one on each line. */
   listing?: string;
-  /** The words are offered again after an argument that is not among the places. */
+  /** Offers the words again after an argument that is not among the places. */
   repeats: boolean;
   files: boolean;
 }
@@ -141,7 +141,7 @@ export function fish(): string {
   }
 }
 
-/** Every command, an alias with what follows the command that it means. */
+/** Every command; an alias has the words that follow its command. */
 const ENTRIES = COMMANDS.map(spec => ({ ...resolved(spec), name: spec.name }));
 
 function places(): Place[] {

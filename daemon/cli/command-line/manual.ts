@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DEFAULTS, flatten } from '../../config/keys.ts';
 import { makeDirectory } from '../../core/files.ts';
 import { VERSION } from '../../system/installation.ts';
-import type { ArgumentSpec, CommandSpec, OptionSpec } from '../command-spec.ts';
+import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { CONFIG_KEYS } from '../labels.ts';
 import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 import { bash, fish, zsh } from './completions.ts';
@@ -143,7 +143,7 @@ function sentenceCase(words: string): string {
   return `${words[0]!.toUpperCase()}${words.slice(1)}`;
 }
 
-/** Escaped as groff_man(7) asks: hyphens that are to be copied, and what would begin a request. */
+/** Escaped as groff_man(7) asks: hyphens that people copy, and characters that would begin a request. */
 function text(words: string): string {
   return words
     .replace(/\\/g, '\\e')
@@ -154,7 +154,7 @@ function text(words: string): string {
 }
 
 /**
- * Writes `culvert.1`, `culvert.bash`, `_culvert` (zsh) and `culvert.fish` into a directory, which is made if missing.
+ * Writes `culvert.1`, `culvert.bash`, `_culvert` (zsh) and `culvert.fish` into a directory, which it makes if missing.
  * @returns the names written.
  */
 export async function generate(directory: string): Promise<string[]> {

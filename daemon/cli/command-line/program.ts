@@ -1,10 +1,8 @@
 // The command table as a commander program: parsing, suggestions, and help.
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { type Style, wantsColor } from '../../core/terminal.ts';
-import type { CommandSpec } from '../command-spec.ts';
-import type { Options, Run } from '../context.ts';
-import { columns } from '../terminal/columns.ts';
-import { widthOf, wrapped } from '../terminal/fit.ts';
+import type { CommandSpec, Options, Run } from '../context.ts';
+import { columns, widthOf, wrapped } from '../layout.ts';
 import { COMMANDS, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, resolved, TABLE } from './command-table.ts';
 
 /** Result of parsing: the command to run, with its arguments and options. */
@@ -72,7 +70,7 @@ export function expand(argv: readonly string[]): string[] {
   return second.startsWith('-') ? [first!, fallback, second, ...rest] : [...argv];
 }
 
-/** The command line without its alias. Of `split`, two words mean something else than of `routes`. */
+/** The command line without its alias. Two words mean something else after `split` than after `routes`. */
 function withoutAlias(name: string, [alias, ...rest]: readonly string[]): string[] {
   if (alias !== 'split') return [name, ...rest];
   const [word, ...more] = rest;
@@ -94,7 +92,7 @@ function createProgram(style: Style, choose: Choose): Command {
     .enablePositionalOptions() // options of the launcher are not options of a command
     .configureOutput({
       writeOut: text => process.stdout.write(wrapped(text, widthOf(process.stdout))),
-      outputError: () => {}, // said by the caller, in its own form
+      outputError: () => {}, // the caller prints it, in its own form
       // commander's default asks the variables in another order than the rest of this program
       getOutHasColors: () => wantsColor(process.stdout, process.env),
       getErrHasColors: () => wantsColor(process.stderr, process.env),

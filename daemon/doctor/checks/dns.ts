@@ -1,4 +1,4 @@
-// Checks name lookup: which program writes the configuration, what is left over, and names that go to the wrong server.
+// Checks name lookup: which program writes the configuration, leftovers of other programs, and names that go to the wrong server.
 import * as z from 'zod/mini';
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';

@@ -45,7 +45,7 @@ export const resources: Check = {
   },
 };
 
-/** `now`: too much already. `soon`: on the way there. */
+/** `now`: too much already. `soon`: growing toward it. */
 type Line = { text: Message; bad: 'now' | 'soon' | null };
 
 async function measure({ files, now }: World, pid: number, logBytes: number | null) {
@@ -124,7 +124,7 @@ async function logSize({ files }: World): Promise<number | null> {
   return all.length === 0 ? null : all.reduce((sum, size) => sum + size, 0);
 }
 
-/** A table with what the client's own table uses (observed): hooks, a policy, marks, and sets of both families. */
+/** A table with the features that the client's own table uses (observed): hooks, a policy, marks, and sets of both families. */
 const RULESET = [
   'add table inet culvert-probe',
   'add chain inet culvert-probe out { type filter hook output priority 0; policy accept; }',
@@ -161,7 +161,7 @@ export const nftFeatures: Check = {
   },
 };
 
-/** A dry run changes nothing; as a user it needs its own network namespace, to be allowed to ask. */
+/** A dry run changes nothing; a user may run it only in a separate network namespace. */
 async function checkKernel(world: World) {
   const { tools } = world;
   const asRoot = process.getuid?.() === 0;
@@ -222,7 +222,7 @@ export const serviceJournal: Check = {
       return [];
     });
     if (isIgnored && lines.length === 0) return problem([message(IGNORED)], message(NO_JOURNAL));
-    // journalctl prints nothing as well where there is no journal, or another program started the service
+    // journalctl also prints nothing without a journal, or if another program started the service
     if (lines.length === 0) return notApplicable(message('It has no line of the service of the last ten minutes.'));
     const cause = causeInJournal(lines);
     if (!cause && isIgnored) return problem([message(IGNORED)], message(NO_CAUSE));

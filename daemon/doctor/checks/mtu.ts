@@ -52,10 +52,10 @@ function adviceFor(large: readonly Link[]): Message[] {
   return advice.filter(each => each !== false);
 }
 
-/** Docker's configuration with the size for the default bridge and for networks that are made from now on. */
+/** Docker's configuration with the size for the default bridge and for new networks. */
 async function dockerFix(world: World, mtu: number) {
   const before = await world.files.readText(DOCKER_CONFIG).catch(() => undefined);
-  // other settings of the file may hold a secret, and a fix shows the whole text of the file that it writes
+  // other settings of the file may be secret, and a fix shows the whole text that it writes
   if (before === undefined || !/^\s*(?:\{\s*\})?\s*$/.test(before ?? '')) return null;
   const networks = { bridge: { 'com.docker.network.driver.mtu': String(mtu) } };
   const content = `${JSON.stringify({ mtu, 'default-network-opts': networks }, null, 2)}\n`;
@@ -130,7 +130,7 @@ function judge(world: World, path: number, evidence: Message[]): Finding {
 }
 
 /**
- * The largest packet that is answered, found by halving; null when not even a small one is. Linux sends datagrams that
+ * The largest packet that gets an answer, by binary search; null if not even a small packet gets one. Linux sends datagrams that
  * fit the known path with "don't fragment", so a packet that is too large is lost, or teaches the kernel.
  */
 async function measure(

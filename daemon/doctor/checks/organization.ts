@@ -51,7 +51,7 @@ export const mdmFile: Check = {
   },
 };
 
-/** Pairs that only work together, and names that the client does not know by another spelling. */
+/** Pairs that only work together, and names that the client knows only in one spelling. */
 function problemsOf(dictionary: Dictionary): Message[] {
   const { values, repeated, strange } = dictionary;
   const has = (name: string) => values.has(name);

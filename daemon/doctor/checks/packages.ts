@@ -1,5 +1,4 @@
-// Checks the package repositories of the vendor and of Culvert: the key that signs each, until when it is valid, and the release that is
-// asked for.
+// Checks the package repositories of the vendor and of Culvert: the signing key, its expiry, and the release in the subscription.
 import type { Message } from '../../api/values.ts';
 import { quote } from '../../view/fix.ts';
 import { N_ } from '../../view/translator.ts';
@@ -88,7 +87,7 @@ async function keyProblem(world: World, path: string): Promise<Message | null> {
     const isValid = expiries(keyring ?? Buffer.alloc(0)).some(until => until > world.now());
     return isValid ? null : message('every key in it has expired');
   } catch {
-    // keys in the form of text: only their age is known
+    // armored keys: only their age is known
   }
   return info.mtimeMs < KEY_CHANGED
     ? message('it is from %s, before the change', new Date(info.mtimeMs).toISOString().slice(0, 10))
@@ -130,7 +129,7 @@ function fromSources(file: string, text: string): Repository[] {
 const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
 const DNF_SOURCE = '/etc/yum.repos.d/culvert.repo';
 const LISTS = '/var/lib/apt/lists';
-/** A new key is fetched well before. */
+/** Time to fetch a new key before the old one expires. */
 const EXPIRES_SOON_MS = 30 * 24 * 3_600_000;
 
 export const culvertPackages: Check = {
@@ -208,7 +207,7 @@ function lastExpiry(keyring: Buffer, path: string): number {
   }
 }
 
-/** The signed index says until when it holds; apt keeps the last one that it accepted, under the address as a name. */
+/** The signed index names its expiry. apt keeps the last index that it accepted, under the address as a name. */
 async function judgeList({ files, now }: World, { address, suite }: Subscription) {
   const name = `${address}/dists/${suite}/InRelease`.replace(/^\w+:\/\//, '').replace(/[_~]/g, encode);
   const index = await files.readText(`${LISTS}/${name.replaceAll('/', '_')}`);
@@ -290,7 +289,7 @@ function subpackets(bytes: Buffer): Map<number, number> {
   return numbers;
 }
 
-/** A length, and where what it measures begins. */
+/** A length, and where the measured bytes begin. */
 function lengthAt(bytes: Buffer, at: number): [length: number, start: number] {
   const first = bytes.readUInt8(at);
   if (first < 192) return [first, at + 1];

@@ -1,4 +1,4 @@
-// Checks what gets through: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
+// Checks reachability: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
 import { programs } from '../../system/installation.ts';
@@ -152,7 +152,7 @@ async function askPage(world: World, signal: AbortSignal) {
 
 const isBlocking = ({ tunnel }: World) => tunnel?.killSwitch.active === true;
 
-/** The kill switch rejects the requests that would meet the login page, NetworkManager's as well. */
+/** The kill switch rejects the requests that would meet the login page, including NetworkManager's. */
 function unseen(evidence: Message) {
   return notice(
     [evidence],

@@ -153,7 +153,7 @@ function unregistered({ reason, raw, serviceToken }: Snapshot['status']): Findin
     actions: [...before, { action: 'register' as const }],
     undo: [],
   });
-  // the words of the cause
+  // the text of the cause
   if (serviceToken)
     return problem(
       evidence,

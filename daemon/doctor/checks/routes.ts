@@ -254,7 +254,7 @@ async function configuredServers({ files }: World): Promise<string[]> {
   return (data.dns ?? []).filter(server => isIP(server) !== 0);
 }
 
-/** The file that Docker takes the servers from, and what it names. @throws Unknown */
+/** The file that Docker takes name servers from, and the servers in it. @throws Unknown */
 async function serversOfHost(world: World): Promise<{ file: string; servers: string[] }> {
   const own = (await readResolvConf(world))?.nameservers ?? [];
   if (own.join() !== STUB) return { file: '/etc/resolv.conf', servers: own };

@@ -24,7 +24,7 @@ export interface Analysis {
   causes: CheckResult[];
 }
 
-/** Checks that need nothing but files and what the client printed. */
+/** Checks that need only files and the client's output. */
 const CHECKS: readonly Check[] = [
   service,
   registrationStuck,
@@ -83,7 +83,7 @@ function versionIn(files: readonly ArchiveFile[]): string | null {
   return /\b(20\d\d\.\d{1,2}\.\d{1,5}(?:\.\d{1,3})?)\b/.exec(first?.text ?? '')?.[1] ?? null;
 }
 
-/** The file that a pattern of the name, and one of the content, describe. */
+/** The file whose name and content match the patterns. */
 function find(files: readonly ArchiveFile[], name: RegExp, content: RegExp): string | null {
   const match =
     files.find(file => name.test(file.name) && content.test(file.text)) ??
@@ -144,7 +144,7 @@ const STAMP = /^\W{0,3}(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(?:Z|[
 const EVENT =
   /status(?: update|Change)?\s*[:=]|new status|(?:dis)?connect(?:ed|ing)\b|reason\s*[:=]|CF_[A-Z_]{4,}|\bERROR\b|resum(?:e|ing) from|network (?:info )?change|captive portal|happy eyeballs|registration|fighting us|already in use/i;
 
-/** Times of the lines that match, in order, as ISO 8601; those of logs are in UTC. */
+/** Times of the matching lines, in order, as ISO 8601. Logs use UTC. */
 function stampsOf(files: readonly ArchiveFile[], pattern: RegExp): string[] {
   const lines = files.flatMap(({ text }) => text.split('\n')).filter(line => pattern.test(line.slice(0, LINE_BYTES)));
   return lines
@@ -155,7 +155,7 @@ function stampsOf(files: readonly ArchiveFile[], pattern: RegExp): string[] {
     .sort();
 }
 
-/** Lines of logs that say what happened, in the order of time; the same line again only counts. */
+/** Log lines that report events, in order of time. Repeated lines are counted. */
 function timelineOf(files: readonly ArchiveFile[]): Analysis['timeline'] {
   const rows = new Map<string, Analysis['timeline'][number]>();
   for (const { name, text } of files)

@@ -52,7 +52,7 @@ export async function readArchive(path: string): Promise<Archive> {
 function open(path: string): Promise<ZipFile> {
   return new Promise((resolve, reject) => {
     try {
-      // a pipe or a device in its place must not hold the reader
+      // a pipe or a device must not block the reader
       const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
       if (!fstatSync(fd).isFile()) {
         closeSync(fd);

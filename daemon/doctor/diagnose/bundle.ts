@@ -1,4 +1,4 @@
-// Puts a bundle together that can be shared: the doctor's results, versions, configuration, log and history, redacted.
+// Builds a bundle to share: the doctor's results, versions, configuration, log and history, redacted.
 import { createWriteStream, openSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname, release, userInfo } from 'node:os';
@@ -81,7 +81,7 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
   return { files, redacted };
 }
 
-/** Those who read a report need no wording for the catalogs. */
+/** Readers of a report need no wording for the catalogs. */
 function inEnglish({ wording: _, fix, ...result }: CheckResult) {
   const { wording: __, ...plain } = fix ?? {};
   return { ...result, fix: fix && plain };
@@ -112,7 +112,7 @@ export function packBundle({ files }: Bundle): NodeJS.ReadableStream {
 
 /**
  * Writes the archive, readable for this user only; as root, for the owner of its directory.
- * @throws NodeJS.ErrnoException EEXIST when there is a file already, or whatever the disk says; nothing is left then
+ * @throws NodeJS.ErrnoException EEXIST for an existing file, or an error of the disk, which leaves no file
  */
 export async function writeBundle(path: string, bundle: Bundle): Promise<void> {
   const fd = openSync(path, 'wx', 0o600);
@@ -155,7 +155,7 @@ interface Sources {
   snapshot: Snapshot | null;
   entries: readonly LogEntry[];
   config: Config | null;
-  /** Changes of the state, with the rules for networks that brought them about. */
+  /** Changes of the state, with the rules for networks that caused them. */
   changes: readonly HistoryChange[];
 }
 
@@ -284,7 +284,7 @@ function addOutput(add: Add, argv: readonly string[], stdout: string): void {
 
 const PERSONAL = /^(?:organi[sz]ation|team|name|device[ _]name|host[ _]?name|user|model|ssid)$/i;
 
-/** @param kind of every text in it; null: only what a key says is a person's. */
+/** @param kind of every text in it; null: only some keys hold personal values. */
 function addDocument(add: Add, value: unknown, kind: Kind | null): void {
   if (kind) add(kind, ...stringsIn(value));
   else if (Array.isArray(value)) for (const item of value) addDocument(add, item, null);

@@ -1,4 +1,4 @@
-// Replaces what identifies a person, a machine or a network by placeholders that stay the same within one bundle.
+// Replaces text that identifies a person, a machine or a network with placeholders, the same throughout a bundle.
 import { isIP } from 'node:net';
 import { redact as blankSecrets } from '../../state/redact.ts';
 import { covers } from '../world/facts.ts';
@@ -41,9 +41,9 @@ const PERCENT = /(?:[\w.~!*()+-]|%[0-9a-f]{2})+/gi;
 const BINARY = /[\w+/-]{8,}={0,2}/g;
 const DEEPEST = 3;
 
-/** A shorter name counts in upper and lower case as it is, and not as the name of a property. */
+/** A shorter name counts only in its exact case, and not as the name of a property. */
 const SHORT = 3;
-/** A longer name counts also where a line breaks within it, and before digits. */
+/** A longer name also counts before digits, and with a line break in it. */
 const LONG = 5;
 const LINE_BREAK = '(?:(?:\\r?\\n|\\\\n)[ \\t]*)?';
 const PLACEHOLDER = /(<[a-z-]+-\d+>)/;
@@ -70,7 +70,7 @@ const KNOWN_FILE =
 const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
   ['key', /-----BEGIN [A-Z ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z ]{1,40}-----|$)/g],
-  // name and password in an address, with a host that has no domain; such a host alone, also as Windows writes it
+  // name and password in an address whose host has no domain; that host alone, also as Windows writes it
   ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?:@(?!localhost\b)[\p{L}\p{N}_-]+(?!\.?[\p{L}\p{N}_-])|(?=@))/gu],
   ['host', /(?<=:(?:\/|\\\/){2})(?!localhost\b)[\p{L}\p{N}_][\p{L}\p{N}_-]*(?!\.?[\p{L}\p{N}_@-])/gu],
   ['host', /(?<=(?:^|[\s"'(=:,])\\{2})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\[\p{L}\p{N}_$])/gmu],
@@ -97,7 +97,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   ],
   // keys of services that begin alike
   ['key', /\b(?:sk-|pk-|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA)[\w-]{12,}/g],
-  // IPv6 before hexadecimal words; what is not an address stays
+  // IPv6 before hexadecimal words; other text stays
   ['ip', /(?<!\w)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}(?:\d{1,3}(?:\.\d{1,3}){3})?(?!\w|\.\d{1,3}\.\d)/gi],
   ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![0-9a-z]|\.\d)/gi],
   // as clouds name their machines: ip-203-0-113-77
@@ -263,7 +263,7 @@ function formsOf(name: string): Set<string> {
   ]);
 }
 
-/** null if nothing is encoded, or not as an address does. */
+/** null without percent-encoding, or with an invalid one. */
 function ofPercent(word: string): string | null {
   if (!word.includes('%')) return null;
   try {
@@ -273,7 +273,7 @@ function ofPercent(word: string): string | null {
   }
 }
 
-/** null for what is not text in base64 or hexadecimal. */
+/** null unless it is text in base64 or hexadecimal. */
 function ofBinary(word: string): string | null {
   const isHex = word.length % 2 === 0 && /^[0-9a-f]+$/i.test(word);
   const plain = Buffer.from(word, isHex ? 'hex' : 'base64').toString();

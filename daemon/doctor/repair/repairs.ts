@@ -23,7 +23,7 @@ export interface Machine {
 export interface Repair {
   /** The check whose finding it repairs. */
   check: string;
-  /** Reports whether the parameters are of the kind that it takes. */
+  /** Reports whether the parameters are valid for this repair. */
   accepts(parameters: readonly string[]): boolean;
   label(parameters: readonly string[]): Message;
   /** Inspects the machine without changing it. @throws Failure where the repair does not fit it */
@@ -117,7 +117,7 @@ export function repairOf(name: string, parameters: readonly string[]): Repair | 
   return repair?.accepts(parameters) ? repair : null;
 }
 
-/** Undoing leaves a service that started with the machine before enabled. */
+/** Undo leaves a service enabled that started with the machine before. */
 async function startWarp({ tools }: Machine): Promise<Operation[]> {
   const { exitCode } = await tools.run('systemctl', ['is-enabled', '--quiet', WARP]);
   const undo = exitCode === 0 ? ['systemctl', 'stop', WARP] : ['systemctl', 'disable', '--now', WARP];
@@ -178,13 +178,13 @@ function readResolvConf(root: string): string {
   return text;
 }
 
-/** No configuration that is repaired here needs more. */
+/** Enough for every configuration that is repaired here. */
 const MOST_BYTES = 64 * 1024;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
- * Requires that each directory on the way to a path is a real one that only root can write: another user could replace
- * it between this check and the change.
+ * Requires that each directory above a path is no link and that only root can write to it: another user could replace a directory
+ * between this check and the change.
  * @param root the directory that stands for `/`
  * @throws Failure
  */

@@ -1,4 +1,4 @@
-// Runs one request to root's side: makes a change of the list whole, or undoes the newest one.
+// Runs one request to root's side: makes a listed change completely, or undoes the newest change.
 import { dirname, join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { makeDirectory } from '../../core/files.ts';
@@ -47,7 +47,7 @@ function parse(argv: readonly string[]): Request | 'undo' {
   return { repair, parameters };
 }
 
-/** Undoes a change that fails after its first step, and an earlier change that was killed. */
+/** Undoes a change that fails after its first step, and an earlier interrupted change. */
 async function repair(machine: Machine, { repair: { check, label, plan }, parameters }: Request): Promise<string[]> {
   const { journal } = machine;
   const [newest] = entriesOf(journal);
@@ -70,7 +70,7 @@ async function undo(machine: Machine): Promise<string[]> {
   return undoLast(contextOf(machine));
 }
 
-/** Another program may have written the file since; then its text is what is repaired. */
+/** If another program has written the file since, the repair changes that text. */
 async function undoUnchanged(machine: Machine): Promise<void> {
   try {
     await undo(machine);

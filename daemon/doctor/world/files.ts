@@ -1,4 +1,4 @@
-// Reads files of a machine, or of a directory that stands for one: bounded, and never hanging on a pipe.
+// Reads files of a machine, or of a directory that stands for it, with size limits, and without blocking on a pipe.
 import { constants } from 'node:fs';
 import { access, lstat, open, readdir, readlink, stat, statfs } from 'node:fs/promises';
 import { errno, reason } from '../../core/errors.ts';
@@ -21,7 +21,7 @@ export interface Files {
   list(path: string): Promise<string[]>;
   /** The file at the path, without following a link; null if it is absent or unreadable. */
   stat(path: string): Promise<FileInfo | null>;
-  /** Why a file can't be written in a directory, or in one that would be made for it; null if nothing is known against it. */
+  /** Why a file can't be written in a directory, which may not exist yet; null without a known obstacle. */
   obstacle(directory: string): Promise<Obstacle | null>;
 }
 
@@ -54,7 +54,7 @@ export function createFiles(root = ''): Files {
     },
     async readBytes(path, limit = LIMIT) {
       try {
-        // a pipe or a device in its place must not hold the reader
+        // a pipe or a device must not block the reader
         const file = await open(`${root}${path}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
         try {
           if (!(await file.stat()).isFile()) throw new Unknown(message('%s is not a regular file.', path));
@@ -114,7 +114,7 @@ async function readUpTo(file: Awaited<ReturnType<typeof open>>, path: string, li
   const chunks: Buffer[] = [];
   let size = 0;
   for (;;) {
-    // most files are small, and of /proc there are many
+    // most files are small, and /proc has many
     const { bytesRead, buffer } = await file.read(Buffer.alloc(size === 0 ? 4 * 1024 : 64 * 1024), 0);
     if (bytesRead === 0) return Buffer.concat(chunks);
     size += bytesRead;

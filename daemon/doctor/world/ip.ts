@@ -69,7 +69,7 @@ function together(world: World): Promise<Record<Part, unknown> | null> {
   });
 }
 
-/** A part as the run of all prints it, or else as its own run does. */
+/** A part of the combined run, or else of a separate run. */
 async function read<T>(world: World, part: Part, args: string[], schema: z.ZodMiniType<T>): Promise<T[]> {
   const all = await together(world);
   const parsed = all && z.safeParse(z.array(schema), all[part]);
@@ -86,7 +86,7 @@ export function routes(world: World): Promise<Route[]> {
   return world.once('routes', async () => (await read(world, 'routes', ROUTES, Route)).map(plain));
 }
 
-/** Without what is said in detail alone. */
+/** Without values that `ip` prints only with `-details`. */
 function plain({ table, type, ...route }: Route): Route {
   const named = table === undefined || table === 'main' ? {} : { table };
   return { ...route, ...named, ...(type === undefined || type === 'unicast' ? {} : { type }) };

@@ -8,7 +8,7 @@ import type { Tools } from './tools.ts';
 
 /** The vendor's unit, and that of the NixOS module. */
 const UNITS = ['warp-svc', 'cloudflare-warp'];
-/** A journal on a disk that was not read lately takes its time. */
+/** Reading a journal that is not in the page cache takes time. */
 const LIMIT_MS = 8_000;
 const LINES = 400;
 const LINE_CHARACTERS = 500;
@@ -39,7 +39,7 @@ interface Pattern {
   meaning: Message;
 }
 
-/** The first that matches counts: the more exact one comes first. Texts from public reports, 2025 and 2026. */
+/** The first match counts, so more exact patterns come first. Texts from public reports, 2025 and 2026. */
 const PATTERNS: readonly Pattern[] = [
   {
     seen: /(?:update|apply) firewall rules.*No such file or directory/is,

@@ -72,7 +72,7 @@ function datagram(
     signal.addEventListener('abort', silent, { once: true });
     socket.once('error', error => end(outcome(error)));
     socket.once('message', () => end('answered'));
-    // a connected socket hears of a rejection (ICMP), which an unconnected one never does
+    // only a connected socket reports a rejection (ICMP)
     socket.connect(port, host, () => socket.send(payload, error => error && end(outcome(error))));
   });
 }

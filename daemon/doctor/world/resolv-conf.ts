@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { N_ } from '../../view/translator.ts';
 
 export interface ResolvConf {
-  /** The program that wrote the file; null for a file that says nothing of itself. */
+  /** The program that wrote the file; null if the file does not name it. */
   writer: string | null;
   /** Addresses, with an interface (`fe80::1%eth0`) where there is one. */
   nameservers: string[];

@@ -1,8 +1,7 @@
 // Runs small programs of the system (`ip`, `nft`, `busctl`) that only print, within limits of time and output.
 import { setMaxListeners } from 'node:events';
-import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
 import { reason } from '../../core/errors.ts';
+import { findProgram } from '../../core/run-helper.ts';
 import { message } from '../../view/message.ts';
 import { afterExit, signalGroup, startChild } from '../../warp/cli/child.ts';
 import { Unknown } from '../errors.ts';
@@ -42,7 +41,7 @@ interface ToolsOptions {
 }
 
 const LIMIT_MS = 2_000;
-/** Time for output that a grandchild holds open after the end of the program. */
+/** How long to wait for a grandchild that still holds stdout after the program's end. */
 const GRACE_MS = 250;
 /** Users often lack these in PATH; `ip` and `nft` are there on Debian. */
 const SYSTEM_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
@@ -51,16 +50,17 @@ export function createTools({ env, signal, prefix = [], usualMs = LIMIT_MS }: To
   let started = 0;
   setMaxListeners(0, signal); // one for each program that runs
   const directories = [...(env.PATH ?? '').split(':').filter(path => path.startsWith('/'))];
-  // a PATH that a test or a user narrowed to one directory is meant so
+  // a test or a user may narrow PATH to one directory on purpose
   if (directories.length > 1) directories.push(...SYSTEM_DIRECTORIES);
   const { NODE_OPTIONS: _, ...rest } = env;
-  const childEnv = { ...rest, LC_ALL: 'C', PATH: directories.join(':') };
+  const path = directories.join(':');
+  const childEnv = { ...rest, LC_ALL: 'C', PATH: path };
 
   return {
-    has: program => find(program, directories) !== null,
+    has: program => findProgram(program, path) !== null,
     started: () => started,
     async run(program, args, { limitMs = usualMs, input, mebibytes = 1 } = {}) {
-      const file = find(program, directories);
+      const file = findProgram(program, path);
       if (!file) throw new Unknown(message('%s is not installed.', program));
       if (signal.aborted) throw new Unknown(message('It was interrupted.'));
       const [first = file, ...rest] = [...prefix, file, ...args];
@@ -68,18 +68,6 @@ export function createTools({ env, signal, prefix = [], usualMs = LIMIT_MS }: To
       return collect(startChild(first, rest, childEnv, input), { program, limitMs, mebibytes, signal });
     },
   };
-}
-
-function find(program: string, directories: readonly string[]): string | null {
-  for (const directory of directories) {
-    try {
-      accessSync(join(directory, program), constants.X_OK);
-      return join(directory, program);
-    } catch {
-      // not in this one
-    }
-  }
-  return null;
 }
 
 function collect(

@@ -16,7 +16,7 @@ import { createTools, type Tools } from './tools.ts';
 
 /** Facts about Culvert itself. */
 export interface CulvertFacts {
-  /** The installed version, which the daemon that runs may not be. */
+  /** The installed version; the running daemon may be another. */
   version: string;
   runtime: string;
   state: string;
@@ -84,7 +84,7 @@ export interface WorldOptions
   bus?: string;
 }
 
-/** The page of the documentation says these addresses; the user's knowledge files can replace them. */
+/** From the documentation's page; the user's knowledge files can replace them. */
 const TARGETS: Targets = {
   tunnel: '162.159.197.3',
   portal: 'http://connectivitycheck.gstatic.com/generate_204',
@@ -131,7 +131,7 @@ export function createWorld(options: WorldOptions): World {
 export const Sample = z.object({
   /** Milliseconds since 1970. */
   at: z.number(),
-  /** Kernel start time of the process: growth is a matter of one process. */
+  /** Kernel start time of the process: only samples of one process show growth. */
   started: z.string(),
   memoryBytes: z.nullable(z.number()),
   descriptors: z.nullable(z.number()),
@@ -152,7 +152,7 @@ export function loadSamples(path: string): Sample[] {
   }
 }
 
-/** Adds a measurement, unless the last one is younger than five minutes. A disk that is full loses it. */
+/** Adds a measurement, unless the last one is younger than five minutes. Ignores a full disk. */
 export function saveSample(path: string, samples: readonly Sample[], sample: Sample): void {
   const last = samples.at(-1);
   if (last && last.started === sample.started && Math.abs(sample.at - last.at) < APART_MS) return;

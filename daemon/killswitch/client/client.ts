@@ -10,7 +10,7 @@ import { absent, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
 import { createBlockedRenewal, createSignedIn, readBlocked } from './records.ts';
 import { type Call, createServiceLink, type ServiceLink } from './service-link.ts';
 
-/** Any program can slow the bus down. After that long, what the service last published answers a reader. */
+/** Any program can slow the bus down. After that long, readers get the last published state. */
 const READ_MS = 500;
 
 const DEMO = {
@@ -67,7 +67,7 @@ export function createKillSwitch(
       const isKnown = (await within(READ_MS, asked)) !== null;
       return isKnown || 'unreadable' in link.published() ? publish(await asked) : publishFile();
     } catch (error) {
-      // if a bus policy refuses the call, the published file is still readable
+      // a bus policy may refuse the call, but the published file is readable
       return isDenied(error) ? publishFile() : publish(null, wordingOf(error));
     }
   }
@@ -157,7 +157,7 @@ const { installed: _, command: __, ...REST } = NO_KILL_SWITCH;
 const UNKNOWN: Report = { ...REST, ...explained([]) };
 
 function createPublisher({ state, settings }: FeatureContext, link: ServiceLink, service: ServicePaths) {
-  /** Why the kill switch of the configuration is not in force, until it is changed. */
+  /** Why the configured kill switch is not in force, until the configuration changes. */
   let unmet: Message[] = [];
 
   /** @param report null if the state is unknown @param why the reason */
@@ -255,7 +255,7 @@ function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLi
     }
   }
 
-  /** Turning it on again would confirm what the user has yet to confirm. */
+  /** Turning it on again would confirm a change that the user has yet to confirm. */
   function setEndpoints(next: readonly Endpoint[]): Promise<Report> {
     given = JSON.stringify(next);
     return link.ask({ method: 'SetEndpoints', endpoints: next }, false);
@@ -263,11 +263,11 @@ function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLi
 
   return {
     enable,
-    /** Loads what both take while this version's files are there: a package may replace them. */
+    /** Loads the code for both while this version's files exist: a package may replace them. */
     async prepare(): Promise<void> {
       await load().catch(() => {}); // a later use reports the failure
     },
-    /** Lets the tunnel through where it is now; null if the rules do so already, or nothing is blocked. */
+    /** Lets the tunnel's present endpoints through; null if the rules already do, or nothing is blocked. */
     async followTunnel(): Promise<Report | null> {
       const { enabled, active, allowLan, unconfirmed } = state.snapshot().killSwitch;
       if (!enabled || active !== true) return null;

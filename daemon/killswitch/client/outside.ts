@@ -16,25 +16,26 @@ import {
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readText } from '../../core/files.ts';
 import { Problem } from '../../problem.ts';
-import type { Outside } from '../programs/outside.ts';
+import type { Outside } from '../outside.ts';
 import { ALLOWLIST, INNER_DEVICE, parseAllowlist } from '../rules/place.ts';
 import { type Message, message, N_ } from '../wording.ts';
 import { requireService, SERVICE_PATHS } from './published-state.ts';
 import { askPatiently } from './service-link.ts';
 
-/** Programs that look up names for others do it over the tunnel, by sockets in these directories. */
+/** Resolvers listen on sockets in these directories, and look names up through the tunnel. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
 const RESOLV_CONF = '/etc/resolv.conf';
 const NSSWITCH_CONF = '/etc/nsswitch.conf';
 /** Limit of a program on a kernel that can't forward IPv6 for it alone. */
 const NO_IPV6 = N_('The program has no IPv6: before 6.17, Linux forwards it for all links or for none.');
-/** A question for the gateway every 20 ms, for 10 s. */
+/** Asks for the gateway every 20 ms, for 10 s. */
 const PATIENCE = 'retrans 20 mcast_probes 500';
 
 /**
  * @param outer network namespace that bin/culvert was started in, as /proc names it
- * @returns what the program lacks, and whether an administrator has to have allowed the program
+ * @returns the program's limits, and whether an administrator must have allowed the program
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
  */
 export async function leadOutside(outer: string | undefined): Promise<{ limits: Message[]; waits: boolean }> {
@@ -108,8 +109,8 @@ async function setLink({ address, gateway, address6, gateway6, waits }: Outside)
 }
 
 /**
- * Names are asked of the uplink's resolver. The file says so; and where another program replaces the file, which takes it out of its
- * mount, it names a resolver of this machine, whose address is translated.
+ * Has programs ask the uplink's resolver, by a mounted resolv.conf. If another program replaces the file, which removes the mount, the
+ * file names a resolver of this machine; then the address is translated.
  */
 async function setNames(nameserver: string): Promise<void> {
   const text = `# culvert run --outside: the resolver of the network outside the tunnel\nnameserver ${nameserver}\n`;
@@ -118,7 +119,7 @@ async function setNames(nameserver: string): Promise<void> {
   for (const directory of hidden) await run('mount', ['-t', 'tmpfs', '-o', 'mode=0755,size=64k', 'tmpfs', directory]);
   if (file && hidden.some(directory => file.startsWith(`${directory}/`))) writeFileSync(file, text, { mode: 0o644 });
   else if (file) await mountText(text, file);
-  // SSSD does as well, but its sockets also say who the users are
+  // SSSD looks names up through the tunnel as well, but its sockets also serve the user database
   const modules = existsSync(NSSWITCH_CONF) ? readFileSync(NSSWITCH_CONF, 'utf8') : '';
   const own = withoutSssd(modules);
   if (own !== modules) await mountText(own, realpathSync(NSSWITCH_CONF));
@@ -158,7 +159,7 @@ function run(program: string, argv: readonly string[], input = ''): Promise<void
   });
 }
 
-/** The text of nsswitch.conf by which SSSD is not asked for hosts. What decides after its answer goes with it. */
+/** nsswitch.conf without SSSD for hosts, and without the conditions on its answer. */
 export function withoutSssd(text: string): string {
   return text.replace(/^\s*hosts:.*/m, line => line.replace(/\s+sss(?=\s|#|$)(?:\s*\[[^\]\n]*\])?/g, ''));
 }
@@ -168,7 +169,7 @@ export function requireAllowed(file: string | null): void {
   if (!file || !existsSync(file)) return; // the shell says so
   const real = realpathSync(file);
   const script = startOf(real) === '#!';
-  const text = readable(() => readFileSync(ALLOWLIST, 'utf8'));
+  const text = readText(ALLOWLIST);
   // the root service knows a list that only root may read
   if (!script && (text === null || parseAllowlist(text).includes(real))) return;
   throw new Problem(
@@ -182,21 +183,12 @@ export function requireAllowed(file: string | null): void {
 
 /** The first two bytes; null for a program that may be run, but not read. */
 function startOf(file: string): string | null {
-  return readable(() => {
-    const start = Buffer.alloc(2);
-    const fd = openSync(file, 'r');
-    try {
-      readSync(fd, start);
-    } finally {
-      closeSync(fd);
-    }
-    return start.toString('latin1');
-  });
-}
-
-function readable(read: () => string): string | null {
   try {
-    return read();
+    const fd = openSync(file, 'r');
+    const start = Buffer.alloc(2);
+    readSync(fd, start);
+    closeSync(fd);
+    return start.toString('latin1');
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-// Reads what the root service published, and whether the service still runs. Needs no privileges.
+// Reads the published state of the root service, and whether the service still runs. Needs no privileges.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KillSwitch } from '../../api/schema.ts';
@@ -27,7 +27,7 @@ export interface ServicePaths {
   bus: string | null;
   /** Command that installs the service, ready to be copied. */
   install: string;
-  /** Exists where systemd runs, without which the service can't. */
+  /** Exists where systemd runs, which the service needs. */
   systemd: string;
 }
 
@@ -52,8 +52,8 @@ export const SERVICE_PATHS: ServicePaths = {
 
 /**
  * The command that installs the service. The program prints a script, which root runs: from an AppImage, root could not
- * read the files, and from a home directory, root must not run them in place. A package brings them along; where they were
- * taken out of it, the same command puts them back.
+ * read the files, and from a home directory, root must not run them in place. Packages install them; if they were
+ * removed, the same command puts them back.
  */
 export function installCommand(culvert: string): string {
   return `${quote([culvert, 'killswitch', 'installer'])} | sudo sh`;
@@ -76,7 +76,7 @@ export function requireService(service: ServicePaths, use: keyof typeof NOT_INST
     throw new Problem('killswitch-not-installed', NOT_INSTALLED[use], { hint: installHint(service) });
 }
 
-/** A kill switch that is not installed: the command that changes that, or why none can. */
+/** Describes a missing kill switch: the command that installs it, or why none can. */
 export function absent({ install, systemd }: ServicePaths): Pick<KillSwitch, 'command' | 'detail' | 'wording'> {
   if (existsSync(systemd)) return { command: install, detail: null };
   return { command: null, ...explained([message('The kill switch needs systemd, which does not run here.')]) };

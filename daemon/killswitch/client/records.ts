@@ -22,7 +22,7 @@ const NOTHING: BlockedList = { recordingSince: null, entries: [], hidden: 0, mis
 export async function readBlocked(service: ServicePaths, seconds = LOOK_SECONDS): Promise<BlockedList> {
   requireService(service);
   const published = readPublished(service);
-  // it ended with nothing to guard, and is not started for this
+  // the service ended with nothing to guard, and this does not start it
   if (!('unreadable' in published) && published.pid === null) return NOTHING;
   const answer = await askService({ method: 'Blocked', seconds }, false, service);
   // loaded with the first answer: an idle daemon does without zod
@@ -62,7 +62,7 @@ export function createBlockedRenewal({ state, settings, say }: FeatureContext, s
       unsubscribe = state.subscribe(({ event }) => {
         const { recordBlocked } = settings.config.warp;
         if (event === 'config' && recordBlocked !== (timer !== null)) follow(recordBlocked);
-        // it was turned on, for instance: from its first packet
+        // it may have been turned on: record from its first packet
         else if (event === 'killSwitch' && timer) void renew();
       });
     },

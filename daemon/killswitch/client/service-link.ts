@@ -1,5 +1,5 @@
-// Calls the root service through short-lived busctl processes, and follows what it publishes. Calls are rare, so the daemon holds no
-// bus connection.
+// Calls the root service through short-lived busctl processes, and follows its published state. Calls are rare, so the daemon holds
+// no bus connection.
 
 import { execFile } from 'node:child_process';
 import { type FSWatcher, watch } from 'node:fs';
@@ -19,7 +19,7 @@ export interface ServiceLink {
    * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
    */
   ask(call: Call, interactive: boolean): Promise<Report>;
-  /** Watches for what is published, where the directory for it exists by now. */
+  /** Watches the published state, once its directory exists. */
   follow(): void;
   close(): void;
 }
@@ -101,7 +101,7 @@ export async function askService(
   const target = [BUS_NAME, OBJECT_PATH, BUS_NAME, call.method];
   const argv = [where, '--json=short', ...options, 'call', ...target, ...argumentsOf(call)];
   let { error, stdout, stderr } = await runBusctl(busctl, argv, (seconds + 5) * 1000);
-  // it was ending, with nothing to guard, or died and is started again: every call may be made twice
+  // the service was ending, or died and restarts: every call is safe to repeat
   if (error && /disconnected from message bus|without replying/.test(stderr))
     ({ error, stdout, stderr } = await runBusctl(busctl, argv, (seconds + 5) * 1000));
   if (error) throw problemOf(error, stderr, { install, call });
@@ -161,7 +161,7 @@ function answerOf(stdout: string): unknown {
   }
 }
 
-/** Errors whose sentence has parts of other programs: its code says more in another language. */
+/** Errors whose sentence quotes other programs, so that the catalogs can't have it. */
 const COMPOSED = new Set(['Failed', 'InvalidArgument']);
 
 /** The service's own codes lead its messages. */
@@ -181,7 +181,7 @@ const TOO_OLD: Partial<Record<Call['method'], Message>> = {
   ),
 };
 
-/** A whole sentence of the root service, which the catalogs have. */
+/** A whole sentence of the root service, which the catalogs translate. */
 function told(text: string): Message {
   return { text, values: [] };
 }
@@ -226,7 +226,7 @@ function problemOf(
 
 /** The root service takes some calls a second of each user. */
 const RETRY = { everyMs: 400, attempts: 600 };
-/** Start of its answer to a user who calls too often. */
+/** Start of the service's answer to a user who calls too often. */
 const BUSY = /^(?:Too many calls|Other requests of this user)/;
 
 /** @throws Problem as `askService` */

@@ -2,6 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { readText } from '../../core/files.ts';
 import { Problem } from '../../problem.ts';
 import { ALL_HOSTS, cgroupOf, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { type Message, message, N_ } from '../wording.ts';
@@ -26,7 +27,7 @@ export async function keepInTunnel(): Promise<void> {
     );
   requireService(SERVICE_PATHS, 'tunnel-only');
   refuseConnections(process.ppid);
-  // a program that is started by a kept one is in the place already
+  // a kept program's children are in the place already
   if (![process.ppid, process.pid].every(isInPlace)) await askPatiently('KeepInTunnel', SERVICE_PATHS);
   await testPlace();
 }
@@ -49,15 +50,10 @@ function refuseConnections(pid: number): void {
     );
 }
 
-/** Their inodes. */
+/** Inodes of the Unix sockets in a list of the kernel (proc_net(5)). */
 function unixSockets(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8')
-      .split('\n')
-      .flatMap(line => line.split(/\s+/)[6] ?? []);
-  } catch {
-    return [];
-  }
+  const lines = readText(path)?.split('\n') ?? [];
+  return lines.flatMap(line => line.split(/\s+/)[6] ?? []);
 }
 
 /** Empty if the file has just been closed. */
@@ -75,8 +71,8 @@ function isInPlace(pid: number): boolean {
 }
 
 /**
- * The probe proves that the rules know this process, and they refuse every link but the tunnel's. The packets for each link look for one that
- * they leave open. Where the link itself takes no such packet, nothing is learned of it, and the rules hold as before.
+ * Proves with one packet that the rules know this process; they refuse every link but the tunnel's. Then tries a packet on each link, to
+ * find a link that the rules leave open. A link that takes no such packet proves nothing.
  * @throws Problem killswitch-failed unless what leaves outside the tunnel is refused here, and what uses it is not
  */
 async function testPlace(): Promise<void> {
@@ -102,7 +98,7 @@ async function testPlace(): Promise<void> {
   }
 }
 
-/** Sends a packet that reaches no host. @param by address of the link that it leaves by; @param from its own, otherwise the kernel's choice */
+/** Sends a packet that reaches no host. @param by address of the link to use @param from source address; the kernel chooses by default */
 function sent(
   type: 'udp4' | 'udp6',
   { to, by, from }: { to: string; by?: string; from?: string | undefined },
@@ -135,7 +131,7 @@ function sent(
 const ANY_NAME = N_('Names are looked up by %s, which is not kept in the tunnel.');
 const LOCAL_NAMES = N_('Names that end in .local are looked up by %s, which is not kept in the tunnel.');
 
-/** Each with the module of nsswitch.conf that asks it by its socket; the C library asks nscd before any module. */
+/** Each with its module of nsswitch.conf; the C library asks nscd before any module. */
 const RESOLVERS = [
   { name: 'nscd', module: null, socket: '/run/nscd/socket', says: ANY_NAME },
   { name: 'systemd-resolved', module: /^resolve$/, socket: '/run/systemd/resolve/io.systemd.Resolve', says: ANY_NAME },
@@ -156,12 +152,12 @@ export function limitsOfNames(root = ''): Message[] {
 }
 
 function isWithoutNames(root: string): boolean {
-  const devices = readText(`${root}/proc/net/dev`).split('\n');
+  const devices = readText(`${root}/proc/net/dev`)?.split('\n') ?? [];
   const isUp = devices.some(line => TUNNEL_INTERFACES.includes(line.split(':')[0]!.trim()));
-  return isUp && !WARP_LISTENS.test(readText(`${root}/proc/net/udp`));
+  return isUp && !WARP_LISTENS.test(readText(`${root}/proc/net/udp`) ?? '');
 }
 
-/** A sentence about each of them that runs. */
+/** A sentence about each running resolver. */
 function resolversElsewhere(root: string): Message[] {
   const modules = modulesOf(`${root}/etc/nsswitch.conf`);
   return RESOLVERS.filter(
@@ -172,15 +168,6 @@ function resolversElsewhere(root: string): Message[] {
 
 /** Modules that look up the names of hosts; none without the file. */
 function modulesOf(path: string): string[] {
-  const [, hosts = ''] = /^\s*hosts:([^#\n]*)/m.exec(readText(path)) ?? [];
+  const [, hosts = ''] = /^\s*hosts:([^#\n]*)/m.exec(readText(path) ?? '') ?? [];
   return hosts.trim().split(/\s+/);
-}
-
-/** Empty if there is no such file. */
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -14,7 +14,7 @@ export const WAY_OUT =
   'To turn it off: culvert killswitch off. If that fails: sudo busctl call org.culvert.KillSwitch1 ' +
   '/org/culvert/KillSwitch1 org.culvert.KillSwitch1 Disable, or sudo culvert-killswitch-remove.';
 
-/** Never rejects: what can't be known is null, with the reason in `detail`. */
+/** Never rejects: unknown values are null, with the reason in `detail`. */
 export async function readWithoutDaemon(service: ServicePaths = SERVICE_PATHS): Promise<KillSwitch> {
   if (!isInstalled(service)) return { ...NO_KILL_SWITCH, installed: false, ...absent(service) };
   const published = readPublished(service);

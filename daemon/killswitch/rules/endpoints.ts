@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 import data from '../../../data/killswitch/endpoints.json' with { type: 'json' };
 import { printable } from '../../core/printable.ts';
 
-/** Cloudflare's ports of both protocols: for an address of which nothing else is known. */
+/** Cloudflare's ports of both protocols, for an address with unknown ports. */
 const TUNNEL_PORTS = { udp: [443, 500, 1701, 2408, 4443, 4500, 8095, 8443], tcp: [443] } as const;
 
 /**
@@ -39,7 +39,7 @@ export function wantedEndpoints(
   return { endpoints: [...shipped, ...further], refused, beyondShipped: further.length > 0 };
 }
 
-/** One entry of `warp.endpoints`. @returns a sentence that says what is wrong */
+/** Parses an entry of `warp.endpoints`. @returns the endpoint, or a sentence about the error */
 export function parseOwn(entry: string): Endpoint[] | string {
   const [word = '', protocol, port, ...more] = entry.split(/\s+/);
   const cidr = parseCidr(word);
@@ -58,7 +58,7 @@ function withPorts(cidr: string): Endpoint[] {
   ];
 }
 
-/** An address of a shipped range belongs to the tunnel by its documented ports. */
+/** An address of a shipped range gets the documented ports. */
 function inShipped(shipped: readonly Endpoint[], cidr: string): boolean {
   return shipped.some(endpoint => within(cidr, endpoint.cidr));
 }
@@ -154,7 +154,7 @@ const BITS = { 4: 32, 6: 128 } as const;
 /** RFC 4291, 2.4: the addresses that IANA gives out. */
 const GLOBAL_UNICAST = range('2000::/3')!;
 
-/** Never an endpoint of a tunnel: what IANA's special-purpose registries keep from the internet, and documentation. */
+/** Never an endpoint of a tunnel: ranges that IANA's special-purpose registries keep off the internet, and documentation. */
 const NOT_PUBLIC = [
   '0.0.0.0/8',
   '10.0.0.0/8',

@@ -1,11 +1,11 @@
 // Pure: names the place of a program: its cgroup if it uses the tunnel only, or its link if it bypasses WARP. This file imports nothing,
-// because each start of such a program loads it.
+// because every start of one loads it.
 
 /** The name of warp-svc's device. */
 export const TUNNEL_INTERFACES: readonly string[] = ['CloudflareWARP'];
 
 /**
- * No program listens here. The rules refuse it to a program in its place and to no other, so the program can test the rules
+ * No program listens here. The rules refuse it only to programs in their place, so a program can test the rules
  * without a packet on any link.
  */
 export const PROBE = { address: '127.99.117.108', port: 9 } as const;
@@ -30,7 +30,7 @@ function checked(uid: number): number {
   return uid;
 }
 
-/** Limits: of all users, and of each. */
+/** Limits for all users together, and for each. */
 export const MAX_LINKS = 64;
 export const MAX_LINKS_OF_USER = 16;
 
@@ -45,7 +45,7 @@ export const ANY_DEVICE = '"culv*"';
 export interface Addresses {
   /** The end on this machine. */
   device: string;
-  /** That of the device, and that of the program. */
+  /** The device's address, and the program's. */
   gateway: string;
   address: string;
   gateway6: string;

@@ -29,7 +29,7 @@ export const CHAINS = {
 export const ASKERS = 'askers';
 /**
  * Sets for the time in which a user signs in to a network: the helper's user on the link, and the name servers there. They are
- * empty at any other time, and the kernel forgets each element unless it is repeated. Every word more is read with each repair.
+ * empty at any other time, and the kernel forgets each element unless it is repeated. Each repair reads them.
  */
 export const SIGN_IN = { helpers: 'sign_in_helpers', servers: 'sign_in_servers' } as const;
 /**
@@ -38,7 +38,7 @@ export const SIGN_IN = { helpers: 'sign_in_helpers', servers: 'sign_in_servers' 
  */
 export const EXCEPTIONS = 'exceptions';
 const FORGOTTEN_SECONDS = 5;
-/** Mark of the helper's connections: an incoming packet has no owner by which it could be matched. */
+/** Mark of the helper's connections: no rule can match an incoming packet by its owner. */
 const SIGN_IN_MARK = '0x20000000';
 /** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
 export const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
@@ -85,7 +85,7 @@ const LINK_PROTOCOLS = [
   `icmpv6 type nd-neighbor-advert ip6 hoplimit 255 ip6 length < 64 ip6 daddr @${ASKERS} accept`,
 ];
 
-/** Routers on the way that the sender chose: the destination that is checked is not where the packet ends. */
+/** Source routing: the packet does not end at the destination that the rules check. */
 const SOURCE_ROUTES = ['exthdr rt exists', 'ip option lsrr exists', 'ip option ssrr exists'];
 
 /** Rules for packets that may leave. One table blocks all others, and another records them. */
@@ -94,7 +94,7 @@ interface Leaving {
   names: string;
   /** Matches the tunnel on one side. */
   tunnel(side: 'iif' | 'oif'): string;
-  /** @param then for packets whose way the sender chose */
+  /** @param then verdict for source-routed packets */
   local(then: string): string[];
   forwarded(then: string): string[];
   /** Matches DNS. */
@@ -211,12 +211,12 @@ ${lines(groups.map(group => `${matchOf(group, 'saddr', 'sport')} ct state establ
 `;
 }
 
-/** Takes the table away, whether or not there is one. Not for a table that another process owns. */
+/** Removes the table, if there is one. Not for a table that another process owns. */
 export function renderRemoval(table = TABLE): string {
   return `add table inet ${table}\ndelete table inet ${table}\n`;
 }
 
-/** Every nft has `add` and `delete`; but an `add` is refused where flags differ, and what has flags has `destroy`. */
+/** Every nft has `add` and `delete`. It refuses an `add` where flags differ; an nft that knows flags has `destroy`. */
 export function replacing(flags: readonly string[], table = TABLE): string {
   return flags.length ? `destroy table inet ${table}` : renderRemoval(table).trimEnd();
 }

@@ -6,7 +6,7 @@ import { lines, quoted, replacing, set, TUNNEL_TYPE, WITH_PORTS } from './rules.
 export const PROGRAMS_TABLE = 'culvert_programs';
 
 export interface ProgramRules {
-  /** Users with a program, each of whom has a cgroup by now: nft takes no path without one. */
+  /** Users with a program. Each must have a cgroup: nft rejects the path of a missing one. */
   uids: readonly number[];
   tunnelInterfaces?: readonly string[];
   flags?: readonly ('owner' | 'persist')[];

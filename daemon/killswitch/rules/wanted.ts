@@ -22,7 +22,7 @@ export const MAX_SIGN_IN_SECONDS = 900;
 /** A person who still has a connection confirms a change within seconds. */
 const MAX_CONFIRM_SECONDS = 600;
 
-/** Endpoints as a caller gave them. @returns a sentence that says what is wrong */
+/** Checks a caller's endpoints. @returns the value, or a sentence about the error */
 export function checkEndpoints(tuples: readonly EndpointTuple[]): Endpoint[] | string {
   if (tuples.length > MAX_ENDPOINTS) return tooManyEndpoints(tuples.length);
   const endpoints = new Map<string, Endpoint>();
@@ -44,19 +44,19 @@ export function tooManyEndpoints(count: number): string {
   return `There are ${count} endpoints, but at most ${MAX_ENDPOINTS} are allowed.`;
 }
 
-/** Seconds of a pause as a caller gave them, 0 to end it. @returns a sentence that says what is wrong */
+/** Checks a caller's seconds of a pause, 0 to end it. @returns the value, or a sentence about the error */
 export function checkSeconds(seconds: number): number | string {
   const fits = Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_PAUSE_SECONDS;
   return fits ? seconds : `A pause has at most ${MAX_PAUSE_SECONDS} seconds.`;
 }
 
-/** Seconds of a sign-in as a caller gave them, 0 to end it. @returns a sentence that says what is wrong */
+/** Checks a caller's seconds of a sign-in, 0 to end it. @returns the value, or a sentence about the error */
 export function checkSignInSeconds(seconds: number): number | string {
   const fits = Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_SIGN_IN_SECONDS;
   return fits ? seconds : `A sign-in has at most ${MAX_SIGN_IN_SECONDS} seconds.`;
 }
 
-/** Seconds within which a change has to be confirmed. @returns a sentence that says what is wrong */
+/** Checks the seconds within which a change must be confirmed. @returns the value, or a sentence about the error */
 export function checkConfirmSeconds(seconds: number): number | string {
   const fits = Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_CONFIRM_SECONDS;
   return fits ? seconds : `A change is confirmed within 1 to ${MAX_CONFIRM_SECONDS} seconds.`;
@@ -108,7 +108,7 @@ function toOptions({ allowLan, endpoints }: Wanted) {
   return { allowLan, endpoints: endpoints.map(({ cidr, protocol, ports }) => [cidr, protocol, ports]) };
 }
 
-/** @returns a phrase that says what is wrong */
+/** @returns a phrase about the error */
 function parseOptions(options: unknown): Wanted | string {
   const { allowLan, endpoints } = (options ?? {}) as { allowLan?: unknown; endpoints?: unknown };
   if (typeof allowLan !== 'boolean' || !Array.isArray(endpoints) || !endpoints.every(isTuple))
@@ -141,7 +141,7 @@ export function formatTrial(trial: Trial): string {
 
 /**
  * The pause or unconfirmed change that was under way when the process ended; null for an unreadable file.
- * @returns `due`: its time is over or was never set so, or it is from an earlier boot
+ * @returns `due`: its time is over or invalid, or it is from an earlier boot
  */
 export function parseTrial(
   text: string,

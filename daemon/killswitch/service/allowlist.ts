@@ -1,8 +1,8 @@
 // Reads which programs an administrator allowed outside the tunnel while the kill switch is on, and recognizes them by their files.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { ExceptionEdges, OutsideEdges } from '../programs/outside.ts';
-import type { Owner } from '../programs/passage.ts';
+import type { ExceptionEdges, OutsideEdges } from '../outside.ts';
+import type { Owner } from '../passage.ts';
 import { parseAllowlist } from '../rules/place.ts';
 import { readText } from './files.ts';
 import { childrenOf } from './programs.ts';
@@ -37,7 +37,7 @@ export function createAllowlist(
       };
       const space = namespaceOf(owner.pid);
       if (space === null) return ended;
-      // the network is searched only once the process is the program: until then it is asked for often
+      // search the network only once the process is the program: callers ask often until then
       const pids = isAllowed(owner.pid)
         ? childrenOf('/proc')
             .filter(name => /^\d+$/.test(name))
@@ -45,7 +45,7 @@ export function createAllowlist(
         : [owner.pid];
       // a process that has ended by now has no program and no network
       const other = pids.find(pid => namespaceOf(pid) === space && !isAllowed(pid) && namespaceOf(pid) === space);
-      // by now the number may be that of another process
+      // the number may belong to another process now
       if (!isAlive(owner)) return ended;
       return other === undefined ? null : `${programOf(other)} (process ${other}) is not in ${file}`;
     },

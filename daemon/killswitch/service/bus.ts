@@ -1,10 +1,9 @@
 // Answers calls on the system bus: checks arguments, asks polkit, and runs the switch.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import { MAX_LEASE_SECONDS, type Recorder } from '../blocked/recorder.ts';
+import type { OutsidePrograms } from '../outside.ts';
 import { type Action, ALL_ACTIONS } from '../permission.ts';
-import type { OutsidePrograms } from '../programs/outside.ts';
-import type { Programs } from '../programs/tunnel-only.ts';
+import { MAX_LEASE_SECONDS, type Recorder } from '../recorder.ts';
 import { BUS_NAME, OBJECT_PATH, type Report } from '../report.ts';
 import type { Endpoint } from '../rules/endpoints.ts';
 import {
@@ -19,6 +18,7 @@ import {
 } from '../rules/wanted.ts';
 import type { Detection, SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
+import type { Programs } from '../tunnel-only.ts';
 import { N_, SwitchError } from '../wording.ts';
 import type { Gate } from './gate.ts';
 import { mayCall, processOf } from './system-bus.ts';
@@ -135,15 +135,15 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
     const seconds = numberIn(parameters);
     if (seconds < 1 || seconds > MAX_LEASE_SECONDS)
       throw new SwitchError('InvalidArgument', `A recording lasts 1 to ${MAX_LEASE_SECONDS} seconds.`);
-    // a user sees what was blocked of that user, and root sees all
+    // users see only their own blocked traffic, and root sees all
     return { action: null, run: ({ uid }) => recorder.read(uid, seconds) };
   },
   Status: ({ control }) => ({ action: null, run: control.check }),
 };
 
 /**
- * Answers on the bus from now on.
- * @param touched called at the begin and end of each call, with how many are under way
+ * Starts to answer on the bus.
+ * @param touched called at the start and end of each call, with the number of calls under way
  */
 export function serve({ bus, userOf }: Gate, services: Services, touched: (underWay: number) => void) {
   const asking = new Map<number, number>();
@@ -197,7 +197,7 @@ export function serve({ bus, userOf }: Gate, services: Services, touched: (under
     bus,
     OBJECT_PATH,
     description!,
-    // not by GJS's wrapper, which unpacks every argument before it calls anything
+    // GJS's wrapper would unpack every argument first
     (...[, , , , method, parameters, invocation]) =>
       void answer(invocation, uid => METHODS[method]!(services, parameters, uid)),
     null,

@@ -11,7 +11,7 @@ export interface Child {
 const PIECE_BYTES = 64 << 10;
 
 /**
- * Starts a program with a fixed environment, so that nothing of a caller's reaches it.
+ * Starts a program with a fixed environment, so that no variable of a caller reaches it.
  * @param heard called with each line of stdout and stderr
  * @param ended called once, when it has closed its output
  * @throws Error where it can't be started
@@ -107,7 +107,7 @@ export function runCommand(argv: readonly string[], ms = 10_000): Promise<Finish
   });
 }
 
-/** Output of a program that succeeds. @throws Error with its own words where it fails */
+/** Output of a program that succeeds. @throws Error with its message where it fails */
 export async function output(argv: readonly string[]): Promise<string> {
   const { status, out, err } = await runCommand(argv);
   if (status !== 0) throw new Error(`${argv.slice(0, 4).join(' ')}: ${err || `exit status ${status}`}`);
@@ -117,14 +117,14 @@ export async function output(argv: readonly string[]): Promise<string> {
 /**
  * Bytes read between two collections. GJS (1.74 to 1.82 at least) drops every callback that comes between the slices of an
  * incremental collection ("Attempting to run a JS callback during garbage collection"), which leaves readers deaf. The engine
- * begins such a collection at some tens of megabytes; a whole one, well before that, drops nothing. A parsed listing takes
+ * begins one at some tens of megabytes; a full collection, well before that, drops nothing. A parsed listing takes
  * many times the bytes of its text.
  */
 const COLLECT_BYTES = 1 << 20;
 
 let uncollected = 0;
 
-/** @param bytes that were read, and have become garbage by now or will soon */
+/** @param bytes that were read, and are garbage now or soon */
 export function countGarbage(bytes: number): void {
   uncollected += bytes;
   if (uncollected < COLLECT_BYTES) return;

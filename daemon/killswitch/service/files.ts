@@ -52,7 +52,7 @@ export function createStateFile(path: string, report: (trouble: string) => void)
   };
 }
 
-/** Puts a file in the place of another one, durably: a reader or a crash finds the old text or the new. @throws GLib.Error */
+/** Replaces a file durably: a reader or a crash finds the old text or the new. @throws GLib.Error */
 export function replaceFile(path: string, text: string, mode: number): void {
   const { CONSISTENT, DURABLE } = GLib.FileSetContentsFlags;
   GLib.file_set_contents_full(path, new TextEncoder().encode(text), CONSISTENT | DURABLE, mode);
@@ -72,7 +72,7 @@ export function readText(path: string): string | null {
   }
 }
 
-/** True for an error that says so: there is no such file. */
+/** True for an error that says that there is no such file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof GLib.Error && error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.NOT_FOUND);
 }

@@ -11,7 +11,7 @@ import { countGarbage } from './child.ts';
 const MAX_MESSAGE_BYTES = 16 << 10;
 /** Limit for messages of GDBus itself. */
 const MAX_OWN_BYTES = 1 << 20;
-/** Replies that wait for the bus to take them. Beyond that, refusals are dropped. */
+/** Maximum replies that wait for the bus. Beyond that, refusals are dropped. */
 const MAX_WAITING_BYTES = 256 << 10;
 /** Calls in a row and per second, of one user other than root. */
 const LIMIT = { burst: 40, perSecond: 5 };
@@ -66,7 +66,7 @@ export async function openGate(closed: (why: string) => void): Promise<Gate> {
       if (header?.type === METHOD_CALL) refuse(header, `A message has at most ${MAX_MESSAGE_BYTES} bytes.`);
     },
   });
-  // its own messages: whole ones, so that a refusal never comes between the parts of one
+  // GDBus's own messages, each whole, so that no refusal splits one
   const outgoing = createFrames(MAX_OWN_BYTES, {
     message: bytes => send(bytes.slice()),
     oversized: () => closed('GDBus wrote a message of more than a megabyte'),
@@ -85,7 +85,7 @@ export async function openGate(closed: (why: string) => void): Promise<Gate> {
   };
 }
 
-/** Replies to calls with a refusal, as often as one user may get one. */
+/** Replies to calls with a refusal, within the limit of each user. */
 function createRefuser(send: ReturnType<typeof createWriter>, userOf: (sender: string) => number) {
   const limit = createLimit(REFUSALS.burst, REFUSALS.perSecond);
   let serial = FIRST_SERIAL;
@@ -113,7 +113,7 @@ function now(): number {
 const MAX_CALLERS = 1024;
 /** Most callers whose user the bus has yet to report. */
 const MAX_UNKNOWN = 256;
-/** Most messages held of such a caller. */
+/** Most messages held for each of them. */
 const MAX_HELD = 4;
 const REPLY_MS = 5_000;
 
@@ -243,7 +243,7 @@ const SKIP_BYTES = 256 << 10;
 
 /** Reads a stream for as long as it lasts, after everything else that the loop has to do. */
 function relay(stream: Gio.InputStream, frames: (chunk: Uint8Array) => number, ended: (why: string) => void): void {
-  // a buffer that is used again: of GBytes, GJS would keep hundreds of megabytes until it collects them
+  // a reused buffer: GJS would keep hundreds of megabytes of GBytes until it collects them
   const input = Gio.BufferedInputStream.new_sized(stream, SKIP_BYTES);
   let skip = 0;
   const take = () => {

@@ -2,10 +2,9 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
-import { createRecorder } from '../blocked/recorder.ts';
+import { createOutside, type OutsidePrograms } from '../outside.ts';
 import { createAlarm } from '../pacing.ts';
-import { createOutside, type OutsidePrograms } from '../programs/outside.ts';
-import { createPrograms, type Programs } from '../programs/tunnel-only.ts';
+import { createRecorder } from '../recorder.ts';
 import { BUS_NAME, SIGN_IN_DIRECTORY, STATE_FILE } from '../report.ts';
 import { shippedEndpoints } from '../rules/endpoints.ts';
 import { OUTSIDE_TABLE, type OutsideRules, renderOutside } from '../rules/outside.ts';
@@ -15,6 +14,7 @@ import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunn
 import { createReports } from '../sign-in/reports.ts';
 import { createDetection, createWindow } from '../sign-in/window.ts';
 import { createSwitch, type Switch } from '../switch.ts';
+import { createPrograms, type Programs } from '../tunnel-only.ts';
 import { serve } from './bus.ts';
 import { createFiles, createStateFile } from './files.ts';
 import { openGate } from './gate.ts';
@@ -159,7 +159,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
 
 /**
  * Ends the service once there is nothing to guard and no call came for a while.
- * @returns to be called at the begin and end of each call, with how many are under way
+ * @returns a function to call at the start and end of each call, with the number of calls under way
  */
 function createExit(
   { control, programs, outside }: { control: Switch; programs: Programs; outside: OutsidePrograms },

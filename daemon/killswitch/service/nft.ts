@@ -1,4 +1,4 @@
-// Changes and reads a table of the kernel through nft. Where the table can't be owned, a monitor reports what other programs change.
+// Changes and reads a table of the kernel through nft. Where the table can't be owned, a monitor reports foreign changes.
 import GLib from 'gi://GLib?version=2.0';
 import { createHeartbeat } from '../pacing.ts';
 import { type Elements, renderElements, renderRemoval, TABLE } from '../rules/rules.ts';
@@ -131,7 +131,7 @@ function delay(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms));
 }
 
-/** nft answers it with one line of text that no listing and no error contains: it marks the end of a reply. */
+/** nft answers this with a line that no listing and no error contains: it marks the end of a reply. */
 const END = { command: 'describe tcp dport', reply: 'payload expression' };
 const REPLY_MS = 10_000;
 

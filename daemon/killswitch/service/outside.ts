@@ -1,9 +1,9 @@
 // Makes the links of programs outside the tunnel, and the routing and forwarding around them, with `ip` and the kernel's own files.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import type { OutsideEdges } from '../outside.ts';
 import { createAlarm } from '../pacing.ts';
-import type { OutsideEdges } from '../programs/outside.ts';
-import { type Owner, parseDefaultRoute, parseRoutingRules } from '../programs/passage.ts';
+import { type Owner, parseDefaultRoute, parseRoutingRules } from '../passage.ts';
 import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { createAllowlist } from './allowlist.ts';
 import { type Child, createBackOff, output, runCommand, startChild } from './child.ts';
@@ -11,9 +11,9 @@ import { readText, replaceFile } from './files.ts';
 import { cgroupOfProcess, childrenOf } from './programs.ts';
 import { resolverOf } from './uplink.ts';
 
-/** The name that a link has in the kernel says whose it is, also to a later service. */
+/** The alias of a link in the kernel names its owner, also for a later service. */
 const OWNER = /^culvert: program of user (\d+), process (\d+) since (\d+)$/;
-/** Changes come in crowds: WARP alone sets 200 routes. */
+/** Changes come in bursts: WARP alone sets 200 routes. */
 const CALM_MS = 20;
 const NO_NETWORK = 'the process has no network of its own';
 /** Flag of a device that is on (linux/if.h). */
@@ -22,7 +22,7 @@ const IFF_UP = 1;
 export interface OutsidePaths {
   ip: string;
   warpCli: string;
-  /** Directory of what this service turned on. */
+  /** Directory for the list of settings that this service turned on. */
   run: string;
   /** Path of the list of programs that an administrator allowed. */
   allowlist: string;
@@ -63,7 +63,7 @@ export function createOutsideEdges(
       const inner = ['peer', 'name', INNER_DEVICE, ...size, 'netns', String(pid)];
       await output([ip, 'link', 'add', device, ...size, 'type', 'veth', ...inner]);
       const [link] = JSON.parse(await output([ip, '-j', 'link', 'show', 'dev', device])) as Record<string, unknown>[];
-      // by then the number may have been that of another process
+      // by then the number may have belonged to another process
       if (link?.link_netnsid === undefined) throw new Error(NO_NETWORK);
       await output([
         ip,
@@ -185,7 +185,7 @@ function createForwarding(run: string): Pick<OutsideEdges, 'forward' | 'stopForw
       if (!ended.length) return;
       for (const key of ended) {
         const [protocol] = key.split('/');
-        // another program may have turned it on for all since then
+        // another program may have turned forwarding on for all devices since then
         if (read(key) === '1' && read(`${protocol}/conf/all/forwarding`) !== '1') write(key, '0');
       }
       save(listed.filter(isKept));

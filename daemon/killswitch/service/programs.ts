@@ -1,8 +1,8 @@
 // Finds the users and cgroups of processes, and has systemd put programs that use the tunnel only into scopes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
-import type { Process, ProgramEdges } from '../programs/tunnel-only.ts';
 import { cgroupOf, sliceOf, TUNNEL_INTERFACES } from '../rules/place.ts';
+import type { Process, ProgramEdges } from '../tunnel-only.ts';
 import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 import { startUnit, type UnitProperty } from './system-bus.ts';
 
@@ -29,7 +29,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
       ['Slice', new GLib.Variant('s', sliceOf(uid))],
       ['CollectMode', new GLib.Variant('s', 'inactive-or-failed')],
     ];
-    // a second lock, in the cgroup itself, which holds while another program flushes all rules; systemd from 250, with BPF
+    // a second lock, in the cgroup, holds even while another program flushes all rules; needs systemd 250 with BPF
     const denied = childrenOf('/sys/class/net').filter(device => !NEVER_DENIED.includes(device));
     const restriction: UnitProperty = ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])];
     await startUnit(bus, name, [...properties, restriction]).catch(() => startUnit(bus, name, properties));

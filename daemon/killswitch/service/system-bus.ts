@@ -4,13 +4,13 @@ import GLib from 'gi://GLib?version=2.0';
 import type { Action } from '../permission.ts';
 import { message, WordedError } from '../wording.ts';
 
-/** A person may look for a password that long. */
+/** Time for a person to find a password. */
 const ANSWER_MS = 120_000;
 const ALLOW_USER_INTERACTION = 1;
 
 /**
  * Asks polkit. Without it, only root may.
- * @param interactive whether the caller allowed that a person is asked
+ * @param interactive whether the caller allows asking a person
  */
 export async function mayCall(
   bus: Gio.DBusConnection,

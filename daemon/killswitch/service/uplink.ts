@@ -14,7 +14,7 @@ const RESOLVED = 'org.freedesktop.resolve1';
 const LOGIN = 'org.freedesktop.login1';
 /** ARPHRD_ETHER, which Wi-Fi has as well. */
 const ETHERNET = '1';
-/** A logind that twice does not answer closes the window. */
+/** The window closes if logind fails to answer twice. */
 const ANSWER_MS = 2_000;
 
 /** @param bus the system bus */
@@ -41,7 +41,7 @@ export function createUplink(bus: Gio.DBusConnection) {
         (/^DNS=(.*)$/m.exec(text(`/run/systemd/netif/leases/${index}`)) ?? ['', ''])[1]!.split(/\s+/),
       );
       if (lease.length) return lease;
-      // the file of other DHCP clients; a resolver of this machine's own is not among them
+      // the file of other DHCP clients, without resolvers on this machine
       const written = [...text('/etc/resolv.conf').matchAll(/^nameserver\s+(\S+)/gm)].map(([, server]) => server!);
       return serversIn([...written, gateway]);
     },

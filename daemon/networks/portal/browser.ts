@@ -1,8 +1,9 @@
-// Opens a page in a browser with a profile of its own, which is removed when the browser ends.
+// Opens a page in a browser with a separate profile, and removes the profile when the browser ends.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findProgram } from '../../core/run-helper.ts';
 
 /** Time for a browser to end when it is asked to. */
 const PATIENCE_MS = 2_000;
@@ -51,22 +52,11 @@ const proxyWords = (port: number | null) =>
 
 /** @param port of a SOCKS5 proxy @returns the words that start a browser with a profile in a directory; null if none is installed */
 export function browserWords(path: string, profile: string, url: string, port: number | null = null): string[] | null {
-  const firefox = FIREFOX.find(name => isOn(path, name));
+  const firefox = FIREFOX.find(name => findProgram(name, path));
   if (firefox) return [firefox, '--no-remote', '--new-instance', '--profile', profile, url];
-  const chromium = CHROMIUM.find(name => isOn(path, name));
+  const chromium = CHROMIUM.find(name => findProgram(name, path));
   const plain = ['--no-first-run', '--no-default-browser-check', ...proxyWords(port), '--incognito'];
   return chromium ? [chromium, `--user-data-dir=${profile}`, ...plain, url] : null;
-}
-
-function isOn(path: string, name: string): boolean {
-  return path.split(delimiter).some(directory => {
-    try {
-      accessSync(join(directory, name), constants.X_OK);
-      return directory.startsWith('/');
-    } catch {
-      return false;
-    }
-  });
 }
 
 export interface Browser {

@@ -8,7 +8,7 @@ import type { KernelAnswer } from '../../routes/why.ts';
 
 const LIMIT_MS = 5_000;
 
-/** SHA-256 of the certificate that a server proves to have the key of, as hexadecimal digits. */
+/** SHA-256 of the certificate whose key a server proves to have, as hexadecimal digits. */
 export function fingerprintOf(
   address: string,
   { localAddress, limitMs = LIMIT_MS }: { localAddress?: string | undefined; limitMs?: number } = {},
@@ -54,7 +54,7 @@ export async function isProven(
   const there = target.includes(':') ? `[${target}]:${port}` : `${target}:${port}`;
   const fingerprint = await fingerprintOf(there, { localAddress }).catch(() => null);
   const isKey = fingerprint !== null && timingSafeEqual(Buffer.from(fingerprint, 'hex'), Buffer.from(sha256, 'hex'));
-  // the tunnel may have come up during the question
+  // the tunnel may have come up in the meantime
   return isKey && (await source()) === localAddress;
 }
 

@@ -10,7 +10,7 @@ const SUBJECTS: readonly Subject[] = ['connection', 'mode', 'protocol', 'killSwi
 
 /** Settings without the rules, and the wishes of the user and the organization. */
 export interface Situation {
-  /** Null if that is not known yet, which counts as managed. */
+  /** Null if not known yet, which counts as managed. */
   managed: boolean | null;
   modeLocked: boolean;
   switchLocked: boolean;
@@ -42,7 +42,7 @@ export interface Placed {
   proven: ReadonlySet<string>;
 }
 
-/** The rule for a link: the first one that names the network, else the first one for such links, else `no-rule`. */
+/** The rule for a link: the first rule that names the network, else the first for this kind of link, else `no-rule`. */
 export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule | null {
   const fits = (rule: Rule) => isFor(rule, link) && (!rule.match.beacon || proven.has(rule.name));
   const last = ({ match }: Rule) => match.any === 'no-rule';
@@ -54,7 +54,7 @@ export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule 
   );
 }
 
-/** True where everything applies that the rule names, apart from the beacon. */
+/** True where every condition of the rule holds, apart from the beacon. */
 export function isFor({ match }: Rule, link: NetworkLink): boolean {
   const { ssid, security, uuid, gateway, bssid, any } = match;
   return (
@@ -85,7 +85,7 @@ interface Wish {
   value: string;
 }
 
-/** @param places all links that are up; what lowers the protection has to be the rule of each of them */
+/** @param places all links that are up; only a rule of every link may lower the protection */
 export function decide(places: readonly Placed[], rules: readonly Rule[], situation: Situation): NetworkDecision {
   const chosen = places.map(place => ruleFor(place, rules));
   const combine = (subject: Subject): DecidedEffect[] => {
@@ -148,7 +148,7 @@ function isWeaker(subject: Subject, value: string, { mode }: Situation): boolean
   return strengthOfMode(value) < strengthOfMode(mode);
 }
 
-/** Identifies the networks and their rules: what the user does by hand holds until this changes. */
+/** Identifies the networks and their rules: the user's own changes hold until this changes. */
 export function placeKey(places: readonly Placed[], rules: readonly Rule[]): string {
   const identities = places.map(place => {
     const { kind, name, uuid, security } = place.link;

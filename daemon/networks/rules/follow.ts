@@ -1,4 +1,4 @@
-// Follows the rules: decides about the present networks once each time that they change.
+// Follows the rules: decides once for each change of the networks.
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type {
@@ -28,7 +28,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const holder = createHolder(keeper, createApplier(context, parts), { say, ruled: parts.ruled });
   /** Answers that hold until the network changes. */
   const once = new Map<string, boolean>();
-  /** Hardware addresses of the gateways, as they were read last. */
+  /** Last read hardware addresses of the gateways. */
   let gateways: (string | null)[] = [];
   /** The last answers of the beacons. */
   let placed: { key: string; places: Placed[] } | null = null;
@@ -36,7 +36,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const answers = () => new Map([...Object.entries(memory.answers), ...once]);
   let last: Promise<unknown> = Promise.resolve();
 
-  /** The state as it would be without what rules changed. */
+  /** The state as it would be without the rules' changes. */
   function situation(): Situation {
     const { account, options, settings } = state.snapshot();
     const changed = memory.made.find(({ change }) => change.subject === 'mode')?.change;
@@ -51,7 +51,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
 
   const ask = (reading: Reading, rules: readonly Rule[]) => askBeacons(reading, rules, { proves, env: context.env });
 
-  /** @param asks has each beacon asked even if the same links and rules were placed before */
+  /** @param asks whether to ask each beacon again for the same links and rules */
   async function place(reading: Reading, rules: readonly Rule[], asks = true): Promise<Placed[]> {
     const key = JSON.stringify([reading.links, rules]);
     if (asks || placed?.key !== key) placed = { key, places: await ask(reading, rules) };
@@ -71,7 +71,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     const places = await place(reading, rules, asks);
     forget(places);
     lacks = lackingIn(places, rules);
-    // without a network nothing is decided: the machine may wake up where it was
+    // decide nothing without a network: the machine may wake up in the same one
     const concerns = places.length > 0 && (rules.length > 0 || memory.made.length > 0);
     if (concerns && isReported(context)) await tunnel.refresh('stale');
     const key = placeKey(places, rules);
@@ -104,7 +104,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     /** Evidence that the last decision lacked. */
     lacks: () => lacks,
     /**
-     * @param read called in its turn, so that a slow reading is not followed after a later one
+     * @param read called in its turn, so that a slow reading does not follow a later one
      */
     follow: (read: () => Promise<Reading>, how: Following = {}) => inTurn(async () => follow(await read(), how)),
 
@@ -130,7 +130,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
       else save({ answers: { ...memory.answers, [keyOf(rule)]: answer === 'always' } });
     },
 
-    /** Reverts what rules changed; nothing more is changed until the network is another one. */
+    /** Reverts the rules' changes, and makes no more until the network changes. */
     revert: () =>
       inTurn(async () => {
         await holder.revert();
@@ -155,15 +155,15 @@ async function askBeacons({ links }: Reading, rules: readonly Rule[], { proves, 
 }
 
 export interface Following {
-  /** For what the rules change now; absent if the network changed, and not the rules. */
+  /** Limit of the rules' changes now; absent if only the network changed. */
   limit?: Limit;
-  /** False for a mere look: beacons are asked only where the network or the rules have changed. */
+  /** False for a plain read, which asks beacons only after a change of the network or the rules. */
   asks?: boolean;
 }
 
 /** Evidence for rules that a later reading may have. */
 interface Lacks {
-  /** Addresses whose hardware address is not known, and a rule names one. */
+  /** Addresses without a known hardware address, where a rule names one. */
   gateways: string[];
   hasSilentBeacon: boolean;
 }
@@ -182,7 +182,7 @@ export function isReported({ state }: Pick<Context, 'state'>): boolean {
   return status.state !== 'unknown' && !status.blocked;
 }
 
-/** Nothing but the kill switch is changed before the settings are known as well, and whether an organization manages the device. */
+/** Only the kill switch may change before the settings are known, and whether an organization manages the device. */
 function isReady(context: Pick<Context, 'state'>): boolean {
   const { settings, account } = context.state.snapshot();
   return isReported(context) && Object.keys(settings).length > 0 && account.managed !== null;
@@ -197,7 +197,7 @@ export function documentOf({ paths, say }: Pick<Context, 'paths' | 'say'>): stri
   }
 }
 
-/** A document with a mistake is not followed: some of its rules may be weaker than all. */
+/** Ignores a document with a mistake: a part of the rules may be weaker than all of them. */
 function rulesIn(document: string): Rule[] {
   const { rules, invalid } = parseRules(document);
   return invalid.length ? [] : rules;

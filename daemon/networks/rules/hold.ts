@@ -14,9 +14,9 @@ import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/doc
 import { strengthOfMode } from './decide.ts';
 import { keyOf, type Rule } from './rules.ts';
 
-/** Seconds in which the user can keep what a rule changed when the network changed. It takes time to notice. */
+/** Seconds in which the user can keep a rule's change. It takes time to notice one. */
 const TRIAL_SECONDS = 120;
-/** They can cut the machine off from the network. */
+/** Subjects that can cut the machine off from the network. */
 const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];
 /** Kept effects that are remembered. */
 const MAX_KEPT = 200;
@@ -44,7 +44,7 @@ export function createHolder(
     }
   }
 
-  /** Forgets what a rule changed, and restores the previous value where that is wanted. */
+  /** Forgets a rule's change, and restores the previous value where that is wanted. */
   async function end(subjects: (made: Made) => boolean, returnsAll: boolean): Promise<void> {
     for (const entry of memory.made.filter(({ change }) => subjects(change)))
       await attempt(entry.change.subject, async () => {
@@ -87,14 +87,14 @@ export function createHolder(
     save({ made: [...others, { change: joined(before?.change, change), returns, effect: { subject, value, rule } }] });
   }
 
-  /** @param limit undefined: a change that can cut off has one until it was kept once */
+  /** @param limit undefined: a change that can cut the machine off has a limit until the user has kept it once */
   async function set(effect: DecidedEffect, limit: Limit | undefined, rules: readonly Rule[]): Promise<void> {
     const rule = rules.find(({ name }) => name === effect.rule);
     const trial = `${rule && keyOf(rule)} ${effect.subject} ${effect.value}`;
     const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
     const name = `${effect.subject} ${effect.value}`;
     if (memory.followed.includes(name)) return; // the user changed it since, so leave it
-    // before it is changed: a change that fails, or that the daemon does not outlive, may have taken effect
+    // before the change: it may take effect although it fails or the daemon dies
     const intend = (made: Made) => void (returnsAfter(made) && record(effect, made));
     const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}), intend);
     save({ followed: [...memory.followed, name] });
@@ -121,7 +121,7 @@ export function createHolder(
       }
       for (const effect of holding) await attempt(effect.rule, () => set(effect, limit, rules));
     },
-    /** Restores everything that rules changed. Turning the kill switch off needs an administrator, unless it was not kept yet. */
+    /** Restores everything that rules changed. Turning a kept kill switch off needs an administrator. */
     async revert(): Promise<void> {
       problem = null;
       await end(() => true, true);
@@ -136,7 +136,7 @@ function joined(first: Made | undefined, second: Made): Made {
   return first && 'before' in first && 'before' in second ? ({ ...second, before: first.before } as Made) : second;
 }
 
-/** True for a change that reverts when the network is left: of the protocol, or one that lowered the protection. */
+/** True for a change that reverts when the device leaves the network: of the protocol, or to a lower protection. */
 function returnsAfter(made: Made): boolean {
   if (made.subject === 'connection') return !made.set;
   if (made.subject === 'killSwitch') return false;
@@ -153,7 +153,7 @@ export interface Parts {
   changes: Pick<ChangesControl, 'runWithLimit'>;
   routes(): Promise<RoutesControl>;
   killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
-  /** Called with what a rule has set, and with what ended. */
+  /** Called with the settings of a rule, and with those that ended. */
   ruled(effect: RuleRecord): void;
 }
 
@@ -165,8 +165,8 @@ export function createApplier(
   const valueNow = (subject: TunnelSubject) => currentValue(subject, knownNow(context));
 
   /**
-   * The value that is set; null where the tunnel client reports none.
-   * @throws Problem tunnel-cli-failed where it can't be read; the rule is then followed later
+   * The current value; null where the tunnel client reports none.
+   * @throws Problem tunnel-cli-failed where it can't be read; the rule then applies later
    */
   async function readValue(subject: TunnelSubject) {
     await tunnel.refresh('stale');
@@ -201,7 +201,7 @@ export function createApplier(
   return {
     /**
      * @param intend called before it changes a value of the tunnel or the routes
-     * @returns what it changed; null where nothing was to change
+     * @returns its change; null where nothing had to change
      * @throws Problem as the tunnel and the kill switch
      */
     async set({ subject, value }: DecidedEffect, limit: Limit, intend: Intend): Promise<Made | null> {
@@ -230,7 +230,7 @@ export function createApplier(
       return { kept: set.filter(value => values.has(value)), others: set.filter(value => !values.has(value)) };
     },
 
-    /** True where the value of an effect is set, and nothing waits to be confirmed. Null while something does, or it is not known. */
+    /** True where the value of an effect is set and confirmed. Null while a change waits for a confirmation, or the value is not known. */
     isKept({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>): boolean | null {
       const { changes, killSwitch } = state.snapshot();
       if (changes.some(change => change.subject === subject && change.confirmBy !== null)) return null;
@@ -281,18 +281,18 @@ type Made = z.infer<typeof Made>;
 
 const Memory = z.object({
   version: z.literal(1),
-  /** The place that the rules were followed at last; null before. */
+  /** The last place where the rules were applied; null before. */
   place: z.nullable(z.string()),
-  /** The user reverted what the rules did at that place. */
+  /** The user reverted the rules' change at that place. */
   reverted: z.boolean(),
   acted: z.nullable(z.object({ rule: z.string(), at: Time })),
-  /** Effects that were set there, as `subject value`: what the user does afterwards holds. */
+  /** Effects that were set there, as `subject value`: later changes by the user hold. */
   followed: z.array(z.string()),
   /** Changes by rules. A change with `returns` reverts when its network is left. */
   made: z.array(z.object({ change: Made, returns: z.boolean(), effect: z.optional(RuleEffect) })),
   /** Effects that can cut off, as `key subject value` with the key of the rule, and were set since they were last kept or reverted. */
   tried: z._default(z.array(z.string()), []),
-  /** Those of them that were kept once, which are set without a limit. */
+  /** Those that the user has kept once, which are set without a limit. */
   kept: z._default(z.array(z.string()), []),
   /** Answers about rules that lower the protection, by the keys of the rules. */
   answers: z.record(z.string(), z.boolean()),
@@ -309,7 +309,7 @@ const EMPTY: Memory = z.parse(Memory, {
   answers: {},
 });
 
-/** A missing or damaged file means that no rule was followed yet. */
+/** A missing or damaged file means that no rule has applied yet. */
 function loadMemory(path: string, say: (line: string) => void): Memory {
   try {
     return z.parse(Memory, JSON.parse(readFileSync(path, 'utf8')));

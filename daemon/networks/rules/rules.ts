@@ -8,7 +8,7 @@ import { reason } from '../../core/errors.ts';
 import { message, quoted, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 
-/** A rule as it is written, without what the user answered about it. */
+/** A rule as written, without the user's answers about it. */
 export type Rule = Pick<NetworkRule, 'name' | 'match' | 'effects'>;
 
 const MAX_RULES = 100;
@@ -23,7 +23,7 @@ const Lowered = z.catch(
 );
 const File = z.strictObject({ network: z.optional(z.array(z.record(z.string(), z.unknown()))) });
 
-/** The document before one was written. */
+/** The document before the user writes one. */
 export const EMPTY_DOCUMENT = `# Rules for networks. See: culvert network --help
 #
 # [[network]]
@@ -32,7 +32,7 @@ export const EMPTY_DOCUMENT = `# Rules for networks. See: culvert network --help
 # warp = "connect"
 `;
 
-/** Reads a document. A rule that is not understood is in `invalid`. */
+/** Reads a document. `invalid` has the rules with errors. */
 export function parseRules(toml: string): { rules: Rule[]; invalid: InvalidRule[] } {
   let tables: Record<string, unknown>[];
   try {
@@ -63,7 +63,7 @@ function invalidAt(line: number | null, why: Message): InvalidRule {
   return { line, reason: wordMessage(why, english), message: why };
 }
 
-/** The rule of a table, or what is wrong with it. */
+/** The rule of a table, or a message about the error. */
 function ruleOf(table: Record<string, unknown>): Rule | Message {
   const match: Record<string, unknown> = {};
   const effects: Record<string, unknown> = {};
@@ -105,7 +105,7 @@ function beaconOf(value: unknown): unknown {
   return success ? { address: data.address, sha256: lowered(data.sha256).replaceAll(':', '') } : null;
 }
 
-/** Identifies what a rule says: an answer about it does not hold for another text. */
+/** Identifies the text of a rule: answers about it do not hold for another text. */
 export function keyOf({ match, effects }: Rule): string {
   return createHash('sha256')
     .update(JSON.stringify([match, effects]))

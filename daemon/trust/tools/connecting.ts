@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { message } from '../../view/message.ts';
 import {
-  findProgram,
+  firstProgram,
   firstThere,
   type Look,
   named,
@@ -105,7 +105,7 @@ const npm: Tool = {
   async list(program, look) {
     // npm itself, because an administrator's file may say it as well
     const cafile = (await look.ask(program, 'config', 'get', 'cafile'))?.trim();
-    return cafile?.startsWith('/') ? named([cafile], undefined) : nodeList(findProgram(NODE, look.env), look);
+    return cafile?.startsWith('/') ? named([cafile], undefined) : nodeList(firstProgram(NODE, look.env), look);
   },
   connect: ({ url, directory }) => ({
     args: ['ping', '--registry', `${url}/`, '--fetch-retries=0', '--no-update-notifier', '--cache', directory],
@@ -268,7 +268,7 @@ const cargo: Tool = {
   offHint: null,
 };
 
-/** Programs that are written in Go share Go's client, which the toolchain has as well. */
+/** Programs written in Go share Go's client, and so does the toolchain. */
 const go: Tool = {
   id: 'go',
   title: 'Go',

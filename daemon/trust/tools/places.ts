@@ -7,7 +7,7 @@ import type { Message } from '../../api/values.ts';
 import { namesIn } from '../../core/files.ts';
 import { message, wordMessage } from '../../view/message.ts';
 import { english, N_ } from '../../view/translator.ts';
-import { findProgram, type List, type Look, type Tool } from './tool.ts';
+import { firstProgram, type List, type Look, type Tool } from './tool.ts';
 
 const CHROMIUM = [
   'chromium',
@@ -19,7 +19,7 @@ const CHROMIUM = [
 ];
 const FIREFOX = ['firefox', 'firefox-esr'];
 const DATABASE = 'cert9.db';
-/** More than that are of no person. */
+/** Maximum databases; no person has more. */
 const MOST = 50;
 
 const exists = (directory: string) => existsSync(join(directory, DATABASE));
@@ -62,7 +62,7 @@ async function authoritiesOf(directory: string, look: Look): Promise<string[]> {
 }
 
 async function listOf(directories: readonly string[], look: Look): Promise<List | null> {
-  if (!findProgram(['certutil'], look.env)) return null;
+  if (!firstProgram(['certutil'], look.env)) return null;
   const stores = await Promise.all(
     directories.map(async (each): Promise<string[]> => (exists(each) ? await authoritiesOf(each, look) : [])),
   );
@@ -155,13 +155,13 @@ const BROWSER = message(
 const lacksCertutil =
   (programs: readonly string[]) =>
   ({ env }: Look) =>
-    findProgram(programs, env) !== null && findProgram(['certutil'], env) === null;
+    firstProgram(programs, env) !== null && firstProgram(['certutil'], env) === null;
 
 const UNREACHED: readonly Unreached[] = [
   {
     id: 'containers',
     title: N_('Containers'),
-    isHere: ({ env }) => findProgram(['docker', 'podman'], env) !== null,
+    isHere: ({ env }) => firstProgram(['docker', 'podman'], env) !== null,
     reason: message('Each image has its own list: mount the certificate, or add it when the image is built.'),
   },
   {
@@ -191,7 +191,7 @@ const UNREACHED: readonly Unreached[] = [
   },
 ];
 
-/** Names what is here and can't be reached. */
+/** Lists installed tools whose lists can't be reached. */
 export function unreached(look: Look, ids: readonly string[] | undefined): TrustTool[] {
   const here = UNREACHED.filter(({ id, isHere }) => (ids?.includes(id) ?? true) && isHere(look));
   return here.map(({ id, title, reason }) => ({

@@ -1,14 +1,14 @@
 // Defines a row of the table of tools, and reads and sets one key in a text of settings: sections in brackets, one key a line.
-import { accessSync, constants, existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { Message } from '../../api/values.ts';
+import { findProgram } from '../../core/run-helper.ts';
 import type { SystemList } from '../certificates.ts';
 import { textOf } from '../journal.ts';
 import type { Command, Target } from '../probe.ts';
 
 /** Surroundings of a tool, and places of its settings. */
 export interface Look {
-  /** The environment of the next session: what runs now, with the variables that Culvert has set. */
+  /** The environment of the next session: this environment, with the variables that Culvert has set. */
   env: NodeJS.ProcessEnv;
   home: string;
   /** XDG_CONFIG_HOME. */
@@ -16,7 +16,7 @@ export interface Look {
   /** A directory that stands for `/`, or empty. */
   root: string;
   system: SystemList | null;
-  /** Output of a program that ended well; null otherwise. */
+  /** Output of a program that succeeded; null otherwise. */
   ask(program: string, ...args: string[]): Promise<string | null>;
 }
 
@@ -24,9 +24,9 @@ export interface Look {
 export interface List {
   /** Files that it reads. */
   files: string[];
-  /** It has Mozilla's list besides. */
+  /** It also has Mozilla's list. */
   ownList: boolean;
-  /** Certificates of a store that is no file of them. */
+  /** Certificates of a store that is not a file of certificates. */
   text?: string;
   /** Certificates that only some of its stores have. */
   someText?: string;
@@ -54,7 +54,7 @@ export interface Tool {
   /** Stable: `node`. */
   id: string;
   title: string;
-  /** Names of its program, the first that is there counts; empty for what is no program. */
+  /** Names of its program, of which the first installed one counts; empty for a tool without a program. */
   programs: readonly string[];
   /** Its list; null if the program is there and the tool is not. */
   list(program: string, look: Look): Promise<List | null>;
@@ -78,22 +78,12 @@ export interface Instead {
   args?: readonly string[];
 }
 
-/** A program as PATH finds it; null if it does not. */
-export function findProgram(names: readonly string[], env: NodeJS.ProcessEnv): string | null {
-  const directories = (env.PATH ?? '').split(':').filter(path => path.startsWith('/'));
-  for (const name of names)
-    for (const directory of directories) {
-      try {
-        accessSync(join(directory, name), constants.X_OK);
-        return join(directory, name);
-      } catch {
-        // not in this one
-      }
-    }
-  return null;
+/** The first of these programs that PATH has; null without any. */
+export function firstProgram(names: readonly string[], { PATH = '' }: NodeJS.ProcessEnv): string | null {
+  return names.map(name => findProgram(name, PATH)).find(file => file !== null) ?? null;
 }
 
-/** OpenSSL, and what follows it. */
+/** OpenSSL, and tools that read its list. */
 export const opensslList = ({ env, system }: Look): List => ({
   files: [env.SSL_CERT_FILE || system?.path || ''].filter(Boolean),
   ownList: false,
@@ -111,7 +101,7 @@ export const variable = (name: string, list: ListName): Wanted => ({ kind: 'vari
 export const setIn = (path: string, setting: { section: string | null; key: string }): string | null =>
   valueIn(textOf(path) ?? '', setting);
 
-/** The first of the files that is there, or else the last. */
+/** The first existing file, or else the last. */
 export const firstThere = (paths: string[]) => paths.find(path => existsSync(path)) ?? paths.at(-1)!;
 
 /** Node adds files to its own list. @param program Node itself */
@@ -154,8 +144,7 @@ export function valueIn(text: string, setting: Setting): string | null {
 }
 
 /**
- * The value of a setting for certificates as it may be shown: a path. Whatever else stands there is not shown, because it is a
- * text of the user's file.
+ * The value of a setting for certificates, fit to show: a path. Hides any other text, because it is from the user's file.
  */
 export function shownPath(value: string): string {
   if (existsSync(value)) return value;
@@ -167,7 +156,7 @@ export function shownPath(value: string): string {
 export function withLine(text: string, { section, key }: Setting, line: string): string {
   const lines = text === '' ? [] : ended(text).split('\n').slice(0, -1);
   const { header } = linesOf(text, { section, key });
-  // outside all sections is before the first one
+  // settings outside all sections come before the first section
   if (section === null) {
     const first = lines.findIndex(each => HEADER.test(each));
     lines.splice(first < 0 ? lines.length : first, 0, line);

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { putFiles } from '../../../daemon/cli/commands/shells/files.ts';
+import { putFiles } from '../../../daemon/cli/commands/culvert/shell.ts';
 import { writeDocument } from '../../../daemon/cli/document.ts';
 import { writeBundle } from '../../../daemon/doctor/diagnose/bundle.ts';
 import { keepCopy } from '../../../daemon/doctor/fix-journal.ts';

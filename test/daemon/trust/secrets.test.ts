@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { withoutSettings } from '../../../daemon/trust/judge.ts';
 import { openSite } from '../../../daemon/trust/probe.ts';
 import { CONNECTING } from '../../../daemon/trust/tools/connecting.ts';
-import { findProgram, type Look } from '../../../daemon/trust/tools/tool.ts';
+import { firstProgram, type Look } from '../../../daemon/trust/tools/tool.ts';
 import { temporary } from '../../support/temporary.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { askForPassword, authority, isThere, machine } from '../../support/trust/organization.ts';
@@ -17,7 +17,7 @@ import { hasSecret, plant, SECRET, VARIABLES } from '../../support/trust/secrets
 const HERE = CONNECTING.filter(({ id, programs }) => {
   if (!FULL && !['curl', 'git'].includes(id)) return false;
   if (id.startsWith('python-')) return isThere('python3', '-c', `import ${id.slice('python-'.length)}`);
-  return findProgram(programs, process.env) !== null;
+  return firstProgram(programs, process.env) !== null;
 }).map(({ id }) => id);
 
 test('a host that tools are tried with gets no credentials of the user', async t => {
@@ -80,7 +80,7 @@ test('a host that tools are tried with runs none of its code here', async t => {
   for (const { id, programs, connect, instead } of CONNECTING.filter(tool =>
     ['pip', 'uv', ...HERE].includes(tool.id),
   )) {
-    const program = findProgram(programs, process.env);
+    const program = firstProgram(programs, process.env);
     if (program === null) continue;
     const { env } = instead?.(authorities, { files: [], ownList: false }) ?? {};
     const options = { env: { ...withoutSettings(look, directory), ...env }, cwd: '/' };

@@ -17,9 +17,9 @@ import { stateName } from '../../../view/states/state-table.ts';
 import { stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { createProgress } from '../../dialog.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, type Keeping, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
-import { createProgress } from '../../terminal/progress.ts';
 import { statusText } from './status.ts';
 
 type Direction = 'connect' | 'disconnect';
@@ -63,7 +63,7 @@ function keepingOver(context: Context, options: Options, limit: number | undefin
   return wanted.isWanted || isAsked ? wanted : { asks: false };
 }
 
-/** Says whether the answers to the user's own address will bypass the tunnel. */
+/** Reports whether the answers to the user's own address will bypass the tunnel. */
 async function sayReach({ client, env, say }: Context): Promise<void> {
   const caller = parseTarget(env.SSH_CONNECTION?.split(' ')[0] ?? '');
   if (!caller) return;
@@ -135,7 +135,7 @@ async function wait(
 
 /** `cut`: the daemon ended the stream. `stopped`: the user no longer waits. */
 type Ending = 'reached' | 'failed' | 'late' | 'cut' | 'stopped';
-/** `Unable` may be a phase between two attempts of the tunnel client: believed when it lasts this long. */
+/** `Unable` may be a phase between two attempts of the tunnel client, unless it lasts this long. */
 const DOUBT_MS = 5000;
 
 interface Outcome {

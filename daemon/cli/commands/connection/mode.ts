@@ -6,12 +6,11 @@ import { protocolOf } from '../../../state/status-line.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent, createProgress, isAttended } from '../../dialog.ts';
 import { EXIT, unknown, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { MODES, PROTOCOLS } from '../../labels.ts';
-import { columns } from '../../terminal/columns.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { consent, isAttended } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });
@@ -115,7 +114,7 @@ export function consequenceOf({ settings: { Mode: mode }, killSwitch }: Snapshot
   return `${rest}; back: culvert mode ${mode ?? 'warp'}`;
 }
 
-/** Sets mode, protocol and connection to what they were before the proxy was switched on. */
+/** Restores the mode, protocol and connection from before the proxy. */
 export async function setBack({ client }: Context, before: Snapshot): Promise<void> {
   const request = (action: ActionName, value?: string) =>
     client.call('POST /api/action', { body: actionRequest(action, value) });

@@ -23,9 +23,8 @@ import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
-import { follow } from '../../follow.ts';
-import { columns } from '../../terminal/columns.ts';
-import { asciiJson, folded, isAsciiLocale } from '../../terminal/fit.ts';
+import { asciiJson, columns, folded, isAsciiLocale } from '../../layout.ts';
+import { follow } from '../../transport.ts';
 
 export const status: Run = async (context, _, options) => {
   if (options.format !== undefined) return showBar(context, options);
@@ -145,7 +144,7 @@ export function statusText(
   );
 }
 
-/** Time in which a daemon has to answer before its state is shown as unknown. */
+/** Time that a daemon has to answer before its state is shown as unknown. */
 const FIRST_LINE_MS = 1_000;
 
 /**
@@ -154,7 +153,7 @@ const FIRST_LINE_MS = 1_000;
  */
 const BETWEEN_LINES_MS = 100;
 
-/** Never fails for want of a daemon: its state is unknown then. */
+/** Never fails without a daemon: the state is unknown then. */
 async function showBar(context: Context, { format: name, watch, json }: Options): Promise<number> {
   const format = BAR_FORMATS.find(each => each === name);
   if (!format) throw usage(`There is no format ${String(name)}.`, `There are: ${BAR_FORMATS.join(', ')}`);
@@ -200,6 +199,6 @@ async function showBar(context: Context, { format: name, watch, json }: Options)
 
 function writer({ env, print, printDocument }: Context, format: BarFormat): (line: string) => void {
   if (format === 'polybar' || format === 'plain') return print;
-  // as a document it is not written in lookalikes, which may be quotes
+  // JSON must not get lookalikes, which may be quotes
   return line => printDocument(isAsciiLocale(env) ? asciiJson(line) : line);
 }

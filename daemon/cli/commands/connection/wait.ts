@@ -11,8 +11,8 @@ import { stateName } from '../../../view/states/state-table.ts';
 import { stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
+import { createProgress, type Progress } from '../../dialog.ts';
 import { EXIT, Failure, suspendedFailure, usage } from '../../errors.ts';
-import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport, DAEMON, slowProgram } from '../../transport.ts';
 import { statusText } from './status.ts';
 
@@ -57,7 +57,7 @@ export async function untilProven(context: Context, seconds: number): Promise<st
   }
 }
 
-/** Also waits for a daemon that is starting, and for one that ends and starts again. @throws Failure at the deadline */
+/** Also waits while a daemon starts or restarts. @throws Failure at the deadline */
 async function untilReady(
   context: Context,
   { deadline, seconds, progress }: Waiting,
@@ -92,7 +92,7 @@ async function untilReady(
       }
     } catch (error) {
       if (!isPassing(error)) throw error;
-      // it stays so until someone resumes it
+      // it stays suspended until someone resumes it
       const suspended = suspendedFailure(paths);
       if (suspended) throw suspended;
       const name = isSilent(error) ? await slowProgram(context) : DAEMON;
@@ -104,7 +104,7 @@ async function untilReady(
   }
 }
 
-/** Failures that a daemon gives while it starts, ends or is busy. */
+/** Failures of a daemon that starts, ends or is busy. */
 function isPassing(error: unknown): error is Error {
   return error instanceof Unreachable || (error instanceof ApiError && error.problem.code === 'busy');
 }

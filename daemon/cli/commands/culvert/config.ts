@@ -6,19 +6,19 @@ import { printable } from '../../../core/printable.ts';
 import { settingsLines } from '../../../view/pages/settings-file.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
+import { consent, isAttended } from '../../dialog.ts';
 import { readDocument, writeDocument } from '../../document.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, limited } from '../../keep.ts';
 import { CONFIG_KEYS } from '../../labels.ts';
-import { columns } from '../../terminal/columns.ts';
-import { consent, isAttended } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 
 type Value = string | number | boolean;
 
 export const list: Run = async context => {
   const response = await context.client.call('GET /api/config');
   show(context, response, settings => {
-    // a value can be long, so that it is last
+    // a value can be long, so it is last
     const rows = Object.keys(settings.sources).map(key => [
       key,
       settings.sources[key]!,
@@ -97,7 +97,7 @@ async function post(context: Context, key: string, value: Value | null, session:
   }
 }
 
-/** Such keys decide about access to the daemon and about what it runs, so that only the file's owner may set them. */
+/** These keys control access to the daemon and which programs it runs, so only the file's owner may set them. */
 function byHand({ paths }: Context, key: string, value: Value | null, cause: unknown): Failure {
   const [group, name] = key.split('.') as [string, string];
   const edit =

@@ -28,10 +28,9 @@ interface Identity {
 }
 
 /**
- * The daemon's process: the one that wrote the record, recognized by pid and start time;
- * where the record is missing or torn, the one that holds a lock, that answers on the socket, whose directory is closed
- * to others, or that answers on a port.
- * @throws Unreachable without such a process.
+ * Finds the daemon's process by its record (pid and start time). Without a whole record, looks for a process that holds a lock,
+ * answers on the socket, whose directory is closed to others, or answers on a port.
+ * @throws Unreachable without such a process
  */
 async function identify({ client, paths, env }: Context): Promise<Identity> {
   const recorded = running(paths);
@@ -50,7 +49,7 @@ async function identify({ client, paths, env }: Context): Promise<Identity> {
   return answering;
 }
 
-/** The daemon that answers on a port, if it has the state of this user: another one belongs to another home. */
+/** The daemon that answers on a port, if it has the state of this user: any other belongs to another home. */
 async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> {
   const { loadConfig } = await import('../../../config/layers.ts');
   const { systemConfig, userConfig, state } = pathsOf(env);
@@ -59,7 +58,7 @@ async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> 
   return other && stateOf(other.pid) === state ? other : null;
 }
 
-/** Directory of the state that a process has by its environment; null if that can't be known. */
+/** State directory of a process, by its environment; null if unknown. */
 function stateOf(pid: number): string | null {
   const variables = readText(`/proc/${pid}/environ`)?.split('\0') ?? [];
   const variable = (name: string) => variables.find(text => text.startsWith(`${name}=`))?.slice(name.length + 1);
@@ -167,7 +166,7 @@ export const stop: Run = async context => {
 const LIMIT_MS = 20_000;
 
 /** As the user's unit where it is installed, else detached. @throws Failure when it doesn't answer in time, Error where it would refuse */
-export async function startDaemon({ client, env, paths, signal }: Context): Promise<void> {
+async function startDaemon({ client, env, paths, signal }: Context): Promise<void> {
   assertOwn(paths.runtime, paths.state, paths.config);
   if (!(await startUnit(env))) {
     const child = spawn(programs.culvert, ['--no-open', '--no-panel', '--no-tray'], {
@@ -191,6 +190,18 @@ export async function startDaemon({ client, env, paths, signal }: Context): Prom
   throw new Failure('The daemon was started, but does not answer.', {
     hint: 'Start it in a terminal to see why: culvert',
   });
+}
+
+/** Makes a request; where no daemon runs, calls `starting`, starts the daemon, and repeats the request. */
+export async function withDaemon<T>(context: Context, ask: () => Promise<T>, starting = async () => {}): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    await starting();
+    await startDaemon(context);
+    return ask();
+  }
 }
 
 function startUnit(env: NodeJS.ProcessEnv): Promise<boolean> {

@@ -7,10 +7,10 @@ import { formatBytes, formatDuration } from '../../../view/format.ts';
 import { changeWords, dropCount, dropLines, lasted, monthsOf, readHistory } from '../../../view/states/records.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
-import { follow } from '../../follow.ts';
-import { columns } from '../../terminal/columns.ts';
-import { consent } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
+import { follow } from '../../transport.ts';
 
 export const showHistory: Run = async (context, _, options) => {
   if (options.csv && context.json) throw usage("--json and --csv can't be used together.");
@@ -51,7 +51,7 @@ function checkTimes(since: string, until: string): void {
   if (to < now - KEPT_DAYS * 86_400_000) throw usage(`The history goes back ${KEPT_DAYS} days at most.`);
 }
 
-/** Milliseconds since the epoch; NaN, which compares with nothing, for what is no time. */
+/** Milliseconds since the epoch; NaN, which no comparison accepts, for an invalid time. */
 function momentOf(time: string, now: number): number {
   const duration = parseDuration(time);
   return duration === null ? dateOf(time).getTime() : now - duration * 1000;
@@ -62,7 +62,7 @@ function dateOf(time: string): Date {
   return new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
 }
 
-/** Times go to the daemon as a duration, or as the moment that they name in this time zone. */
+/** Times go to the daemon as durations, or as instants in this time zone. */
 function text(times: Options): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(times).flatMap(([name, given]) => {
@@ -189,7 +189,7 @@ export const logs: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Listens first and reads then, so that no entry falls between; ids show which were printed. */
+/** Listens first and reads then, so that it misses no entry; ids show which entries were printed. */
 async function followLogs(context: Context, limit: number): Promise<number> {
   let seen = 0;
   let read = false;

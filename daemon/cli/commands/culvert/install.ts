@@ -1,8 +1,9 @@
-// `culvert __install` and `__uninstall`, which ./culvert-tool calls: Culvert for this user, and all of it away again.
+// `culvert __install` and `__uninstall`, which ./culvert-tool calls: install Culvert for this user, and remove it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
 import { assertOwn, readText, removeIfEmpty } from '../../../core/files.ts';
+import { parseJson } from '../../../core/shape.ts';
 import { linkAt } from '../../../core/undo.ts';
 import { prefix } from '../../../system/installation.ts';
 import { type Paths, paths as pathsOf } from '../../../system/paths.ts';
@@ -45,8 +46,8 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
 }
 
 /**
- * Removes what install wrote, and nothing else; with `--purge` configuration and state as well.
- * @throws Failure before anything is removed, while a client of MCP or an original needs what would go
+ * Removes exactly the files that install wrote; with `--purge` configuration and state as well.
+ * @throws Failure before anything is removed, while an MCP client or an original command needs a file
  */
 export async function uninstallCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
   const purge = words.includes('--purge');
@@ -140,12 +141,12 @@ function restoreClients(
   say(`Not all MCP clients have their keys back: ${why}`);
 }
 
-/** Reports whether the state of culvert-wrap has what `mcp install` replaced. */
+/** Reports whether the state of culvert-wrap has configuration that `mcp install` replaced. */
 function hasOriginals(directory: string): boolean {
   return !['', '{}'].includes((readText(join(directory, 'mcp-originals.json')) ?? '').trim());
 }
 
-/** Shims name files of the tree, so they go first: the commands behind them have to go on working. */
+/** Removes shims first: they name files of the tree, and the commands behind them must keep working. */
 function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
   const shims = shimsOf(layout);
   if (shims.length === 0) return;
@@ -164,7 +165,7 @@ function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void
 /** The commands whose shim starts this installation. */
 function shimsOf(layout: UserLayout): string[] {
   const record = layout.own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
-  const installs = record === undefined ? null : (parse(record) as Record<string, { bin?: unknown }> | null);
+  const installs = parseJson(record ? readText(record) : null) as Record<string, { bin?: unknown }> | null;
   return Object.entries(installs ?? {})
     .filter(([, entry]) => typeof entry?.bin === 'string' && mentionsInstall(layout, readText(entry.bin) ?? ''))
     .map(([cli]) => cli);
@@ -224,13 +225,5 @@ async function removeRunning(
 /** True while another installation's shims still need the wrapper's accounts and originals. */
 function isInUse(directory: string): boolean {
   if (basename(directory) !== 'culvert-wrap') return false;
-  return Object.keys(parse(join(directory, 'installs.json')) ?? {}).length > 0;
-}
-
-function parse(file: string): unknown {
-  try {
-    return JSON.parse(readText(file) ?? 'null');
-  } catch {
-    return null;
-  }
+  return Object.keys(parseJson(readText(join(directory, 'installs.json'))) ?? {}).length > 0;
 }

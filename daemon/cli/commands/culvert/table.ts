@@ -1,5 +1,5 @@
 // Defines the commands of Culvert itself, for the command table.
-import { type ArgumentSpec, type CommandSpec, FORCE, type OptionSpec } from '../../command-spec.ts';
+import { type ArgumentSpec, type CommandSpec, FORCE, type OptionSpec } from '../../context.ts';
 import { KEEP } from '../../keep.ts';
 import { CONFIG_KEYS, CONFIG_VALUES } from '../../labels.ts';
 
@@ -7,6 +7,8 @@ const SESSION: readonly OptionSpec[] = [
   { flags: '--session', summary: 'until the daemon restarts, instead of in your file' },
 ];
 const key: ArgumentSpec = { name: '<key>', summary: 'a key such as ui.theme', words: CONFIG_KEYS };
+
+const SHELLS = { gnome: 'GNOME Shell' };
 
 /** Options and work of `culvert web`. */
 const OPEN_PAGE = {
@@ -204,5 +206,34 @@ export const CULVERT_COMMANDS: readonly CommandSpec[] = [
     summary: 'print the versions of the command line and the daemon',
     marksDemo: false,
     load: async () => (await import('./daemon.ts')).version,
+  },
+  {
+    name: 'shell',
+    summary: 'the tile for GNOME Shell',
+    details:
+      'Only for this user. With a package, the files are already there, and install only turns the tile on. Other desktops can show the same through the session bus: org.culvert.Client1(5).',
+    fallback: 'list',
+    commands: [
+      {
+        name: 'list',
+        summary: 'list the shells, and what is installed',
+        marksDemo: false,
+        load: async () => (await import('./shell.ts')).listShells,
+      },
+      {
+        name: 'install',
+        summary: 'install the tile, and turn it on',
+        arguments: [{ name: '<name>', summary: 'the shell', words: SHELLS }],
+        marksDemo: false,
+        load: async () => (await import('./shell.ts')).installShell,
+      },
+      {
+        name: 'remove',
+        summary: 'turn it off, and remove the files that install wrote',
+        arguments: [{ name: '[name]', summary: 'the shell; default: all', words: SHELLS }],
+        marksDemo: false,
+        load: async () => (await import('./shell.ts')).removeShell,
+      },
+    ],
   },
 ];

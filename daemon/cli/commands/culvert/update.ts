@@ -6,13 +6,13 @@ import { dateTime } from '../../../core/terminal.ts';
 import { formatBytes } from '../../../view/format.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
+import { createProgress, type Progress } from '../../dialog.ts';
 import { EXIT, Failure } from '../../errors.ts';
+import { columns } from '../../layout.ts';
 import { outcomeOf, pendingChanges, restartText } from '../../pending.ts';
-import { columns } from '../../terminal/columns.ts';
-import { createProgress, type Progress } from '../../terminal/progress.ts';
 import { createTransport } from '../../transport.ts';
 
-/** A download over a slow line takes its time; the daemon itself gives up when nothing arrives. */
+/** A download over a slow line takes time; the daemon gives up when nothing arrives. */
 const APPLY_MS = 6 * 3_600_000;
 /** From the reply to the new version's first answer; systemd waits 2 s in between. */
 const RESTART_MS = 60_000;

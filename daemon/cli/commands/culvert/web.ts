@@ -1,9 +1,9 @@
 // `culvert web` and `token`: turn the browser page on and off, open it, and print its address and token.
-import { Unreachable } from '../../../api/client.ts';
 import type { ConfigResponse } from '../../../api/schema.ts';
 import { readToken } from '../../../http/token.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
+import { withDaemon } from './daemon.ts';
 
 /** Turns the page on where it is off, opens it unless `--no-open` is given, and prints its address. */
 export const web: Run = async (context, _words, options) => {
@@ -35,17 +35,13 @@ async function setEnabled({ client }: Context, current: ConfigResponse, enabled:
   );
 }
 
-/** The configuration, from a daemon that is started where none runs. */
-async function readConfig(context: Context) {
-  try {
-    return await context.client.call('GET /api/config');
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-  }
-  context.say('Starting the Culvert daemon.');
-  const { startDaemon } = await import('./daemon.ts');
-  await startDaemon(context);
-  return context.client.call('GET /api/config');
+/** The configuration; starts a daemon where none runs. */
+function readConfig(context: Context): Promise<ConfigResponse> {
+  return withDaemon(
+    context,
+    () => context.client.call('GET /api/config'),
+    async () => context.say('Starting the Culvert daemon.'),
+  );
 }
 
 async function addressOf({ client }: Context): Promise<string> {

@@ -1,4 +1,4 @@
-// `culvert diagnose` writes a bundle that can be shared, and reads an archive of the vendor's warp-diag. `culvert explain` explains a code.
+// `culvert diagnose` writes a bundle to share, and reads an archive of the vendor's warp-diag. `culvert explain` explains a code.
 import { basename } from 'node:path';
 import { Unreachable } from '../../../api/client.ts';
 import type { CheckResult } from '../../../api/doctor.ts';
@@ -14,7 +14,7 @@ import { type Code, explain, knowledgeDirectories, loadKnowledge, sourceLink } f
 import { dataDirectory } from '../../../system/installation.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
+import { columns } from '../../layout.ts';
 import { describeResults, examine } from './doctor.ts';
 
 export const diagnose: Run = async (context, _, options) => {
@@ -133,7 +133,7 @@ export const explainCode: Run = async (context, words) => {
   return EXIT.ok;
 };
 
-/** A few in full; of many, only the names. */
+/** A few entries in full; of many, only the names. */
 function describeCodes(codes: readonly Code[], { style }: Context): string {
   if (codes.length <= 3) return codes.map(code => describeCode(code, style)).join('\n\n');
   return codes.map(({ code, title }) => `${style.bold(printable(code))}: ${printable(title)}`).join('\n');

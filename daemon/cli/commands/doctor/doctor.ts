@@ -26,11 +26,9 @@ import type { Tools } from '../../../doctor/world/tools.ts';
 import type { World } from '../../../doctor/world/world.ts';
 import { adminLines, adminUndoLines, fixText, quote, repairWords } from '../../../view/fix.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { confirm, createProgress, isAttended } from '../../dialog.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
-import { unbroken } from '../../terminal/fit.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { confirm, isAttended } from '../../terminal/prompt.ts';
+import { columns, unbroken } from '../../layout.ts';
 
 export const doctor: Run = async (context, _, options) => {
   const checks = chosenChecks(options.only);
@@ -120,7 +118,7 @@ function exitCodeOf(results: readonly CheckResult[]): number {
   return has('problem') ? EXIT.failure : has('unknown') ? EXIT.incomplete : EXIT.ok;
 }
 
-/** A file system that hangs keeps a probe, and with it the process, for as long as it likes. */
+/** A hanging file system would keep a probe, and so the process, alive. */
 function leaveWhenPrinted({ stdout }: Context, code: number): void {
   stdout.write('', () => setTimeout(() => process.exit(code), 50).unref());
   setTimeout(() => process.exit(code), 500).unref();
@@ -182,7 +180,7 @@ export const doctorUndo: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Steps that only an administrator can undo, listed until it is certain that none was carried out. */
+/** Steps that only an administrator can undo; listed until it is certain that nobody ran them. */
 function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at' | 'shell'>): string[] {
   return [`If an administrator did this (${label}, printed ${at}), undo it with:`, ...shell.map(line => `  ${line}`)];
 }
@@ -230,7 +228,7 @@ const GROUPS: Record<CheckGroup, string> = {
   desktop: 'Desktop',
 };
 
-/** @param verbose also what is well, what does not apply, and the sources */
+/** @param verbose also lists checks that passed or do not apply, and the sources */
 export function describeResults(results: readonly CheckResult[], style: Style, verbose: boolean): string {
   const wrong = results.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable');
   const blocks = [wrong.map(result => describeResult(result, style, verbose)).join('\n')];
@@ -276,7 +274,7 @@ function applyLine(id: string, fix: Fix, style: Style): string[] {
   return fix.kind !== 'open' && able ? [style.dim(`  Apply it with: culvert doctor fix ${id}`)] : [];
 }
 
-/** A fix as a person is shown it before it is applied. */
+/** A fix as shown to a person before it is applied. */
 function describeFix(fix: Fix, style: Style): string {
   const title = style.bold(`${printable(fix.label)}:`);
   if (fix.kind === 'open') return `${title} ${fix.url}`;
@@ -319,7 +317,7 @@ function indent(text: string): string {
 /**
  * @param argv words for `culvert-repair`
  * @param program root's side
- * @returns a line that says what was run; the program prints its own @throws Failure
+ * @returns a line that names the command; the program prints its own output @throws Failure
  */
 export async function runAsRoot(
   argv: readonly string[],

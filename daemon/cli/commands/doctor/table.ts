@@ -1,5 +1,5 @@
 // Defines the commands that find and explain problems, for the command table.
-import type { CommandSpec } from '../../command-spec.ts';
+import type { CommandSpec } from '../../context.ts';
 
 export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
   {

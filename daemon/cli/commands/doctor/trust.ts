@@ -1,4 +1,4 @@
-// `culvert trust`: which tools trust the organization's certificate; changes that after showing how, and undoes it.
+// `culvert trust`: shows which tools trust the organization's certificate, makes them trust it after showing how, and undoes that.
 import { Unreachable } from '../../../api/client.ts';
 import {
   type TrustCertificate,
@@ -14,10 +14,9 @@ import type { Style } from '../../../core/terminal.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust } from '../../../trust/trust.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent, createProgress, readSecret } from '../../dialog.ts';
 import { EXIT, Failure } from '../../errors.ts';
-import { columns } from '../../terminal/columns.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { consent, readSecret } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 import { diffText } from './doctor.ts';
 
 export const trust: Run = async (context, ids, options) => {
@@ -74,7 +73,7 @@ async function confirmCertificate(context: Context, trust: Trust, file: string):
 const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
 
 async function open({ client, env, paths, signal }: Context): Promise<Trust> {
-  if (env.HOME) assertOwn(env.HOME); // the tools that are tried write into their home
+  if (env.HOME) assertOwn(env.HOME); // the tried tools write into their home
   const member = await client
     .call('GET /api/snapshot')
     .then(isMember)
@@ -142,7 +141,7 @@ function describe(
   { style, width }: Context,
   { certificates, refused, tools, removalDue, online }: TrustReport,
 ): string {
-  // without a certificate, only what verifies nothing is of interest
+  // without a certificate, only tools that verify nothing matter
   const shown = certificates.length > 0 ? tools : tools.filter(({ verdict }) => verdict === 'trusts-too-much');
   const rows = shown.map(tool => {
     const [symbol, , words] = MARK[tool.verdict];

@@ -1,18 +1,17 @@
 // `culvert apps`: apps of this desktop, starting one through the local proxy, and their shortcuts.
-import { ApiError, Unreachable } from '../../../api/client.ts';
+import { ApiError } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse, PlacedWay } from '../../../api/schema.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { appBadge, appDetails, hasShortcut, launchRequest } from '../../../view/states/apps.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { announce, consent, createProgress, type Progress } from '../../dialog.ts';
 import { EXIT, Failure, toExitReport, usage } from '../../errors.ts';
 import { requestKept } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { announce } from '../../terminal/notify-desktop.ts';
-import { createProgress, type Progress } from '../../terminal/progress.ts';
-import { consent } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 import { consequenceOf, proxyConsequence, setBack } from '../connection/mode.ts';
+import { withDaemon } from '../culvert/daemon.ts';
 
 export const listApps: Run = async context => {
   show(context, await context.client.call('GET /api/apps'), ({ apps }) =>
@@ -63,22 +62,14 @@ function nameOf(app: App): string {
 const METHODS: readonly App['method'][] = ['arguments', 'profile', 'environment', 'proxychains', 'none'];
 
 /** Runs when a shortcut is used: also starts the daemon and the proxy, and notifies the desktop without a terminal. */
-export const launchApp: Run = async (context, [appId], options) => {
+export const launchApp: Run = async (context, [appId = ''], options) => {
   const way = placedWay(options);
-  if (way) return placeApp(context, { appId: appId!, way }, options);
-  const body: LaunchRequest = {
-    appId: appId!,
-    ...(options.shortcut ? { shortcut: true } : {}),
-    ...(options.verify ? { verify: true } : {}),
-  };
+  if (way && (options.shortcut || options.verify))
+    throw usage(`--${way} uses no proxy: it does not go with --shortcut or --verify.`);
   const progress = createProgress(context);
   try {
-    const launched = await launch(context, body, { options, progress });
-    progress.end();
-    show(context, launched, ({ pid, proxy, shortcut }) => {
-      const line = `Started ${appId}${pid === null ? '' : ` (pid ${pid})`} through ${proxy.host}:${proxy.port}.`;
-      return options.shortcut && shortcut ? `${line} Shortcut: ${shortcut}` : line;
-    });
+    if (way) await placeApp(context, appId, way);
+    else await launchProxied(context, appId, { options, progress });
     return EXIT.ok;
   } catch (error) {
     progress.end();
@@ -96,33 +87,13 @@ function placedWay({ tunnelOnly, outside }: Options): PlacedWay | null {
   return tunnelOnly ? 'tunnel-only' : outside ? 'outside' : null;
 }
 
-/** Also starts the daemon, and notifies the desktop without a terminal. */
-async function placeApp(
-  context: Context,
-  { appId, way }: { appId: string; way: PlacedWay },
-  options: Options,
-): Promise<number> {
-  if (options.shortcut || options.verify)
-    throw usage(`--${way} uses no proxy: it does not go with --shortcut or --verify.`);
+async function placeApp(context: Context, appId: string, way: PlacedWay): Promise<void> {
   const launcher = way === 'outside' ? 'POST /api/apps/outside-launcher' : 'POST /api/apps/tunnel-launcher';
-  const ask = () => context.client.call(launcher, { body: { appId } });
-  try {
-    const started = await ask().catch(async error => {
-      if (!(error instanceof Unreachable)) throw error;
-      const { startDaemon } = await import('../culvert/daemon.ts');
-      await startDaemon(context);
-      return ask();
-    });
-    const pid = started.pid === null ? '' : ` (pid ${started.pid})`;
-    const how = way === 'outside' ? 'It sends nothing through the tunnel.' : 'It uses the tunnel only.';
-    show(context, started, () => `Started ${appId}${pid}. ${how}`);
-    for (const limit of started.limits) context.say(wordMessage(limit, english));
-    return EXIT.ok;
-  } catch (error) {
-    const { report } = toExitReport(error);
-    await announce(context, `${appId} was not started`, [report.detail, report.hint].filter(Boolean).join('\n'));
-    throw error;
-  }
+  const started = await withDaemon(context, () => context.client.call(launcher, { body: { appId } }));
+  const pid = started.pid === null ? '' : ` (pid ${started.pid})`;
+  const how = way === 'outside' ? 'It sends nothing through the tunnel.' : 'It uses the tunnel only.';
+  show(context, started, () => `Started ${appId}${pid}. ${how}`);
+  for (const limit of started.limits) context.say(wordMessage(limit, english));
 }
 
 interface Launching {
@@ -130,17 +101,28 @@ interface Launching {
   progress: Progress;
 }
 
+async function launchProxied(context: Context, appId: string, launching: Launching): Promise<void> {
+  const { options, progress } = launching;
+  const body: LaunchRequest = {
+    appId,
+    ...(options.shortcut ? { shortcut: true } : {}),
+    ...(options.verify ? { verify: true } : {}),
+  };
+  const launched = await launch(context, body, launching);
+  progress.end();
+  show(context, launched, ({ pid, proxy, shortcut }) => {
+    const line = `Started ${appId}${pid === null ? '' : ` (pid ${pid})`} through ${proxy.host}:${proxy.port}.`;
+    return options.shortcut && shortcut ? `${line} Shortcut: ${shortcut}` : line;
+  });
+}
+
 async function launch(context: Context, body: LaunchRequest, launching: Launching): Promise<LaunchResponse> {
   const attempt = (more: Partial<LaunchRequest> = {}) =>
     context.client.call('POST /api/apps/proxy-launcher', { body: { ...body, ...more } });
   try {
-    return await attempt().catch(async error => {
-      if (!(error instanceof Unreachable)) throw error;
-      await announceStep(context, body, launching, 'Starting the Culvert daemon.');
-      const { startDaemon } = await import('../culvert/daemon.ts');
-      await startDaemon(context);
-      return attempt();
-    });
+    return await withDaemon(context, attempt, () =>
+      announceStep(context, body, launching, 'Starting the Culvert daemon.'),
+    );
   } catch (error) {
     if (!(error instanceof ApiError) || error.problem.code !== 'proxy-not-enabled') throw error;
   }
@@ -183,7 +165,7 @@ async function withProxy<T>(
     throw error;
   }
   await client.call('POST /api/changes/confirm', { body: { subject: 'mode' } }).catch(error => {
-    // nothing was to be confirmed where proxy mode was set before
+    // there is nothing to confirm if proxy mode was already set
     if (!(error instanceof ApiError) || error.problem.code !== 'nothing-pending') throw error;
   });
   launching.progress.end();

@@ -12,10 +12,10 @@ import { demoSentence } from '../../../view/states/killswitch.ts';
 import { demoText } from '../../../view/states/state-table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
+import { confirm, createProgress } from '../../dialog.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, confirmWithinOf, type Keeping, keepingOf } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { createProgress } from '../../terminal/progress.ts';
+import { columns } from '../../layout.ts';
 
 export const killSwitchStatus: Run = async context => {
   const state = await orWithoutDaemon(
@@ -54,7 +54,7 @@ export const killSwitchOff: Run = async (context, _, options) => {
   return askToKeep(context, 'killSwitch', { confirmWithin, asks: false });
 };
 
-/** An older root service can't revert anything, and in a pause no other trial begins; neither keeps a user from blocking. */
+/** An older root service can't revert anything, and no trial can begin during a pause. Neither may keep a user from blocking. */
 async function asFarAsPossible(context: Context, keeping: Keeping): Promise<Keeping> {
   if (keeping.confirmWithin === undefined) return keeping;
   const { confirmable, pausedUntil } = await context.client.call('GET /api/killswitch');
@@ -130,14 +130,13 @@ async function set(context: Context, body: KillSwitchRequest): Promise<void> {
 async function considerSession(context: Context, allowLan: boolean): Promise<void> {
   const peer = cutPeer(context.env.SSH_CONNECTION, allowLan);
   if (peer === null) return;
-  if ((await context.client.call('GET /api/killswitch')).active) return; // this session lives with the block already
+  if ((await context.client.call('GET /api/killswitch')).active) return; // this session already works with the block
   const warning = `You are connected over SSH from ${printable(peer)}, and the block would cut this session off.`;
   const hint = isLan(peer)
     ? 'Leave the local network reachable with --allow-lan, or insist with --force.'
     : 'Insist with --force, if you can reach this machine in another way.';
   if (!context.stdin.isTTY || context.json) throw usage(warning, hint);
   context.say(warning);
-  const { confirm } = await import('../../terminal/prompt.ts');
   if (!(await confirm(context, 'Turn it on anyway?')))
     throw new Failure('Nothing was changed.', { code: 'usage', hint });
 }
@@ -157,7 +156,7 @@ function isLan(address: string): boolean {
   return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|fe[89ab][\da-f]:|f[cd][\da-f]{2}:)/i.test(address);
 }
 
-/** Shows what is left of a pause until the block is back. Ctrl+C leaves the pause as it is. */
+/** Counts a pause down until the block is back. Ctrl+C does not end the pause. */
 async function countDown(context: Context, state: KillSwitch): Promise<void> {
   const progress = createProgress(context);
   let now = state;
@@ -218,7 +217,7 @@ export const killSwitchBlocked: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Records from its first look on, and prints a line for each destination, and again when it is blocked further. */
+/** Records from the first read on. Prints a line for each destination, and again when more of its packets are blocked. */
 async function watch(context: Context): Promise<number> {
   let packets: ReadonlyMap<string, number> = new Map();
   let isFirst = true;
@@ -238,7 +237,7 @@ async function watch(context: Context): Promise<number> {
 /**
  * Compares the list with the last one. A destination that left the list is new when it comes back.
  * @param before packets of each destination
- * @returns entries that were blocked further, and the packets of each now
+ * @returns entries with more blocked packets, and the packets of each now
  */
 export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<string, number>) {
   const packets = new Map<string, number>();
@@ -251,7 +250,7 @@ export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<st
   return { further, packets };
 }
 
-/** Without a daemon, and for root, the root service itself is asked. */
+/** Asks the root service directly for root, and without a daemon. */
 async function read(context: Context): Promise<BlockedResponse> {
   try {
     return await context.client.call('GET /api/killswitch/blocked');

@@ -24,11 +24,11 @@ import { quote } from '../../../view/fix.ts';
 import { effectText, matchText, networkTitle, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
+import { confirm, isAttended } from '../../dialog.ts';
 import { editDocument, readDocument, writeDocument } from '../../document.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { confirm, isAttended } from '../../terminal/prompt.ts';
+import { columns } from '../../layout.ts';
 
 export const print: Run = async context => {
   const networks = await context.client.call('GET /api/networks');
@@ -271,7 +271,7 @@ async function make(context: Context, given: string, options: Options): Promise<
 
 /**
  * The unit of a server that answers with the certificate. It serves one connection at a time, and restarts after five
- * minutes, so that a connection that is held open does not block it for long.
+ * minutes, so that an open connection does not block it for long.
  */
 function unitOf(port: string): string {
   return `[Unit]

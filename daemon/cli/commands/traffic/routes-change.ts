@@ -5,11 +5,10 @@ import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom }
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
+import { consent, createProgress, isAttended } from '../../dialog.ts';
 import { editDocument, readDocument } from '../../document.ts';
 import { Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
-import { createProgress } from '../../terminal/progress.ts';
-import { consent, isAttended } from '../../terminal/prompt.ts';
 import { describePreview, previewOf } from './routes.ts';
 
 /** Fewer runs of the tunnel CLI than these need no progress. */
@@ -152,7 +151,7 @@ const EMPTY: Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | '
   contained: [],
 };
 
-/** Shows how far it is, for what takes many runs of the tunnel CLI. */
+/** Shows progress: a change may take many runs of the tunnel CLI. */
 async function withProgress<T>(context: Context, calls: number, work: () => Promise<T>): Promise<T> {
   if (calls < MANY || context.json) return work();
   const stream = await context.client.events(undefined, ['routes']);
@@ -165,7 +164,7 @@ async function withProgress<T>(context: Context, calls: number, work: () => Prom
         progress.step(`${verb}: ${data.done} of ${data.total}`);
     }
   };
-  follow().catch(() => {}); // the reply says how it went
+  follow().catch(() => {}); // the reply has the outcome
   try {
     return await work();
   } finally {

@@ -18,8 +18,7 @@ import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { readDocument, writeDocument } from '../../document.ts';
 import { EXIT, Failure, unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { wrapped } from '../../terminal/fit.ts';
+import { columns, wrapped } from '../../layout.ts';
 
 export const print: Run = async context => {
   const routes = await context.client.call('GET /api/routes');
@@ -42,7 +41,7 @@ function commentColumn(entries: readonly { value: string }[], width: number): nu
   return Math.max(0, ...entries.map(({ value }) => value.length).filter(length => length <= width / 2));
 }
 
-/** An entry with its comment, which goes on in further lines of the document where it is long. */
+/** An entry with its comment; a long comment continues on further lines of the document. */
 function commented(entry: string, comment: string, width: number): string {
   const line = `${entry}  # ${comment}`;
   if (line.length <= width) return line;
@@ -187,7 +186,7 @@ export const reset: Run = async (context, _, options) => {
   return askToKeep(context, 'routes', keeping);
 };
 
-/** The list. It is empty before it was ever read, too: that must not pass for "nothing bypasses WARP". @throws Failure */
+/** The list. @throws Failure for a list that was never read: empty, it would look like "nothing bypasses WARP" */
 function knownList(snapshot: Snapshot): SplitTunnel {
   const split = snapshot.splitTunnel;
   if (split.mode === null && split.ips.length + split.hosts.length === 0)

@@ -19,7 +19,7 @@ export const run: Run = async (context, words, options) => {
       USAGE,
     );
   if (!command) throw usage('The command is missing.', USAGE);
-  // shells disagree on such a name
+  // shells disagree on a leading hyphen
   if (command.startsWith('-'))
     throw usage(`"${command}" begins like an option.`, 'Write the path of the program: ./-name');
   await refuseEscape(words, isOutside, env.PATH ?? '');
@@ -30,7 +30,7 @@ export const run: Run = async (context, words, options) => {
   try {
     const limits = await (isOutside ? outside(env, command) : tunnelOnly());
     if (options.json && limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
-    // elsewhere it would be taken for a line of the command
+    // elsewhere it would look like output of the command
     if (!options.json && context.stderr.isTTY)
       for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
   } catch (error) {
@@ -59,19 +59,19 @@ async function refuseEscape(words: readonly string[], isOutside: boolean, path: 
   });
 }
 
-/** @returns what is not kept in the tunnel */
+/** @returns sentences about traffic that is not kept in the tunnel */
 async function tunnelOnly(): Promise<Message[]> {
   const { keepInTunnel, limitsOfNames } = await import('../../../killswitch/client/tunnel-only.ts');
   await keepInTunnel();
   return limitsOfNames();
 }
 
-/** @returns what the command lacks */
+/** @returns sentences about the limits of the command */
 async function outside(env: Context['env'], command: string): Promise<Message[]> {
   const { leadOutside, requireAllowed } = await import('../../../killswitch/client/outside.ts');
   const { limits, waits } = await leadOutside(env.CULVERT_OUTER);
   if (waits) {
-    const { findProgram } = await import('../../../apps/inspect-binary.ts');
+    const { findProgram } = await import('../../../core/run-helper.ts');
     requireAllowed(command.includes('/') ? resolve(command) : findProgram(command, env.PATH ?? ''));
   }
   return limits;

@@ -1,5 +1,5 @@
 // Defines the commands that decide which traffic uses the tunnel, for the command table.
-import { type ArgumentSpec, type CommandSpec, FORCE } from '../../command-spec.ts';
+import { type ArgumentSpec, type CommandSpec, FORCE } from '../../context.ts';
 import { CONFIRM_WITHIN, KEEP } from '../../keep.ts';
 
 const entries: ArgumentSpec = { name: '<entry...>', summary: 'an IP address, a CIDR range or a host name' };

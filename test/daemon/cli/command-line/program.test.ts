@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { COMMANDS, resolved, TABLE } from '../../../../daemon/cli/command-line/command-table.ts';
 import { expand } from '../../../../daemon/cli/command-line/program.ts';
-import type { CommandSpec } from '../../../../daemon/cli/command-spec.ts';
+import type { CommandSpec } from '../../../../daemon/cli/context.ts';
 import { CONFIG_VALUES } from '../../../../daemon/cli/labels.ts';
 import { accepts, expected } from '../../../../daemon/config/file.ts';
 import { createHome, culvert } from '../../../support/daemon/command.ts';

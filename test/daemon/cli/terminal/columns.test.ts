@@ -1,7 +1,7 @@
 // Aligned columns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { columns } from '../../../../daemon/cli/terminal/columns.ts';
+import { columns } from '../../../../daemon/cli/layout.ts';
 import { createStyle } from '../../../../daemon/core/terminal.ts';
 
 test('columns align by visible width, and lines have no trailing blanks', () => {

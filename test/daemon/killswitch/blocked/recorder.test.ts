@@ -1,8 +1,8 @@
 // The recording and its lease, against a stand-in for nft that remembers what it was asked.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRecorder, listOf } from '../../../../daemon/killswitch/blocked/recorder.ts';
-import { parseRecording, type Recorded, unitOf } from '../../../../daemon/killswitch/blocked/recording.ts';
+import { createRecorder, listOf } from '../../../../daemon/killswitch/recorder.ts';
+import { parseRecording, type Recorded, unitOf } from '../../../../daemon/killswitch/recording.ts';
 import type { RuleOptions } from '../../../../daemon/killswitch/rules/rules.ts';
 import type { Kernel } from '../../../../daemon/killswitch/table.ts';
 import { until } from '../../../support/until.ts';

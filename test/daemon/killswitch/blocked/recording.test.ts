@@ -1,7 +1,7 @@
 // The table that records what is blocked, as text; blocked.test.ts tries it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RECORDING_TABLE, renderRecording, SETS } from '../../../../daemon/killswitch/blocked/recording.ts';
+import { RECORDING_TABLE, renderRecording, SETS } from '../../../../daemon/killswitch/recording.ts';
 import { leavingRules } from '../../../../daemon/killswitch/rules/rules.ts';
 
 const rules = {

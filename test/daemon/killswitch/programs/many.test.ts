@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, test } from 'node:test';
-import { MAX_PROGRAMS } from '../../../../daemon/killswitch/programs/tunnel-only.ts';
 import { MAX_LINKS_OF_USER } from '../../../../daemon/killswitch/rules/place.ts';
+import { MAX_PROGRAMS } from '../../../../daemon/killswitch/tunnel-only.ts';
 import { line } from '../../../support/killswitch/loops.ts';
 import { FAR, FORWARDS_6, IPV4, IPV6, type Machine, setMachine } from '../../../support/killswitch/programs.ts';
 import { missing, which } from '../../../support/killswitch/stage.ts';

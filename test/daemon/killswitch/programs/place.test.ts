@@ -1,8 +1,8 @@
 // Choice of the processes that are put into the place of programs that use the tunnel only; kernel and systemd are played.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrograms, type Process } from '../../../../daemon/killswitch/programs/tunnel-only.ts';
 import type { ProgramRules } from '../../../../daemon/killswitch/rules/tunnel-only.ts';
+import { createPrograms, type Process } from '../../../../daemon/killswitch/tunnel-only.ts';
 
 const USER = 1000;
 const SHELL: Process = { pid: 10, uid: USER, startTime: '100', parent: 5 };

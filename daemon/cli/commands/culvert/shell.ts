@@ -1,14 +1,73 @@
-// The tile in the quick settings of GNOME Shell: puts its extension where the Shell looks, and turns it on.
+// `culvert shell`: puts the tile where GNOME Shell looks, for this user, turns it on, and removes exactly the files that it wrote.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
 import { userData } from '../../../apps/data-home.ts';
+import { assertOwn, makeDirectory, removeIfEmpty } from '../../../core/files.ts';
 import { INSTALL_FORMAT, prefix, programs, stablePrefix } from '../../../system/installation.ts';
 import { paths } from '../../../system/paths.ts';
-import type { Entry } from '../../../update/record.ts';
+import { writeEntry } from '../../../update/installation.ts';
+import {
+  EMPTY_RECORD,
+  type Entry,
+  isForeign,
+  missingDirectories,
+  readRecord,
+  stateOf,
+  toRecorded,
+  withPrevious,
+  writeRecord,
+} from '../../../update/record.ts';
 import { quote } from '../../../view/fix.ts';
-import { Failure } from '../../errors.ts';
-import { copies, putFiles, removeFiles } from './files.ts';
+import { type Run, show } from '../../context.ts';
+import { EXIT, Failure, usage } from '../../errors.ts';
+import { columns } from '../../layout.ts';
+
+export const listShells: Run = async context => {
+  const { name, title, status } = gnome;
+  const state = await status(placeOf(context.env));
+  const { bold, dim } = context.style;
+  show(context, { shells: [{ name, title, ...state }] }, () =>
+    columns(
+      [
+        ['NAME', 'STATE', 'WHAT'],
+        [
+          name,
+          state.installed ? (state.on ? 'on' : 'off') : 'not installed',
+          state.note ? `${title}. ${state.note}` : title,
+        ],
+      ],
+      (text, column, row) => (row ? (column === 0 ? bold(text) : text) : dim(text)),
+      context.width,
+    ),
+  );
+  return EXIT.ok;
+};
+
+export const installShell: Run = async (context, [name]) => {
+  assertKnown(name);
+  const lines = await gnome.install(placeOf(context.env));
+  show(context, { name, lines }, () => lines.join('\n'));
+  return EXIT.ok;
+};
+
+export const removeShell: Run = async (context, [name]) => {
+  if (name !== undefined) assertKnown(name);
+  const place = placeOf(context.env);
+  const lines = await gnome.remove(place);
+  // earlier versions had an applet for Plasma
+  const applet = join(place.records, 'plasma.json');
+  if (existsSync(applet)) {
+    removeFiles(applet);
+    lines.push('The applet is removed.');
+  }
+  show(context, { lines }, () => lines.join('\n') || 'Nothing is installed.');
+  return EXIT.ok;
+};
+
+function assertKnown(name: string | undefined): void {
+  if (name !== gnome.name) throw usage(`There is no shell "${name}".`, `There are: ${gnome.name}`);
+}
 
 const LIMIT_MS = 10_000;
 const UUID = 'culvert@culvert.org';
@@ -35,12 +94,12 @@ export interface Place {
   isSystem: boolean;
   /** `$XDG_DATA_HOME`. */
   data: string;
-  /** Directory with the list of what was written. */
+  /** Directory with the lists of written files. */
   records: string;
 }
 
 /** @throws Failure without a home */
-export function placeOf(env: NodeJS.ProcessEnv): Place {
+function placeOf(env: NodeJS.ProcessEnv): Place {
   const data = userData(env);
   if (!data) throw new Failure('Neither XDG_DATA_HOME nor HOME is set, so there is no place to install to.');
   const share = join(stablePrefix(prefix), 'share');
@@ -69,7 +128,7 @@ export const gnome = {
 
   /**
    * Installs it for this user, and turns it on.
-   * @returns what was done and what is left to do, in sentences
+   * @returns sentences about what it did and what is left to do
    * @throws Failure
    */
   async install(place: Place): Promise<string[]> {
@@ -81,7 +140,7 @@ export const gnome = {
     if (!existsSync(extensionIn(place.share)))
       throw new Failure(`This Culvert has no extension: there is no ${extensionIn(place.share)}.`);
     if (!place.isSystem) putFiles(recordOf(place), filesOf(place));
-    // a running Shell writes the settings itself; this also serves one that doesn't know the extension yet
+    // a running Shell writes the settings itself, unless it doesn't know the extension yet
     await inShell(place, 'EnableExtension', UUID);
     await change(place, 'enabled-extensions', list => [...list.filter(id => id !== UUID), UUID]);
     await change(place, 'disabled-extensions', list => list.filter(id => id !== UUID));
@@ -94,7 +153,7 @@ export const gnome = {
     ];
   },
 
-  /** Turns it off, and removes what `install` wrote. @returns as `install`; empty if there was nothing to do */
+  /** Turns it off, and removes the files of `install`. @returns as `install`; empty if there was nothing to do */
   async remove(place: Place): Promise<string[]> {
     // merely reading the settings creates a file, so they are read only for users who have the tile
     const hasRecord = existsSync(recordOf(place));
@@ -115,7 +174,7 @@ const extensionIn = (share: string) => join(share, 'gnome-shell/extensions', UUI
 const directoryOf = ({ isSystem, share, data }: Place) => extensionIn(isSystem ? share : data);
 const recordOf = ({ records }: Place) => join(records, 'gnome.json');
 
-/** A link, so that an update brings a new tile; of an AppImage copies, and what starts its programs over the bus. */
+/** A link, so that an update brings a new tile. An AppImage gets copies, and services that start its programs. */
 function filesOf(place: Place): Entry[] {
   const { share, data, image } = place;
   const [from, to] = [extensionIn(share), extensionIn(data)];
@@ -177,4 +236,46 @@ function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promi
   return new Promise(resolve => {
     execFile(program, words, { env, timeout: LIMIT_MS }, (error, stdout) => resolve(error ? null : stdout));
   });
+}
+
+/**
+ * Writes the entries, and removes obsolete entries of an earlier run.
+ * @param record file of the list
+ * @throws Failure where files of others are in the way, before anything is changed
+ */
+export function putFiles(record: string, planned: readonly Entry[]): void {
+  assertOwn(dirname(record), ...planned.map(({ path }) => dirname(path)));
+  const before = readRecord({ record }) ?? EMPTY_RECORD;
+  const foreign = planned.filter(entry => isForeign(entry, before)).map(({ path }) => path);
+  if (foreign.length > 0)
+    throw new Failure(`Files that Culvert did not write are in the way: ${foreign.join(', ')}. Nothing was changed.`, {
+      hint: 'Move them away, then try again.',
+    });
+  const paths = new Set(planned.map(({ path }) => path));
+  const obsolete = before.entries.filter(({ path }) => !paths.has(path));
+  const directories = [...new Set([...before.directories, ...missingDirectories([...paths, record])])].sort();
+  const either = planned.map(entry => withPrevious(toRecorded(entry), before));
+  makeDirectory(dirname(record));
+  writeRecord({ record }, { pending: true, entries: [...either, ...obsolete], directories });
+  for (const entry of planned) writeEntry(entry);
+  for (const entry of obsolete) if (stateOf(entry) === 'ours') rmSync(entry.path, { force: true });
+  writeRecord({ record }, { pending: false, entries: planned.map(toRecorded), directories });
+}
+
+/** Removes the files of the list, except changed files. @returns the paths that stay */
+function removeFiles(record: string): string[] {
+  const { entries, directories } = readRecord({ record }) ?? EMPTY_RECORD;
+  const changed = entries.filter(entry => stateOf(entry) === 'foreign').map(({ path }) => path);
+  for (const entry of entries) if (stateOf(entry) === 'ours') rmSync(entry.path, { force: true });
+  rmSync(record, { force: true });
+  for (const directory of [...directories].reverse()) removeIfEmpty(directory);
+  return changed;
+}
+
+/** Copies of the files below a directory, also of those that links lead to. */
+function copies(from: string, to: string, wanted: (name: string) => boolean = () => true): Entry[] {
+  if (!existsSync(from)) return [];
+  return readdirSync(from, { recursive: true, encoding: 'utf8' })
+    .filter(name => wanted(name) && !statSync(join(from, name)).isDirectory())
+    .map(name => ({ path: join(to, name), text: readFileSync(join(from, name)) }));
 }

@@ -14,12 +14,11 @@ import { printable } from '../../../core/printable.ts';
 import { lostRegistration } from '../../../view/states/causes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
+import { announce, consent, openPage, readSecret } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
-import { columns } from '../../terminal/columns.ts';
-import { announce, openPage } from '../../terminal/notify-desktop.ts';
-import { consent, readSecret } from '../../terminal/prompt.ts';
-import { proxyConsent } from '../connection/mode.ts';
+import { columns } from '../../layout.ts';
+import { proxyConsent } from './mode.ts';
 
 export const account: Run = async context => {
   const details = await context.client.call('GET /api/account');
@@ -54,7 +53,7 @@ export const registrationToken: Run = async context =>
     await readSecret(context, 'Registration token'),
   );
 
-/** Started by the desktop for the address at which a sign-in ends. Where none was begun here, the window asks for it. */
+/** The desktop starts it with the address at which a sign-in ends. If none was begun here, the window asks for confirmation. */
 export const signIn: Run = async context => {
   const title = 'Joining an organization';
   try {

@@ -1,8 +1,8 @@
 // Forwards the packets of links to the uplink: keeps forwarding, packet filter and routing rules in step with the links.
 
-import type { OutsideRules, Uplink } from '../rules/outside.ts';
-import { addressesOf, NETWORK, NETWORK_6, numberOf } from '../rules/place.ts';
-import { createTable, type Kernel } from '../table.ts';
+import type { OutsideRules, Uplink } from './rules/outside.ts';
+import { addressesOf, NETWORK, NETWORK_6, numberOf } from './rules/place.ts';
+import { createTable, type Kernel } from './table.ts';
 
 type Family = 4 | 6;
 
@@ -25,13 +25,13 @@ export interface PassageEdges {
   removeRule(family: Family, words: readonly string[]): Promise<void>;
   /** Device of the default route, past the tunnel, its MTU and its resolver; null without one. */
   uplink(family: Family): Promise<Uplinks[Family]>;
-  /** Turns on forwarding from devices. @returns whether the first of them was forwarded from by this service only; null: impossible */
+  /** Turns on forwarding from devices. @returns whether only this service turned it on for the first device; null: impossible */
   forward(family: Family, devices: readonly string[]): boolean | null;
   /** Turns off what `forward` turned on, but for some devices of each family. */
   stopForwarding(but: Record<Family, readonly string[]>): void;
   /** Remembers, also for a later service, that there may be something to remove. */
   remember(on: boolean): void;
-  /** Begins or ends to call `check` when links, routes or rules change. */
+  /** Turns the calls of `check` after changes of links, routes or rules on or off. */
   watch(on: boolean): void;
 }
 
@@ -77,7 +77,7 @@ export function createPassage(edges: PassageEdges) {
 
   return {
     uplinks: async (): Promise<Uplinks> => ({ 4: await edges.uplink(4), 6: await edges.uplink(6) }),
-    /** Opens it for every link that there is. @returns the uplinks that packets are forwarded to. @throws Error */
+    /** Opens the passage for all links. @returns the uplinks that packets are forwarded to. @throws Error */
     open,
     /** @throws Error */
     close,
@@ -95,7 +95,7 @@ interface Rule {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Every rule but that of the local table, in the order in which the kernel asks them. @throws Error where it is no such list */
+/** Every rule but that of the local table, in the kernel's order. @throws Error unless it is a list of rules */
 export function parseRoutingRules(text: string): Rule[] {
   return list(text).flatMap((item): Rule[] => {
     const { priority, iif, dst, dstlen, table, fwmark } = item;
@@ -110,7 +110,7 @@ export function parseRoutingRules(text: string): Rule[] {
 }
 
 /**
- * Changes that bring the rules to what is wanted, each once and all of them before foreign rules: the rules to delete, and the priority to
+ * Changes that establish the wanted rules, each once and all of them before foreign rules: the rules to delete, and the priority to
  * add at, with those to add. The kernel puts a rule that names no priority right before the first one, so others pass ours again and again.
  * @param wanted words of each rule
  */
@@ -134,7 +134,7 @@ function planRules(
   };
 }
 
-/** The device of the best default route, and its router; null without such a route. @throws Error where it is no list of routes */
+/** The device of the best default route, and its router; null without a default route. @throws Error unless it is a list of routes */
 export function parseDefaultRoute(
   text: string,
   excluded: readonly string[],

@@ -1,11 +1,7 @@
-// Records what is blocked while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
+// Records blocked traffic while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
 // removes it when no client has asked for a while. It knows no processes; they come in as `RecorderEdges`.
-import type { BlockedEntry, BlockedList } from '../../api/schema.ts';
-import { createQueue } from '../pacing.ts';
-import type { RuleOptions } from '../rules/rules.ts';
-import type { ProgramRules } from '../rules/tunnel-only.ts';
-import type { Kernel } from '../table.ts';
-import { messageOf, SwitchError } from '../wording.ts';
+import type { BlockedEntry, BlockedList } from '../api/schema.ts';
+import { createQueue } from './pacing.ts';
 import {
   parseRecording,
   RECORDING_TABLE,
@@ -14,6 +10,10 @@ import {
   renderRecording,
   unitOf,
 } from './recording.ts';
+import type { RuleOptions } from './rules/rules.ts';
+import type { ProgramRules } from './rules/tunnel-only.ts';
+import type { Kernel } from './table.ts';
+import { messageOf, SwitchError } from './wording.ts';
 
 /** The longest time for which one call keeps the recording on. */
 export const MAX_LEASE_SECONDS = 900;
@@ -36,7 +36,7 @@ export interface Recorder {
   followSwitch(kernel: Kernel<RuleOptions>): Kernel<RuleOptions>;
   followPrograms(kernel: Kernel<ProgramRules>): Kernel<ProgramRules>;
   /**
-   * List of what was blocked of a user, or of all for root, in the last ten minutes. Records for these seconds from now on.
+   * Lists the traffic of a user that was blocked in the last ten minutes; for root, that of all users. Keeps recording for `seconds`.
    * @throws SwitchError Failed
    */
   read(uid: number, seconds: number): Promise<BlockedList>;
@@ -161,7 +161,7 @@ function follow<Options>(kernel: Kernel<Options>, changed: (options: Options | n
 const MAX_ENTRIES = 256;
 
 interface Reading {
-  /** The reader: a user sees what was blocked of that user, and root sees all. */
+  /** The reader: users see only their own blocked traffic, and root sees all. */
   uid: number;
   /** When the recording began, and when it was read, in ms since the epoch. */
   began: number;

@@ -1,12 +1,69 @@
-// Fits text to a terminal: to its width, and to ASCII where the locale has no more.
+// Lays text out for a terminal: as aligned columns, within its width, and in ASCII where the locale has no more.
 import stringWidth from 'string-width';
+import { printable } from '../core/printable.ts';
+
+const GAP = '  ';
+/** Columns that the last cell of a row has at least; with less room, rows are not aligned. */
+const LAST_MIN = 20;
+
+type Paint = (text: string, column: number, row: number) => string;
+
+/**
+ * Rows as aligned columns, two spaces apart, the last one ragged. Measures what a terminal shows: two cells for each
+ * wide character of East Asian scripts and emoji, none for combining marks.
+ * @param rows a row of one cell is a heading, whose width does not count
+ * @param paint colors a cell after it was measured
+ * @param width columns of the terminal: the last cells are wrapped within it, or else whole rows
+ */
+export function columns(
+  rows: readonly (readonly string[])[],
+  paint: Paint = t => t,
+  width = Number.POSITIVE_INFINITY,
+): string {
+  const cells = rows.map(row => row.map(printable));
+  const painted = (text: string, column: number, row: number) => (text ? paint(text, column, row) : '');
+  const heading = (row: readonly string[], at: number) => wrapped(painted(row[0]!, 0, at), width);
+  const widths = cells
+    .filter(row => row.length > 1)
+    .reduce<number[]>((max, row) => row.map((text, i) => Math.max(stringWidth(text), max[i] ?? 0)), []);
+  const last = widths.length - 1;
+  const offset = widths.slice(0, -1).reduce((sum, each) => sum + each + GAP.length, 0);
+  const unaligned = (row: readonly string[], at: number) =>
+    row.length === 1
+      ? heading(row, at)
+      : wrapped(
+          flowing(row, (text, i) => paint(text, i, at)),
+          width,
+          4,
+        );
+  if (offset + Math.min(widths[last] ?? 0, LAST_MIN) > width) return cells.map(unaligned).join('\n');
+  return cells
+    .flatMap((row, at) => {
+      if (row.length === 1) return [heading(row, at)];
+      const [first = '', ...more] = wrapped(row[last] ?? '', width - offset, 0).split('\n');
+      const padded = row
+        .slice(0, last)
+        .map((text, i) => painted(text, i, at) + ' '.repeat(widths[i]! - stringWidth(text)));
+      const lines = [[...padded, painted(first, last, at)].join(GAP)];
+      return [...lines, ...more.map(text => ' '.repeat(offset) + painted(text, last, at))].map(line => line.trimEnd());
+    })
+    .join('\n');
+}
+
+/** The cells of a row that are not empty, one after the other. */
+function flowing(row: readonly string[], paint: (text: string, column: number) => string): string {
+  return row
+    .map((text, i) => [text, paint(text, i)] as const)
+    .flatMap(([text, cell]) => (text ? [cell] : []))
+    .join(GAP);
+}
 
 /** Columns of a terminal; without limit where a program reads the output. */
 export function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
 
-/** A space at which no line ends: where `wrapped` broke a command, its halves would run as two. */
+/** A space that never breaks: the halves of a broken command would run as two commands. */
 const UNBROKEN = '\u00a0';
 
 /** A text that stays on one line. */
@@ -15,7 +72,7 @@ export function unbroken(text: string): string {
 }
 
 /**
- * The text with lines no wider than `width`, broken at spaces; what follows a break is indented two further.
+ * The text with lines no wider than `width`, broken at spaces; continuation lines are indented two further.
  * A wider word stays whole, with less of an indent, so that addresses and paths can be copied; alternatives such as
  * `on|off` break after a bar.
  */
@@ -55,7 +112,7 @@ function broken(line: string, width: number, hanging?: number): string[] {
   return [...lines, current];
 }
 
-/** A word in one part; alternatives such as `on|off` in as many as they have where they are wider than `width`. */
+/** The parts at which a word may break: after each bar of alternatives that are wider than `width`, such as `on|off`. */
 function partsOf(word: string, width: number): string[] {
   return stringWidth(word) > width ? word.split(/(?<=\|)/) : [word];
 }
@@ -84,7 +141,7 @@ const LOOKALIKES: readonly [RegExp, string][] = [
   [/[\u2800-\u28ff]/g, '*'],
 ];
 
-/** The text in ASCII: signs as others that look like them, letters without their accents, and a question mark for the rest. */
+/** The text in ASCII: signs as lookalikes, letters without accents, and question marks for the rest. */
 export function asciiText(text: string): string {
   const similar = LOOKALIKES.reduce((changed, [sign, ascii]) => changed.replace(sign, ascii), text);
   return similar
@@ -98,7 +155,7 @@ export function asciiJson(json: string): string {
   return json.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Has what is written as text arrive in ASCII. The bytes of a document pass unchanged. */
+/** Converts text that is written to a stream to ASCII. The bytes of a document pass unchanged. */
 export function writeAscii(stream: NodeJS.WriteStream, convert: (text: string) => string): void {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
   stream.write = (chunk: unknown, ...more: unknown[]) =>

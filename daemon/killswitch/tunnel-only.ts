@@ -1,15 +1,15 @@
 // Keeps chosen programs in the tunnel: puts them into their place, and the rules for it into the kernel. It knows no bus, files or
 // processes; they come in as `ProgramEdges`.
 
-import { createQueue, createShared } from '../pacing.ts';
-import type { ProgramRules } from '../rules/tunnel-only.ts';
-import { createTable, type Kernel } from '../table.ts';
-import { messageOf, N_, SwitchError } from '../wording.ts';
+import { createQueue, createShared } from './pacing.ts';
+import type { ProgramRules } from './rules/tunnel-only.ts';
+import { createTable, type Kernel } from './table.ts';
+import { messageOf, N_, SwitchError } from './wording.ts';
 
 /** Limit for each user. */
 export const MAX_PROGRAMS = 1024;
 /**
- * Time that the rules stay after the last program. The kernel repeats what a program left unsent, up to 8 times, and then waits
+ * Time that the rules stay after the last program. The kernel retries a program's unsent data, up to 8 times, and then waits
  * a minute (tcp_orphan_retries, TIME_WAIT).
  */
 const LINGER_SECONDS = 15 * 60;
@@ -58,7 +58,7 @@ export interface Programs {
   place(caller: { uid: number; pid: number }): Promise<{ placed: true }>;
   /** Brings the rules in step with the programs. Never throws. */
   check(): Promise<void>;
-  /** True if there is no program, and no rules for what an ended program may have left unsent: the process may end. */
+  /** True without programs, and without rules for unsent data of ended programs: the process may end. */
   idle(): boolean;
 }
 
@@ -72,7 +72,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
     for (let attempt = 1; ; attempt++) {
       const cgroups = edges.cgroups();
       try {
-        // also where the rules in force are those of a program: it has ended since
+        // also where rules of a program are in force: it has ended since
         if (cgroups.size || table.inForce()?.rules.uids.length) last = edges.now();
         if (edges.now() - last < LINGER_SECONDS)
           await table.keep({ uids: [...cgroups.keys()] }, JSON.stringify([...cgroups].sort()));

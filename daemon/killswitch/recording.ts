@@ -1,8 +1,8 @@
-// Pure: renders the table that records what is blocked, and reads it. Its chains let everything pass, so that nothing in it can open
-// what the other tables block. The kernel bounds it: sets with a size, whose elements time out.
-import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from '../rules/place.ts';
-import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from '../rules/rules.ts';
-import { leavingProgram, programRules } from '../rules/tunnel-only.ts';
+// Pure: renders the table that records blocked traffic, and reads it. Its chains let everything pass, so nothing in it can open what
+// the other tables block. The kernel bounds it: sets with a size, whose elements time out.
+import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from './rules/place.ts';
+import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from './rules/rules.ts';
+import { leavingProgram, programRules } from './rules/tunnel-only.ts';
 
 export const RECORDING_TABLE = 'culvert_blocked';
 /** Time that a destination stays in the list after its last packet. */
@@ -49,12 +49,12 @@ export const SETS: readonly RecordingSet[] = (Object.keys(ORIGINS) as Origin[]).
   ),
 );
 
-/** A program of a user's session lies at 5 or 6, a system service at 2, a session at 3. One further up is its ancestor. */
+/** Programs of a user's session are at 5 or 6, system services at 2, sessions at 3. Higher levels are ancestors. */
 const UNIT_LEVELS = [6, 5, 4, 3, 2];
 /** Below the slice of the user's programs. */
 const PROGRAM_LEVEL = 4;
 
-/** Renders the table as one transaction for `nft -f -`. What is recorded already stays. @throws TypeError */
+/** Renders the table as one transaction for `nft -f -`. Existing records stay. @throws TypeError */
 export function renderRecording({ rules, uids }: InForce): string {
   return `table inet ${RECORDING_TABLE} {
   counter missed { }
@@ -95,7 +95,7 @@ ${lines([...notes('forwarded'), 'counter name missed'])}  }
 function outputRules(rules: RuleOptions): string[] {
   const { local, dns, lan } = leavingRules(rules);
   return [
-    // part of the link, and of no interest: the rules let it pass to those who asked
+    // routine of the link: the rules let it pass to neighbors that asked
     'icmpv6 type nd-neighbor-advert accept',
     ...local('goto note_own'),
     `${dns} goto note_own`,
@@ -107,7 +107,7 @@ function outputRules(rules: RuleOptions): string[] {
 function forwardRules(rules: RuleOptions): string[] {
   const { forwarded, dns, lan } = leavingRules(rules);
   return [
-    // an administrator may have allowed a program outside the tunnel, which the set of another table says
+    // the set of another table has the programs that an administrator allowed outside the tunnel
     `iifname ${ANY_DEVICE} accept`,
     `oifname ${ANY_DEVICE} accept`,
     ...forwarded('goto note_forwarded'),
@@ -131,7 +131,7 @@ function definitionOf({ name, family, parts }: RecordingSet): string {
   return `  set ${name} { type ${type}; size ${SET_SIZE}; flags dynamic, timeout; timeout ${KEPT_SECONDS}s; }\n`;
 }
 
-/** Each ends the chain; where there is no such part of a packet, or no room in the set, the next one is tried. */
+/** Each rule ends the chain, unless the packet lacks a part or the set is full; then the next rule tries. */
 function notes(origin: Origin, level = 1): string[] {
   return SETS.filter(set => set.origin === origin).map(({ name, family, parts }) => {
     const ip = family === 4 ? 'ip' : 'ip6';

@@ -1,13 +1,13 @@
 // Lets chosen programs bypass the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
 // the links and their passage in step with the programs. It knows no bus, files or processes; they come in as `OutsideEdges`.
 
-import { createQueue, createShared } from '../pacing.ts';
-import type { OutsideRules } from '../rules/outside.ts';
-import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, PREFIX, PREFIX_6 } from '../rules/place.ts';
-import { type Elements, EXCEPTIONS, quoted } from '../rules/rules.ts';
-import { messageOf, N_, SwitchError } from '../wording.ts';
+import { createQueue, createShared } from './pacing.ts';
 import { createPassage, type Owner, type PassageEdges } from './passage.ts';
+import type { OutsideRules } from './rules/outside.ts';
+import { addressesOf, MAX_LINKS, MAX_LINKS_OF_USER, PREFIX, PREFIX_6 } from './rules/place.ts';
+import { type Elements, EXCEPTIONS, quoted } from './rules/rules.ts';
 import { ancestorsOf, type Process, type ProgramEdges, requireAsked } from './tunnel-only.ts';
+import { messageOf, N_, SwitchError } from './wording.ts';
 
 /** Wait after a failure. */
 const AGAIN_SECONDS = 1;
@@ -19,9 +19,9 @@ export interface Outside {
   /** null: the uplink has no IPv6, or the kernel can't forward it. */
   address6: string | null;
   gateway6: string | null;
-  /** False if only the kernel is in the way of IPv6. */
+  /** False if only the kernel prevents IPv6. */
   complete: boolean;
-  /** Address that names are asked of. */
+  /** Address of the name server. */
   nameserver: string;
   /** The link stays off until an allowed program runs. */
   waits: boolean;
@@ -33,7 +33,7 @@ export interface OutsideEdges
     Pick<ProgramEdges, 'isSupported' | 'processOf' | 'hasAsked'> {
   /** True for a program that is kept in the tunnel. */
   isKept(pid: number): boolean;
-  /** Anything of the kill switch is in force. */
+  /** Any rule of the kill switch is in force. */
   switchOn(): Promise<boolean>;
   /** True if an organization manages this machine's WARP; null if WARP did not say. */
   managed(): Promise<boolean | null>;
@@ -47,7 +47,7 @@ export interface OutsideEdges
 }
 
 export interface OutsidePrograms {
-  /** Adopts programs that outlived an earlier service, and removes what others left behind. Never throws. */
+  /** Adopts programs that outlived an earlier service, and removes leftovers of ended ones. Never throws. */
   start(): Promise<void>;
   /**
    * Gives a link to the network namespace of the process that prepares a program, the parent of the calling process, and of the shell

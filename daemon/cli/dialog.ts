@@ -1,0 +1,163 @@
+// Talks to the person who runs a command: asks and shows progress on the terminal, and notifies the desktop where a menu entry
+// started the command. Secrets never come from the command line, which other users can read.
+import { text as readAll } from 'node:stream/consumers';
+import { printable } from '../core/printable.ts';
+import { createStyle, wantsColor } from '../core/terminal.ts';
+import { APP_ID } from '../system/installation.ts';
+import type { Context, Options } from './context.ts';
+import { Failure, usage } from './errors.ts';
+
+/**
+ * One line without its end.
+ * @throws Failure for an empty one, one with more lines, or Ctrl+C.
+ */
+export async function readSecret(context: Context, name: string): Promise<string> {
+  const text = context.stdin.isTTY ? await prompt(context, name) : (await readAll(context.stdin)).replace(/\r?\n$/, '');
+  if (text.trim() === '')
+    throw usage(`No ${name} was given.`, `Pipe it in, or run the command on a terminal and type it.`);
+  if (/[\r\n]/.test(text)) throw usage(`The ${name} has more than one line.`);
+  return text.trim();
+}
+
+/** Input and output are a terminal, and the output is not meant for a program. */
+export function isAttended({ stdin, stderr, json }: Context): boolean {
+  return Boolean(stdin.isTTY && stderr.isTTY && !json);
+}
+
+/**
+ * Asks before a change that has further effects than its command names, or can't be undone.
+ * @param consequence says what changes, in whole sentences
+ * @throws Failure after a no; without a terminal unless `--yes` was given
+ */
+export async function consent(
+  context: Context,
+  { yes }: Options,
+  { consequence, question }: { consequence: string; question: string },
+): Promise<void> {
+  if (yes === true) return;
+  if (!isAttended(context)) throw usage(consequence, 'Without a terminal, confirm with --yes.');
+  context.say(consequence);
+  if (!(await confirm(context, question))) throw new Failure('Nothing was changed.');
+}
+
+/** Asks on a terminal; elsewhere the answer is no. */
+export async function confirm(context: Context, question: string): Promise<boolean> {
+  if (!context.stdin.isTTY) return false;
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: context.stdin, output: context.stderr });
+  const closed = new Promise<string>(resolve => lines.once('close', () => resolve(''))); // Ctrl+C, Ctrl+D
+  try {
+    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}
+
+/**
+ * Asks with Node's line editor and does not echo the input, so that arrow keys edit the secret instead of becoming a part of it.
+ * @throws Failure for Ctrl+C, and for Ctrl+D on an empty line.
+ */
+async function prompt({ stdin, stderr }: Context, name: string): Promise<string> {
+  const [{ createInterface }, { Writable }] = await Promise.all([import('node:readline'), import('node:stream')]);
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: hidden, terminal: true, historySize: 0 });
+  stderr.write(`${name} (not shown): `); // the terminal no longer echoes
+  try {
+    return await new Promise((resolve, reject) => {
+      const stop = () => reject(new Failure('Nothing was changed.', { code: 'interrupted' }));
+      lines.once('line', resolve);
+      lines.once('SIGINT', stop);
+      lines.once('close', stop);
+    });
+  } finally {
+    lines.close();
+    stderr.write('\n');
+  }
+}
+
+export interface Progress {
+  /** Reports the phase that has begun; does not repeat the current one. */
+  step(text: string): void;
+  /** Leaves the terminal clean. */
+  end(): void;
+}
+
+const FRAMES = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
+const CLEAR = '\r\x1b[2K';
+
+export function createProgress({ stderr, env, json, say }: Context): Progress {
+  let phase = '';
+  if (!stderr.isTTY || json || env.TERM === 'dumb') {
+    return {
+      step(text) {
+        if (text !== phase) say(text);
+        phase = text;
+      },
+      end() {},
+    };
+  }
+  const style = createStyle(wantsColor(stderr, env));
+  let frame = 0;
+  const draw = () => {
+    if (!phase) return;
+    const room = Math.max(10, (stderr.columns || 80) - 3);
+    stderr.write(`${CLEAR}${style.cyan(FRAMES[frame++ % FRAMES.length]!)} ${phase.slice(0, room)}`);
+  };
+  const timer = setInterval(draw, 100);
+  return {
+    step(text) {
+      phase = text;
+      draw();
+    },
+    end() {
+      clearInterval(timer);
+      if (phase) stderr.write(CLEAR);
+    },
+  };
+}
+
+const NOTIFY_MS = 3000;
+
+/** Shows a notification on a desktop if no stream is a terminal. Never rejects. */
+export async function announce(context: Context, title: string, text: string) {
+  const { env } = context;
+  if (!isDesktopOnly(context)) return;
+  // the body is markup
+  const [summary, body] = [printable(title), printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;')];
+  const sent = await succeeds(
+    'notify-send',
+    ['--app-name=Culvert', '--icon=org.culvert.Culvert', '--', summary, body],
+    env,
+  );
+  if (sent) return;
+  // The Desktop Notifications Specification, section 9: app, id to replace, icon, summary, body, actions, hints, time
+  const bus = ['call', '--session', '--dest', 'org.freedesktop.Notifications'];
+  const call = ['--object-path', '/org/freedesktop/Notifications', '--method', 'org.freedesktop.Notifications.Notify'];
+  const words = ['Culvert', '0', 'org.culvert.Culvert', summary, body, '[]', '{}', '-1'];
+  await succeeds(
+    'gdbus',
+    [...bus, ...call, '--', ...words.map((word, at) => (at > 2 && at < 5 ? gvariant(word) : word))],
+    env,
+  );
+}
+
+/** Opens a page of the window, under the same conditions. Never rejects. */
+export async function openPage(context: Context, page: string) {
+  if (isDesktopOnly(context)) await succeeds('gapplication', ['action', APP_ID, page], context.env);
+}
+
+function isDesktopOnly({ stdin, stdout, stderr, env, json }: Context): boolean {
+  if (json || stdin.isTTY || stdout.isTTY || stderr.isTTY) return false;
+  return Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+}
+
+async function succeeds(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {
+  const { execFile } = await import('node:child_process');
+  return new Promise(resolve => {
+    execFile(file, args, { env, timeout: NOTIFY_MS }, error => resolve(!error));
+  });
+}
+
+/** A string in GVariant's text format. */
+const gvariant = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;
