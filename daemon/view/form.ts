@@ -7,29 +7,27 @@ import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } f
 import type { PageName } from './page-list.ts';
 
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
-const CLIENT_TASKS = [
-  'start-daemon',
-  'try-again',
-  'start-service',
-  'restart-service',
-  'install-killswitch',
-  'handle-sign-in',
-  'network-settings',
-  'check-update',
-  'apply-update',
-  'roll-back',
-  'update-command',
-  'run-checks',
-  'report',
-  'export-settings',
-  'apply-settings',
-  'undo-settings',
-  'choose-mode',
-  'shortcuts',
-  'portal',
-  'portal-by-hand',
-] as const;
-export type ClientTask = (typeof CLIENT_TASKS)[number];
+export type ClientTask =
+  | 'start-daemon'
+  | 'try-again'
+  | 'start-service'
+  | 'restart-service'
+  | 'install-killswitch'
+  | 'handle-sign-in'
+  | 'network-settings'
+  | 'check-update'
+  | 'apply-update'
+  | 'roll-back'
+  | 'update-command'
+  | 'run-checks'
+  | 'report'
+  | 'export-settings'
+  | 'apply-settings'
+  | 'undo-settings'
+  | 'choose-mode'
+  | 'shortcuts'
+  | 'portal'
+  | 'portal-by-hand';
 
 /** A request, as data. */
 export type Ask =
@@ -99,6 +97,12 @@ export interface Command {
   done?: string;
 }
 
+/** A command with the words on its control. */
+export interface Button {
+  label: string;
+  command: Command;
+}
+
 export type Tone = 'success' | 'accent' | 'warning' | 'error' | 'neutral';
 
 interface Common {
@@ -128,7 +132,7 @@ export type Row = Common &
      */
     | { kind: 'link'; value?: string; page: PageName; row?: string; task?: ClientTask }
     /** An entry of a list, which `remove` takes off it, and `edit` opens. */
-    | { kind: 'item'; remove: Command | null; removeLabel: string; edit?: { label: string; command: Command } }
+    | { kind: 'item'; remove: Command | null; removeLabel: string; edit?: Button }
     /** Text to give; `check` says what is wrong with it, or null. */
     | {
         kind: 'entry';
@@ -191,9 +195,9 @@ export interface List {
   sensitive: boolean;
   /** Why it is not sensitive, as for a row. */
   reason: string | null;
-  removal(item: ListItem): { label: string; command: Command };
+  removal(item: ListItem): Button;
   /** Commands about the whole list. */
-  more: { name: string; entries: { label: string; command: Command }[] };
+  more: { name: string; entries: Button[] };
   /** Icon and words in the place of a list without items. */
   empty: { icon: string; title: string };
 }
@@ -228,8 +232,22 @@ export function goTo(page: PageName): Command {
   return { ask: { kind: 'page', page } };
 }
 
-export function clientCommand(task: ClientTask): Command {
-  return { ask: { kind: 'client', task } };
+export function clientCommand(task: ClientTask, more: Omit<Command, 'ask'> = {}): Command {
+  return { ask: { kind: 'client', task }, ...more };
+}
+
+/** Work of the page that the control is on. */
+export function workCommand(work: () => Promise<unknown>, more: Omit<Command, 'ask'> = {}): Command {
+  return { ask: { kind: 'work', work }, ...more };
+}
+
+export function noteRow(id: string, title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Row {
+  return { kind: 'note', id, title, subtitle, tone };
+}
+
+/** A page that has nothing but a remark. */
+export function noteForm(title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form {
+  return { groups: [{ id: 'none', rows: [noteRow('none', title, subtitle, tone)] }] };
 }
 
 export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): Command {

@@ -4,7 +4,7 @@ import { quote } from './fix.ts';
 import { searchable } from './text-search.ts';
 import { fill, type Translator } from './translator.ts';
 
-export interface Ring {
+interface Ring {
   entries(): LogEntry[];
   /**
    * Takes entries in that are not there yet, and drops the oldest beyond the capacity.

@@ -46,7 +46,7 @@ interface ReadingOptions<T> {
   from?(event: Event): T | undefined;
 }
 
-export interface Reading<T> {
+interface Reading<T> {
   /** The answer as it is known. Begins a reading where one is due. */
   now(view: View): Answer<T>;
   /** Reads, even if it was not due. Never rejects. */

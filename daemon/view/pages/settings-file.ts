@@ -7,7 +7,7 @@ import { worded } from '../message.ts';
 import { differenceText } from '../states/routes.ts';
 import { fill, type Translator } from '../translator.ts';
 
-export interface SettingsLine {
+interface SettingsLine {
   kind: 'invalid' | 'change' | 'skipped';
   /** One character before the text. */
   mark: string;

@@ -3,7 +3,7 @@ import type { NetworkLink } from '../../api/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
+import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 import { lostRegistration } from './causes.ts';
 import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
@@ -26,9 +26,9 @@ export interface Notification {
   state: State;
   summary: string;
   body: string;
-  action: { label: string; command: Command } | null;
+  action: Button | null;
   /** A second button. */
-  other?: { label: string; command: Command };
+  other?: Button;
 }
 
 type Level = Config['notifications']['level'];

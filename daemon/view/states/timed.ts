@@ -1,7 +1,7 @@
 // States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
 import type { Change } from '../../api/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command, type Row } from '../form.ts';
+import { actionCommand, type Button, type Command, type Row } from '../form.ts';
 import { formatDuration, pauseText, secondsUntil } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { changeText, isPause, type Span } from './changes.ts';
@@ -19,8 +19,8 @@ export interface Timed {
   /** null if its end could not be brought about yet, and is tried again. */
   span: Span | null;
   /** null as `span`, and for a pause while the kill switch blocks. */
-  extend: { label: string; command: Command } | null;
-  end: { label: string; command: Command };
+  extend: Button | null;
+  end: Button;
 }
 
 /** Every change with an end, and every one that could not be reverted yet. */

@@ -10,7 +10,7 @@ import {
 import { ApiError } from '../../../../daemon/api/client.ts';
 import type { Command, Row } from '../../../../daemon/view/form.ts';
 import { formatIn } from '../../../../daemon/view/format.ts';
-import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../daemon/view/forms/tool-accounts.ts';
+import { toolAccountsForm } from '../../../../daemon/view/forms/tool-accounts.ts';
 import { changeToolAccounts } from '../../../../daemon/view/pages/run-command.ts';
 import { problem } from '../../../support/gnome/daemon.ts';
 import { richTool, tool, toolAccount } from '../../../support/gnome/initial.ts';
@@ -172,12 +172,12 @@ test('a shim that an upgrade replaced is off, and can be put back', () => {
 });
 
 test('says why there is nothing to show', () => {
-  const title = (state: typeof NO_TOOL_ACCOUNTS, offline = false) =>
+  const title = (state: Parameters<typeof toolAccountsForm>[0], offline = false) =>
     toolAccountsForm(state, { offline, now }, english).groups[0]!.rows[0]!.title;
   assert.deepEqual(
     [
-      title(NO_TOOL_ACCOUNTS, true),
-      title(NO_TOOL_ACCOUNTS),
+      title({ answer: null, failed: null }, true),
+      title({ answer: null, failed: null }),
       title({ answer: null, failed: 'x' }),
       title({ answer: answer(), failed: null }),
       title({ answer: { ...answer(), problem: 'broken' }, failed: null }),
