@@ -6,13 +6,13 @@
 //   # minute                                        first line of a file that was summed up
 import type { HistoryChange } from '../api/history.ts';
 
-/**
- * A change of the state. `day` repeats the state at the start of a file, so that each can be read alone; `same` says that
- * the connection after a `start` is the one of before.
- */
 /** Time in which the mode of a reconnect is read, in ms. */
 export const SWITCH_MS = 10_000;
 
+/**
+ * A change of the state. `day` repeats the state at the start of a file, so that each can be read alone; `same` says that
+ * the connection continues across a `start`.
+ */
 export interface Change extends Omit<HistoryChange, 'at' | 'kind'> {
   /** ms since the epoch. */
   at: number;

@@ -97,45 +97,18 @@ async function throughput() {
       done(response.headers.etag!);
     }),
   );
-  const [health, snapshot, unchanged] = [[] as number[], [] as number[], [] as number[]];
+  const [health, unchanged] = [[] as number[], [] as number[]];
   for (let i = 0; i < measured; i++) {
     const base = requestsPerSecond(raw.port, '/');
     const h = requestsPerSecond(culvert.port, '/api/health');
     health.push(h / base);
     unchanged.push(h / requestsPerSecond(culvert.port, '/api/snapshot', `If-None-Match: ${etag}`));
-    snapshot.push(h / requestsPerSecond(culvert.port, '/api/snapshot'));
   }
   reportAtLeast('GET /api/health, 16 connections, of the requests of node:http', median(health), 0.6, '×');
   report('GET /api/snapshot, unchanged (304), against /api/health', median(unchanged), 1.5, '×');
-  report('GET /api/snapshot, whole, against /api/health', median(snapshot), 1.5, '×');
   note('memory after this', culvert.rssMb(), 'MB');
   note('memory of node:http after this', raw.rssMb(), 'MB');
   await raw.end();
-  await culvert.end();
-}
-
-/** The text of the metrics, against health while nothing is counted. */
-async function metrics() {
-  const culvert = await launch('culvert');
-  const turn = (enabled: boolean) =>
-    fetch(`http://127.0.0.1:${culvert.port}/api/config/session`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ metrics: { enabled } }),
-    }).then(response => response.text());
-  await turn(false); // loads the router, which health does not need
-  const before = culvert.rssMb();
-  const ratios: number[] = [];
-  for (let i = 0; i < measured; i++) {
-    await turn(false);
-    const health = requestsPerSecond(culvert.port, '/api/health');
-    await turn(true);
-    await fetch(`http://127.0.0.1:${culvert.port}/api/metrics`).then(response => response.text());
-    ratios.push(health / requestsPerSecond(culvert.port, '/api/metrics'));
-  }
-  report('GET /api/metrics after the first, against /api/health', median(ratios), 2, '×');
-  note('memory before the first answer', before, 'MB');
-  note('memory after', culvert.rssMb(), 'MB');
   await culvert.end();
 }
 
@@ -344,7 +317,7 @@ async function streams() {
   await end(server);
 }
 
-const parts = { startAndMemory, throughput, metrics, processesPerAction, eventLatency, statusCommand, streams };
+const parts = { startAndMemory, throughput, processesPerAction, eventLatency, statusCommand, streams };
 const wanted = process.argv[3]
   ? [process.argv[3] as keyof typeof parts]
   : (Object.keys(parts) as (keyof typeof parts)[]);
