@@ -60,7 +60,7 @@ export interface ReplaceOptions {
   /**
    * True to call fsync on file and directory, so that the write survives a crash of the machine. Default true. Files in
    * the runtime directory don't need it: after a crash they describe no daemon. `strict`: it also fails where the directory can't be
-   * synced, although the new file is in its place then.
+   * synced, although the new file is in place then.
    */
   durable?: boolean | 'strict';
   /** False to fail with EEXIST where there is a file. */
@@ -72,7 +72,7 @@ export interface ReplaceOptions {
 /**
  * Writes a file under a temporary name and renames it into place.
  * @throws FileError with the system's code (ENOSPC, EACCES …), the old file is then unchanged; NodeJS.ErrnoException when `strict` and
- *   the directory can't be synced, the new file is then in its place
+ *   the directory can't be synced, the new file is then in place
  */
 export function replaceFile(path: string, text: string | Uint8Array, options: ReplaceOptions = {}): void {
   const { mode = 0o600, exact, owner, durable = true, overwrite = true, temporary = temporaryName(path) } = options;

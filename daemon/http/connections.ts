@@ -51,7 +51,7 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
 
   function settle(socket: Socket, { via, uid }: Peer, serve: Serve): void {
     if (socket.destroyed) return;
-    // a closing HTTP server no longer ends idle connections, so one that is admitted now would keep it open
+    // a closing HTTP server no longer ends idle connections, so a new one would keep it open
     if (isClosing) return void socket.destroy();
     const problem = checkPeer(via);
     if (problem) {

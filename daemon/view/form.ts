@@ -41,9 +41,9 @@ export type Ask =
   | { kind: 'proof' }
   /** Applies a fix of the doctor as it was shown. */
   | { kind: 'fix'; request: DoctorFixRequest }
-  /** Takes the last one back. */
+  /** Undoes the last fix. */
   | { kind: 'undo-fix' }
-  /** `credentials` come from the question before it. */
+  /** The answer to the command's question has the `credentials`. */
   | { kind: 'tool-accounts'; change: ToolAccountsChange }
   /** About the rules for networks. */
   | { kind: 'networks'; change: NetworksChange }
@@ -58,7 +58,7 @@ export type Ask =
 export type NetworksChange =
   | ({ do: 'answer' } & NetworksAnswer)
   | { do: 'revert' }
-  /** `lines` are those of the rule's table, without its name; `allow` answers that it may lower the protection; `replaces` names the rule that it takes the place of. */
+  /** `lines` are those of the rule's table, without its name; `allow` lets it lower the protection; `replaces` names the rule that it replaces. */
   | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean; replaces?: string | null }
   | { do: 'remove'; name: string };
 
@@ -67,7 +67,7 @@ export type ChangeAsk =
   | { kind: 'change'; what: 'confirm' | 'revert'; subjects: readonly Subject[] }
   /** The report of lost changes was read. */
   | { kind: 'acknowledge' }
-  /** So many seconds more than until `endsAt`. */
+  /** Moves the end from `endsAt` by so many seconds. */
   | { kind: 'extend'; subject: Subject; endsAt: string; seconds: number };
 
 /** Time to confirm a change that may cut a user off, in seconds. */
@@ -146,7 +146,7 @@ export type Row = Common &
       }
     /** Text of many lines to edit, without a button; `type` gets it at each change. It can only be read while it is not sensitive. */
     | { kind: 'area'; text: string; type(text: string): void }
-    /** A choice that takes no page of its own. */
+    /** A choice that needs no page. */
     | { kind: 'select'; options: { value: string; label: string }[]; value: string; command(value: string): Command }
     /** A command for a terminal, to copy; hidden until what is labeled `folded` is opened. */
     | { kind: 'shell'; shell: string; folded?: string }
@@ -160,7 +160,7 @@ export type RowKind = Row['kind'];
 /** Characters that a value may have on the line of its title. */
 const BESIDE = 24;
 
-/** True for a value that is below its title, on a line of its own: an id, a key or an address. */
+/** True for a value that is too long to stand beside its title: an id, a key or an address. */
 export function isLong({ value, subtitle }: Extract<Row, { kind: 'fact' }>): boolean {
   return value.length > BESIDE && !value.includes('\n') && !subtitle;
 }

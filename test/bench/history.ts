@@ -9,7 +9,7 @@ import { summarize, tierOf } from '../../daemon/history/summarize.ts';
 import { freePort } from '../support/ports.ts';
 import { answering, end } from './support/process.ts';
 import { quiet } from './support/quiet.ts';
-import { median, note, rest, roundsOf } from './support/report.ts';
+import { median, note, report, rest, roundsOf } from './support/report.ts';
 
 const QUESTION = '/api/history?since=1d';
 const rounds = roundsOf(7);
@@ -98,4 +98,4 @@ for (let round = 0; round < rounds; round++) {
   extra.push(measured[1]! - measured[0]!);
 }
 note('a week of history, memory over none', median(extra), 'MB');
-note(`GET ${QUESTION}, median of ${answers.length}`, median(answers), 'ms');
+report(`GET ${QUESTION}, median of ${answers.length}`, median(answers), 100, 'ms');

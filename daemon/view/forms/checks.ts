@@ -1,4 +1,4 @@
-// Describes the page of checks: results as they come, problems first, each with what was seen and what would repair it.
+// Describes the page of checks: results as they come, problems first, each with its evidence and its fix.
 import type { CheckResult, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
 import { type ClientTask, clientCommand, type Form, type Group, type Row, type Tone, workCommand } from '../form.ts';

@@ -63,7 +63,7 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
   let answer: Answer<T> = { value: null, failed: null, running: false };
   let readAt = Number.NEGATIVE_INFINITY;
   let readOf: string | null = null;
-  /** Numbers of the newest reading that began, and of the one that the answer is from. */
+  /** Numbers of the newest reading that began, and of the reading that gave the answer. */
   let begun = 0;
   let answered = 0;
   let closed = false;

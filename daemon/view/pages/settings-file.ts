@@ -75,7 +75,7 @@ async function applySettings(host: SettingsHost): Promise<boolean> {
   return true;
 }
 
-/** Sets what was set before the last file. */
+/** Restores the settings from before the last file. */
 async function undoSettings({ model, toast, tr }: SettingsHost): Promise<boolean> {
   await model.call('POST /api/settings/undo', { body: { confirmWithin: CONFIRM_SECONDS } });
   toast(tr()._('The previous settings are restored'));

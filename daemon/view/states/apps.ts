@@ -249,7 +249,7 @@ function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Tr
               { done: started },
             ),
   };
-  // the start of one that can't be placed there says why
+  // an app that can't run there says why when it is started
   return packaging === 'native' || !present ? [start, shortcut] : [start];
 }
 

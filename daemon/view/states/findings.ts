@@ -107,7 +107,7 @@ export function canBeCause(id: string): boolean {
   return !NEVER_A_CAUSE.has(id);
 }
 
-/** The finding of a check in one sentence, its button, and what was seen. */
+/** The finding of a check in one sentence, with its button and its evidence. */
 export function findingWords(
   diagnosis: Diagnosis,
   tr: Translator,

@@ -88,7 +88,7 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
 
 function lookOf(killSwitch: KillSwitch | null, demo: boolean): KillSwitchLook {
   if (!killSwitch) return 'unavailable';
-  // one that blocks all the same is shown as it is
+  // a kill switch that blocks during the demo is shown as it is
   if (demo && !killSwitch.active) return 'demo';
   if (!killSwitch.installed) return 'not-installed';
   if (killSwitch.pausedUntil !== null) return 'paused';

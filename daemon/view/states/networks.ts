@@ -100,7 +100,7 @@ export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Trans
   );
 }
 
-/** The Wi-Fi network with a name that has no rule of its own, where this machine is on no other one; null for none. */
+/** The only network of this machine, if it is a named Wi-Fi network without its own rule; else null. */
 export function trustableLink({
   links,
   decision,

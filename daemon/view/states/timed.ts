@@ -23,7 +23,7 @@ export interface Timed {
   end: Button;
 }
 
-/** Every change with an end, and every one that could not be reverted yet. */
+/** Every change with an end, and every change that could not be reverted yet. */
 export function describeTimed(client: ClientState, tr: Translator): Timed[] {
   const { _ } = tr;
   const state = stateOf(client);
@@ -34,7 +34,7 @@ export function describeTimed(client: ClientState, tr: Translator): Timed[] {
       text: changeText(change, tr),
       isSaid: (state === 'paused' || state === 'blocked') && isPause(change),
       span: change.problem === null ? { from: Date.parse(change.setAt), until: Date.parse(change.endsAt!) } : null,
-      // without internet there is nothing that a longer pause would give
+      // without internet a longer pause gives nothing
       extend:
         change.problem === null && !(state === 'blocked' && isPause(change))
           ? { label: _('15 Minutes More'), command: extension(change) }

@@ -156,7 +156,7 @@ function portOf({ state }: Parts): number {
   return state.snapshot().tunnel.proxyPort ?? DEFAULT_PORT;
 }
 
-/** The failure, after everything was set back; what could not be set back is in its hint. */
+/** The failure, after everything was reverted. Its hint names what could not be reverted. */
 async function undone(cause: unknown, undo: ActionRequest[], { run, readSettings, stopped }: Parts) {
   const left: string[] = [];
   for (const request of stopped() ? [] : undo)

@@ -219,7 +219,7 @@ const ALWAYS_TRIED = 4096;
 export interface Splitter {
   /** Takes a piece of the stream, of any size, and returns the messages that it completes. */
   push(chunk: string): string[];
-  /** The stream ended: returns what was left. */
+  /** Returns the rest, at the end of the stream. */
   end(): string[];
 }
 

@@ -28,7 +28,7 @@ export interface Plist {
 /** The document type of Apple's property lists, 1.0. */
 const VALUES = ['string', 'true', 'false', 'integer', 'real', 'date', 'data', 'array', 'dict'];
 
-/** The dictionaries of a property list, each on its own, or why it can't be read. */
+/** The dictionaries of a property list, or why it can't be read. */
 export function parsePlist(text: string): Plist {
   const all: Dictionary[] = [];
   const parser = new SaxesParser();

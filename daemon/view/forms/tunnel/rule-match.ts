@@ -28,7 +28,7 @@ export function matchRows(editor: RuleEditor, draft: RuleDraft, links: readonly 
   const { _ } = tr;
   const { match } = draft;
   const base = partOf(match, key => !isMark(key, match));
-  // the password of a Wi-Fi network without a name has a row of its own
+  // the password of a Wi-Fi network without a name has a separate row
   const chosen = base.ssid === undefined ? without(base, 'security') : base;
   const offered = [
     ...links.flatMap(link => {
