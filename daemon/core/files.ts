@@ -79,7 +79,7 @@ export function replaceFile(path: string, text: string | Uint8Array, options: Re
   try {
     const fd = createExclusive(temporary, mode);
     try {
-      if (owner === 'directory') giveIfPossible(fd, parentOf(path));
+      if (owner === 'directory') giveIfPossible(fd, dirname(path));
       else if (owner) fchownSync(fd, owner.uid, owner.gid);
       if (exact) fchmodSync(fd, mode);
       writeFileSync(fd, text);
@@ -94,14 +94,13 @@ export function replaceFile(path: string, text: string | Uint8Array, options: Re
     throw new FileError(path, error);
   }
   if (!overwrite) removeQuietly(temporary);
-  if (durable === 'strict') syncStrictly(parentOf(path));
-  else if (durable) syncDirectory(parentOf(path));
+  if (durable === 'strict') syncStrictly(dirname(path));
+  else if (durable) syncDirectory(dirname(path));
 }
 
 /**
  * The usual temporary name of a file: hidden, in the same directory, and always the same, so that the next write replaces what a killed
- * one left. Put together by hand, because `path.join` on the daemon's way to its start costs 4 MB: it goes over every character, which
- * wakes V8's optimizing compiler.
+ * one left.
  */
 export function temporaryName(path: string): string {
   return hidden(path, 'culvert-new');
@@ -116,11 +115,6 @@ export function uniqueName(path: string): string {
 function hidden(path: string, end: string): string {
   const start = path.lastIndexOf('/') + 1;
   return `${path.slice(0, start)}.${path.slice(start)}.${end}`;
-}
-
-function parentOf(path: string): string {
-  const end = path.lastIndexOf('/');
-  return end < 0 ? '.' : path.slice(0, end) || '/';
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   type HistorySample,
 } from '../api/history.ts';
 import type { DayFiles, OnLine } from './day-files.ts';
-import { addTo, type Change, copyAt, parseSample, type Sample } from './records.ts';
+import { addTo, type Change, parseSample, type Sample } from './records.ts';
 import { bucketOf, HOUR, MINUTE } from './summarize.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -130,7 +130,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
       if (sample.at >= lastSecond || at < firstSecond || at >= nextSecond) return;
       const before = samples.get(at);
       if (before) addTo(before, sample);
-      else samples.set(at, copyAt(at, sample));
+      else samples.set(at, { ...sample, at });
       if (changes.length + samples.size > 2 * limit) cut();
     },
     end() {
