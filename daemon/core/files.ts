@@ -50,7 +50,7 @@ export function namesIn(directory: string): string[] {
   }
 }
 
-export interface ReplaceOptions {
+interface ReplaceOptions {
   /** Permission bits of the new file. Default 0600. */
   mode?: number;
   /** True to set all bits of `mode`, whatever the umask. */

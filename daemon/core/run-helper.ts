@@ -1,7 +1,7 @@
 // Runs helper programs to their end, within a time limit.
 import { spawn } from 'node:child_process';
 
-export interface HelperResult {
+interface HelperResult {
   exit: number | null;
   /** Set when a signal ended the program. */
   signal: NodeJS.Signals | null;

@@ -1,6 +1,6 @@
 // Checks values that came from a file or over the network, where loading zod would make a command wait.
 
-export type Check<T> = (value: unknown) => value is T;
+type Check<T> = (value: unknown) => value is T;
 
 export function isText(value: unknown): value is string {
   return typeof value === 'string';

@@ -128,7 +128,7 @@ const MOST_WAITING = 32;
 /** Time in which a client has to read something of an answer. */
 const UNREAD_MS = 30_000;
 
-export interface Pipeline {
+interface Pipeline {
   /** Runs `handle` for a parsed request once the requests before it are answered. */
   take(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
   /** Ignores whatever else arrives, and runs `answer` once the complete requests before it are answered. */

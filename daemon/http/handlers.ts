@@ -37,7 +37,7 @@ export interface Client {
 
 type Streamed = { [L in RequestLine]: Endpoints[L] extends { kind: 'stream' } ? L : never }[RequestLine];
 /** A route without a function, here or in a feature, does not compile. */
-export type Handlers = {
+type Handlers = {
   [L in Exclude<RequestLine, Streamed | LinesOf<FeatureName>>]: (
     daemon: Daemon,
     input: Input<L> & { client: Client },

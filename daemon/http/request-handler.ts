@@ -9,7 +9,7 @@ import { type Daemon, quickResponses } from './handlers.ts';
 import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
 
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse, connection: Connection) => void;
+type RequestHandler = (request: IncomingMessage, response: ServerResponse, connection: Connection) => void;
 
 export function createRequestHandler(daemon: Daemon, streams: EventStreams): RequestHandler {
   const answersQuickly = quickResponses(daemon);

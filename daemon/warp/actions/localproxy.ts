@@ -11,7 +11,7 @@ import { blockedProblem } from '../cli/failures.ts';
 import type { Capabilities } from '../cli/version.ts';
 import { type Answers, type Listener, listeners, nameListener, probeProxy } from './ports.ts';
 
-export interface Parts {
+interface Parts {
   state: State;
   can: Capabilities;
   /** Performs one command of the tunnel CLI. @throws Problem */

@@ -18,7 +18,7 @@ export interface Dictionary {
   inside: string | null;
 }
 
-export interface Plist {
+interface Plist {
   /** Why it is not well-formed, in one line; null where it is. */
   error: string | null;
   /** Those with values, in their order; none where it is not well-formed. */

@@ -54,7 +54,7 @@ function deviceOf(item: Json): Device | [] {
 }
 
 /** The figures of `tunnel stats`: seconds, bytes, milliseconds, and loss as a fraction. */
-export type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
+type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
 
 /** The answer of `tunnel stats` as JSON, or null for anything else. Never throws. */
 export function parseStats(text: string): StatsReading | null {
