@@ -191,11 +191,12 @@ test('a key that no keyring takes goes into a file only if the user agrees', asy
   const refusal = (reason: string) => new ApiError(problem('wrapper-refused', 409, 'No.', { reason }));
   const attempt = async (agreed: boolean, reason = 'keyring-unavailable') => {
     const posted: ToolAccountsChange[] = [];
-    const post = async (body: ToolAccountsChange) => {
+    const call = async (_line: string, { body }: { body: ToolAccountsChange }) => {
       posted.push(body);
       if ('store' in body && body.store === 'keyring') throw refusal(reason);
     };
-    const done = await changeToolAccounts(add, ['k'], { post, agreed: async () => agreed }, tr).catch(error => error);
+    const host = { model: { call: call as never }, answer: async () => (agreed ? [] : null), tr: () => tr };
+    const done = await changeToolAccounts(host, add, ['k']).catch(error => error);
     return [done, posted.map(body => 'store' in body && `${body.store} ${body.credentials}`)];
   };
   assert.deepEqual(await attempt(true), [true, ['keyring k', 'file k']]);
