@@ -135,7 +135,7 @@ export function createEventStreams(
       const bye = encode({ revision: state.snapshot().revision, event: 'bye', data: { reason } });
       for (const [socket, client] of clients) {
         send(socket, bye, client);
-        // ended in full, the response would be idle to a server that closes, which then drops what it holds
+        // `response.end` would make the connection idle, and a closing server destroys idle connections with their last bytes
         socket.end(client.response.chunkedEncoding ? '0\r\n\r\n' : '');
       }
       clearInterval(heartbeat);

@@ -145,7 +145,7 @@ const CLIENT: Client = { keepToken() {} };
 const NO_INPUT = { body: undefined, query: undefined, client: CLIENT };
 
 /**
- * Answers health and a current snapshot without Koa, which a daemon that only these are asked of never loads.
+ * Answers health and a current snapshot without Koa, so that bars and probes alone never make the daemon load it.
  * @returns false for another route, and for a snapshot with parts to read first
  */
 export function quickResponses(daemon: Daemon): (request: IncomingMessage, response: ServerResponse) => boolean {
