@@ -126,7 +126,8 @@ export function createEventStreams(
       socket.once('end', () => socket.destroy());
       heartbeat ??= setInterval(beat, HEARTBEAT_MS);
       send(socket, RETRY, client);
-      for (const bytes of opening(request.headers['last-event-id'] as string | undefined, client)) response.write(bytes);
+      for (const bytes of opening(request.headers['last-event-id'] as string | undefined, client))
+        response.write(bytes);
       onOpen();
     },
     count: () => clients.size,

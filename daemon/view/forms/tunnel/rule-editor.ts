@@ -114,10 +114,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
     command: workCommand(async () => editor.cancel()),
   };
   if (!isComplete(draft))
-    return [
-      noteRow('draft-rule', _('Choose a network, a name, and at least one setting.')),
-      cancel,
-    ];
+    return [noteRow('draft-rule', _('Choose a network, a name, and at least one setting.')), cancel];
   return [
     {
       kind: 'note',
