@@ -51,7 +51,7 @@ export interface KillSwitchControl {
   pause(seconds: number): Promise<KillSwitch>;
   /** Hosts of the last sign-in to a network, with their bytes; null if none ended since the start. @throws Problem as `set` */
   lastSignIn(): Promise<HistorySignIn | null>;
-  /** List of what was blocked of this user, which is recorded for a minute from now on. @throws Problem as `set` */
+  /** Blocked traffic of this user. The root service records it for a minute from now on. @throws Problem as `set` */
   blocked(): Promise<BlockedList>;
 }
 

@@ -20,7 +20,7 @@ export interface Features {
   /** The function of each request that a feature answers. */
   handlers: HandlersOf<LinesOf<FeatureName>>;
   changes: Pick<ChangesControl, 'runWithLimit' | 'revertUnconfirmed'>;
-  metrics: Pick<MetricsFeature, 'ready' | 'count'>;
+  metrics: Pick<MetricsFeature, 'count'>;
   toolAccounts: Pick<ToolAccountsFeature, 'offer' | 'follow'>;
   /** Starts the features that run without a request. */
   start(): void;

@@ -59,7 +59,7 @@ export function addressesOf({ server: { bind }, webui }: Config): { addresses: s
         'Set webui.enabled and webui.allowRemote to allow that, or bind to 127.0.0.1.',
     );
   }
-  // a page with an address of its own has a reverse proxy, which encrypts and runs here unless server.bind differs
+  // webui.address belongs to a reverse proxy, which encrypts, and runs here unless server.bind differs
   if (isLocal && webui.address) return { addresses: local, remote: true };
   if (isLocal || bind === '0.0.0.0' || bind === '::') return { addresses: ['0.0.0.0', '::'], remote: true };
   return { addresses: [bind, ...LOOPBACK], remote: true };

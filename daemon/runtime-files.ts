@@ -72,7 +72,7 @@ export function keepRuntime(
       if (isClosed) return;
       inode = inodeOf();
       delayMs = RETRY_MS.first;
-      // the removed directory reports no end of its own while the old socket is open, which keeps it (inotify(7))
+      // the watch of the removed directory does not end while the old socket keeps the directory (inotify(7))
       stopWatching();
       stopWatching = watch();
       say(`${socket} was removed, and is there again.`);

@@ -51,7 +51,7 @@ export type ToolRun = z.infer<typeof ToolRun>;
 /** A program that uses the accounts through the gateway of `culvert-wrap serve`. */
 export const ToolConsumer = z.object({
   name: z.string(),
-  /** When its token ends; null for never, and for a program with a gateway of its own. */
+  /** End of its token; null for a token without an end, and for a program with its own gateway. */
   ends: z.nullable(Time),
   requests: z.number(),
   /** Those of them that each account served last. */
@@ -90,7 +90,7 @@ export const Tool = z.object({
   total: z.object({ remaining: Count, limit: Count, used: Count }),
   /** Newest first, at most 5. */
   runs: z.array(ToolRun),
-  /** Programs with a token for the gateway, and those with a gateway of their own. */
+  /** Programs with a token for the gateway, and programs with their own gateway. */
   consumers: z.array(ToolConsumer),
   /** Requests to the gateway from web pages, from other users, and without a valid placeholder. */
   turnedAway: z.number(),

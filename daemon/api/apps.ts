@@ -24,9 +24,9 @@ export const App = z.object({
   wording: z.optional(Message),
   /** Path of the desktop entry that starts it through the proxy, or null. */
   shortcut: z.nullable(z.string()),
-  /** And of the one that starts it only through the tunnel. */
+  /** The same for the entry that starts it only through the tunnel. */
   tunnelShortcut: z.nullable(z.string()),
-  /** And of the one that starts it outside the tunnel. */
+  /** The same for the entry that starts it outside the tunnel. */
   outsideShortcut: z.nullable(z.string()),
 });
 export type App = z.infer<typeof App>;

@@ -63,7 +63,7 @@ export interface Client {
   /**
    * Opens the event stream. It ends when the server does, and throws Unreachable when the connection breaks.
    * @param only the events that are wanted; the stream then starts with their present values instead of a snapshot.
-   * @param lastEventId id of the last event seen, to have what was missed replayed instead of a snapshot.
+   * @param lastEventId id of the last event seen: the daemon then replays later events instead of a snapshot.
    * @param quiet nothing comes while nothing happens, so that a daemon that hangs is not noticed.
    */
   events(

@@ -66,9 +66,9 @@ export const HistoryQuery = z.strictObject({
   since: z.optional(Since),
   /** Default: now. */
   until: z.optional(Since),
-  /** Default: one that suits the length of time. */
+  /** Default: by the length of time. */
   resolution: z.optional(HistoryResolution),
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   cursor: z.optional(z.string().check(z.regex(/^\d{1,15}$/))),
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;

@@ -1,4 +1,4 @@
-// Defines the kill switch in the contract, with sign-ins to networks and the list of what was blocked.
+// Defines the kill switch in the contract, with sign-ins to networks and the list of blocked traffic.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { type EndpointTable, killSwitchProblems } from './endpoint.ts';

@@ -24,8 +24,6 @@ export const TrustCertificate = z.object({
   source: z.nullable(z.string()),
   /** `withdrawn`: WARP no longer has it, or the device has left the organization. */
   state: z.enum(['valid', 'not-yet-valid', 'expired', 'withdrawn']),
-  /** True while the account still uses it, by `warp-cli certs`; null if that is not known. */
-  inUse: z.nullable(z.boolean()),
   /** The user confirmed it by its fingerprint; WARP did not install it. */
   confirmed: z.boolean(),
   /** The system's list of authorities has it. */

@@ -16,7 +16,7 @@ interface Options {
   clock?: () => Clock;
 }
 
-/** Reads the file of changes, and reverts immediately what was under way when the daemon ended. */
+/** Reads the file of changes, and immediately reverts a change that the end of the daemon interrupted. */
 export function createChangeService({ context, routes, clock = readClock }: Options) {
   const { paths, state, tunnel, say } = context;
   const store = createChangeStore({ paths, state, clock, say, onDue: revertDue });

@@ -1,4 +1,4 @@
-// Answers the requests for changes that revert automatically, and loads what reverts them when there is such a change.
+// Answers the requests for changes that revert automatically, and loads the code for that when such a change is pending.
 import { existsSync } from 'node:fs';
 import { type ActionName, subjectOf } from '../api/actions.ts';
 import type { Subject } from '../api/changes.ts';

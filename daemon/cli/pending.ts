@@ -1,8 +1,8 @@
 // Reports the changes that can't revert while no daemon runs.
+import { existsSync } from 'node:fs';
 import type { Change } from '../api/changes.ts';
-import { listChanges } from '../changes/list-changes.ts';
 import { printable } from '../core/printable.ts';
-import { paths } from '../system/paths.ts';
+import { type Paths, paths } from '../system/paths.ts';
 import { changeText, subjectLabel } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
 
@@ -16,6 +16,14 @@ export interface PendingChange extends Change {
 export async function pendingChanges(env: NodeJS.ProcessEnv): Promise<PendingChange[]> {
   const [own, ofDemo] = await Promise.all([listChanges(paths(env)), listChanges(paths(env, true))]);
   return [...own, ...ofDemo.map(change => ({ ...change, demo: true as const }))];
+}
+
+/** Changes of the file, if it exists; those of a file that can't be read are left to the next daemon's report. */
+async function listChanges({ changes }: Paths): Promise<Change[]> {
+  if (!existsSync(changes)) return [];
+  const { readChanges, describeChange, readClock } = await import('../changes/changes-file.ts');
+  const now = readClock();
+  return readChanges(changes).pending.map(entry => describeChange(entry, now));
 }
 
 /**

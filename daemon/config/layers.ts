@@ -89,7 +89,7 @@ export async function loadConfig(
     },
     async setUser(patch) {
       await editFile(files.user, settable(patch));
-      // also for the value that it has: what follows from it, such as the autostart entry, may be gone
+      // even for an unchanged value: its effect, such as the autostart entry, may be gone
       await reload(true);
     },
     watch(changed) {

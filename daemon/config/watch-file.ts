@@ -34,7 +34,7 @@ export function watchFile(file: string, changed: () => void): () => void {
   function watched(directory: string) {
     try {
       const watcher = watch(directory, { persistent: false }, (_, name) => {
-        // its own removal is reported under its own name; a new directory in its place can have the same inode
+        // inotify reports its removal under its own name; a new directory at this path can have the same inode
         entry.removed ||= name === basename(directory);
         noticed();
       });

@@ -12,7 +12,7 @@ export const BUNDLES = [
 
 /**
  * Node brings Mozilla's list and reads no other. A network that inspects TLS (Cloudflare's Gateway does, behind this very
- * client) has its own authority in the system's list, so that counts too: updates are signed all the same.
+ * client) has its own authority in the system's list, so that list counts too. Updates are signed anyway.
  * @param env SSL_CERT_FILE names another bundle, as for OpenSSL's own programs.
  */
 export function authorities(env: NodeJS.ProcessEnv): string[] {

@@ -50,7 +50,7 @@ export function namesIn(directory: string): string[] {
   }
 }
 
-export interface ReplaceOptions {
+interface ReplaceOptions {
   /** Permission bits of the new file. Default 0600. */
   mode?: number;
   /** True to set all bits of `mode`, whatever the umask. */
@@ -60,7 +60,7 @@ export interface ReplaceOptions {
   /**
    * True to call fsync on file and directory, so that the write survives a crash of the machine. Default true. Files in
    * the runtime directory don't need it: after a crash they describe no daemon. `strict`: it also fails where the directory can't be
-   * synced, although the new file is in its place then.
+   * synced, although the new file is in place then.
    */
   durable?: boolean | 'strict';
   /** False to fail with EEXIST where there is a file. */
@@ -72,14 +72,14 @@ export interface ReplaceOptions {
 /**
  * Writes a file under a temporary name and renames it into place.
  * @throws FileError with the system's code (ENOSPC, EACCES …), the old file is then unchanged; NodeJS.ErrnoException when `strict` and
- *   the directory can't be synced, the new file is then in its place
+ *   the directory can't be synced, the new file is then in place
  */
 export function replaceFile(path: string, text: string | Uint8Array, options: ReplaceOptions = {}): void {
   const { mode = 0o600, exact, owner, durable = true, overwrite = true, temporary = temporaryName(path) } = options;
   try {
     const fd = createExclusive(temporary, mode);
     try {
-      if (owner === 'directory') giveIfPossible(fd, parentOf(path));
+      if (owner === 'directory') giveIfPossible(fd, dirname(path));
       else if (owner) fchownSync(fd, owner.uid, owner.gid);
       if (exact) fchmodSync(fd, mode);
       writeFileSync(fd, text);
@@ -94,14 +94,13 @@ export function replaceFile(path: string, text: string | Uint8Array, options: Re
     throw new FileError(path, error);
   }
   if (!overwrite) removeQuietly(temporary);
-  if (durable === 'strict') syncStrictly(parentOf(path));
-  else if (durable) syncDirectory(parentOf(path));
+  if (durable === 'strict') syncStrictly(dirname(path));
+  else if (durable) syncDirectory(dirname(path));
 }
 
 /**
  * The usual temporary name of a file: hidden, in the same directory, and always the same, so that the next write replaces what a killed
- * one left. Put together by hand, because `path.join` on the daemon's way to its start costs 4 MB: it goes over every character, which
- * wakes V8's optimizing compiler.
+ * one left.
  */
 export function temporaryName(path: string): string {
   return hidden(path, 'culvert-new');
@@ -116,11 +115,6 @@ export function uniqueName(path: string): string {
 function hidden(path: string, end: string): string {
   const start = path.lastIndexOf('/') + 1;
   return `${path.slice(0, start)}.${path.slice(start)}.${end}`;
-}
-
-function parentOf(path: string): string {
-  const end = path.lastIndexOf('/');
-  return end < 0 ? '.' : path.slice(0, end) || '/';
 }
 
 /**

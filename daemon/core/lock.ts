@@ -28,7 +28,7 @@ const POLL_MS = 5;
  * @param path of the lock file, in a directory that only this user can write.
  * @param waitMs how long to wait for a living holder, blocking the thread.
  * @param put puts the lock into place: as a file, or as a link (`putLink`); both kinds are read alike.
- * @throws Error when something that is not a lock is in its place; FileError when the directory can't be written;
+ * @throws Error when something else than a lock has this path; FileError when the directory can't be written;
  *   NodeJS.ErrnoException when no process can be inspected, as without free file descriptors
  */
 export function acquireLock(path: string, waitMs = 0, put: (path: string, holder: string) => boolean = putFile): Lock {

@@ -14,8 +14,8 @@ type Table = 'tcp' | 'tcp6';
 
 /**
  * A lookup of the user id at the other end of a connection: null for a socket without an owner, undefined without a socket.
- * Reading a table costs the kernel 4 ms with few sockets and 60 ms with thousands, so only the one that can hold the peer
- * is read, and connections that arrive during a read share the next.
+ * Reading a table costs the kernel 4 ms with few sockets and 60 ms with thousands, so only the table that can hold the
+ * peer is read, and connections that arrive during a read share the next.
  */
 export function createPeerLookup(
   read: (table: Table) => Promise<string> = readTable,
@@ -76,7 +76,7 @@ export function ownersIn(table: string): (ends: Ends) => number | null | undefin
 }
 
 /**
- * The user id that listens on a port of 127.0.0.1, also by way of 0.0.0.0; undefined without a listener.
+ * The user id that listens on a port of 127.0.0.1 or 0.0.0.0; undefined without a listener.
  * @param table text of /proc/net/tcp.
  */
 export function listenerOf(table: string, port: number): number | undefined {

@@ -38,7 +38,7 @@ export function isSuspended(pid: number): boolean {
   return stat !== null && /^[Tt]/.test(stat.slice(stat.lastIndexOf(')') + 2));
 }
 
-/** True while a process is the one that had this start time. */
+/** True while the process with this pid and start time runs. */
 export function isRunning(pid: number, started: string): boolean {
   return startTime(pid) === started;
 }

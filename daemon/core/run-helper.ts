@@ -25,7 +25,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-export interface HelperResult {
+interface HelperResult {
   exit: number | null;
   /** Set when a signal ended the program. */
   signal: NodeJS.Signals | null;

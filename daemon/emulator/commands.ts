@@ -224,7 +224,7 @@ function refused(...parts: string[]): Output {
   };
 }
 
-/** @returns why a value is refused, to follow the name of the argument; null for one that is fine */
+/** @returns why a value is refused, to follow the name of the argument; null for a valid one */
 function problemOf({ values, format }: Argument, value: string): string | null {
   if (values) return values.includes(value) ? null : `\n  [possible values: ${values.join(', ')}]`;
   switch (format) {

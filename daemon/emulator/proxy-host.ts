@@ -1,8 +1,8 @@
-// Hosts the proxy in a process of its own, which ends with the connection, the state file and its owner.
+// Hosts the proxy in a separate process, which ends with the connection, the state file and its owner.
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { startTime } from '../core/process.ts';
+import { isAlive, startTime } from '../core/process.ts';
 import { type Setting, view } from './command.ts';
 import { effectiveMode, statusAt } from './connection.ts';
 import type { Faults } from './faults.ts';
@@ -136,7 +136,5 @@ function identity(pid: number): string {
 }
 
 function lives(process: string | undefined): boolean {
-  if (!process) return false;
-  const [pid, started] = process.split(' ');
-  return startTime(Number(pid)) === started;
+  return process !== undefined && isAlive(process);
 }

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 import { errno } from '../core/errors.ts';
 import type { CliGeneration } from './version.ts';
 
-export interface ProxyOptions {
+interface ProxyOptions {
   generation: CliGeneration;
   /** Source address of connections to IPv4 targets, by which a test recognizes them; null: the system's choice. */
   from: string | null;

@@ -30,7 +30,7 @@ interface Device {
   active: boolean;
 }
 
-export interface Registration {
+interface Registration {
   id: string;
   deviceId: string;
   publicKey: string;
@@ -41,7 +41,7 @@ export interface Registration {
 }
 
 /** Rules of an organization; consumers have no policy. */
-export interface Policy {
+interface Policy {
   switchLocked: boolean;
   mode: string | null;
   protocol: 'MASQUE' | 'WireGuard' | null;

@@ -67,7 +67,7 @@ export function createDayFiles(directory: string) {
     return { counters, lastAt };
   }
 
-  /** Notes that what was written last still holds. @param now ms since the epoch */
+  /** Records that the state written last still holds. @param now ms since the epoch */
   function touch(now: number): void {
     const newest = days().at(-1);
     if (newest !== undefined) utimesSync(fileOf(newest), now / 1000, now / 1000);

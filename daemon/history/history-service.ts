@@ -40,7 +40,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     }
   }
 
-  /** The lines of what was seen, by day. */
+  /** The lines of observations, by day. */
   function linesOf(seen: readonly Seen[], by: Observer): Map<string, string> {
     const lines = new Map<string, string>();
     for (const each of seen) {
@@ -68,7 +68,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   }
 
   return {
-    /** Writes what was seen since the last call, in order. */
+    /** Writes observations, in their order. */
     record(seen: readonly Seen[]): void {
       attempt(() => {
         observer ??= createObserver(files.left(dayOf(now())));

@@ -94,7 +94,7 @@ function lasting({ signIn: _, effect: __, ...change }: Change): Change {
   return change;
 }
 
-/** The phases of connecting are not changes of their own. */
+/** All phases of connecting count as one state. */
 function isSame(
   before: Change,
   { state, reason, blocked, network, mode, colo, asked, signIn, effect }: Change,
@@ -135,8 +135,8 @@ function readingOf(tunnel: Tunnel, last: Counters | null): { sample: Sample | nu
 
 /**
  * The bytes between two reads. Counters that fell belong to a new connection, whose bytes all came since. Counters that
- * rose may belong to one as well; then those of the one before are missing, but nothing is counted twice. A clock that
- * was set back gives no length of time.
+ * rose may belong to a new connection as well; the last bytes of the previous connection are then missing, but nothing is
+ * counted twice. A clock that was set back gives no length of time.
  */
 export function passedSince(last: Counters, now: Counters): Pick<Sample, 'span' | 'received' | 'sent'> {
   const span = Math.max(0, now.at - last.at);

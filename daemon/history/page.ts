@@ -1,7 +1,5 @@
-// Answers a query of the history: walks through the files of its time, and collects a page and the totals. Objects are not spread
-// here: V8 takes 10 µs for each that holds a fraction, and there are thousands. Writing the history does not load this file, which
-// needs zod.
-
+// Answers a query of the history: walks through the files of its time, and collects a page and the totals. Writing the history does
+// not load this file, which needs zod.
 import * as z from 'zod/mini';
 import {
   type History,
@@ -11,7 +9,7 @@ import {
   type HistorySample,
 } from '../api/history.ts';
 import type { DayFiles, OnLine } from './day-files.ts';
-import { addTo, type Change, copyAt, parseSample, type Sample } from './records.ts';
+import { addTo, type Change, parseSample, type Sample } from './records.ts';
 import { bucketOf, HOUR, MINUTE } from './summarize.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -35,7 +33,6 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   // the first sample may be of a time that began before
   const page = createPage({ from: cursor ?? since - (since % (bucket * 1000)), until, bucket });
   const line = {} as Sample;
-  const parseChange = createChangeParser();
   const fromSeconds = from / 1000;
   const timeline = createTimeline({ since, until }, change => page.change(change));
   const onLine: OnLine = (bytes, start, end) => {
@@ -133,7 +130,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
       if (sample.at >= lastSecond || at < firstSecond || at >= nextSecond) return;
       const before = samples.get(at);
       if (before) addTo(before, sample);
-      else samples.set(at, copyAt(at, sample));
+      else samples.set(at, { ...sample, at });
       if (changes.length + samples.size > 2 * limit) cut();
     },
     end() {
@@ -189,51 +186,10 @@ const Line = z.extend(HistoryChange, {
   asked: z.optional(z.literal(true)),
 });
 
-/** Most lines differ from another one only in their time, and a schema's check costs 10 µs and 10 kB of garbage. */
-const MOST_KNOWN = 200;
-const HEAD = Buffer.from('{"at":');
-const [COMMA, ZERO] = [0x2c, 0x30];
-/** As many digits are exact. */
-const MAX_DIGITS = 15;
-
-/** @returns what reads a line of a change from its bytes; null for anything else, such as half a line */
-export function createChangeParser(): (bytes: Buffer, start: number, end: number) => Change | null {
-  /** By what follows the time. */
-  const cache = new Map<string, Change>();
-  return (bytes, start, end) => {
-    const comma = endOfTime(bytes, start, end);
-    const rest = comma === null ? '' : bytes.toString('utf8', comma, end);
-    const same = comma === null ? undefined : cache.get(rest);
-    if (same) return { ...same, at: timeIn(bytes, start, comma!) };
-    const change = parseChange(bytes.toString('utf8', start, end));
-    if (change && comma !== null && cache.size < MOST_KNOWN && change.at === timeIn(bytes, start, comma))
-      cache.set(rest, change);
-    return change;
-  };
-}
-
-/** Position of the comma after the time; null for a line that does not begin with a time. */
-function endOfTime(bytes: Buffer, start: number, end: number): number | null {
-  const first = start + HEAD.length;
-  if (first >= end || HEAD.compare(bytes, start, first) !== 0) return null;
-  let i = first;
-  while (i < end && bytes[i]! >= ZERO && bytes[i]! <= ZERO + 9) i++;
-  return i < end && bytes[i] === COMMA && i > first && i - first <= MAX_DIGITS ? i : null;
-}
-
-/** In ms since the epoch. Seconds are read apart, because V8 makes an object of each number beyond 31 bits. */
-function timeIn(bytes: Buffer, start: number, comma: number): number {
-  let [seconds, ms] = [0, 0];
-  const point = comma - 3;
-  for (let i = start + HEAD.length; i < comma; i++)
-    if (i < point) seconds = seconds * 10 + bytes[i]! - ZERO;
-    else ms = ms * 10 + bytes[i]! - ZERO;
-  return seconds * 1000 + ms;
-}
-
-function parseChange(line: string): Change | null {
+/** Reads a change from the bytes of a line. @returns null for anything else, such as half a line */
+export function parseChange(bytes: Buffer, start: number, end: number): Change | null {
   try {
-    return z.safeParse(Line, JSON.parse(line)).data ?? null;
+    return z.safeParse(Line, JSON.parse(bytes.toString('utf8', start, end))).data ?? null;
   } catch {
     return null;
   }

@@ -6,13 +6,13 @@
 //   # minute                                        first line of a file that was summed up
 import type { HistoryChange } from '../api/history.ts';
 
-/**
- * A change of the state. `day` repeats the state at the start of a file, so that each can be read alone; `same` says that
- * the connection after a `start` is the one of before.
- */
 /** Time in which the mode of a reconnect is read, in ms. */
 export const SWITCH_MS = 10_000;
 
+/**
+ * A change of the state. `day` repeats the state at the start of a file, so that each can be read alone; `same` says that
+ * the connection continues across a `start`.
+ */
 export interface Change extends Omit<HistoryChange, 'at' | 'kind'> {
   /** ms since the epoch. */
   at: number;
@@ -138,10 +138,4 @@ export function addTo(sum: Sample, sample: Sample): void {
   sum.span += sample.span;
   sum.received += sample.received;
   sum.sent += sample.sent;
-}
-
-/** A sample to begin a sum with. Written out, because V8 takes 10 µs to spread an object that holds a fraction. */
-export function copyAt(at: number, sample: Sample): Sample {
-  const { span, count, latency, least, greatest, loss, received, sent } = sample;
-  return { at, span, count, latency, least, greatest, loss, received, sent };
 }

@@ -1,5 +1,5 @@
 // Sums the lines of a day up to a coarser resolution, and keeps a file within its size. Pure.
-import { addTo, copyAt, formatSample, parseSample, type Sample } from './records.ts';
+import { addTo, formatSample, parseSample, type Sample } from './records.ts';
 
 const DAY_MS = 86_400_000;
 /** Maximum size of the whole history, in bytes. */
@@ -49,7 +49,7 @@ export function summarize(text: string, tier: Tier): string {
     const at = bucketOf(sample.at, tier.bucket);
     const before = samples.get(at);
     if (before) addTo(before, sample);
-    else samples.set(at, copyAt(at, sample));
+    else samples.set(at, { ...sample, at });
   }
   const header = `# ${tier.name}\n`;
   const figures = [...samples.values()].map(sample => ({ at: sample.at * 1000, line: formatSample(sample) }));

@@ -51,7 +51,7 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
 
   function settle(socket: Socket, { via, uid }: Peer, serve: Serve): void {
     if (socket.destroyed) return;
-    // a closing HTTP server no longer ends idle connections, so one that is admitted now would keep it open
+    // a closing HTTP server no longer ends idle connections, so a new one would keep it open
     if (isClosing) return void socket.destroy();
     const problem = checkPeer(via);
     if (problem) {
@@ -128,7 +128,7 @@ const MOST_WAITING = 32;
 /** Time in which a client has to read something of an answer. */
 const UNREAD_MS = 30_000;
 
-export interface Pipeline {
+interface Pipeline {
   /** Runs `handle` for a parsed request once the requests before it are answered. */
   take(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
   /** Ignores whatever else arrives, and runs `answer` once the complete requests before it are answered. */
@@ -157,8 +157,6 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   let last: IncomingMessage | null = null;
   let isStarting = false;
   let isHeld = false;
-  /** True while other events of the process run, before more of a body is parsed. */
-  let isResting = false;
   let ending: (() => void) | null = null;
   /** True if the last parsed piece ended with an empty line, so that no head is cut in two. */
   let isWhole = true;
@@ -169,16 +167,9 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
 
   function feed(chunk: Buffer): void {
     let at = 0;
-    const restAt = performance.now() + TURN_MS;
     while (at < chunk.length && !ending && !socket.destroyed && !isStream()) {
       if (socket.isPaused() || isBodyUnread() || (isWhole && isBusy()) || waiting.length >= MOST_WAITING) {
         hold(chunk.subarray(at));
-        return;
-      }
-      // a body in tiny pieces takes long; the code that reads it resumes the socket
-      if (isResting || (isReadingBody() && performance.now() > restAt)) {
-        hold(chunk.subarray(at));
-        rest();
         return;
       }
       if (isWhole && !isReadingBody()) line = { bytes: 0, isComplete: false };
@@ -203,20 +194,6 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
     socket.unshift(left);
   }
 
-  function rest(): void {
-    if (isResting) return;
-    isResting = true;
-    setImmediate(() => {
-      isResting = false;
-      if (isHeld && !socket.destroyed) resume();
-    });
-  }
-
-  function resume(): void {
-    isHeld = false;
-    socket.resume();
-  }
-
   function measureLine(piece: Buffer): void {
     if (line.isComplete) return;
     const end = piece.indexOf('\n');
@@ -233,7 +210,10 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
       socket.setTimeout(0);
       next.handle();
     } else if (ending) ending();
-    else if (isHeld) resume();
+    else if (isHeld) {
+      isHeld = false;
+      socket.resume();
+    }
   }
 
   return {
@@ -245,7 +225,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
         current = null;
         if (isStarting || !(waiting.length || ending || isHeld)) return;
         isStarting = true;
-        inTurn(start);
+        setImmediate(start); // requests of other connections come in between
       });
       if (!current && !isStarting) start();
     },
@@ -273,25 +253,4 @@ function pieceOf(chunk: Buffer, at: number, skipped: number): { end: number; isE
   const [crlf, lf] = [window.indexOf('\n\r\n'), window.indexOf('\n\n')];
   if (crlf < 0 && lf < 0) return { end: Math.min(chunk.length, start + WINDOW_BYTES), isEmptyLine: false };
   return { end: start + (lf < 0 || (crlf >= 0 && crlf < lf) ? crlf + 3 : lf + 2), isEmptyLine: true };
-}
-
-/** Longest time spent on pipelined requests before other events of the process run, in ms. */
-const TURN_MS = 5;
-const turns: (() => void)[] = [];
-
-/** Runs `work` after the other connections that wait, and in between lets new requests through. */
-function inTurn(work: () => void): void {
-  if (turns.push(work) === 1) setImmediate(takeTurns);
-}
-
-function takeTurns(): void {
-  const end = performance.now() + TURN_MS;
-  for (let count = 0; count < turns.length; count++) {
-    turns[count]!();
-    if (performance.now() < end) continue;
-    turns.splice(0, count + 1);
-    if (turns.length) setImmediate(takeTurns);
-    return;
-  }
-  turns.length = 0;
 }

@@ -1,7 +1,6 @@
-// Answers the requests that belong to no feature, and the most frequent ones from ready bytes.
+// Answers the requests that belong to no feature, and the most frequent ones without Koa.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoints, RequestLine, ResponseOf } from '../api/contract.ts';
-import { METRICS_TYPE } from '../api/requests.ts';
 import type { Settings } from '../config/layers.ts';
 import type { FeatureName, Input, LinesOf } from '../feature.ts';
 import type { Features } from '../features.ts';
@@ -38,7 +37,7 @@ export interface Client {
 
 type Streamed = { [L in RequestLine]: Endpoints[L] extends { kind: 'stream' } ? L : never }[RequestLine];
 /** A route without a function, here or in a feature, does not compile. */
-export type Handlers = {
+type Handlers = {
   [L in Exclude<RequestLine, Streamed | LinesOf<FeatureName>>]: (
     daemon: Daemon,
     input: Input<L> & { client: Client },
@@ -146,68 +145,40 @@ const CLIENT: Client = { keepToken() {} };
 const NO_INPUT = { body: undefined, query: undefined, client: CLIENT };
 
 /**
- * Answers health, metrics, the OpenAPI document and the unchanged snapshot, which prompts, bars and probes repeat, from bytes
- * made once per change.
+ * Answers health and a current snapshot without Koa, so that bars and probes alone never make the daemon load it.
  * @returns false for another route, and for a snapshot with parts to read first
  */
-export function cachedResponses(daemon: Daemon): (request: IncomingMessage, response: ServerResponse) => boolean {
-  const { state, tunnel, features } = daemon;
-  let health: { of: unknown; head: string[]; body: Buffer } | undefined;
-  let snapshot: { of: unknown; head: string[]; body: Buffer; etag: string } | undefined;
-  let metrics: { head: string[]; body: Buffer } | undefined;
-  let document: { head: string[]; body: Buffer } | undefined;
+export function quickResponses(daemon: Daemon): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const { state, tunnel } = daemon;
   return (request, response) => {
     if (request.url === '/api/health') {
-      const { tunnelCli } = state.snapshot();
-      if (health?.of !== tunnelCli) {
-        const body = Buffer.from(JSON.stringify(handlers['GET /api/health'](daemon, NO_INPUT)));
-        health = { of: tunnelCli, head: head(body, JSON_TYPE, 'cache-control', 'no-store'), body };
-      }
-      response.writeHead(200, health.head);
-      response.end(health.body);
-      return true;
-    }
-    if (request.url === '/api/metrics') {
-      const body = features.metrics.ready();
-      if (!body) return false;
-      if (metrics?.body !== body) metrics = { head: head(body, METRICS_TYPE, 'cache-control', 'no-store'), body };
-      response.writeHead(200, metrics.head);
-      response.end(body);
-      return true;
-    }
-    if (request.url === '/api/openapi.json') {
-      if (!openApiDocument) return false;
-      if (!document) {
-        const body = Buffer.from(JSON.stringify(openApiDocument));
-        document = { head: head(body, JSON_TYPE, 'cache-control', 'no-store'), body };
-      }
-      response.writeHead(200, document.head);
-      response.end(document.body);
+      send(response, handlers['GET /api/health'](daemon, NO_INPUT), 'cache-control', 'no-store');
       return true;
     }
     if (request.url !== '/api/snapshot' || !tunnel.isFresh()) return false;
-    const current = state.snapshot();
-    if (snapshot?.of !== current) {
-      const body = Buffer.from(JSON.stringify(current));
-      const etag = etagOf(current);
-      snapshot = { of: current, head: head(body, JSON_TYPE, 'cache-control', 'no-cache', 'etag', etag), body, etag };
-    }
+    const snapshot = state.snapshot();
+    const etag = etagOf(snapshot);
     const etags = request.headers['if-none-match'];
-    if (etags !== undefined && etagMatches(etags, snapshot.etag)) {
-      response.writeHead(304, ['etag', snapshot.etag]);
+    if (etags !== undefined && etagMatches(etags, etag)) {
+      response.writeHead(304, ['etag', etag]);
       response.end();
-    } else {
-      response.writeHead(200, snapshot.head);
-      response.end(snapshot.body);
-    }
+    } else send(response, snapshot, 'cache-control', 'no-cache', 'etag', etag);
     return true;
   };
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
-function head(body: Buffer, type: string, ...more: string[]): string[] {
-  return ['content-type', type, 'content-length', String(body.length), 'x-content-type-options', 'nosniff', ...more];
+function send(response: ServerResponse, value: object, ...headers: string[]): void {
+  const body = Buffer.from(JSON.stringify(value));
+  response.writeHead(200, [
+    'content-type',
+    'application/json; charset=utf-8',
+    'content-length',
+    String(body.length),
+    'x-content-type-options',
+    'nosniff',
+    ...headers,
+  ]);
+  response.end(body);
 }
 
 /** The strong ETag (RFC 9110, 8.8.3) of what a revision shows. */

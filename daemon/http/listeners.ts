@@ -95,7 +95,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     const fromOutside = (access: RemoteAccess): Via => ({ kind: 'remote', port, address: plain(address), access });
     if (remote && !isLocal(socket)) return { via: fromOutside(remote) };
     return lookUp({ localAddress: address, localPort: port, remoteAddress, remotePort }).then(
-      // another user of this machine, such as a reverse proxy's, needs what another machine needs
+      // another user of this machine, such as a reverse proxy's, needs the token, like another machine
       owner =>
         remote && owner !== uid
           ? { via: fromOutside(remote) }

@@ -1,18 +1,18 @@
-// Handles one parsed request: guard, cached responses, event streams, and Koa for the rest, loaded on first use.
+// Handles one parsed request: guard, quick responses, event streams, and Koa for the rest, loaded on first use.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Assets } from './assets.ts';
 import type { Connection } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
 import { CLOSING, checkRequest, isApi, type RequestInfo, type Via } from './guard.ts';
-import { cachedResponses, type Daemon } from './handlers.ts';
+import { type Daemon, quickResponses } from './handlers.ts';
 import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
 
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse, connection: Connection) => void;
+type RequestHandler = (request: IncomingMessage, response: ServerResponse, connection: Connection) => void;
 
 export function createRequestHandler(daemon: Daemon, streams: EventStreams): RequestHandler {
-  const answeredFromCache = cachedResponses(daemon);
+  const answersQuickly = quickResponses(daemon);
   let koa: Promise<RoutedHandler> | undefined;
   let page: Promise<Assets> | undefined;
 
@@ -43,7 +43,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
     if (problem) return refuse(request, response, problem);
     if (!isApi(request.url!)) return servePage(request, response);
     if (request.method === 'GET') {
-      if (answeredFromCache(request, response)) return;
+      if (answersQuickly(request, response)) return;
       // the two that clients of ours open, without the router and its schemas
       const brief = request.url === BRIEF_STREAM;
       if (brief || request.url === '/api/events') return openStream(request, response, streams, brief);

@@ -182,20 +182,11 @@ function allowedMethods(path: string): string | null {
   return [...lines.map(line => splitRequestLine(line).method), ...(headless ? ['HEAD'] : [])].join(', ');
 }
 
-/** Bytes of a body that is read without waiting for a turn. */
-const SHORT_BYTES = 16_384;
-/** Long requests in work at a time, over all connections. Some documents take a tenth of a second to check. */
-const LONG_AT_A_TIME = 2;
-const waiting: (() => void)[] = [];
-let inWork = 0;
-
 /**
- * Reads the whole body of a request that the guard has admitted. Long ones take turns, and nothing of them is read before,
- * so that a program that sends many keeps no other program waiting.
+ * Reads the whole body of a request that the guard has admitted.
  * @throws Problem payload-too-large
  */
-export async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Uint8Array> {
-  const endTurn = isLong(request) ? await takeTurn(response) : undefined;
+async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Uint8Array> {
   sendContinue(request, response);
   const target = request.url ?? '';
   const chunks: Uint8Array[] = [];
@@ -206,33 +197,7 @@ export async function readBody(request: IncomingMessage, response: ServerRespons
     if (size > bodyLimit(target)) throw tooLarge(target);
     chunks.push(chunk);
   }
-  if (size <= SHORT_BYTES) endTurn?.();
   return Buffer.concat(chunks);
-}
-
-/** True if the body is long, or may become so: one in chunks has no length, and each of its chunks costs time. */
-function isLong({ headers }: IncomingMessage): boolean {
-  return !(Number(headers['content-length']) <= SHORT_BYTES);
-}
-
-/**
- * Waits until few enough long requests are in work; this one is until it is answered or its connection ends.
- * @returns ends the turn before that
- */
-async function takeTurn(response: ServerResponse): Promise<() => void> {
-  if (inWork >= LONG_AT_A_TIME) await new Promise<void>(resolve => waiting.push(resolve));
-  else inWork += 1;
-  let isOver = false;
-  const end = () => {
-    if (isOver) return;
-    isOver = true;
-    const next = waiting.shift();
-    if (next) setImmediate(next);
-    else inWork -= 1;
-  };
-  if (response.destroyed) end();
-  else for (const event of ['prefinish', 'close']) response.once(event, end);
-  return end;
 }
 
 /**
@@ -248,7 +213,7 @@ function sendContinue(request: IncomingMessage, response: ServerResponse): void 
  * Parses a JSON body.
  * @throws Problem malformed-json for other text, invalid-body for keys that reach prototypes.
  */
-export function parseBody(bytes: Uint8Array): unknown {
+function parseBody(bytes: Uint8Array): unknown {
   let forbidden: string | undefined;
   let value: unknown;
   try {

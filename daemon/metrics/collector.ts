@@ -18,8 +18,7 @@ import { createTunnelCounters, type DaemonSamples, samplesOf, value } from './sa
 export interface Collector {
   /** Counts the request of a response, once that is sent. */
   count(response: ServerResponse): void;
-  /** @returns the text, and the revision of the state that it shows */
-  text(): Promise<{ text: string; revision: number }>;
+  text(): Promise<string>;
   stop(): void;
 }
 
@@ -101,8 +100,7 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
         ...samplesOf(state.snapshot(), counted),
         ...accounts(settings.config.metrics.hashAccounts),
       };
-      const { revision } = state.snapshot();
-      return { text: await exposition(FAMILIES, samples, 'openmetrics', [durations]), revision };
+      return exposition(FAMILIES, samples, 'openmetrics', [durations]);
     },
     stop: unsubscribe,
   };

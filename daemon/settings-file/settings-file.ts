@@ -134,7 +134,10 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
     },
     diff: async (toml: string): Promise<SettingsDiff> => toDiff(await plan(toml)),
     apply,
-    /** Applies what was set before the last file; again, it goes forth. @throws Problem nothing-to-undo, and as `apply` */
+    /**
+     * Restores the settings from before the last file; a second call applies the file again.
+     * @throws Problem nothing-to-undo, and as `apply`
+     */
     async undo(confirmWithin?: number): Promise<SettingsDiff> {
       let toml: string;
       try {

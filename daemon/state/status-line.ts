@@ -5,7 +5,7 @@ import { existsSync, rmSync } from 'node:fs';
 import type { Snapshot } from '../api/schema.ts';
 import { replaceFile } from '../core/files.ts';
 import { printable } from '../core/printable.ts';
-import { runsSystemd, startTime } from '../core/process.ts';
+import { runsSystemd, thisProcess } from '../core/process.ts';
 import { createStyle, plain, type Style } from '../core/terminal.ts';
 import { createLongTimer, untilLong } from '../view/client/client-state.ts';
 import { describeRemoteAccess, modeName } from '../view/client/labels.ts';
@@ -137,7 +137,7 @@ export function keepStatusFile(
   state: State,
   { port, isModeKnown, now = Date.now }: { port(): number | null; isModeKnown(): boolean; now?(): number },
 ): () => void {
-  const owner = `${process.pid} ${startTime(process.pid)}`;
+  const owner = thisProcess();
   let before = '';
   const write = () => {
     const current = state.snapshot();

@@ -48,7 +48,7 @@ export function running(paths: Pick<Paths, 'record'>): Instance | null {
   return record && isRunning(record.pid, record.started) ? record : null;
 }
 
-/** The daemon that wrote the record last, or null; one that was killed leaves its record. */
+/** The daemon that wrote the record last, or null. A daemon that was killed leaves its record. */
 export function recorded(paths: Pick<Paths, 'record'>): Instance | null {
   const text = readText(paths.record);
   if (text === null) return null;

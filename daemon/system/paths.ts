@@ -12,7 +12,7 @@ export interface Paths {
   /** File that `culvert status` prints without starting Node. */
   statusFile: string;
   state: string;
-  /** Held by the running daemon as well: two of them, with runtime directories of their own, must not share the state. */
+  /** Held by the running daemon as well: two daemons with different runtime directories must not share the state. */
   stateLock: string;
   token: string;
   acceptedTerms: string;
@@ -34,7 +34,7 @@ export interface Paths {
   networksState: string;
   /** Directory of the history. */
   history: string;
-  /** Directory of the organization's certificates for tools, and of what was changed for them. */
+  /** Directory of the organization's certificates for tools, and of the changes made for them. */
   trust: string;
   /** The settings that the last file of settings replaced. */
   settingsBefore: string;

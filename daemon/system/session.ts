@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { makeDirectory, readText, replaceFile } from '../core/files.ts';
 import type { Paths } from './paths.ts';
 
-export interface Notifier {
+interface Notifier {
   ready(status: string): void;
   stopping(): void;
 }

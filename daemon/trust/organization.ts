@@ -38,7 +38,6 @@ export function listCertificates({ certificates, journal, system, isMember }: Re
     from: new Date(from).toISOString(),
     until: new Date(until).toISOString(),
     state: stateOf({ from, until }, gone),
-    inUse: null,
     inSystem: system?.fingerprints.has(fingerprint) ?? false,
   }));
 }

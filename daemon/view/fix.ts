@@ -54,7 +54,7 @@ function restartLines({ restart }: Extract<Fix, { kind: 'file' }>): string[] {
   return restart ? [`sudo systemctl try-restart ${quote([restart])}`] : [];
 }
 
-/** Lines that take an administrator's change back. */
+/** Lines that undo an administrator's change. */
 export function adminUndoLines(fix: Fix): string[] {
   if (fix.kind === 'commands') return fix.undo.map(argv => (fix.privileged ? `sudo ${quote(argv)}` : quote(argv)));
   if (fix.kind !== 'file') return [];

@@ -7,29 +7,27 @@ import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } f
 import type { PageName } from './page-list.ts';
 
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
-const CLIENT_TASKS = [
-  'start-daemon',
-  'try-again',
-  'start-service',
-  'restart-service',
-  'install-killswitch',
-  'handle-sign-in',
-  'network-settings',
-  'check-update',
-  'apply-update',
-  'roll-back',
-  'update-command',
-  'run-checks',
-  'report',
-  'export-settings',
-  'apply-settings',
-  'undo-settings',
-  'choose-mode',
-  'shortcuts',
-  'portal',
-  'portal-by-hand',
-] as const;
-export type ClientTask = (typeof CLIENT_TASKS)[number];
+export type ClientTask =
+  | 'start-daemon'
+  | 'try-again'
+  | 'start-service'
+  | 'restart-service'
+  | 'install-killswitch'
+  | 'handle-sign-in'
+  | 'network-settings'
+  | 'check-update'
+  | 'apply-update'
+  | 'roll-back'
+  | 'update-command'
+  | 'run-checks'
+  | 'report'
+  | 'export-settings'
+  | 'apply-settings'
+  | 'undo-settings'
+  | 'choose-mode'
+  | 'shortcuts'
+  | 'portal'
+  | 'portal-by-hand';
 
 /** A request, as data. */
 export type Ask =
@@ -43,9 +41,9 @@ export type Ask =
   | { kind: 'proof' }
   /** Applies a fix of the doctor as it was shown. */
   | { kind: 'fix'; request: DoctorFixRequest }
-  /** Takes the last one back. */
+  /** Undoes the last fix. */
   | { kind: 'undo-fix' }
-  /** `credentials` come from the question before it. */
+  /** The answer to the command's question has the `credentials`. */
   | { kind: 'tool-accounts'; change: ToolAccountsChange }
   /** About the rules for networks. */
   | { kind: 'networks'; change: NetworksChange }
@@ -60,7 +58,7 @@ export type Ask =
 export type NetworksChange =
   | ({ do: 'answer' } & NetworksAnswer)
   | { do: 'revert' }
-  /** `lines` are those of the rule's table, without its name; `allow` answers that it may lower the protection; `replaces` names the rule that it takes the place of. */
+  /** `lines` are those of the rule's table, without its name; `allow` lets it lower the protection; `replaces` names the rule that it replaces. */
   | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean; replaces?: string | null }
   | { do: 'remove'; name: string };
 
@@ -69,7 +67,7 @@ export type ChangeAsk =
   | { kind: 'change'; what: 'confirm' | 'revert'; subjects: readonly Subject[] }
   /** The report of lost changes was read. */
   | { kind: 'acknowledge' }
-  /** So many seconds more than until `endsAt`. */
+  /** Moves the end from `endsAt` by so many seconds. */
   | { kind: 'extend'; subject: Subject; endsAt: string; seconds: number };
 
 /** Time to confirm a change that may cut a user off, in seconds. */
@@ -97,6 +95,12 @@ export interface Command {
   undo?: Ask;
   /** Said once it is done, where its effect is not in plain sight. */
   done?: string;
+}
+
+/** A command with the words on its control. */
+export interface Button {
+  label: string;
+  command: Command;
 }
 
 export type Tone = 'success' | 'accent' | 'warning' | 'error' | 'neutral';
@@ -128,7 +132,7 @@ export type Row = Common &
      */
     | { kind: 'link'; value?: string; page: PageName; row?: string; task?: ClientTask }
     /** An entry of a list, which `remove` takes off it, and `edit` opens. */
-    | { kind: 'item'; remove: Command | null; removeLabel: string; edit?: { label: string; command: Command } }
+    | { kind: 'item'; remove: Command | null; removeLabel: string; edit?: Button }
     /** Text to give; `check` says what is wrong with it, or null. */
     | {
         kind: 'entry';
@@ -142,7 +146,7 @@ export type Row = Common &
       }
     /** Text of many lines to edit, without a button; `type` gets it at each change. It can only be read while it is not sensitive. */
     | { kind: 'area'; text: string; type(text: string): void }
-    /** A choice that takes no page of its own. */
+    /** A choice that needs no page. */
     | { kind: 'select'; options: { value: string; label: string }[]; value: string; command(value: string): Command }
     /** A command for a terminal, to copy; hidden until what is labeled `folded` is opened. */
     | { kind: 'shell'; shell: string; folded?: string }
@@ -156,7 +160,7 @@ export type RowKind = Row['kind'];
 /** Characters that a value may have on the line of its title. */
 const BESIDE = 24;
 
-/** True for a value that is below its title, on a line of its own: an id, a key or an address. */
+/** True for a value that is too long to stand beside its title: an id, a key or an address. */
 export function isLong({ value, subtitle }: Extract<Row, { kind: 'fact' }>): boolean {
   return value.length > BESIDE && !value.includes('\n') && !subtitle;
 }
@@ -191,9 +195,9 @@ export interface List {
   sensitive: boolean;
   /** Why it is not sensitive, as for a row. */
   reason: string | null;
-  removal(item: ListItem): { label: string; command: Command };
+  removal(item: ListItem): Button;
   /** Commands about the whole list. */
-  more: { name: string; entries: { label: string; command: Command }[] };
+  more: { name: string; entries: Button[] };
   /** Icon and words in the place of a list without items. */
   empty: { icon: string; title: string };
 }
@@ -228,8 +232,22 @@ export function goTo(page: PageName): Command {
   return { ask: { kind: 'page', page } };
 }
 
-export function clientCommand(task: ClientTask): Command {
-  return { ask: { kind: 'client', task } };
+export function clientCommand(task: ClientTask, more: Omit<Command, 'ask'> = {}): Command {
+  return { ask: { kind: 'client', task }, ...more };
+}
+
+/** Work of the page that the control is on. */
+export function workCommand(work: () => Promise<unknown>, more: Omit<Command, 'ask'> = {}): Command {
+  return { ask: { kind: 'work', work }, ...more };
+}
+
+export function noteRow(id: string, title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Row {
+  return { kind: 'note', id, title, subtitle, tone };
+}
+
+/** A page that has nothing but a remark. */
+export function noteForm(title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form {
+  return { groups: [{ id: 'none', rows: [noteRow('none', title, subtitle, tone)] }] };
 }
 
 export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): Command {

@@ -42,6 +42,7 @@ export interface Slot {
   /** Its start, in ms since the epoch. */
   at: number;
   latencyMs: number | null;
+  /** A fraction of packets. */
   loss: number | null;
   received: number | null;
   sent: number | null;
@@ -110,15 +111,9 @@ function slotOf(group: readonly HistorySample[], at: number): Slot {
 /** At one figure every 5 s, ten minutes. */
 const CAPACITY = 120;
 
-export interface Sample {
-  /** ms since the epoch. */
-  at: number;
+/** The figures of one event: bytes per second since the previous sample, null for the first. */
+export interface Sample extends Slot {
   latencyMs: number;
-  /** Fraction of packets, or null. */
-  loss: number | null;
-  /** Bytes per second since the sample before; null for the first. */
-  received: number | null;
-  sent: number | null;
 }
 
 export function createHistory(capacity = CAPACITY) {

@@ -4,7 +4,7 @@ import { quote } from './fix.ts';
 import { searchable } from './text-search.ts';
 import { fill, type Translator } from './translator.ts';
 
-export interface Ring {
+interface Ring {
   entries(): LogEntry[];
   /**
    * Takes entries in that are not there yet, and drops the oldest beyond the capacity.
@@ -82,7 +82,7 @@ export function shortCommand({ argv }: Pick<LogEntry, 'argv'>): string {
 /** Its outcome in a word. */
 export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Translator): string {
   if (ok) return _('OK');
-  // a watcher has no end of its own
+  // a watcher never ends on its own
   if (exitCode === null) return source === 'watch' ? _('ended') : _('killed');
   // the program said so in words
   if (exitCode === 0) return _('failed');

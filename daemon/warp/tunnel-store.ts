@@ -17,7 +17,7 @@ import { type StatusReading, UNKNOWN } from './parse/status.ts';
 import { createWish, type Wish } from './wish.ts';
 
 export interface TunnelStore {
-  /** A new status. `raw` is what was printed, redacted; null for nothing. */
+  /** A new status. `raw` is the redacted output, or null. */
   status(reading: StatusReading, raw: string | null): void;
   /** The status could not be read again, or is known again (null). The time of the first doubt stays. */
   doubt(since: NonNullable<Status['lastKnown']> | null): void;

@@ -35,7 +35,7 @@ export interface Wish {
 }
 
 interface Wanted {
-  /** The status when the tunnel CLI accepted; undefined for the first one that follows. */
+  /** The status when the tunnel CLI accepted; undefined until the first status after that. */
   raw: string | null | undefined;
   /** The tunnel has moved since. */
   moved: boolean;
@@ -153,7 +153,7 @@ function removeFile(file: string): void {
   }
 }
 
-/** The wish that the daemon before has left a moment ago, and the status that it saw. */
+/** The recent wish of the previous daemon, and the status that it saw. */
 function readFile(file: string, now: number): { wanted: Wanted | null; turnedOff: TurnedOff | null } | null {
   const kept = jsonOf(readText(file) ?? '');
   if (!isObject(kept) || typeof kept.at !== 'number') return null;

@@ -1,13 +1,11 @@
 // The daemon's figures, as ratios against a bare node:http server (or what the row names) in the same run.
 // Exits 1 when a bar is not met. Run: ./culvert-tool bench daemon [rounds]
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
 import { freePort } from '../support/ports.ts';
 import { answering, end, promptly } from './support/process.ts';
@@ -97,45 +95,18 @@ async function throughput() {
       done(response.headers.etag!);
     }),
   );
-  const [health, snapshot, unchanged] = [[] as number[], [] as number[], [] as number[]];
+  const [health, unchanged] = [[] as number[], [] as number[]];
   for (let i = 0; i < measured; i++) {
     const base = requestsPerSecond(raw.port, '/');
     const h = requestsPerSecond(culvert.port, '/api/health');
     health.push(h / base);
     unchanged.push(h / requestsPerSecond(culvert.port, '/api/snapshot', `If-None-Match: ${etag}`));
-    snapshot.push(h / requestsPerSecond(culvert.port, '/api/snapshot'));
   }
   reportAtLeast('GET /api/health, 16 connections, of the requests of node:http', median(health), 0.6, '×');
   report('GET /api/snapshot, unchanged (304), against /api/health', median(unchanged), 1.5, '×');
-  report('GET /api/snapshot, whole, against /api/health', median(snapshot), 1.5, '×');
   note('memory after this', culvert.rssMb(), 'MB');
   note('memory of node:http after this', raw.rssMb(), 'MB');
   await raw.end();
-  await culvert.end();
-}
-
-/** The text of the metrics, against health while nothing is counted. */
-async function metrics() {
-  const culvert = await launch('culvert');
-  const turn = (enabled: boolean) =>
-    fetch(`http://127.0.0.1:${culvert.port}/api/config/session`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ metrics: { enabled } }),
-    }).then(response => response.text());
-  await turn(false); // loads the router, which health does not need
-  const before = culvert.rssMb();
-  const ratios: number[] = [];
-  for (let i = 0; i < measured; i++) {
-    await turn(false);
-    const health = requestsPerSecond(culvert.port, '/api/health');
-    await turn(true);
-    await fetch(`http://127.0.0.1:${culvert.port}/api/metrics`).then(response => response.text());
-    ratios.push(health / requestsPerSecond(culvert.port, '/api/metrics'));
-  }
-  report('GET /api/metrics after the first, against /api/health', median(ratios), 2, '×');
-  note('memory before the first answer', before, 'MB');
-  note('memory after', culvert.rssMb(), 'MB');
   await culvert.end();
 }
 
@@ -279,72 +250,7 @@ async function statusCommand() {
   await culvert.end();
 }
 
-async function streams() {
-  const count = sized(10_000, 200);
-  const bundle = join(home, 'streams.mjs');
-  const { build } = await import('esbuild');
-  await build({
-    entryPoints: ['test/bench/support/streams-server.ts'],
-    outfile: bundle,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    logLevel: 'error',
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
-    mainFields: ['module', 'main'],
-  });
-  const socket = join(home, 'streams.sock');
-  const server = spawn(process.execPath, [bundle, socket], { env, stdio: ['pipe', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
-  const ask = async (line: string) => {
-    server.stdin.write(`${line}\n`);
-    return (await lines.next()).value as string;
-  };
-  await lines.next();
-  const open: Socket[] = [];
-  let waiting = 0;
-  let last: () => void = () => {};
-  for (let i = 0; i < count; i++) {
-    const client = connect(socket);
-    client.write('GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await once(client, 'data');
-    client.on('data', () => {
-      if (waiting > 0 && --waiting === 0) last();
-    });
-    open.push(client);
-  }
-  await wait(500);
-  const times: number[] = [];
-  for (let i = 0; i < sized(10, 1); i++) {
-    const reached = new Promise<void>(done => (last = done));
-    waiting = count;
-    const before = performance.now();
-    server.stdin.write('512\n');
-    await promptly(reached, 'the event at the last stream');
-    times.push(performance.now() - before);
-    await lines.next();
-    await wait(200);
-  }
-  const { rssMb, streams: held } = JSON.parse(await ask('stat')) as { rssMb: number; streams: number };
-  if (held !== count) throw new Error(`${held} streams of ${count}`);
-  report(`memory with ${count} streams`, rssMb, 200, 'MB');
-  report(`event at the last of ${count} streams`, median(times), 200, 'ms');
-  for (const client of open.slice(20)) client.destroy();
-  await wait(500);
-  const stalled = open.slice(0, 20);
-  for (const client of stalled) client.pause();
-  const before = JSON.parse(await ask('stat')) as { rssMb: number };
-  for (let i = 0; i < sized(500, 5); i++) await ask('8000');
-  const after = JSON.parse(await ask('stat')) as { rssMb: number; streams: number };
-  report('of 20 streams that do not read, left after 4 MB each', after.streams, 0, '');
-  report('memory that they cost', after.rssMb - before.rssMb, 30, 'MB');
-  for (const client of stalled) client.destroy();
-  await end(server);
-}
-
-const parts = { startAndMemory, throughput, metrics, processesPerAction, eventLatency, statusCommand, streams };
+const parts = { startAndMemory, throughput, processesPerAction, eventLatency, statusCommand };
 const wanted = process.argv[3]
   ? [process.argv[3] as keyof typeof parts]
   : (Object.keys(parts) as (keyof typeof parts)[]);

@@ -12,19 +12,7 @@ import type { Ends } from '../support/temporary.ts';
 
 const BAR_MS = 1_000;
 const OTHER_USER = 65_534;
-const SHAPES = [
-  'openapi',
-  'health',
-  'snapshot',
-  'slow',
-  'bare',
-  'large',
-  'pieces',
-  'document',
-  'unfinished',
-  'header',
-  'foreign',
-];
+const SHAPES = ['openapi', 'health', 'snapshot', 'slow', 'bare', 'header', 'foreign'];
 
 const { values, positionals } = parseArgs({
   options: { minutes: { type: 'string', default: '10' } },

@@ -17,7 +17,7 @@ interface Refusal {
 
 export interface LastState {
   state: State;
-  /** That of the stand-in for WARP. */
+  /** The emulator reports it. */
   demo: boolean;
 }
 
@@ -51,7 +51,7 @@ export interface ClientState {
 export class Busy extends Error {}
 
 /**
- * The state of a client that sends no requests of its own.
+ * The state of a client that sends no requests.
  * @param snapshot null while no daemon can be asked
  * @param now in ms since the epoch
  */
@@ -98,7 +98,7 @@ export function createLongTimer(again: () => void, now: () => number = Date.now)
     timer = undefined;
   };
   return {
-    /** Follows this status instead of the one before. @returns the timer, where there is something to wait for */
+    /** Follows this status instead of the previous one. @returns the timer, if one is set */
     follow(status: Snapshot['status'] | null): typeof timer {
       stop();
       const left = status && untilLong(status, now());

@@ -140,7 +140,7 @@ export function nextStep(
   return steps[code] ?? null;
 }
 
-export interface RemoteAccessText {
+interface RemoteAccessText {
   title: string;
   /** Empty while the connections are encrypted. */
   detail: string;

@@ -48,7 +48,7 @@ export interface Model {
   checkUpdate(): Promise<UpdateCheck>;
   /** Calls an endpoint whose answer is not part of the state. */
   call: Client['call'];
-  /** Calls `listener` with every event, after the state have it. Returns what unsubscribes. */
+  /** Calls `listener` with every event, once the state has it. Returns what unsubscribes. */
   onEvent(listener: (event: Event) => void): () => void;
   /** Has the daemon read what went stale, or with `all` everything; changes arrive as events. Never rejects. */
   refresh(which: 'stale' | 'all'): Promise<void>;
@@ -189,7 +189,7 @@ interface FollowOptions {
   quiet: boolean;
   /** First and longest pause between attempts, in milliseconds. */
   backOffMs: readonly [first: number, longest: number];
-  /** @param resumed the stream sends only what was missed, which may be nothing */
+  /** @param resumed the stream sends only missed events, if any */
   connected(resumed: boolean): void;
   received(event: Event): void;
   lost(reason: OfflineReason): void;

@@ -28,11 +28,11 @@ interface Written {
   name: string;
   /** Lines of its table, without the name. */
   lines: readonly string[];
-  /** Name of the rule that it takes the place of; null or absent for one more. */
+  /** Name of the rule that it replaces; null or absent for a new rule. */
   replaces?: string | null;
 }
 
-/** A document with one rule more, or with another rule in the place of one. */
+/** A document with a rule added or replaced. */
 export function withRule(document: string, { name, lines, replaces = null }: Written): string {
   const table = `[[network]]\nname = ${quote(name)}\n${lines.join('\n')}\n`;
   const parts = partsOf(document);

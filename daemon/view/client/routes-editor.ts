@@ -1,4 +1,4 @@
-// Edits the split tunnel as a document: the text with its preview, the presets, and the documents before it.
+// Edits the split tunnel as a document: the text with its preview, the presets, and earlier documents.
 import type { Routes, RoutesHistory, RoutesPresets, RoutesPreview, RoutesProgress } from '../../api/routes.ts';
 import { CONFIRM_SECONDS } from '../form.ts';
 import type { Model } from './model.ts';
@@ -25,9 +25,9 @@ export interface RoutesEditor {
   read(): Promise<void>;
   /** Finds what the text would change. */
   preview(): Promise<void>;
-  /** Sets what was previewed; it reverts unless it is confirmed. Resolves once the list is set. */
+  /** Sets the previewed list, which reverts unless it is confirmed. Resolves once it is set. */
   apply(): Promise<void>;
-  /** Sets the document before; it reverts unless it is confirmed. */
+  /** Sets the previous document, which reverts unless it is confirmed. */
   undo(): Promise<void>;
   /** Adds the entries of a preset to the text. */
   addPreset(id: string): void;

@@ -12,7 +12,7 @@ import { changeNetworks, linesOf, withRule } from './network-document.ts';
 
 /** A rule that is being written. */
 export interface RuleDraft {
-  /** Name of the rule that it takes the place of; null for a new one. */
+  /** Name of the rule that it replaces; null for a new rule. */
   replaces: string | null;
   name: string;
   match: NetworkMatch;
@@ -21,7 +21,7 @@ export interface RuleDraft {
 
 interface RuleEditorState {
   draft: RuleDraft | null;
-  /** All rules with the draft in the place of its rule, and what they do here; null until they were tried. */
+  /** All rules, with the draft for its rule, and their effects here; null until they were tried. */
   tried: NetworksTried | null;
   /** The network of the last “What if…”. */
   supposed: SupposedNetwork | null;

@@ -2,7 +2,7 @@
 import { teamOf } from '../../api/actions.ts';
 import type { Account } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
-import { actionCommand, type Form, type Group, type Row } from '../form.ts';
+import { actionCommand, clientCommand, type Form, type Group, noteForm, type Row } from '../form.ts';
 import { lostRegistration } from '../states/causes.ts';
 import { fill, type Translator } from '../translator.ts';
 import { termsLinks } from './setup.ts';
@@ -24,8 +24,7 @@ export function accountForm(
   const free = snapshot !== null && client.pending === null;
   const registered = snapshot?.account.registered === true && snapshot.status.blocked !== 'not-registered';
   const lost = snapshot && lostRegistration(snapshot.status, tr);
-  if (!snapshot)
-    return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
+  if (!snapshot) return noteForm(_('Not available now'));
   return {
     groups: registered
       ? [
@@ -125,7 +124,7 @@ function handOverRow(program: string | null, { _ }: Translator): Row {
     subtitle:
       program === null ? _('The browser hands the address to Culvert.') : fill(_('Now “%s” handles them.'), program),
     label: _('Use Culvert'),
-    command: { ask: { kind: 'client', task: 'handle-sign-in' }, done: _('Culvert finishes sign-ins now') },
+    command: clientCommand('handle-sign-in', { done: _('Culvert finishes sign-ins now') }),
   };
 }
 

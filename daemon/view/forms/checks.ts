@@ -1,7 +1,7 @@
-// Describes the page of checks: results as they come, problems first, each with what was seen and what would repair it.
+// Describes the page of checks: results as they come, problems first, each with its evidence and its fix.
 import type { CheckResult, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
-import type { ClientTask, Form, Group, Row, Tone } from '../form.ts';
+import { type ClientTask, clientCommand, type Form, type Group, type Row, type Tone, workCommand } from '../form.ts';
 import { formatCount, formatList } from '../format.ts';
 import {
   type ChecksState,
@@ -81,7 +81,7 @@ function runRows(
       sensitive: free,
       busy: !free,
       tone: failed ? 'error' : 'neutral',
-      command: { ask: { kind: 'client', task: 'run-checks' } },
+      command: clientCommand('run-checks'),
     },
     ...(undo && !offline ? [undoRow(undo, { sensitive: free, repair }, tr)] : []),
     {
@@ -90,7 +90,7 @@ function runRows(
       title: _('Report a problem'),
       label: _('Show Report…'),
       subtitle: _('One file for a bug report, without names, addresses and keys.'),
-      command: { ask: { kind: 'client', task: 'report' } },
+      command: clientCommand('report'),
     },
   ];
 }
@@ -108,7 +108,7 @@ function undoRow(undo: Undoable, { sensitive, repair }: Pick<Able, 'sensitive' |
     label: _('Undo'),
     sensitive,
     reason: tr._('The checks are running.'),
-    command: { ask: root ? { kind: 'work', work: () => root(['undo']) } : { kind: 'undo-fix' } },
+    command: root ? workCommand(() => root(['undo'])) : { ask: { kind: 'undo-fix' } },
   };
 }
 
@@ -197,7 +197,7 @@ function repairRow(
     subtitle: _('You may be asked for an administrator’s password.'),
     sensitive,
     reason: _('The checks are running.'),
-    command: { ask: { kind: 'work', work } },
+    command: workCommand(work),
   };
 }
 

@@ -1,7 +1,7 @@
 // Describes the preferences of Culvert itself; each change goes to the user's configuration file and comes back as an event.
 import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
-import type { ClientTask, Command, Form, Group, Row } from '../form.ts';
+import { type ClientTask, type Command, clientCommand, type Form, type Group, noteForm, type Row } from '../form.ts';
 import { describeKillSwitch, installRows } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 
@@ -33,8 +33,7 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
   const { _ } = tr;
   const { tray, autostart, shortcuts } = facts;
   const response = client.config;
-  if (!response)
-    return { groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title: _('Not available now') }] }] };
+  if (!response) return noteForm(_('Not available now'));
   const { config } = response;
   const toggle = toggles(response, tr);
   const select = selects(response, tr);
@@ -182,7 +181,7 @@ function settingsFileGroup({ _ }: Translator): Group {
     title,
     subtitle,
     label,
-    command: { ask: { kind: 'client', task } },
+    command: clientCommand(task),
   });
   return {
     id: 'settings-file',

@@ -2,7 +2,7 @@
 import { foldText } from '../text-search.ts';
 import type { Translator } from '../translator.ts';
 
-/** Letters that an inflected word may have at its end beyond the word that is looked for, as in “exclusions”. */
+/** Letters that an inflected word may have beyond the word of the query, as in “exclusions”. */
 const ENDING = 3;
 /** Fewest letters of a word without its ending. */
 const STEM = 4;

@@ -1,7 +1,7 @@
 // Lists what a search finds on pages that are lists, and answers whether an address or a host name uses WARP.
 import type { App, LogEntry, Why } from '../../api/schema.ts';
 import type { Model } from '../client/model.ts';
-import { actionCommand, type Command, type Form, type Group, type Row } from '../form.ts';
+import { actionCommand, type Command, type Form, type Group, noteRow, type Row } from '../form.ts';
 import { NOW } from '../graph.ts';
 import { commandLine, outcome, SHOWS, showsName } from '../log.ts';
 import { appBadge } from '../states/apps.ts';
@@ -40,14 +40,7 @@ export function searchedText(row: string): string {
   return row.startsWith(ENTRY) ? row.slice(ENTRY.length) : '';
 }
 
-const note = (id: string, title: string, subtitle: string | null = null): Row => ({
-  kind: 'note',
-  id,
-  title,
-  subtitle,
-});
-
-const entry = (text: string, subtitle: string) => note(ENTRY + text, text, subtitle);
+const entry = (text: string, subtitle: string) => noteRow(ENTRY + text, text, subtitle);
 
 function formOf(rows: Row[]): Form {
   return { groups: [{ id: 'rows', rows }] };
@@ -58,7 +51,7 @@ export function routeRows({ client, tunnel }: View, tr: Translator): Form {
   const rows = entries.map(({ value, origin, note: comment }) =>
     entry(value, [comment, origin].filter(Boolean).join(' · ')),
   );
-  return formOf([note('add', tr._('Address, range or host to add')), ...rows]);
+  return formOf([noteRow('add', tr._('Address, range or host to add')), ...rows]);
 }
 
 export function appRows(apps: readonly App[], tr: Translator): Form {
@@ -67,12 +60,12 @@ export function appRows(apps: readonly App[], tr: Translator): Form {
 
 export function historyRows({ _ }: Translator): Form {
   return formOf([
-    note(NOW, _('Now')),
-    note('latency', _('Latency')),
-    note('loss', _('Packet loss')),
-    note('speed', _('Speed: received (solid), sent (dashed)')),
-    note('totals', _('Totals')),
-    note('timeline', _('Timeline')),
+    noteRow(NOW, _('Now')),
+    noteRow('latency', _('Latency')),
+    noteRow('loss', _('Packet loss')),
+    noteRow('speed', _('Speed: received (solid), sent (dashed)')),
+    noteRow('totals', _('Totals')),
+    noteRow('timeline', _('Timeline')),
   ]);
 }
 
@@ -80,7 +73,7 @@ export function historyRows({ _ }: Translator): Form {
 export function logRows(log: readonly LogEntry[], tr: Translator): Form {
   const newest = new Map(log.map(run => [commandLine(run), run]));
   const commands = [...newest].map(([line, run]) => entry(line, outcome(run, tr)));
-  return formOf([...SHOWS.map(shows => note(shows, showsName(shows, tr))), ...commands]);
+  return formOf([...SHOWS.map(shows => noteRow(shows, showsName(shows, tr))), ...commands]);
 }
 
 /** Rest after the last key before a name is looked up, in ms: half a name must not be asked for. */
@@ -94,7 +87,7 @@ export function targetOf(query: string): string | null {
   return kind === 'address' || (kind === 'host' && !target.startsWith('*')) ? target : null;
 }
 
-export interface Lookup {
+interface Lookup {
   /** Follows the typed text and the state that decides the answer; asks once both rest. */
   follow(query: string, view: View): void;
   /** The answer as rows; null if no address or host name was typed. */
@@ -143,8 +136,9 @@ export function createLookup(model: Pick<Model, 'call'>, changed: () => void): L
 }
 
 function waitingRow(target: string, failure: unknown, tr: Translator): Row {
-  const subtitle = failure === null ? tr._('Looking it up…') : errorText(failure, tr);
-  return { kind: 'note', id: 'lookup', title: target, subtitle, tone: failure === null ? 'neutral' : 'warning' };
+  return failure === null
+    ? noteRow('lookup', target, tr._('Looking it up…'))
+    : noteRow('lookup', target, errorText(failure, tr), 'warning');
 }
 
 /** One row: the way of all its addresses, or that they differ. */
@@ -167,7 +161,7 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
   const tone = text?.advice ? 'warning' : 'neutral';
   const change =
     way === null || !first || text?.advice ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
-  if (!change) return [{ kind: 'note', id: 'lookup', title, subtitle, tone }];
+  if (!change) return [noteRow('lookup', title, subtitle, tone)];
   const label = way ? _('Bypass') : _('Tunnel It');
   return [{ kind: 'button', id: 'lookup', title, subtitle, tone, label, command: change, sensitive: tunnel.settable }];
 }

@@ -25,34 +25,20 @@ interface SettingsValues {
   certificate: boolean;
 }
 
-const NO_VALUES: SettingsValues = {
-  mode: '',
-  killSwitch: '',
-  routes: null,
-  account: null,
-  tools: false,
-  certificate: false,
-};
-
 /** Links to pages below Settings, in groups, for a navigation next to the page. */
 export function navigationGroups(
   { snapshot }: ClientState,
   tr: Translator,
 ): { id: string; title: string; pages: PageName[] }[] {
-  const offers = { tools: offersTools(snapshot), certificate: offersCertificate(snapshot) };
-  return settingsForm({ ...NO_VALUES, ...offers }, tr).groups.map(({ id, title = '', rows }) => ({
+  return settingsForm(offersOf(snapshot), tr).groups.map(({ id, title = '', rows }) => ({
     id,
     title,
     pages: rows.flatMap(row => (row.kind === 'link' ? [row.page] : [])),
   }));
 }
 
-function offersTools(snapshot: ClientState['snapshot']): boolean {
-  return snapshot?.toolAccounts.offered ?? false;
-}
-
-function offersCertificate(snapshot: ClientState['snapshot']): boolean {
-  return snapshot?.trust?.offered ?? false;
+function offersOf(snapshot: ClientState['snapshot']): Pick<SettingsValues, 'tools' | 'certificate'> {
+  return { tools: snapshot?.toolAccounts.offered ?? false, certificate: snapshot?.trust?.offered ?? false };
 }
 
 /** The entry of the navigation that leads to a page: its own, or that of the page it is opened from. */
@@ -70,16 +56,15 @@ export function overviewForm({ tunnel, killSwitch, client }: View, tr: Translato
       killSwitch: !switched ? '' : killSwitch.on ? _('On') : _('Off'),
       routes: splitTunnel ? splitTunnel.ips.length + splitTunnel.hosts.length : null,
       account: account?.organization ?? account?.type ?? null,
-      tools: offersTools(client.snapshot ?? null),
-      certificate: offersCertificate(client.snapshot ?? null),
+      ...offersOf(client.snapshot),
     },
     tr,
   );
 }
 
 /** The page that lists all settings, each with its present value. */
-export function settingsForm(values: SettingsValues, tr: Translator): Form {
-  const { mode, killSwitch, routes, account, tools, certificate } = values;
+export function settingsForm(values: Partial<SettingsValues>, tr: Translator): Form {
+  const { mode, killSwitch, routes = null, account, tools, certificate } = values;
   const { _, ngettext } = tr;
   const link = (page: PageName, subtitle: string, value = ''): Row => ({
     kind: 'link',

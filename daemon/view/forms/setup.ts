@@ -1,7 +1,7 @@
 // Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
 import { DEMO_RESET, serviceCommand, setupText } from '../client/labels.ts';
-import { actionCommand, type Command, goTo } from '../form.ts';
+import { actionCommand, type Button, goTo } from '../form.ts';
 import { type LostRegistration, serviceRemedy } from '../states/causes.ts';
 import type { Translator } from '../translator.ts';
 
@@ -10,7 +10,7 @@ export interface SetupView {
   title: string;
   description: string;
   /** The main button, and quieter ones below it. */
-  buttons: { label: string; command: Command }[];
+  buttons: Button[];
   links: { label: string; uri: string }[];
   /** For a terminal. */
   commands: { purpose: string; command: string }[];
@@ -40,10 +40,7 @@ export function setupView(
   const { _ } = tr;
   const none = { icon: `culvert-${setup}-symbolic`, links: [], commands: [] };
   const join = { label: _('Join an Organization…'), command: goTo('account') };
-  const demo: SetupView['buttons'][number] = {
-    label: _('Try the Demo'),
-    command: { ask: { kind: 'restart', demo: true } },
-  };
+  const demo: Button = { label: _('Try the Demo'), command: { ask: { kind: 'restart', demo: true } } };
   const installing = installingView(cli?.installCommand, tr);
   switch (setup) {
     case 'cli-missing':
@@ -153,7 +150,7 @@ function installingView(
     const open = { label: guide.label, command: { ask: { kind: 'open', uri: guide.uri } } } as const;
     return { buttons: [open], links: [], commands: [] };
   }
-  const copy: SetupView['buttons'][number] = {
+  const copy: Button = {
     label: _('Copy Command'),
     command: { ask: { kind: 'copy', text: shell }, done: _('Copied. Paste it into a terminal.') },
   };

@@ -1,6 +1,6 @@
 // Describes the rows of a tool's accounts, and of the programs that use them through the gateway.
 import type { Tool, ToolAccount, ToolAccountsChange } from '../../api/accounts.ts';
-import type { Command, Group, Question, Row, Tone } from '../form.ts';
+import { type Command, type Group, noteRow, type Question, type Row, type Tone } from '../form.ts';
 import { formatAbout, formatCount, formatDate, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 
@@ -166,34 +166,23 @@ export function consumerGroup({ cli, consumers, turnedAway }: Tool, now: number,
     // Translators: %s is a command such as firecrawl
     title: fill(tr._('Programs that use %s through the gateway'), cli),
     rows: [
-      ...consumers.map(consumer => ({
-        kind: 'note' as const,
-        id: `consumer-${cli}-${consumer.name}`,
-        title: consumer.name,
-        subtitle: consumerText(consumer, now, tr),
-        tone: consumer.refused > 0 ? ('warning' as const) : ('neutral' as const),
-      })),
+      ...consumers.map(consumer => {
+        const tone = consumer.refused > 0 ? 'warning' : 'neutral';
+        return noteRow(`consumer-${cli}-${consumer.name}`, consumer.name, consumerText(consumer, now, tr), tone);
+      }),
       ...(turnedAway > 0 ? [turnedAwayRow(cli, turnedAway, tr)] : []),
     ],
   };
 }
 
 function turnedAwayRow(cli: string, turnedAway: number, tr: Translator): Row {
-  return {
-    kind: 'note',
-    id: `turned-away-${cli}`,
-    title: tr._('Turned away'),
-    // Translators: %d is a number of requests; a placeholder stands in for a key
-    subtitle: fill(
-      tr.ngettext(
-        '%d request without a valid placeholder, from a web page or from another user',
-        '%d requests without a valid placeholder, from web pages or from other users',
-        turnedAway,
-      ),
-      formatCount(turnedAway, tr),
-    ),
-    tone: 'warning',
-  };
+  // Translators: %d is a number of requests; a placeholder stands in for a key
+  const text = tr.ngettext(
+    '%d request without a valid placeholder, from a web page or from another user',
+    '%d requests without a valid placeholder, from web pages or from other users',
+    turnedAway,
+  );
+  return noteRow(`turned-away-${cli}`, tr._('Turned away'), fill(text, formatCount(turnedAway, tr)), 'warning');
 }
 
 function consumerText(

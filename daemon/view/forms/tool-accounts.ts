@@ -1,18 +1,16 @@
 // Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
 import type { Tool, ToolAccounts, ToolRun } from '../../api/accounts.ts';
-import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
+import { type Command, type Form, type Group, noteForm, noteRow, type Question, type Row } from '../form.ts';
 import { formatDate } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { accountRows, accountsCommand, addRow, consumerGroup, leftText } from './tool-account-rows.ts';
 
-export interface ToolAccountsState {
+interface ToolAccountsState {
   /** null until the daemon has answered. */
   answer: ToolAccounts | null;
   /** Why it could not be asked. */
   failed: string | null;
 }
-
-export const NO_TOOL_ACCOUNTS: ToolAccountsState = { answer: null, failed: null };
 
 /** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
 export const READ_AGAIN_MS = 60_000;
@@ -27,17 +25,14 @@ export function toolAccountsForm(
   tr: Translator,
 ): Form {
   const { _ } = tr;
-  const note = (title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form => ({
-    groups: [{ id: 'none', rows: [{ kind: 'note', id: 'none', title, subtitle, tone }] }],
-  });
-  if (offline && !answer) return note(_('Not available now'));
+  if (offline && !answer) return noteForm(_('Not available now'));
   const problem = failed ?? answer?.problem ?? null;
-  if (problem !== null) return note(_('Accounts can’t be shown'), problem, 'error');
-  if (!answer) return note(_('Reading…'));
+  if (problem !== null) return noteForm(_('Accounts can’t be shown'), problem, 'error');
+  if (!answer) return noteForm(_('Reading…'));
   const used = answer.tools.filter(isUsed);
   const others = answer.tools.filter(tool => !isUsed(tool) && tool.cli !== NOT_OFFERED);
   if (used.length + others.length === 0)
-    return note(
+    return noteForm(
       _('No known tool was found'),
       _('Culvert can switch between accounts of command-line tools such as firecrawl, tvly and netlify.'),
     );
@@ -224,5 +219,5 @@ function runRow(
   };
   const result = failure === null ? texts[outcome] : `${texts[outcome]} (${failure})`;
   const subtitle = [formatDate(at, tr), account ?? _('No account'), result].join(' · ');
-  return { kind: 'note', id: `run-${cli}-${i}`, title: command || cli, subtitle };
+  return noteRow(`run-${cli}-${i}`, command || cli, subtitle);
 }

@@ -1,11 +1,11 @@
 // Describes the page of the organization's certificate: whether each tool trusts it, and what changes and undoes that.
 import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../api/trust.ts';
-import type { Command, Form, Group, Question, Row, Tone } from '../form.ts';
+import { type Command, type Form, type Group, type Question, type Row, type Tone, workCommand } from '../form.ts';
 import { formatCount, formatDay } from '../format.ts';
 import { wordMessage, wordMessages } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
-export interface TrustState {
+interface TrustState {
   /** null until the tools have been tried. */
   report: TrustReport | null;
   running: boolean;
@@ -58,11 +58,6 @@ interface Asking {
   tr: Translator;
 }
 
-const work = (act: () => Promise<unknown>, more: Omit<Command, 'ask'> = {}): Command => ({
-  ask: { kind: 'work', work: act },
-  ...more,
-});
-
 function checkRow({ report, running, failed }: TrustState, { tasks, tr }: Asking): Row {
   const { _ } = tr;
   return {
@@ -76,7 +71,7 @@ function checkRow({ report, running, failed }: TrustState, { tasks, tr }: Asking
     tone: failed === null ? 'neutral' : 'error',
     sensitive: !running,
     busy: running,
-    command: work(tasks.check),
+    command: workCommand(tasks.check),
   };
 }
 
@@ -99,7 +94,7 @@ function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): 
       style: 'suggested',
       sensitive,
       reason: _('The tools are being tried.'),
-      command: work(() => tasks.apply(), { confirm: applyQuestion(changeable, tr), done: _('Applied') }),
+      command: workCommand(() => tasks.apply(), { confirm: applyQuestion(changeable, tr), done: _('Applied') }),
     });
   if (applied.length > 1 || report?.removalDue)
     rows.push({
@@ -113,7 +108,10 @@ function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): 
       tone: report?.removalDue ? 'error' : 'neutral',
       sensitive,
       reason: _('The tools are being tried.'),
-      command: work(() => tasks.undo(), { confirm: undoQuestion(_('Undo all changes?'), tr), done: _('Undone') }),
+      command: workCommand(() => tasks.undo(), {
+        confirm: undoQuestion(_('Undo all changes?'), tr),
+        done: _('Undone'),
+      }),
     });
   return rows;
 }
@@ -154,13 +152,13 @@ function toolRows(tool: TrustTool, asking: Asking): Row[] {
   };
   const apply = button(
     _('Apply…'),
-    work(() => tasks.apply([id]), { confirm: applyQuestion([tool], tr), done: _('Applied') }),
+    workCommand(() => tasks.apply([id]), { confirm: applyQuestion([tool], tr), done: _('Applied') }),
   );
   // Translators: %s is the name of a program
   const question = undoQuestion(fill(_('Undo the changes for %s?'), title), tr);
   const undo = button(
     _('Undo…'),
-    work(() => tasks.undo([id]), { confirm: question, done: _('Undone') }),
+    workCommand(() => tasks.undo([id]), { confirm: question, done: _('Undone') }),
   );
   const note: Row = { kind: 'note', ...shared };
   const seen = verdict === 'trusts' ? { ...note, done: true as const } : note;

@@ -1,6 +1,6 @@
 // Describes the page of updates.
 
-import type { Form, Row } from '../form.ts';
+import { clientCommand, type Form, type Row } from '../form.ts';
 import { formatDate } from '../format.ts';
 import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -25,7 +25,7 @@ export function updatesForm(
       sensitive: free,
       reason,
       busy: waiting === 'check',
-      command: { ask: { kind: 'client', task: 'check-update' } },
+      command: clientCommand('check-update'),
     },
   ];
   if (view.progress) rows.push({ kind: 'note', id: 'progress', title: view.progress.text });
@@ -41,7 +41,7 @@ export function updatesForm(
       sensitive: free,
       reason,
       busy: waiting === 'change',
-      command: { ask: { kind: 'client', task: 'apply-update' } },
+      command: clientCommand('apply-update'),
     });
   if (view.previous !== null)
     rows.push({
@@ -52,15 +52,14 @@ export function updatesForm(
       label: _('Roll Back…'),
       sensitive: free,
       reason,
-      command: {
-        ask: { kind: 'client', task: 'roll-back' },
+      command: clientCommand('roll-back', {
         confirm: {
           heading: fill(_('Roll back to Culvert %s?'), view.previous),
           body: _('Culvert restarts. The tunnel stays as it is.'),
           accept: _('Roll Back'),
           destructive: true,
         },
-      },
+      }),
     });
   return {
     groups: [

@@ -1,12 +1,12 @@
 // Describes the first steps: what WARP hides, what protects it, and setting it up or trying the demo.
 import type { ClientState } from '../client/client-state.ts';
-import type { Command, Form, Group, Row } from '../form.ts';
+import { type Command, type Form, type Group, noteRow, type Row } from '../form.ts';
 import { installRows, killSwitchRow } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { autostartRow, type DesktopFacts } from './preferences.ts';
 
-export interface WelcomeStep {
+interface WelcomeStep {
   title: string;
   text: string;
   form: Form;
@@ -57,12 +57,12 @@ function hiddenGroup({ _ }: Translator): Group {
     id: 'hidden',
     title: _('WARP hides'),
     rows: [
-      note(
+      noteRow(
         'traffic',
         _('Your traffic from the network'),
         _('A Wi-Fi or provider sees only an encrypted connection to Cloudflare.'),
       ),
-      note('address', _('Your IP address from websites'), _('They see an address of Cloudflare instead.')),
+      noteRow('address', _('Your IP address from websites'), _('They see an address of Cloudflare instead.')),
     ],
   };
 }
@@ -72,19 +72,15 @@ function visibleGroup({ _ }: Translator): Group {
     id: 'visible',
     title: _('WARP does not hide'),
     rows: [
-      note('place', _('Your region'), _('Websites still learn roughly where you are.')),
-      note('identity', _('Who you are'), _('Accounts and cookies still tell websites who you are.')),
-      note(
+      noteRow('place', _('Your region'), _('Websites still learn roughly where you are.')),
+      noteRow('identity', _('Who you are'), _('Accounts and cookies still tell websites who you are.')),
+      noteRow(
         'operator',
         _('Your connections from Cloudflare'),
         _('Cloudflare carries them, as your provider does without WARP.'),
       ),
     ],
   };
-}
-
-function note(id: string, title: string, subtitle: string): Row {
-  return { kind: 'note', id, title, subtitle };
 }
 
 function protectionGroup({ client, killSwitch }: View, facts: DesktopFacts, tr: Translator): Group {

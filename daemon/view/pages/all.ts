@@ -31,7 +31,7 @@ function ofState(form: (view: View, tr: Translator) => Form): PageDefinition {
   return { open: host => ({ form: view => form(view, host.tr()) }), searched: form };
 }
 
-/** The page of the kill switch. The list of what was blocked is recorded and read while the page can be seen. */
+/** The page of the kill switch. The daemon records blocked traffic, and the page reads it, while the page can be seen. */
 const killSwitchPage: Page = (host, changed) => {
   const blocked = reading(host, changed, {
     read: () => host.model.call('GET /api/killswitch/blocked'),

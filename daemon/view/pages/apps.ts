@@ -87,7 +87,7 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
       });
       return launched;
     },
-    /** Adds an app to the menu, or takes it out. It stays in its place, which the order of a new list would change. */
+    /** Adds an app to the menu, or removes it. It keeps its place in this list, which a new list would change. */
     toggleShortcut: (id: string) =>
       during(id, async ({ name, shortcut: before }) => {
         const present = before === null;

@@ -1,6 +1,6 @@
 // Defines the page of the history: the length of time that is chosen, what is read of it and when, and its words.
 import type { History } from '../../api/schema.ts';
-import type { Command } from '../form.ts';
+import { type Command, workCommand } from '../form.ts';
 import { formatDate, formatDuration, formatTime } from '../format.ts';
 import { NOW, type Slot, type Span, slotsOf, spans } from '../graph.ts';
 import type { Host } from '../host.ts';
@@ -133,8 +133,7 @@ function recordedOf({ span, history }: { span: Span; history: History }, limit: 
 
 function clearCommand({ model, tr }: Host): Command {
   const { _ } = tr();
-  return {
-    ask: { kind: 'work', work: () => model.call('POST /api/history/clear', { body: {} }) },
+  return workCommand(() => model.call('POST /api/history/clear', { body: {} }), {
     confirm: {
       heading: _('Delete the history?'),
       body: _('Everything that was recorded is deleted, on this computer and for every window.'),
@@ -142,5 +141,5 @@ function clearCommand({ model, tr }: Host): Command {
       destructive: true,
     },
     done: _('The history is deleted'),
-  };
+  });
 }

@@ -46,7 +46,7 @@ interface ReadingOptions<T> {
   from?(event: Event): T | undefined;
 }
 
-export interface Reading<T> {
+interface Reading<T> {
   /** The answer as it is known. Begins a reading where one is due. */
   now(view: View): Answer<T>;
   /** Reads, even if it was not due. Never rejects. */
@@ -63,7 +63,7 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
   let answer: Answer<T> = { value: null, failed: null, running: false };
   let readAt = Number.NEGATIVE_INFINITY;
   let readOf: string | null = null;
-  /** Numbers of the newest reading that began, and of the one that the answer is from. */
+  /** Numbers of the newest reading that began, and of the reading that gave the answer. */
   let begun = 0;
   let answered = 0;
   let closed = false;

@@ -8,9 +8,8 @@ import { doneText } from '../client/labels.ts';
 import type { Model } from '../client/model.ts';
 import { changeNetworks } from '../client/network-document.ts';
 import { askAboutChange } from '../client/requests.ts';
-import type { Ask, Command, Question } from '../form.ts';
+import type { Ask, Command } from '../form.ts';
 import type { Host } from '../host.ts';
-import type { Translator } from '../translator.ts';
 
 /**
  * Asks what must be asked, carries a command out, and reports the result.
@@ -66,11 +65,8 @@ async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise
     case 'undo-fix':
       await model.call('POST /api/doctor/undo', { body: {} });
       return true;
-    case 'tool-accounts': {
-      const post = (body: typeof ask.change) => model.call('POST /api/accounts', { body });
-      const agreed = async (question: Question) => (await host.answer(question)) !== null;
-      return changeToolAccounts(ask.change, secrets, { post, agreed }, host.tr());
-    }
+    case 'tool-accounts':
+      return changeToolAccounts(host, ask.change, secrets);
     case 'networks':
       await changeNetworks(model, ask.change);
       return true;
@@ -93,40 +89,34 @@ async function requestActions(model: Model, request: ActionRequest & ChangeOptio
     await model.requestAction({ action: 'register' });
 }
 
-/** The question after a key could not be stored because there is no keyring; null for any other failure. */
-function fileInstead(error: unknown, { _ }: Translator): Question | null {
-  if (!(error instanceof ApiError) || error.problem.reason !== 'keyring-unavailable') return null;
-  return {
-    heading: _('Store the key in a file?'),
-    body: _('The keyring can’t be used. A file that only you can read serves as well.'),
-    accept: _('Store in a File'),
-  };
-}
+/** The parts of a client that a change of tool accounts needs. */
+type AccountsHost = Pick<Host, 'answer' | 'tr'> & { model: Pick<Model, 'call'> };
 
 /**
- * Carries out a change in a client. A key that can't be stored in the keyring goes into a file, if the user agrees.
- * @param secrets as they were asked for
+ * Changes tools or their accounts. A key that can't be stored in the keyring goes into a file, if the user agrees.
+ * @param credentials as the user typed them
  * @returns false when the user declined
  */
 export async function changeToolAccounts(
+  { model, answer, tr }: AccountsHost,
   request: ToolAccountsChange,
-  secrets: string[],
-  { post, agreed }: { post(body: ToolAccountsChange): Promise<unknown>; agreed(question: Question): Promise<boolean> },
-  tr: Translator,
+  credentials: string[],
 ): Promise<boolean> {
-  if (request.change !== 'add') {
-    await post(request);
-    return true;
-  }
-  const body = { ...request, credentials: secrets };
+  const post = (body: ToolAccountsChange) => model.call('POST /api/accounts', { body });
+  const body = request.change === 'add' ? { ...request, credentials } : request;
   try {
     await post(body);
-    return true;
   } catch (error) {
-    const question = fileInstead(error, tr);
-    if (!question) throw error;
-    if (!(await agreed(question))) return false;
+    if (body.change !== 'add' || !(error instanceof ApiError) || error.problem.reason !== 'keyring-unavailable')
+      throw error;
+    const { _ } = tr();
+    const agreed = await answer({
+      heading: _('Store the key in a file?'),
+      body: _('The keyring can’t be used. A file that only you can read serves as well.'),
+      accept: _('Store in a File'),
+    });
+    if (!agreed) return false;
     await post({ ...body, store: 'file' });
-    return true;
   }
+  return true;
 }

@@ -7,7 +7,7 @@ import { worded } from '../message.ts';
 import { differenceText } from '../states/routes.ts';
 import { fill, type Translator } from '../translator.ts';
 
-export interface SettingsLine {
+interface SettingsLine {
   kind: 'invalid' | 'change' | 'skipped';
   /** One character before the text. */
   mark: string;
@@ -75,7 +75,7 @@ async function applySettings(host: SettingsHost): Promise<boolean> {
   return true;
 }
 
-/** Sets what was set before the last file. */
+/** Restores the settings from before the last file. */
 async function undoSettings({ model, toast, tr }: SettingsHost): Promise<boolean> {
   await model.call('POST /api/settings/undo', { body: { confirmWithin: CONFIRM_SECONDS } });
   toast(tr()._('The previous settings are restored'));

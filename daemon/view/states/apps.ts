@@ -5,7 +5,7 @@ import type { Client } from '../../api/client.ts';
 import type { App, LaunchRequest, PlacedWay, ProxyMethod, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
-import type { Command } from '../form.ts';
+import { type Button, type Command, clientCommand, workCommand } from '../form.ts';
 import { quoted, wordMessage, wordMessages } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -23,9 +23,9 @@ export interface ProxyView {
   /** A caveat to read before an app is started, or why the proxy can't be turned on; or null. */
   warning: string | null;
   /** Why the proxy could not be turned on, and what helps where that is known. */
-  failure: { text: string; remedy: { label: string; command: Command } | null } | null;
+  failure: { text: string; remedy: Button | null } | null;
   /** Turns it on; asks first. */
-  enable: { label: string; command: Command };
+  enable: Button;
   /** The proxy can be turned on. */
   sensitive: boolean;
   /** It is being turned on. */
@@ -203,11 +203,7 @@ export function noAppsText(any: boolean, { _ }: Translator): { title: string; de
     : { title: _('No apps'), description: _('This desktop has no apps with a menu entry.') };
 }
 
-/** An entry of an app's menu. */
-export interface AppEntry {
-  label: string;
-  command: Command;
-}
+export type AppEntry = Button;
 
 /** Name of the button that opens an app's menu. */
 export function appMenuName({ name }: App, { _ }: Translator): string {
@@ -222,40 +218,38 @@ interface WayTools {
 }
 
 /** The ways to start an app that need no proxy, as entries of its menu. */
-export function furtherWays(app: App, tools: WayTools, tr: Translator): AppEntry[] {
+export function furtherWays(app: App, tools: WayTools, tr: Translator): Button[] {
   return [...wayEntries(app, 'tunnel-only', tools, tr), ...wayEntries(app, 'outside', tools, tr)];
 }
 
-function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Translator): AppEntry[] {
+function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Translator): Button[] {
   const { id: appId, name, packaging } = app;
   const words = wayWords(way, tr);
-  const work = (does: () => Promise<unknown>, done: string): Command => ({
-    ask: { kind: 'work', work: does },
-    done,
-  });
   const present = (way === 'outside' ? app.outsideShortcut : app.tunnelShortcut) === null;
-  const shortcut: AppEntry = {
+  const shortcut: Button = {
     label: present ? words.add : words.remove,
-    command: work(
-      () => call('POST /api/apps/shortcut', { body: { appId, present, way } }),
-      shortcutText(name, present, tr),
-    ),
+    command: workCommand(() => call('POST /api/apps/shortcut', { body: { appId, present, way } }), {
+      done: shortcutText(name, present, tr),
+    }),
   };
   const launcher = way === 'outside' ? 'POST /api/apps/outside-launcher' : 'POST /api/apps/tunnel-launcher';
   const started = fill(words.started, name);
-  const start: AppEntry = {
+  const start: Button = {
     label: words.start,
     command:
       helper === 'not-installed'
         ? installCommand(words.missing, tr)
         : helper === 'demo'
-          ? work(async () => demoSentence(tr), demoSentence(tr))
-          : work(async () => {
-              const { limits } = await call(launcher, { body: { appId } });
-              return wordMessages([quoted(started), ...limits], tr);
-            }, started),
+          ? workCommand(async () => demoSentence(tr))
+          : workCommand(
+              async () => {
+                const { limits } = await call(launcher, { body: { appId } });
+                return wordMessages([quoted(started), ...limits], tr);
+              },
+              { done: started },
+            ),
   };
-  // the start of one that can't be placed there says why
+  // an app that can't run there says why when it is started
   return packaging === 'native' || !present ? [start, shortcut] : [start];
 }
 
@@ -280,10 +274,9 @@ function wayWords(way: PlacedWay, { _ }: Translator) {
 }
 
 function installCommand(body: string, { _ }: Translator): Command {
-  return {
-    ask: { kind: 'client', task: 'install-killswitch' },
+  return clientCommand('install-killswitch', {
     confirm: { heading: _('Kill Switch helper'), body, accept: _('Install…') },
-  };
+  });
 }
 
 /** Words for the result of a launch. */

@@ -1,7 +1,7 @@
 // Describes the banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
 import type { ClientState } from '../client/client-state.ts';
 import { describeRemoteAccess } from '../client/labels.ts';
-import { type Command, clientCommand, goTo } from '../form.ts';
+import { type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { lostChangesText } from './changes.ts';
 import { killSwitchBanner, leaveDemo } from './killswitch.ts';
@@ -19,10 +19,10 @@ export const BANNERS = [
   'update',
   'config',
 ] as const;
-export interface Banner {
+interface Banner {
   title: string;
   caution: boolean;
-  button: { label: string; command: Command } | null;
+  button: Button | null;
 }
 
 /** The page of the connection says the same, with the same button. */
@@ -97,5 +97,5 @@ function updateBanner({ banner }: UpdateView, { _ }: Translator): Banner | null 
   const { title, button } = banner;
   const task = button === 'apply' ? 'apply-update' : 'update-command';
   const label = button === 'apply' ? _('Update') : _('How');
-  return { title, caution: false, button: button && { label, command: { ask: { kind: 'client', task } } } };
+  return { title, caution: false, button: button && { label, command: clientCommand(task) } };
 }

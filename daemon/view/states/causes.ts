@@ -1,7 +1,7 @@
 // Explains why there is no tunnel: finds the tunnel CLI's reason in the table of causes, and the command of its remedy.
 import type { Snapshot } from '../../api/schema.ts';
 import { nextStep, setupText } from '../client/labels.ts';
-import { actionCommand, type Command, goTo } from '../form.ts';
+import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
 import { wantsSignIn } from './summary.ts';
@@ -10,7 +10,7 @@ export interface Cause {
   title: string;
   sentence: string;
   /** The one button, or null if waiting or another person helps. */
-  remedy: { label: string; command: Command } | null;
+  remedy: Button | null;
   /** Checks of the doctor that look for this very cause; null if the table does not know the reason. */
   checks: readonly string[] | null;
 }
@@ -147,11 +147,11 @@ export function serviceRemedy(
   verb: 'start' | 'restart',
   { systemd, emulated }: Pick<Snapshot['tunnelCli'], 'systemd'> & { emulated?: boolean },
   { _ }: Translator,
-): NonNullable<Cause['remedy']> {
+): Button {
   if (emulated || systemd === false) return { label: _('Run Checks'), command: goTo('checks') };
   return verb === 'restart'
-    ? { label: _('Restart WARP'), command: { ask: { kind: 'client', task: 'restart-service' } } }
-    : { label: _('Start the Service'), command: { ask: { kind: 'client', task: 'start-service' } } };
+    ? { label: _('Restart WARP'), command: clientCommand('restart-service') }
+    : { label: _('Start the Service'), command: clientCommand('start-service') };
 }
 
 /** The button of a remedy; null for one that only waits. */
@@ -164,9 +164,9 @@ export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Ca
     case 'connect':
       return { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
     case 'portal':
-      return { label: _('Open Sign-in Page'), command: { ask: { kind: 'client', task: 'portal' } } };
+      return { label: _('Open Sign-in Page'), command: clientCommand('portal') };
     case 'network':
-      return { label: _('Network Settings'), command: { ask: { kind: 'client', task: 'network-settings' } } };
+      return { label: _('Network Settings'), command: clientCommand('network-settings') };
     case 'protocol': {
       const masque = /masque/i.test(String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? ''));
       return {

@@ -35,7 +35,7 @@ export function isPause({ subject, value, confirmBy, endsAt }: Change): boolean 
 /** For how long the tunnel can be turned off with one press, in minutes. */
 const OFF_MINUTES: readonly number[] = [15, 60];
 
-/** The lengths of a pause to offer, in minutes, the one that was used last first. @param snapshot null for none */
+/** The lengths of a pause to offer, in minutes, the last used first. @param snapshot null for none */
 export function pauseLengths(snapshot: Snapshot | null): readonly number[] {
   // an older daemon remembers none
   const seconds = snapshot?.lastPause?.seconds;

@@ -3,7 +3,7 @@ import type { CheckResult, Diagnosis, DoctorProgress, DoctorReport, Fix, Undoabl
 import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
 import { fixText } from '../fix.ts';
-import { type Command, goTo } from '../form.ts';
+import { type Button, goTo } from '../form.ts';
 import { wordMessage, wordMessages } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Cause, causeOf } from './causes.ts';
@@ -74,11 +74,7 @@ export function needsAdministrator(fix: Fix): boolean {
  * The one button for a fix outside the page of checks.
  * @returns null for a fix that has to be read and copied there
  */
-function fixButton(
-  { id, fixId, fix }: Repair,
-  body: string,
-  { _ }: Translator,
-): { label: string; command: Command } | null {
+function fixButton({ id, fixId, fix }: Repair, body: string, { _ }: Translator): Button | null {
   if (fix.kind === 'open') return { label: fix.label, command: { ask: { kind: 'open', uri: fix.url } } };
   if (needsAdministrator(fix) || fixId === null) return null;
   const confirm = { heading: fix.label, body, text: fixText(fix), accept: _('Apply') };
@@ -111,7 +107,7 @@ export function canBeCause(id: string): boolean {
   return !NEVER_A_CAUSE.has(id);
 }
 
-/** The finding of a check in one sentence, its button, and what was seen. */
+/** The finding of a check in one sentence, with its button and its evidence. */
 export function findingWords(
   diagnosis: Diagnosis,
   tr: Translator,
@@ -119,7 +115,7 @@ export function findingWords(
   const { _ } = tr;
   const { id, fix, fixId, title, evidence, explanation } = translated(diagnosis, tr);
   const sentence = explanation ?? title;
-  const button: { label: string; command: Command } | null = fix && fixButton({ id, fixId, fix }, sentence, tr);
+  const button: Button | null = fix && fixButton({ id, fixId, fix }, sentence, tr);
   return {
     sentence,
     remedy: button ?? { label: fix ? _('Show the Fix') : _('Run Checks'), command: goTo('checks') },

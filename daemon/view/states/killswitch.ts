@@ -3,7 +3,7 @@
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { Look } from '../client/labels.ts';
-import { CONFIRM_SECONDS, type Command, type Row, type Tone } from '../form.ts';
+import { type Button, CONFIRM_SECONDS, type Command, clientCommand, noteRow, type Row, type Tone } from '../form.ts';
 import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -88,7 +88,7 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
 
 function lookOf(killSwitch: KillSwitch | null, demo: boolean): KillSwitchLook {
   if (!killSwitch) return 'unavailable';
-  // one that blocks all the same is shown as it is
+  // a kill switch that blocks during the demo is shown as it is
   if (demo && !killSwitch.active) return 'demo';
   if (!killSwitch.installed) return 'not-installed';
   if (killSwitch.pausedUntil !== null) return 'paused';
@@ -173,9 +173,9 @@ export function pauseName(minutes: number, tr: Translator): string {
   return minutes === 60 ? _('1 hour') : fill(ngettext('%d minute', '%d minutes', minutes), formatCount(minutes, tr));
 }
 
-export interface KillSwitchBanner {
+interface KillSwitchBanner {
   title: string;
-  button: { label: string; command: Command } | null;
+  button: Button | null;
 }
 
 /** Modes whose traffic has no tunnel device to leave through, so that the kill switch stops all of it. */
@@ -210,20 +210,20 @@ export function blockedText({ _ }: Translator): string {
 }
 
 /** The way out of a block other than a tunnel: a pause, or where none can begin, turning it off; null for none. */
-export function wayOut(client: ClientState, tr: Translator): KillSwitchBanner['button'] {
+export function wayOut(client: ClientState, tr: Translator): Button | null {
   const { pausable } = describeKillSwitch(client, tr);
   if (pausable) return { label: tr._('Pause Kill Switch 5 min'), command: killSwitchCommand({ seconds: 300 }) };
   return client.snapshot?.tunnelCli.emulated ? null : off(client, tr);
 }
 
-function off({ snapshot, killSwitchPending }: ClientState, { _ }: Translator): KillSwitchBanner['button'] {
+function off({ snapshot, killSwitchPending }: ClientState, { _ }: Translator): Button | null {
   if (killSwitchPending || !snapshot) return null;
   const change = { enabled: false, allowLan: snapshot.killSwitch.allowLan };
   return { label: _('Turn Off Kill Switch'), command: killSwitchCommand(change) };
 }
 
 /** Ends the demo. */
-export function leaveDemo({ _ }: Translator): { label: string; command: Command } {
+export function leaveDemo({ _ }: Translator): Button {
   return { label: _('Use Real WARP'), command: { ask: { kind: 'restart', demo: false } } };
 }
 
@@ -244,7 +244,7 @@ export function setKillSwitch(view: KillSwitchView, value: KillSwitchRequest): C
 
 /** The one row of the kill switch that the connection page has; the rest is on its own page. */
 export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
-  if (view.look === 'demo') return { kind: 'note', id: 'killswitch', title: _('Kill Switch'), subtitle: view.sentence };
+  if (view.look === 'demo') return noteRow('killswitch', _('Kill Switch'), view.sentence);
   return {
     kind: 'switch',
     id: 'killswitch',
@@ -278,7 +278,7 @@ export function installRows({ look }: KillSwitchView, { _ }: Translator): Row[] 
       label: _('Install…'),
       style: 'suggested',
       subtitle: _('A small system service; asks for an administrator’s password'),
-      command: { ask: { kind: 'client', task: 'install-killswitch' } },
+      command: clientCommand('install-killswitch'),
     },
   ];
 }

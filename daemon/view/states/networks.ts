@@ -4,6 +4,7 @@ import type {
   NetworkDecision,
   NetworkEffects,
   NetworkLink,
+  NetworkMatch,
   NetworkRule,
   NetworksState,
 } from '../../api/networks.ts';
@@ -41,16 +42,10 @@ export function matchText({ match }: Pick<NetworkRule, 'match'>, tr: Translator)
     ethernet: _('any Ethernet'),
     'no-rule': _('networks without another rule'),
   };
-  const securities = {
-    open: _('without a password'),
-    wep: _('with WEP'),
-    psk: _('with a shared password'),
-    enterprise: _('with a password for each user'),
-  };
   const parts = [
     any && kinds[any],
     ssid !== undefined && fill(_('Wi-Fi “%s”'), ssid),
-    security && securities[security],
+    security && securityText(security, tr),
     // Translators: %s identifies a connection of NetworkManager
     uuid !== undefined && fill(_('connection %s'), uuid),
     // Translators: %s is a hardware address
@@ -66,8 +61,17 @@ export function matchText({ match }: Pick<NetworkRule, 'match'>, tr: Translator)
   );
 }
 
-/** The effect of a rule: `WARP is paused`. */
-/** Words for one effect. */
+export function securityText(security: NonNullable<NetworkMatch['security']>, { _ }: Translator): string {
+  const texts: Record<typeof security, string> = {
+    open: _('without a password'),
+    wep: _('with WEP'),
+    psk: _('with a shared password'),
+    enterprise: _('with a password for each user'),
+  };
+  return texts[security];
+}
+
+/** One effect of a rule: `WARP is paused`. */
 export function actText({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>, tr: Translator): string {
   const { _ } = tr;
   switch (subject) {
@@ -96,7 +100,7 @@ export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Trans
   );
 }
 
-/** The Wi-Fi network with a name that has no rule of its own, where this machine is on no other one; null for none. */
+/** The only network of this machine, if it is a named Wi-Fi network without its own rule; else null. */
 export function trustableLink({
   links,
   decision,

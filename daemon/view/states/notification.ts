@@ -3,7 +3,7 @@ import type { NetworkLink } from '../../api/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command, clientCommand, goTo } from '../form.ts';
+import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 import { lostRegistration } from './causes.ts';
 import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
@@ -26,9 +26,9 @@ export interface Notification {
   state: State;
   summary: string;
   body: string;
-  action: { label: string; command: Command } | null;
+  action: Button | null;
   /** A second button. */
-  other?: { label: string; command: Command };
+  other?: Button;
 }
 
 type Level = Config['notifications']['level'];
@@ -58,7 +58,7 @@ export function presentNotification(slot: Slot, client: ClientState, tr: Transla
 /** Reasons of what the user has brought about. */
 const BY_USER: readonly string[] = ['Manual', 'ManualDeletion', 'SettingsChanged', 'ConnectAccepted'];
 
-/** A device whose tunnel was ended by hand may need its user all the same. */
+/** A device whose registration its user deleted may still need its user. */
 function isByUser(state: State, { reason }: Snapshot['status']): boolean {
   return reason?.code === 'ManualDeletion' || (state !== 'needs-you' && BY_USER.includes(reason?.code ?? ''));
 }
@@ -142,7 +142,7 @@ function loginOf(client: ClientState): NetworkLink | null {
   return status.state === 'connected' ? null : loginLink(networks);
 }
 
-/** The Wi-Fi network for which no rule of its own is; null for none. */
+/** The first Wi-Fi network without its own rule; null for none. */
 function unknownWifi(networks: Snapshot['networks']): NetworkLink | null {
   if (!networks) return null;
   const { links, rules, decision } = networks;
@@ -279,8 +279,8 @@ export function notificationOf(
 }
 
 /**
- * The state to compare the next one with. While the state is not known, the last one that was known counts: a tunnel that was up
- * and is then found to be down was lost.
+ * The state to compare the next state with. An unknown state keeps the last known status: a tunnel that was up and then turns
+ * out to be down was lost.
  */
 export function toCompare(before: ClientState | null, after: ClientState): ClientState {
   const known = before && current(before);

@@ -28,7 +28,7 @@ export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): 
 /** Meaning of a line of a difference. */
 export type DifferenceKind = 'invalid' | 'add' | 'remove' | 'duplicate' | 'contained';
 
-export interface DifferenceLine {
+interface DifferenceLine {
   kind: DifferenceKind;
   /** One character before the text, as diff(1) has them. */
   mark: string;

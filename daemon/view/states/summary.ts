@@ -7,7 +7,7 @@ import { fill, type Translator } from '../translator.ts';
 import { isPause } from './changes.ts';
 
 /** The parts of a snapshot that make the state. */
-export type Summed = Pick<Snapshot, 'status' | 'killSwitch' | 'changes'>;
+type Summed = Pick<Snapshot, 'status' | 'killSwitch' | 'changes'>;
 
 /** A snapshot that is out of date is as good as none. */
 export function stateOf(client: ClientState): State {

@@ -1,7 +1,7 @@
 // States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
 import type { Change } from '../../api/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Command, type Row } from '../form.ts';
+import { actionCommand, type Button, type Command, type Row } from '../form.ts';
 import { formatDuration, pauseText, secondsUntil } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { changeText, isPause, type Span } from './changes.ts';
@@ -19,11 +19,11 @@ export interface Timed {
   /** null if its end could not be brought about yet, and is tried again. */
   span: Span | null;
   /** null as `span`, and for a pause while the kill switch blocks. */
-  extend: { label: string; command: Command } | null;
-  end: { label: string; command: Command };
+  extend: Button | null;
+  end: Button;
 }
 
-/** Every change with an end, and every one that could not be reverted yet. */
+/** Every change with an end, and every change that could not be reverted yet. */
 export function describeTimed(client: ClientState, tr: Translator): Timed[] {
   const { _ } = tr;
   const state = stateOf(client);
@@ -34,7 +34,7 @@ export function describeTimed(client: ClientState, tr: Translator): Timed[] {
       text: changeText(change, tr),
       isSaid: (state === 'paused' || state === 'blocked') && isPause(change),
       span: change.problem === null ? { from: Date.parse(change.setAt), until: Date.parse(change.endsAt!) } : null,
-      // without internet there is nothing that a longer pause would give
+      // without internet a longer pause gives nothing
       extend:
         change.problem === null && !(state === 'blocked' && isPause(change))
           ? { label: _('15 Minutes More'), command: extension(change) }

@@ -28,7 +28,7 @@ export interface TunnelView extends StateWords {
   settable: boolean;
   /** The organization manages the tunnel; what it locked, or null. */
   lock: string | null;
-  /** Lengths of a pause to offer, in minutes, the one that was used last first. */
+  /** Lengths of a pause to offer, in minutes, the last used first. */
   pauses: readonly number[];
   /** Figures of the running tunnel mean something. */
   live: boolean;

@@ -1,10 +1,10 @@
 // Holds the words of "would this go through the tunnel?".
 import type { Why, WhyAddress } from '../../api/schema.ts';
-import type { Form, Row, Tone } from '../form.ts';
+import { type Form, noteRow, type Row, type Tone, workCommand } from '../form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
-export interface WhyText {
+interface WhyText {
   /** Its way, in one sentence: as the kernel says, else as it should be. */
   verdict: string;
   /** The kernel's answer. */
@@ -70,7 +70,7 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
     label: _('Check'),
     placeholder: 'example.com',
     check: () => null,
-    command: target => ({ ask: { kind: 'work', work: () => ask(target) } }),
+    command: target => workCommand(() => ask(target)),
   };
   return {
     groups: [
@@ -83,23 +83,16 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
 function answerRows(why: Why, tr: Translator): Row[] {
   const { _ } = tr;
   const { addresses, target, fallback } = why;
-  const note = (id: string, title: string, subtitle: string, tone: Tone = 'neutral'): Row => ({
-    kind: 'note',
-    id,
-    title,
-    subtitle,
-    tone,
-  });
   return [
     ...addresses.flatMap((each): Row[] => {
       const { verdict, because, kernel, advice } = whyText(each, why, tr);
       const title = each.address === target.value ? each.address : `${target.value} · ${each.address}`;
-      const answer = note(each.address, title, [verdict, kernel, because].join('\n'), verdictTone(each));
-      return advice === null ? [answer] : [answer, note(`${each.address} advice`, _('Warning'), advice, 'warning')];
+      const answer = noteRow(each.address, title, [verdict, kernel, because].join('\n'), verdictTone(each));
+      return advice === null ? [answer] : [answer, noteRow(`${each.address} advice`, _('Warning'), advice, 'warning')];
     }),
     ...(fallback
       ? [
-          note(
+          noteRow(
             'fallback',
             fallback.domain,
             // Translators: %s is a list of addresses
@@ -107,7 +100,7 @@ function answerRows(why: Why, tr: Translator): Row[] {
           ),
         ]
       : []),
-    ...(addresses.length === 0 ? [note('problem', target.value, nameText(why, tr).join('\n'))] : []),
+    ...(addresses.length === 0 ? [noteRow('problem', target.value, nameText(why, tr).join('\n'))] : []),
   ];
 }
 

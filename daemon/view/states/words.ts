@@ -3,7 +3,7 @@ import type { Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { setupText } from '../client/labels.ts';
-import type { Command, Tone } from '../form.ts';
+import { type Button, clientCommand, type Tone } from '../form.ts';
 import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Cause, lostRegistration, phaseText, remedyOf } from './causes.ts';
@@ -12,11 +12,6 @@ import { explainedCause, findingWords } from './findings.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
 import { demoText, stateIcon, stateName, stateTone, unavailableText } from './state-table.ts';
 import { asOf, isConnectIgnored, isOffline, isOld, silenceText, stateIn } from './summary.ts';
-
-interface Button {
-  label: string;
-  command: Command;
-}
 
 export interface StateWords {
   /** The state summed up, with pause, kill switch and missing steps. */
@@ -123,7 +118,7 @@ function offlineWords({ offline, last }: ClientState, tr: Translator): StateWord
     other: null,
     details: detail,
   });
-  const start = { label: _('Start'), command: { ask: { kind: 'client', task: 'start-daemon' } } } as const;
+  const start = { label: _('Start'), command: clientCommand('start-daemon') };
   const unavailable = unavailableText(tr);
   switch (offline?.code) {
     case 'not-running':

@@ -11,7 +11,7 @@ import { blockedProblem } from '../cli/failures.ts';
 import type { Capabilities } from '../cli/version.ts';
 import { type Answers, type Listener, listeners, nameListener, probeProxy } from './ports.ts';
 
-export interface Parts {
+interface Parts {
   state: State;
   can: Capabilities;
   /** Performs one command of the tunnel CLI. @throws Problem */
@@ -156,7 +156,7 @@ function portOf({ state }: Parts): number {
   return state.snapshot().tunnel.proxyPort ?? DEFAULT_PORT;
 }
 
-/** The failure, after everything was set back; what could not be set back is in its hint. */
+/** The failure, after everything was reverted. Its hint names what could not be reverted. */
 async function undone(cause: unknown, undo: ActionRequest[], { run, readSettings, stopped }: Parts) {
   const left: string[] = [];
   for (const request of stopped() ? [] : undo)

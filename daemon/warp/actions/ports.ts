@@ -62,7 +62,7 @@ export interface Listener {
   inode: string;
 }
 
-/** Ports on which connections to 127.0.0.1 are accepted, also by way of 0.0.0.0 and ::, by the kernel's tables (proc(5)). */
+/** Ports on which 127.0.0.1, 0.0.0.0 or :: accepts connections, by the kernel's tables (proc(5)). */
 export async function listeners(): Promise<Map<number, Listener>> {
   const listeners = new Map<number, Listener>();
   for (const table of [await readTable('tcp6').catch(() => ''), await readTable('tcp').catch(() => '')])

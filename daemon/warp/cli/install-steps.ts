@@ -2,7 +2,7 @@
 import { quote } from '../../view/fix.ts';
 
 /** Commands in their order, each as its words. */
-export interface InstallSteps {
+interface InstallSteps {
   commands: string[][];
   /** An administrator runs them. */
   privileged: boolean;

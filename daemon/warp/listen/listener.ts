@@ -216,10 +216,10 @@ const LONGEST = 1024 * 1024;
 /** Documents up to this length are tried at the end of each chunk, longer ones when they have doubled. */
 const ALWAYS_TRIED = 4096;
 
-export interface Splitter {
+interface Splitter {
   /** Takes a piece of the stream, of any size, and returns the messages that it completes. */
   push(chunk: string): string[];
-  /** The stream ended: returns what was left. */
+  /** Returns the rest, at the end of the stream. */
   end(): string[];
 }
 

@@ -18,7 +18,7 @@ export interface Dictionary {
   inside: string | null;
 }
 
-export interface Plist {
+interface Plist {
   /** Why it is not well-formed, in one line; null where it is. */
   error: string | null;
   /** Those with values, in their order; none where it is not well-formed. */
@@ -28,7 +28,7 @@ export interface Plist {
 /** The document type of Apple's property lists, 1.0. */
 const VALUES = ['string', 'true', 'false', 'integer', 'real', 'date', 'data', 'array', 'dict'];
 
-/** The dictionaries of a property list, each on its own, or why it can't be read. */
+/** The dictionaries of a property list, or why it can't be read. */
 export function parsePlist(text: string): Plist {
   const all: Dictionary[] = [];
   const parser = new SaxesParser();

@@ -54,7 +54,7 @@ function deviceOf(item: Json): Device | [] {
 }
 
 /** The figures of `tunnel stats`: seconds, bytes, milliseconds, and loss as a fraction. */
-export type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
+type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
 
 /** The answer of `tunnel stats` as JSON, or null for anything else. Never throws. */
 export function parseStats(text: string): StatsReading | null {
@@ -127,7 +127,7 @@ const SAME_END_MS = 3000;
  * `override local-network show`: `{"allowed":true,"ends_in_secs":900}`, where 0 seconds stand for no set time. The text form
  * is not documented anywhere.
  * @param at when it was printed, in ms
- * @param before the reading before, whose end is kept where this one is the same
+ * @param before the previous reading, whose end is kept where this one is the same
  * @returns null for any other text
  */
 export function parseLocalNetworkAccess(

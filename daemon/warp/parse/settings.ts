@@ -4,7 +4,7 @@ import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
 
 type Route = SplitTunnel['ips'][number];
 
-export interface SettingsReading {
+interface SettingsReading {
   settings: Settings;
   /** Port of the local proxy; null outside proxy mode. */
   proxyPort: number | null;

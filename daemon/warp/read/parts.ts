@@ -33,7 +33,7 @@ const PART_OF: Record<Read, StalePart['part']> = {
 /** For reads whose changes no event announces. */
 const TTL_MS = { status: 2000, unannounced: 60_000, registration: 300_000, tunnelStats: 5000 };
 
-export interface Parts {
+interface Parts {
   fresh: Freshness<Read>;
   /** The part is outdated, and a read could succeed in the present state. */
   isDue(part: Read): boolean;

@@ -1,7 +1,7 @@
 // Lines of the history's files are read as they were written, and no other line is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createChangeParser } from '../../../daemon/history/page.ts';
+import { parseChange as parseBytes } from '../../../daemon/history/page.ts';
 import {
   addTo,
   type Change,
@@ -39,25 +39,16 @@ const CHANGE: Change = {
 };
 const parse = (line: string) => parseSample(Buffer.from(line), 0, Buffer.byteLength(line));
 
-/** Parses changes from lines, each of them between other bytes as in a file. */
-function changeParser() {
-  const parseBytes = createChangeParser();
-  return (line: string) => {
-    const bytes = Buffer.from(`x\n${line.trimEnd()}\n{"at":7`);
-    return parseBytes(bytes, 2, 2 + Buffer.byteLength(line.trimEnd()));
-  };
+/** Parses a change from a line between other bytes, as in a file. */
+function parseChange(line: string) {
+  const bytes = Buffer.from(`x\n${line.trimEnd()}\n{"at":7`);
+  return parseBytes(bytes, 2, 2 + Buffer.byteLength(line.trimEnd()));
 }
-const parseChange = changeParser();
 
-test('changes that differ only in their time are each read with their own', () => {
-  const parse = changeParser();
-  for (const at of [5, 7, 1_763_775_119_000, 8.64e15])
-    assert.deepEqual(parse(formatChange({ ...CHANGE, at })), { ...CHANGE, at });
-  assert.equal(parse(formatChange({ ...CHANGE, at: 9e15 })), null, 'no Date can hold it');
-  assert.deepEqual(parse(formatChange({ ...CHANGE, at: 9, reason: 'Manual' })), { ...CHANGE, at: 9, reason: 'Manual' });
-  const twice =
-    '{"at":1,"at":2,"kind":"state","state":"connected","blocked":null,"network":null,"reason":null,"mode":null,"colo":null}';
-  assert.deepEqual([parse(twice)?.at, parse(twice)?.at], [2, 2]);
+test('a change has a time that a Date can hold', () => {
+  for (const at of [5, 1_763_775_119_000, 8.64e15])
+    assert.deepEqual(parseChange(formatChange({ ...CHANGE, at })), { ...CHANGE, at });
+  assert.equal(parseChange(formatChange({ ...CHANGE, at: 9e15 })), null);
 });
 
 test('a sample, a change and counters read as they were written', () => {

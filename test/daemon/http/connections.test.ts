@@ -1,15 +1,10 @@
-// Connections whose owner is looked up while the listener closes, and a body whose parsing takes long: other events of the
-// process run in between, and nothing of it is lost.
-
+// Connections whose owner is looked up while the listener closes.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import { test } from 'node:test';
-import { createConnections, createPipeline, type Peer } from '../../../daemon/http/connections.ts';
+import { createConnections, type Peer } from '../../../daemon/http/connections.ts';
 import { LIMITS } from '../../../daemon/http/guard.ts';
-import { until } from '../../support/until.ts';
 
 test('a connection whose owner becomes known after the close is ended, and never served', async t => {
   const connections = createConnections({ own: 8, remote: 0 }, LIMITS);
@@ -37,32 +32,4 @@ test('a connection whose owner becomes known after the close is ended, and never
   answerLookup({ via: { kind: 'unix' } });
   await closed;
   assert.deepEqual(served, []);
-});
-
-const BYTES = 65_536;
-
-test('a body that takes long to parse leaves turns to other events, also while its reader resumes the socket', async () => {
-  const socket = Object.assign(new Duplex({ read() {}, write: (_, __, done) => done() }), { setTimeout() {} });
-  let parsed = '';
-  let turns = 0;
-  // as Node's parser, with the callbacks for tiny pieces and a reader that takes each
-  socket.on('data', (piece: Buffer) => {
-    for (const end = performance.now() + 1; performance.now() < end; );
-    parsed += piece.toString('latin1');
-    process.nextTick(() => socket.resume());
-  });
-  const pipeline = createPipeline(socket as unknown as Socket, () => false);
-  const request = { complete: false, readableFlowing: true, readableLength: 0 } as IncomingMessage;
-  pipeline.take(request, { once() {} } as unknown as ServerResponse, () => {});
-  const count = () => {
-    turns += 1;
-    if (parsed.length < BYTES) setImmediate(count);
-  };
-  setImmediate(count);
-  const body = Array.from({ length: BYTES }, (_, at) => String.fromCharCode(97 + (at % 26))).join('');
-  socket.push(Buffer.from(body));
-  await until(() => parsed.length >= BYTES, 'the whole body');
-  assert.equal(parsed, body);
-  // 43 pieces of 1 ms each
-  assert.ok(turns >= 6, `${turns} turns`);
 });

@@ -203,7 +203,7 @@ test('exports the state of tunnel, kill switch, checks and tunnel CLI', async t 
 });
 
 test('requests are counted by route of the contract, and streams while they are open', async t => {
-  const { running, daemon, port } = await setUp(t);
+  const { running, port } = await setUp(t);
   await scrape(running);
   await ask(running, 'GET /api/health?since=home-router');
   for (const line of [
@@ -222,7 +222,6 @@ test('requests are counted by route of the contract, and streams while they are 
   let found: Read[] = [];
   const requests = (route: string, code: string) => valueIn(found, 'culvert_api_requests_total', { route, code });
   await until(async () => {
-    daemon.state.publish('history', { clearedAt: new Date().toISOString() }); // so that the text is written again
     found = await scrape(running);
     return requests('GET /api/health', '421') === 1;
   });
@@ -284,14 +283,13 @@ test('accounts of tools are shown by name or as hashes, and their runs are count
 });
 
 test('hostile names stay inside their quotes', async t => {
-  const { running, daemon } = await setUp(t);
+  const { running } = await setUp(t);
   const files = wrapperFiles(running);
   await scrape(running);
   const hostile = 'a"} 1\nculvert_tunnel_state{state="x\\';
   files.audit({ cli: hostile, outcome: 'left', class: '\u001b[31m\u0000\r\u2028\ud800' });
   files.audit({ cli: '__proto__', outcome: 'left', class: 'constructor' });
   files.audit({ cli: 'x'.repeat(5_000) });
-  daemon.state.publish('history', { clearedAt: new Date().toISOString() });
   const { body } = await ask(running);
   const found = readMetrics(Buffer.from(body, 'latin1').toString());
   assert.equal(valueIn(found, 'culvert_wrap_runs_total', { cli: hostile, outcome: 'left' }), 1);
@@ -338,15 +336,12 @@ async function fill(running: Running, { state, log }: Running['daemon']): Promis
 }
 
 test('a hundred scrapes leave nothing behind', async t => {
-  const { running, daemon } = await setUp(t);
+  const { running } = await setUp(t);
   wrapperFiles(running);
   setFlagsFromString('--expose_gc');
   const gc = runInNewContext('gc') as () => void;
   const scrapes = async (count: number) => {
-    for (let i = 0; i < count; i++) {
-      daemon.state.record('status', OUTPUT); // another revision, so that each is written again
-      await scrape(running);
-    }
+    for (let i = 0; i < count; i++) await scrape(running);
     gc();
     return process.memoryUsage().heapUsed;
   };

@@ -377,7 +377,6 @@ export const TRUST: TrustReport = {
       until: '2031-01-01T00:00:00.000Z',
       source: '/usr/local/share/ca-certificates/managed-warp.pem',
       state: 'valid',
-      inUse: null,
       confirmed: false,
       inSystem: true,
     },

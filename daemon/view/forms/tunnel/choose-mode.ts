@@ -20,7 +20,7 @@ export interface ModeCard {
   command: Command;
 }
 
-export interface ModeChoice {
+interface ModeChoice {
   heading: string;
   /** Why no card can be used now, or else the mode where no card has it. */
   remark: string | null;

@@ -2,7 +2,7 @@
 
 import type { BlockedEntry, BlockedList } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
-import type { Form, Group, Row } from '../../form.ts';
+import { type Form, type Group, noteRow, type Row } from '../../form.ts';
 import { formatCount, formatList, formatTime } from '../../format.ts';
 import {
   installRows,
@@ -67,7 +67,7 @@ export function killSwitchForm(
           },
         ];
   const fact = (id: string, title: string, value: string | null): Row[] =>
-    value === null ? [] : [{ kind: 'note', id, title, subtitle: value }];
+    value === null ? [] : [noteRow(id, title, value)];
   return {
     groups: [
       { id: 'switch', ...(installed ? { description: consequence(tr) } : {}), rows },
@@ -139,26 +139,22 @@ export function recordsBlocked({ config, offline }: ClientState): boolean | null
 /** Rows of the list; empty if nothing is recorded. */
 export function blockedRows({ list, failed }: BlockedState, tr: Translator): Row[] {
   const { _ } = tr;
-  if (failed !== null) return [note('failed', _('What was blocked can’t be shown'), failed)];
+  if (failed !== null) return [noteRow('blocked-failed', _('What was blocked can’t be shown'), failed)];
   if (!list?.recordingSince) return [];
   const rows = list.entries.slice(0, MOST_ROWS).map(entry =>
     // Translators: a program, and the address that it could not reach
-    note(keyOf(entry), fill(_('%1$s to %2$s'), originOf(entry, tr), targetOf(entry)), detailOf(entry, tr)),
+    noteRow(keyOf(entry), fill(_('%1$s to %2$s'), originOf(entry, tr), targetOf(entry)), detailOf(entry, tr)),
   );
   const more = list.hidden + Math.max(0, list.entries.length - MOST_ROWS);
-  if (more > 0) rows.push(note('more', fill(_('%s more, also of other users'), formatCount(more, tr)), null));
+  if (more > 0) rows.push(noteRow('blocked-more', fill(_('%s more, also of other users'), formatCount(more, tr))));
   // Translators: %s is a time such as 14:02
   return rows.length
     ? rows
-    : [note('none', fill(_('Nothing was blocked since %s'), formatTime(list.recordingSince, tr)), null)];
-}
-
-function note(id: string, title: string, subtitle: string | null): Row {
-  return { kind: 'note', id: `blocked-${id}`, title, subtitle };
+    : [noteRow('blocked-none', fill(_('Nothing was blocked since %s'), formatTime(list.recordingSince, tr)))];
 }
 
 function keyOf({ rule, uid, unit, source, protocol, address, port }: BlockedEntry): string {
-  return [rule, uid, unit, source, protocol, address, port].join('-');
+  return ['blocked', rule, uid, unit, source, protocol, address, port].join('-');
 }
 
 /** The program, as its processes, its unit or its user name it; or the machine behind this one. */

@@ -2,7 +2,7 @@
 import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
-import { clientCommand, type Group, type Question, type Row } from '../../form.ts';
+import { clientCommand, type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
 import {
   allowQuestion,
   effectText,
@@ -17,7 +17,6 @@ import {
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { draftGroups, whatIfGroup } from './rule-editor.ts';
-import { work } from './rule-match.ts';
 
 /** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
 export const READ_NETWORKS_MS = 60_000;
@@ -66,10 +65,10 @@ function hereRows(networks: NetworksState, snapshot: Means['snapshot'], tr: Tran
     value: link.device,
   }));
   rows.push(...signInRows(networks, snapshot, tr));
-  if (links.length === 0) rows.push({ kind: 'note', id: 'no-link', title: _('No network') });
+  if (links.length === 0) rows.push(noteRow('no-link', _('No network')));
   for (const effect of decision.effects) {
     const [id, title] = [`effect-${effect.subject}`, effectText(effect, tr)];
-    if (effect.state !== 'asks') rows.push({ kind: 'note', id, title });
+    if (effect.state !== 'asks') rows.push(noteRow(id, title));
     else
       rows.push({
         kind: 'button',
@@ -85,16 +84,8 @@ function hereRows(networks: NetworksState, snapshot: Means['snapshot'], tr: Tran
         ),
       });
   }
-  if (problem !== null)
-    rows.push({
-      kind: 'note',
-      id: 'problem',
-      title: _('A rule could not be followed'),
-      subtitle: problem,
-      tone: 'error',
-    });
-  if (reverted)
-    rows.push({ kind: 'note', id: 'reverted', title: _('You reverted the rules until the network changes') });
+  if (problem !== null) rows.push(noteRow('problem', _('A rule could not be followed'), problem, 'error'));
+  if (reverted) rows.push(noteRow('reverted', _('You reverted the rules until the network changes')));
   else if (acted)
     rows.push({
       kind: 'button',
@@ -146,7 +137,7 @@ function signInRows(networks: NetworksState, snapshot: Means['snapshot'], { _ }:
 function ownRows({ links, decision }: NetworksState, options: Snapshot['options'] | null, tr: Translator): Row[] {
   return links.flatMap((link): Row[] => {
     const title = ownSettingText(link, { options, decision }, tr);
-    return title === null ? [] : [{ kind: 'note', id: `own-${link.device}`, title, tone: 'warning' }];
+    return title === null ? [] : [noteRow(`own-${link.device}`, title, null, 'warning')];
   });
 }
 
@@ -204,7 +195,7 @@ function editing(
   { _ }: Translator,
 ): Pick<Extract<Row, { kind: 'item' }>, 'edit'> {
   // Translators: %s is the name of a rule
-  return { edit: { label: fill(_('Edit %s'), rule.name), command: work(() => editor.begin(rule, null)) } };
+  return { edit: { label: fill(_('Edit %s'), rule.name), command: workCommand(() => editor.begin(rule, null)) } };
 }
 
 /** Begins a rule for the present network, where that has a name. */
@@ -214,6 +205,6 @@ function newRow(links: readonly NetworkLink[], editor: RuleEditor, { _ }: Transl
     id: 'rule-new',
     title: _('New rule'),
     label: _('Add…'),
-    command: work(() => editor.begin(null, links.find(({ name }) => name !== null) ?? null)),
+    command: workCommand(() => editor.begin(null, links.find(({ name }) => name !== null) ?? null)),
   };
 }

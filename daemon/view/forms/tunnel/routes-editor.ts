@@ -1,6 +1,6 @@
 // Describes the page of the routes as text, without the text itself: what it would change, presets, and earlier documents.
 import { type EditorState, missingEntries, type RoutesEditor } from '../../client/routes-editor.ts';
-import { CONFIRM_SECONDS, type Command, type Form, type Row } from '../../form.ts';
+import { CONFIRM_SECONDS, type Form, noteRow, type Row, workCommand } from '../../form.ts';
 import { formatCount, formatDate } from '../../format.ts';
 import type { Host } from '../../host.ts';
 import {
@@ -33,38 +33,23 @@ export function editorForm(
       groups: [
         {
           id: 'managed',
-          rows: [
-            {
-              kind: 'note',
-              id: 'managed',
-              title: tr._('Your organization manages this list'),
-              subtitle: tr._('It can only be read here.'),
-            },
-          ],
+          rows: [noteRow('managed', tr._('Your organization manages this list'), tr._('It can only be read here.'))],
         },
       ],
     };
+  // nothing else is under way
   const free = settable && busy === null;
-  const work = (what: () => Promise<unknown>): Command => ({
-    ask: { kind: 'work', work: what },
-  });
   return {
     groups: [
-      { id: 'difference', title: tr._('What would change'), rows: differenceRows(editor, { free, work }, tr) },
-      { id: 'presets', title: tr._('Networks of this computer'), rows: presetRows(editor, { free, work }, tr) },
-      { id: 'history', title: tr._('Earlier lists'), rows: historyRows(editor, { free, work }, tr) },
-      { id: 'file', title: tr._('File'), rows: fileRows(editor, { free, work, files }, tr) },
+      { id: 'difference', title: tr._('What would change'), rows: differenceRows(editor, free, tr) },
+      { id: 'presets', title: tr._('Networks of this computer'), rows: presetRows(editor, free, tr) },
+      { id: 'history', title: tr._('Earlier lists'), rows: historyRows(editor, free, tr) },
+      { id: 'file', title: tr._('File'), rows: fileRows(editor, { free, files }, tr) },
     ],
   };
 }
 
-interface Means {
-  /** Nothing else is under way. */
-  free: boolean;
-  work(what: () => Promise<unknown>): Command;
-}
-
-function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
+function differenceRows(editor: RoutesEditor, free: boolean, tr: Translator): Row[] {
   const { _ } = tr;
   const state = editor.state();
   const { preview, text, routes, busy } = state;
@@ -81,16 +66,10 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
       reason: underWay(tr),
       busy: busy === 'previewing',
       subtitle: preview ? null : _('Shows what the text would change. Nothing is set.'),
-      command: work(editor.preview),
+      command: workCommand(editor.preview),
     },
-    ...(preview?.warnings ?? []).map(
-      (warning, at): Row => ({
-        kind: 'note',
-        id: `warning-${at}`,
-        title: _('Warning'),
-        tone: 'warning',
-        subtitle: routeWarning(warning, tr),
-      }),
+    ...(preview?.warnings ?? []).map((warning, at) =>
+      noteRow(`warning-${at}`, _('Warning'), routeWarning(warning, tr), 'warning'),
     ),
     ...(lines.length
       ? [{ kind: 'text', id: 'lines', title: _('Difference'), text: differenceText(lines) } as const]
@@ -108,7 +87,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
       sensitive: free && applicable,
       reason: busy === null ? notApplicable(preview, tr) : underWay(tr),
       busy: busy === 'setting',
-      command: work(editor.apply),
+      command: workCommand(editor.apply),
     },
     ...(changed
       ? [
@@ -119,7 +98,7 @@ function differenceRows(editor: RoutesEditor, { free, work }: Means, tr: Transla
             label: _('Discard'),
             sensitive: busy === null,
             reason: underWay(tr),
-            command: work(async () => editor.discard()),
+            command: workCommand(async () => editor.discard()),
           },
         ]
       : []),
@@ -142,11 +121,11 @@ function progressText({ progress, busy }: EditorState, tr: Translator): string |
     : fill(tr._('Setting the list: %s of %s'), ...counts);
 }
 
-function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
+function presetRows(editor: RoutesEditor, free: boolean, tr: Translator): Row[] {
   const { _ } = tr;
   const state = editor.state();
   const presets = state.presets.filter(({ entries }) => entries.length > 0);
-  if (!presets.length) return [{ kind: 'note', id: 'none', title: _('None found') }];
+  if (!presets.length) return [noteRow('none', _('None found'))];
   return presets.map(({ id, entries }): Row => {
     const missing = missingEntries(state, id);
     const named = entries.slice(0, NAMED).map(({ value, source }) => `${value} (${source})`);
@@ -159,12 +138,12 @@ function presetRows(editor: RoutesEditor, { free, work }: Means, tr: Translator)
       label: missing.length ? _('Add to Text') : _('Listed'),
       sensitive: free && missing.length > 0,
       reason: missing.length > 0 ? underWay(tr) : _('The text has all of it.'),
-      command: work(async () => editor.addPreset(id)),
+      command: workCommand(async () => editor.addPreset(id)),
     };
   });
 }
 
-function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator): Row[] {
+function historyRows(editor: RoutesEditor, free: boolean, tr: Translator): Row[] {
   const { _, ngettext } = tr;
   const { documents, routes } = editor.state();
   const before = documents.find(({ undo }) => undo);
@@ -177,7 +156,7 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
     subtitle: before ? fill(_('Back to the list of %s'), formatDate(before.at, tr)) : _('There is no earlier list.'),
     sensitive: free && before !== undefined && routes !== null,
     reason: before && underWay(tr),
-    command: work(editor.undo),
+    command: workCommand(editor.undo),
   };
   const listed = documents.map(({ id, at, cause, entries, current }): Row => {
     const count = fill(ngettext('%d entry', '%d entries', entries), formatCount(entries, tr));
@@ -189,7 +168,7 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
       subtitle: [causeName(cause, tr), count, ...(current ? [_('set now')] : [])].join(' · '),
       sensitive: free,
       reason: underWay(tr),
-      command: work(() => editor.open(id)),
+      command: workCommand(() => editor.open(id)),
     };
   });
   return [undo, ...listed];
@@ -197,7 +176,7 @@ function historyRows(editor: RoutesEditor, { free, work }: Means, tr: Translator
 
 function fileRows(
   editor: RoutesEditor,
-  { free, work, files }: Means & { files: Pick<Host, 'openText' | 'saveText'> },
+  { free, files }: { free: boolean; files: Pick<Host, 'openText' | 'saveText'> },
   tr: Translator,
 ): Row[] {
   const { _ } = tr;
@@ -213,14 +192,14 @@ function fileRows(
       label: _('Import…'),
       sensitive: free,
       reason: underWay(tr),
-      command: work(load),
+      command: workCommand(load),
     },
     {
       kind: 'button',
       id: 'export',
       title: _('Text as a file'),
       label: _('Export…'),
-      command: work(async () => files.saveText('culvert-routes.txt', editor.state().text)),
+      command: workCommand(async () => files.saveText('culvert-routes.txt', editor.state().text)),
     },
   ];
 }

@@ -4,7 +4,7 @@ import type { NetworkEffects, NetworkRule, NetworksState, SupposedNetwork } from
 import type { Snapshot } from '../../../api/schema.ts';
 import { modeName } from '../../client/labels.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
-import type { Group, Question, Row } from '../../form.ts';
+import { type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
 import { wordMessage } from '../../message.ts';
 import {
   allowQuestion,
@@ -17,7 +17,7 @@ import {
 } from '../../states/networks.ts';
 import { presetName } from '../../states/routes.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow, work } from './rule-match.ts';
+import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow } from './rule-match.ts';
 
 const PRESETS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
 
@@ -86,7 +86,7 @@ function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator):
       title: _('Turn the kill switch on'),
       subtitle: _('No rule turns it off.'),
       on: killSwitch === true,
-      command: work(() => editor.change({ effects: killSwitch ? others : { ...effects, killSwitch: true } })),
+      command: workCommand(() => editor.change({ effects: killSwitch ? others : { ...effects, killSwitch: true } })),
     },
   ];
 }
@@ -111,13 +111,10 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
     id: 'draft-cancel',
     title: _('Leave the rules as they are'),
     label: _('Cancel'),
-    command: work(async () => editor.cancel()),
+    command: workCommand(async () => editor.cancel()),
   };
   if (!isComplete(draft))
-    return [
-      { kind: 'note', id: 'draft-rule', title: _('Choose a network, a name, and at least one setting.') },
-      cancel,
-    ];
+    return [noteRow('draft-rule', _('Choose a network, a name, and at least one setting.')), cancel];
   return [
     {
       kind: 'note',
@@ -127,14 +124,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
       tone: fault ? 'error' : rule?.weakens ? 'warning' : 'neutral',
     },
     ...(tried && !fault
-      ? [
-          {
-            kind: 'note',
-            id: 'draft-here',
-            title: _('Here, with this rule'),
-            subtitle: decisionText(tried.decision, tr).join('\n'),
-          } as const,
-        ]
+      ? [noteRow('draft-here', _('Here, with this rule'), decisionText(tried.decision, tr).join('\n'))]
       : []),
     {
       kind: 'button',
@@ -144,7 +134,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
       style: 'suggested',
       sensitive: rule !== undefined && !fault,
       reason: fault ?? _('It is being tried.'),
-      command: { ...work(() => editor.save(asks)), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
+      command: { ...workCommand(() => editor.save(asks)), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
     },
     cancel,
   ];

@@ -1,8 +1,8 @@
 // Describes the part of a rule's form that chooses its networks, and builds the rows of the whole form.
 import type { NetworkLink, NetworkMatch } from '../../../api/networks.ts';
 import { matchOf, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
-import type { Command, Row } from '../../form.ts';
-import { matchText, networkTitle } from '../../states/networks.ts';
+import { type Row, workCommand } from '../../form.ts';
+import { matchText, networkTitle, securityText } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { beaconIn, checks } from '../validate.ts';
 
@@ -28,7 +28,7 @@ export function matchRows(editor: RuleEditor, draft: RuleDraft, links: readonly 
   const { _ } = tr;
   const { match } = draft;
   const base = partOf(match, key => !isMark(key, match));
-  // the password of a Wi-Fi network without a name has a row of its own
+  // the password of a Wi-Fi network without a name has a separate row
   const chosen = base.ssid === undefined ? without(base, 'security') : base;
   const offered = [
     ...links.flatMap(link => {
@@ -77,17 +77,16 @@ function ssidRow(editor: RuleEditor, { name, match }: RuleDraft, tr: Translator)
   );
 }
 
-function securityRow(editor: RuleEditor, match: NetworkMatch, { _ }: Translator): Row {
-  const words: Record<(typeof SECURITIES)[number], string> = {
-    open: _('without a password'),
-    wep: _('with WEP'),
-    psk: _('with a shared password'),
-    enterprise: _('with a password for each user'),
-  };
+function securityRow(editor: RuleEditor, match: NetworkMatch, tr: Translator): Row {
+  const { _ } = tr;
   const others = without(match, 'security');
   const choices: Choice<NetworkMatch>[] = [
     { value: NONE, label: _('With or without a password'), gives: others },
-    ...SECURITIES.map(each => ({ value: each, label: capital(words[each]), gives: { ...others, security: each } })),
+    ...SECURITIES.map(security => ({
+      value: security,
+      label: capital(securityText(security, tr)),
+      gives: { ...others, security },
+    })),
   ];
   return select({ id: 'draft-security', title: _('Password'), choices, value: match.security ?? NONE }, gives =>
     editor.change({ match: gives }),
@@ -114,7 +113,7 @@ export function markRows(
         kind: 'item',
         id: `draft-mark-${textOf(mark)}`,
         title: titleOf(mark),
-        remove: work(() => change(withoutMark(match, mark))),
+        remove: workCommand(() => change(withoutMark(match, mark))),
         removeLabel: fill(_('Remove %s'), titleOf(mark)),
       }),
     ),
@@ -126,7 +125,7 @@ export function markRows(
           title: titleOf(mark),
           subtitle: networkTitle(link, tr),
           label: _('Add'),
-          command: work(() => add(mark)),
+          command: workCommand(() => add(mark)),
         }),
       ),
     ),
@@ -190,10 +189,6 @@ export interface Choice<T> {
   gives: T;
 }
 
-export const work = (does: () => Promise<unknown>): Command => ({
-  ask: { kind: 'work', work: does },
-});
-
 export function select<T>(
   { id, title, choices, value }: { id: string; title: string; choices: readonly Choice<T>[]; value: string },
   chosen: (gives: T) => Promise<unknown>,
@@ -204,7 +199,7 @@ export function select<T>(
     title,
     value,
     options: choices.map(({ value: each, label }) => ({ value: each, label })),
-    command: name => work(async () => chosen(choices.find(each => each.value === name)!.gives)),
+    command: name => workCommand(async () => chosen(choices.find(each => each.value === name)!.gives)),
   };
 }
 
@@ -220,7 +215,7 @@ export function textRow(
     label: tr._('Set'),
     check: checks(tr).name,
     ...words,
-    command: text => work(() => given(text)),
+    command: text => workCommand(() => given(text)),
   };
 }
 

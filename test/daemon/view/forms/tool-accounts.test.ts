@@ -10,7 +10,7 @@ import {
 import { ApiError } from '../../../../daemon/api/client.ts';
 import type { Command, Row } from '../../../../daemon/view/form.ts';
 import { formatIn } from '../../../../daemon/view/format.ts';
-import { NO_TOOL_ACCOUNTS, toolAccountsForm } from '../../../../daemon/view/forms/tool-accounts.ts';
+import { toolAccountsForm } from '../../../../daemon/view/forms/tool-accounts.ts';
 import { changeToolAccounts } from '../../../../daemon/view/pages/run-command.ts';
 import { problem } from '../../../support/gnome/daemon.ts';
 import { richTool, tool, toolAccount } from '../../../support/gnome/initial.ts';
@@ -172,12 +172,12 @@ test('a shim that an upgrade replaced is off, and can be put back', () => {
 });
 
 test('says why there is nothing to show', () => {
-  const title = (state: typeof NO_TOOL_ACCOUNTS, offline = false) =>
+  const title = (state: Parameters<typeof toolAccountsForm>[0], offline = false) =>
     toolAccountsForm(state, { offline, now }, english).groups[0]!.rows[0]!.title;
   assert.deepEqual(
     [
-      title(NO_TOOL_ACCOUNTS, true),
-      title(NO_TOOL_ACCOUNTS),
+      title({ answer: null, failed: null }, true),
+      title({ answer: null, failed: null }),
       title({ answer: null, failed: 'x' }),
       title({ answer: answer(), failed: null }),
       title({ answer: { ...answer(), problem: 'broken' }, failed: null }),
@@ -191,11 +191,12 @@ test('a key that no keyring takes goes into a file only if the user agrees', asy
   const refusal = (reason: string) => new ApiError(problem('wrapper-refused', 409, 'No.', { reason }));
   const attempt = async (agreed: boolean, reason = 'keyring-unavailable') => {
     const posted: ToolAccountsChange[] = [];
-    const post = async (body: ToolAccountsChange) => {
+    const call = async (_line: string, { body }: { body: ToolAccountsChange }) => {
       posted.push(body);
       if ('store' in body && body.store === 'keyring') throw refusal(reason);
     };
-    const done = await changeToolAccounts(add, ['k'], { post, agreed: async () => agreed }, tr).catch(error => error);
+    const host = { model: { call: call as never }, answer: async () => (agreed ? [] : null), tr: () => tr };
+    const done = await changeToolAccounts(host, add, ['k']).catch(error => error);
     return [done, posted.map(body => 'store' in body && `${body.store} ${body.credentials}`)];
   };
   assert.deepEqual(await attempt(true), [true, ['keyring k', 'file k']]);
