@@ -27,8 +27,8 @@ test('a catalog holds what is translated and of the page, and leaves out what is
       '#: daemon/view/log.ts\nmsgid "Done"\nmsgstr "Fertig"',
       '#: daemon/view/log.ts\nmsgid "Empty"\nmsgstr ""',
       '#: daemon/view/log.ts\n#, fuzzy\nmsgid "Guess"\nmsgstr "Geraten"',
-      '#: gnome/tray/menu.ts\nmsgid "Quit"\nmsgstr "Beenden"',
-      '#: gnome/tray/menu.ts daemon/webui/shell.tsx\nmsgid "%d day"\nmsgid_plural "%d days"\nmsgstr[0] "%d Tag"\nmsgstr[1] "%d Tage"',
+      '#: gnome/session/menu.ts\nmsgid "Quit"\nmsgstr "Beenden"',
+      '#: gnome/session/menu.ts daemon/webui/shell.tsx\nmsgid "%d day"\nmsgid_plural "%d days"\nmsgstr[0] "%d Tag"\nmsgstr[1] "%d Tage"',
     ].join('\n\n'),
     'de',
   );

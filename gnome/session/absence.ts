@@ -1,11 +1,33 @@
-// Notices that a daemon starts, or that its program is removed, without asking again and again.
+// Notices that a daemon starts, or that Culvert is removed, without asking again and again.
 import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import type { ClientState } from '../../daemon/view/client/client-state.ts';
+import { pkgdatadir, socketPath } from '../install-paths.ts';
+
+/**
+ * Returns what each state goes to. While there is no daemon, the watch calls `appeared` when one may have started, and
+ * `removed` when this program's file is gone: Culvert is removed after its daemon was stopped.
+ */
+export function absenceWatch(appeared: () => void, removed: () => void): (client: ClientState) => void {
+  let ends: readonly (() => void)[] | null = null;
+  return ({ offline }) => {
+    if (offline && offline.code !== 'starting')
+      ends ??= [
+        watchForSocket(socketPath(), appeared),
+        watchForRemoval(GLib.build_filenamev([pkgdatadir, 'bridge.js']), removed),
+      ];
+    else if (!offline) {
+      for (const end of ends ?? []) end();
+      ends = null;
+    }
+  };
+}
 
 /**
  * Calls `appeared` when something new is where the daemon's socket will be.
  * @returns what ends the watch
  */
-export function watchForSocket(path: string, appeared: () => void): () => void {
+function watchForSocket(path: string, appeared: () => void): () => void {
   const directory = Gio.File.new_for_path(path).get_parent()!;
   const parent = directory.get_parent()!;
   let inside: Gio.FileMonitor | null = null;
@@ -39,7 +61,7 @@ export function watchForSocket(path: string, appeared: () => void): () => void {
 }
 
 /** Calls `removed` when a file is gone. @returns what ends the watch */
-export function watchForRemoval(path: string, removed: () => void): () => void {
+function watchForRemoval(path: string, removed: () => void): () => void {
   const file = Gio.File.new_for_path(path);
   const monitor = file.monitor_file(Gio.FileMonitorFlags.NONE, null);
   monitor.connect('changed', () => {

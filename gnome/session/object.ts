@@ -1,9 +1,8 @@
-// Exports org.culvert.Client1, as its installed description has it.
+// Exports org.culvert.Client1, as its installed description has it, and knows which programs use it.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import XML from '../../data/org.culvert.Client1.xml';
 import { tr } from '../i18n.ts';
-import type { Callers } from './callers.ts';
 import { failureOf } from './failures.ts';
 import type { Properties } from './properties.ts';
 
@@ -17,12 +16,13 @@ const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 interface Source {
   properties(): Properties;
   methods: Record<string, (args: unknown[]) => Promise<void>>;
-  callers: Callers;
   /** Asks a daemon that was gone again. */
   retry(): void;
+  /** Called when no program has used the object for a while. */
+  unused(): void;
 }
 
-export interface ExportedObject {
+export interface ExportedObject extends Pick<Callers, 'calls' | 'answered'> {
   /** Publishes the properties that changed, in one signal. */
   changed(values: Partial<Properties>): void;
   notice(code: string, text: string, details: Record<string, string>): void;
@@ -32,7 +32,7 @@ export interface ExportedObject {
  * Not by `Gio.DBusExportedObject`, which answers reads of properties itself and so hides their callers: here they come as calls
  * (g_dbus_connection_register_object, get_property).
  */
-export function exportObject(bus: Gio.DBusConnection, { properties, methods, callers, retry }: Source): ExportedObject {
+export function exportObject(bus: Gio.DBusConnection, { properties, methods, retry, unused }: Source): ExportedObject {
   const description = Gio.DBusNodeInfo.new_for_xml(XML).lookup_interface(INTERFACE)!;
   const packed = (values: Partial<Properties>) =>
     Object.fromEntries(
@@ -51,10 +51,13 @@ export function exportObject(bus: Gio.DBusConnection, { properties, methods, cal
       ? new GLib.Variant('(a{sv})', [values])
       : new GLib.Variant('(v)', [values[args[1] as string]!]);
   };
+  const callers = watchCallers(bus, unused);
   exportCalls(bus, { description, answer, callers });
   const emit = (iface: string, signal: string, parameters: GLib.Variant) =>
     bus.emit_signal(null, PATH, iface, signal, parameters);
   return {
+    calls: callers.calls,
+    answered: callers.answered,
     changed(values) {
       const parameters = new GLib.Variant('(sa{sv}as)', [INTERFACE, packed(values), []]);
       emit(PROPERTIES, 'PropertiesChanged', parameters);
@@ -97,6 +100,65 @@ function exportCalls(bus: Gio.DBusConnection, { description, answer, callers }: 
     null,
     null,
   );
+}
+
+/** Time without callers, in ms, after which the bridge ends. */
+const GRACE_MS = 5_000;
+
+/** The programs that have called and are still on the bus. */
+interface Callers {
+  /** A call of this connection begins; the result is called when it has ended. */
+  began(sender: string): () => void;
+  /** Counts the calls so far. */
+  calls(): number;
+  /** Resolves once no call is under way. */
+  answered(): Promise<void>;
+}
+
+function watchCallers(bus: Gio.DBusConnection, unused: () => void): Callers {
+  const watches = new Map<string, number>();
+  let underWay = 0;
+  let calls = 0;
+  let allAnswered = () => {};
+  let timer: ReturnType<typeof setTimeout> | null = null;
+
+  const decide = () => {
+    const used = underWay > 0 || watches.size > 0;
+    if (timer) clearTimeout(timer);
+    timer = used ? null : setTimeout(unused, GRACE_MS);
+  };
+  const left = (sender: string) => {
+    const watch = watches.get(sender);
+    if (watch === undefined) return;
+    Gio.bus_unwatch_name(watch);
+    watches.delete(sender);
+    decide();
+  };
+  decide();
+  return {
+    calls: () => calls,
+    async answered() {
+      if (underWay > 0)
+        await new Promise<void>(resolve => {
+          allAnswered = resolve;
+        });
+    },
+    began(sender) {
+      calls++;
+      underWay++;
+      if (!watches.has(sender)) {
+        const { NONE } = Gio.BusNameWatcherFlags;
+        const watch = Gio.bus_watch_name_on_connection(bus, sender, NONE, null, () => left(sender));
+        watches.set(sender, watch);
+      }
+      decide();
+      return () => {
+        underWay--;
+        if (underWay === 0) allAnswered();
+        decide();
+      };
+    },
+  };
 }
 
 function pack(signature: string, value: Properties[keyof Properties]): GLib.Variant {

@@ -5,7 +5,7 @@ import { SUBJECTS } from '../../../daemon/api/actions.ts';
 import { ConnectionState } from '../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { english } from '../../../daemon/view/translator.ts';
-import { changesBetween, propertiesOf } from '../../../gnome/bridge/properties.ts';
+import { changesBetween, propertiesOf } from '../../../gnome/session/properties.ts';
 import { change, type initialSnapshot, KILL_SWITCH } from '../../support/gnome/initial.ts';
 import { clientState } from '../../support/gnome/view/translator.ts';
 

@@ -1,7 +1,5 @@
 // The tray: an icon and a menu that show the daemon's state, in a process without GTK that sleeps until an event comes.
 import Gio from 'gi://Gio?version=2.0';
-import GLib from 'gi://GLib?version=2.0';
-import { exit } from 'system';
 import type { Snapshot } from '../../daemon/api/schema.ts';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { describeRemoteAccess } from '../../daemon/view/client/labels.ts';
@@ -9,38 +7,37 @@ import { createModel } from '../../daemon/view/client/model.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
 import { loginLink, networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
-import {
-  isBetweenStates,
-  type Notification,
-  notificationOf,
-  presentNotification,
-  SLOTS,
-  toCompare,
-} from '../../daemon/view/states/notification.ts';
+import { isBetweenStates, type Notification, presentNotification, SLOTS } from '../../daemon/view/states/notification.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
 import { describeTimed, offCommands } from '../../daemon/view/states/timed.ts';
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
-import { ownName } from '../bus-name.ts';
 import { collectWhenQuiet } from '../gc.ts';
-import { _, followLocale, tr } from '../i18n.ts';
+import { _, tr } from '../i18n.ts';
 import { socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
 import { recentApps } from '../recent-apps.ts';
-import { STATE_EVENTS } from '../state-events.ts';
 import { createTransport } from '../transport.ts';
 import { createActions } from './actions.ts';
 import { createNotifier, openPanel, type Shown } from './desktop.ts';
 import { loadIcons, type Pixmaps } from './icons.ts';
 import { type Appearance, createItem } from './item.ts';
 import { type Shown as Menu, menuOf, tooltipOf } from './menu.ts';
+import { followState, ownName, type Program, runProgram, STATE_EVENTS } from './program.ts';
 import { createShortcuts } from './shortcuts.ts';
 
-Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
+async function serve(program: Program): Promise<void> {
+  let bus: Gio.DBusConnection;
+  try {
+    bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
+  } catch {
+    throw new Error(_('There is no session bus, so there is no tray.'));
+  }
+  // a second tray would show a second icon
+  if (await ownName(bus, TRAY_NAME)) return startTray(bus, program);
+  program.say(_('A Culvert tray is already running.'));
+  program.end();
+}
 
-const loop = GLib.MainLoop.new(null, false);
-let exitCode = 0;
-
-/** Runs once the name is ours: a second tray would show a second icon. */
-function startTray(bus: Gio.DBusConnection): void {
+function startTray(bus: Gio.DBusConnection, program: Program): void {
   const model = createModel(createTransport(socketPath()), {}, [...STATE_EVENTS, 'remoteAccess', 'networks']);
   const pictures = loadIcons();
   const notifier = createNotifier(bus, { label: _('Open Culvert'), activate: () => actions.act('open') });
@@ -78,7 +75,7 @@ function startTray(bus: Gio.DBusConnection): void {
       });
   };
   const askToKeep = () => notify(presentNotification('keep', model.state(), tr));
-  const actions = createActions({ bus, model, showError, askToKeep, quit: () => loop.quit() });
+  const actions = createActions({ bus, model, showError, askToKeep, quit: program.end });
 
   // for the window, whose "Quit Culvert" does the same
   const offered = new Gio.SimpleActionGroup();
@@ -121,9 +118,7 @@ function startTray(bus: Gio.DBusConnection): void {
       if (!model.state().offline) model.call('GET /api/networks').catch(() => {});
     },
     hostless: () =>
-      printerr(
-        `culvert tray: ${_('This desktop shows no tray icons (GNOME needs the AppIndicator extension). Use the window.')}`,
-      ),
+      program.say(_('This desktop shows no tray icons (GNOME needs the AppIndicator extension). Use the window.')),
   });
   let countdown: ReturnType<typeof setTimeout> | null = null;
   const show = () => {
@@ -136,17 +131,12 @@ function startTray(bus: Gio.DBusConnection): void {
     const waits = ends.flatMap(until => (until === null ? [] : (nextMinute(until, now) ?? [])));
     countdown = waits.length ? setTimeout(show, Math.min(...waits)) : null;
   };
-  let before: ClientState | null = null;
-  model.subscribe(() => {
-    const after = model.state();
-    followLocale(after.config);
-    if (after.config) useShortcuts(after.config.config.tray.shortcuts);
-    const news = notificationOf(before, after, actions.requested(), tr);
-    notify(news);
+  followState(model, actions.requested, (state, notice) => {
+    if (state.config) useShortcuts(state.config.config.tray.shortcuts);
+    notify(notice);
     // a daemon that is away says nothing about what is shown
-    if (!after.offline) keepUpToDate();
-    if (after.snapshot?.status.state === 'connected') actions.forgetRequested();
-    if (after.snapshot && !after.offline) before = toCompare(before, after);
+    if (!state.offline) keepUpToDate();
+    if (state.snapshot?.status.state === 'connected') actions.forgetRequested();
     show();
   });
   collectWhenQuiet();
@@ -178,22 +168,4 @@ function networkOf({ networks, status }: Snapshot): Menu['network'] {
   return { line, login, trustable: trustableLink(networks) !== null };
 }
 
-async function serve(): Promise<void> {
-  let bus: Gio.DBusConnection;
-  try {
-    bus = Gio.bus_get_sync(Gio.BusType.SESSION, null);
-  } catch {
-    throw new Error(_('There is no session bus, so there is no tray.'));
-  }
-  if (await ownName(bus, TRAY_NAME)) return startTray(bus);
-  printerr(`culvert tray: ${_('A Culvert tray is already running.')}`);
-  loop.quit();
-}
-
-serve().catch((error: Error) => {
-  printerr(`culvert tray: ${error.message}`);
-  exitCode = 1;
-  loop.quit();
-});
-loop.run();
-exit(exitCode);
+runProgram('tray', serve);

@@ -1,4 +1,6 @@
 // Does what callers on the bus ask for: checks the arguments, and asks the daemon.
+import type Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
 import { ACTIONS, MODES, type TunnelSubject } from '../../daemon/api/actions.ts';
 import type { ChangeOptions, Subject } from '../../daemon/api/changes.ts';
 import type { EventName } from '../../daemon/api/contract.ts';
@@ -11,6 +13,7 @@ import { placeOf } from '../../daemon/view/page-list.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
 import { tr } from '../i18n.ts';
+import { APP_ID, APP_PATH } from '../install-paths.ts';
 import { Failure } from './failures.ts';
 
 /** In seconds, as the API has it. */
@@ -32,14 +35,12 @@ const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
 
 type Values = Record<string, unknown>;
 
-/** Opens the window, on a page where one is given. */
-export type OpenWindow = (page: string | null, platformData: Values) => Promise<void>;
-
 /** The methods by their names, each with its arguments as plain values. Each resolves when its effect shows in the properties. */
 export function createMethods(
   model: Model,
-  openWindow: OpenWindow,
+  bus: Gio.DBusConnection,
 ): Record<string, (args: unknown[]) => Promise<void>> {
+  const openWindow = windowOpener(bus);
   const state = () => current(model.state())?.status.state;
   const paused = () => current(model.state())?.changes.some(isPause) === true;
   const reverts = (subject: TunnelSubject) =>
@@ -150,4 +151,30 @@ function optionsOf(options: Values, names: readonly string[]): ChangeOptions {
 function secondsOf(value: unknown, name: string, longest: number): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= longest) return value;
   throw new Failure('InvalidArgument', `${name}: expected a number of seconds from 1 to ${longest}.`);
+}
+
+const APPLICATION = 'org.freedesktop.Application';
+
+/**
+ * Returns what opens the window, on a page where one is given. The bus starts it, unlike the tray: a program that the
+ * bridge starts would end with the bridge's unit.
+ */
+function windowOpener(bus: Gio.DBusConnection) {
+  /** @throws Failure when the bus can't start the window */
+  return async (page: string | null, platformData: Values): Promise<void> => {
+    const texts = Object.entries(platformData).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, new GLib.Variant('s', value)] as const] : [],
+    );
+    const platform = Object.fromEntries(texts);
+    const [method, args] =
+      page === null
+        ? ['Activate', new GLib.Variant('(a{sv})', [platform])]
+        : ['ActivateAction', new GLib.Variant('(sava{sv})', [page, [], platform])];
+    try {
+      await bus.call(APP_ID, APP_PATH, APPLICATION, method, args, null, 0, -1, null);
+    } catch (error) {
+      const reason = (error as GLib.Error).message.replace(/^GDBus\.Error:[\w.]+: /, '');
+      throw new Failure('Failed', `The window can’t be opened: ${reason}.`, error);
+    }
+  };
 }

@@ -9,7 +9,7 @@ import { describeKillSwitch } from '../../../daemon/view/states/killswitch.ts';
 import { describeTimed } from '../../../daemon/view/states/timed.ts';
 import { describeTunnel as describe } from '../../../daemon/view/states/tunnel.ts';
 import { describe as describeAll } from '../../../daemon/view/view.ts';
-import { menuOf, type Shown, tooltipOf } from '../../../gnome/tray/menu.ts';
+import { menuOf, type Shown, tooltipOf } from '../../../gnome/session/menu.ts';
 import { change } from '../../support/gnome/initial.ts';
 import { clientState, tr } from '../../support/gnome/view/translator.ts';
 

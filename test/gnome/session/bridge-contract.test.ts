@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
-import { ERRORS } from '../../../gnome/bridge/failures.ts';
+import { ERRORS } from '../../../gnome/session/failures.ts';
 import { type Bus, type Home, makeHome, missing, startBus, VERSION } from '../../support/gnome/bridge.ts';
 import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
 import type { Ask } from '../../support/gnome/desktop.ts';
