@@ -1,6 +1,5 @@
 // Makes the abilities of the page in the browser, which its pages and the commands behind rows and buttons ask for, and loads
 // the script of the pages other than the first when one of them is opened.
-
 import { signal } from '@preact/signals';
 import { serviceCommand } from '../view/client/labels.ts';
 import type { Model } from '../view/client/model.ts';
@@ -9,9 +8,9 @@ import type { Host } from '../view/host.ts';
 import { createChecks, createUpdates } from '../view/pages/requests.ts';
 import { runCommand } from '../view/pages/run-command.ts';
 import { errorWithDetail } from '../view/states/problems.ts';
-import type { App } from './client/app.ts';
+import type { App } from './app.ts';
+import { chooseText, saveText } from './files.ts';
 import { goTo } from './navigation.ts';
-import { chooseText, saveText } from './tasks/files.ts';
 
 /** State that the host shares with the rest of the page. */
 type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'samples' | 'choosingMode' | 'messages'>;

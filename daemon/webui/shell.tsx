@@ -7,19 +7,17 @@ import { generalReason } from '../view/forms/availability.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { type PageName, pageTitle } from '../view/page-list.ts';
 import { BANNERS, isSaidByState } from '../view/states/banners.ts';
+import { countdownText } from '../view/states/changes.ts';
 import { fill } from '../view/translator.ts';
-import { useApp } from './client/app.ts';
+import { useApp } from './app.ts';
 import { furtherPages, openFurtherPages } from './create-host.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
-import { ConfirmBar } from './widgets/confirm-bar.tsx';
-import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
+import { Dialog, Toasts } from './widgets/messages.tsx';
 import { ModeDialog } from './widgets/mode-dialog.tsx';
-import { CommandButton } from './widgets/rows/command-button.tsx';
-import { WHY } from './widgets/rows/words.tsx';
-import { SearchField } from './widgets/search-field.tsx';
-import { Toasts } from './widgets/toasts.tsx';
+import { SearchField } from './widgets/rows/entry-row.tsx';
+import { CommandButton, WHY } from './widgets/rows/words.tsx';
 
 export function Shell() {
   const app = useApp();
@@ -231,4 +229,31 @@ function useTheme() {
     const theme = client.value.config?.config.ui.theme;
     if (theme) document.documentElement.dataset.theme = theme;
   });
+}
+
+/** A bar on every page while a change waits to be confirmed: what was changed, a countdown, Keep and Revert Now. */
+function ConfirmBar() {
+  const { view, now, tr } = useApp();
+  const { unconfirmed } = view.value;
+  const { _ } = tr.value;
+  return (
+    <div class="confirm" role="alert">
+      {unconfirmed && (
+        <div class="banner caution">
+          <p class="words">
+            <strong>{_('Keep this change?')}</strong>
+            <span>{unconfirmed.text}</span>
+            {/* it changes each second, which is not to be read out each time */}
+            <span role="timer" aria-live="off">
+              {countdownText(unconfirmed, now.value, tr.value)}
+            </span>
+          </p>
+          <CommandButton command={unconfirmed.revert}>{_('Revert Now')}</CommandButton>
+          <CommandButton class="suggested" command={unconfirmed.keep}>
+            {_('Keep')}
+          </CommandButton>
+        </div>
+      )}
+    </div>
+  );
 }

@@ -13,13 +13,13 @@ import { offRows, timedRows } from '../../view/states/timed.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import { figuresOf } from '../../view/states/words.ts';
 import type { Translator } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { LatencyChart } from '../widgets/chart.tsx';
 import { CountdownButtons, CountdownWords, Ringed } from '../widgets/countdown.tsx';
 import { Icon } from '../widgets/icon.tsx';
-import { CommandButton } from '../widgets/rows/command-button.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
 import { CommandBox } from '../widgets/rows/text-rows.tsx';
+import { CommandButton } from '../widgets/rows/words.tsx';
 
 export function ConnectionPage() {
   const app = useApp();

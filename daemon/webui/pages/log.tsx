@@ -15,9 +15,9 @@ import {
   shortCommand,
   showsName,
 } from '../../view/log.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
-import { SearchField } from '../widgets/search-field.tsx';
+import { SearchField } from '../widgets/rows/entry-row.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
 
 const ROW_HEIGHT = 36;

@@ -5,7 +5,7 @@ import { formatCount } from '../../view/format.ts';
 import { UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
 import { seenCommand, WELCOME_STEPS, welcomeStep } from '../../view/forms/welcome.ts';
 import { fill } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { goTo } from '../navigation.ts';
 import { FormView } from '../widgets/rows/form.tsx';
 import { Setup } from './connection.tsx';

@@ -2,7 +2,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import { formatTime } from '../../view/format.ts';
 import { axisEnd, type Curve, curves, type Slot } from '../../view/graph.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 
 interface ChartsProps {
   /** Figures in the order of time. */

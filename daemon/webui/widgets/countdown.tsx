@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { fractionLeft, type Span } from '../../view/states/changes.ts';
 import { describeCountdown, timeLeftText } from '../../view/states/timed.ts';
-import { useApp } from '../client/app.ts';
-import { CommandButton } from './rows/command-button.tsx';
+import { useApp } from '../app.ts';
+import { CommandButton } from './rows/words.tsx';
 
 function useCountdown() {
   const { view, tr } = useApp();

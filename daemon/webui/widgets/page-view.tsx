@@ -5,11 +5,10 @@ import type { List, Search } from '../../view/form.ts';
 import { formatCount } from '../../view/format.ts';
 import type { Page } from '../../view/pages/page.ts';
 import { fill } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
-import { CommandButton } from './rows/command-button.tsx';
 import { FormView } from './rows/form.tsx';
-import { useGeneralReason } from './rows/words.tsx';
+import { CommandButton, useGeneralReason } from './rows/words.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 export function PageView({ page }: { page: Page }) {

@@ -1,7 +1,7 @@
 // Renders rows that only show something: a value, a text, a command line, a note.
 import type { ComponentChildren } from 'preact';
 import { isLong } from '../../../view/form.ts';
-import { useApp } from '../../client/app.ts';
+import { useApp } from '../../app.ts';
 import { type RowOf, Words } from './words.tsx';
 
 export function FactRow({ row }: { row: RowOf<'fact'> }) {

@@ -1,9 +1,9 @@
-// Renders the text of a row, and links its control to its descriptions and the reason why it can't be used.
-import { createContext, Fragment } from 'preact';
+// Renders what rows share: their text, the reason why a control can't be used, and the button that runs a command.
+import { createContext, Fragment, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Row, RowKind } from '../../../view/form.ts';
+import type { Command, Row, RowKind } from '../../../view/form.ts';
 import { generalReason } from '../../../view/forms/availability.ts';
-import { useApp } from '../../client/app.ts';
+import { useApp } from '../../app.ts';
 
 /** Id of the description of the group around a row. */
 export const GroupDescription = createContext<string | undefined>(undefined);
@@ -75,4 +75,32 @@ export function useGeneralReason(): string | undefined {
 /** Ids as an attribute has them. */
 export function idList(...ids: (string | undefined)[]): string | undefined {
   return ids.filter(Boolean).join(' ') || undefined;
+}
+
+/**
+ * A button that keeps the keyboard's focus while it can't be used: what it asked for is under way, and a disabled
+ * element would lose the focus to the top of the page.
+ * @param current it is the present choice, which pressing does not change
+ */
+export function CommandButton({
+  command,
+  sensitive: usable = true,
+  current = false,
+  ...attributes
+}: { command: Command; sensitive?: boolean; current?: boolean } & Omit<
+  JSX.IntrinsicElements['button'],
+  'onClick' | 'type' | 'command'
+>) {
+  const { host } = useApp();
+  const reason = useGeneralReason();
+  const { 'aria-describedby': description, ...others } = attributes;
+  return (
+    <button
+      {...others}
+      type="button"
+      aria-describedby={usable ? description : idList(description as string | undefined, reason)}
+      aria-disabled={usable ? undefined : true}
+      onClick={() => usable && !current && void host.run(command)}
+    />
+  );
 }

@@ -2,15 +2,15 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { LogEntry } from '../../api/schema.ts';
-import type { ClientState } from '../../view/client/client-state.ts';
-import type { Question } from '../../view/form.ts';
-import type { Sample } from '../../view/graph.ts';
-import type { Host } from '../../view/host.ts';
-import type { PageName } from '../../view/page-list.ts';
-import type { ReportView } from '../../view/report.ts';
-import type { Translator } from '../../view/translator.ts';
-import type { View } from '../../view/view.ts';
+import type { LogEntry } from '../api/schema.ts';
+import type { ClientState } from '../view/client/client-state.ts';
+import type { Question } from '../view/form.ts';
+import type { Sample } from '../view/graph.ts';
+import type { Host } from '../view/host.ts';
+import type { PageName } from '../view/page-list.ts';
+import type { ReportView } from '../view/report.ts';
+import type { Translator } from '../view/translator.ts';
+import type { View } from '../view/view.ts';
 
 export interface Toast {
   id: number;

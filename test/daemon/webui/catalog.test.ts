@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { PAGE_NAMES, pageTitle } from '../../../../daemon/view/page-list.ts';
-import { chooseLanguage } from '../../../../daemon/view/translator.ts';
-import { translatorOf } from '../../../../daemon/webui/language/catalog.ts';
-import { readCatalog } from '../../../../data/build/webui.mjs';
+import { PAGE_NAMES, pageTitle } from '../../../daemon/view/page-list.ts';
+import { chooseLanguage } from '../../../daemon/view/translator.ts';
+import { translatorOf } from '../../../daemon/webui/catalog.ts';
+import { readCatalog } from '../../../data/build/webui.mjs';
 
 const languages = readFileSync('po/LINGUAS', 'utf8').split(/\s+/).filter(Boolean);
 

@@ -1,5 +1,5 @@
 // Reads a catalog that the build wrote, and translates from it.
-import type { Translator } from '../../view/translator.ts';
+import type { Translator } from '../view/translator.ts';
 
 /** As data/build/webui.mjs writes it. */
 export interface Catalog {

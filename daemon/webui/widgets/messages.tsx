@@ -1,7 +1,7 @@
-// Renders the one dialog: a question before something is done, or a notice.
+// Renders the messages of the page: the one dialog, and toasts on what has been done or has failed, read out as they come.
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { type OpenDialog, useApp } from '../client/app.ts';
+import { type OpenDialog, type Toast, useApp } from '../app.ts';
 import { CommandBox } from './rows/text-rows.tsx';
 
 export function Dialog() {
@@ -121,5 +121,48 @@ function Secrets({ names, id, typed, problem, accept }: SecretsProps) {
       )}
       <input type="submit" hidden />
     </form>
+  );
+}
+
+const SHOWN_MS = 6_000;
+/** Failures, and toasts with "Undo", stay longer. */
+const SHOWN_LONG_MS = 15_000;
+
+export function Toasts() {
+  const { toasts } = useApp().messages;
+  return (
+    <div class="toasts" role="status">
+      {toasts.value.map(toast => (
+        <ShownToast key={toast.id} toast={toast} />
+      ))}
+    </div>
+  );
+}
+
+function ShownToast({ toast: { id, text, error, undo } }: { toast: Toast }) {
+  const { messages, tr } = useApp();
+  const { _ } = tr.value;
+  useEffect(() => {
+    const timer = setTimeout(() => messages.dismiss(id), error || undo ? SHOWN_LONG_MS : SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [id]);
+  return (
+    <div class={error ? 'toast error' : 'toast'}>
+      <span>{text}</span>
+      {undo && (
+        <button
+          type="button"
+          onClick={() => {
+            messages.dismiss(id);
+            undo();
+          }}
+        >
+          {_('Undo')}
+        </button>
+      )}
+      <button type="button" class="close" aria-label={_('Close')} onClick={() => messages.dismiss(id)}>
+        ×
+      </button>
+    </div>
   );
 }
