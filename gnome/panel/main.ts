@@ -13,9 +13,7 @@ import { FORMER_PAGE_NAMES, PAGE_NAMES, type PageName, placeOf } from '../../dae
 import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { APP_ID, BRAND, icondir, RESOURCES, socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
-import { readLastState } from '../last-state.ts';
-import '../memory-settings.ts';
-import { stopDaemon } from '../start-daemon.ts';
+import { readLastState, stopDaemon } from '../programs.ts';
 import { createTransport } from '../transport.ts';
 import { finishLoading } from './page-loader.ts';
 import './resource.ts'; // the application takes its style from there when it starts

@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
-import { ConnectionPage } from './pages/connection/connection-page.ts';
+import { ConnectionPage } from './pages/connection-page.ts';
 
 /** Null until it is loaded. */
 let code: typeof import('./further-pages.ts') | null = null;

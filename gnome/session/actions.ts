@@ -8,9 +8,8 @@ import { launchRequest } from '../../daemon/view/states/apps.ts';
 import { describeUnconfirmed, toBeConfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { tr } from '../i18n.ts';
-import { signInToNetwork } from '../network-sign-in.ts';
+import { signInToNetwork, startDaemon, stopDaemon } from '../programs.ts';
 import { recentApps, rememberApp } from '../recent-apps.ts';
-import { startDaemon, stopDaemon } from '../start-daemon.ts';
 import { openPanel, quitPanel } from './desktop.ts';
 import type { Command } from './menu.ts';
 

@@ -2,7 +2,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { APP_ID, APP_PATH, BRAND, gjsProgram, pkgdatadir } from '../install-paths.ts';
-import { passOnMemorySettings } from '../memory-settings.ts';
+import { passOnMemorySettings } from '../programs.ts';
 import type { Pixmaps } from './icons.ts';
 import type { PanelAction } from './menu.ts';
 

@@ -9,10 +9,9 @@ import { FIRST_CHOICE, historyChoices, openHistory, type Recorded } from '../../
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import { setDescription, setName } from '../widgets/a11y/accessible.ts';
-import { createCharts, fillGrid } from '../widgets/charts/charts.ts';
-import { labelButton } from '../widgets/labels.ts';
-import { turnTo } from '../widgets/stack.ts';
+import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
+import { labelButton } from '../widgets/buttons.ts';
+import { createCharts, fillGrid } from '../widgets/charts.ts';
 
 /** Samples of the last ten minutes, at one every 5 s. */
 const CAPACITY = 120;

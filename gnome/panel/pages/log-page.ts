@@ -1,5 +1,4 @@
 // Builds the page of the command log: what was asked of the tunnel CLI and what it answered, the newest at the end.
-import '../resource.ts';
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -12,12 +11,10 @@ import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import { setDescription, setName } from '../widgets/a11y/accessible.ts';
-import { copyText } from '../widgets/copy.ts';
-import { type Fill, stepwise } from '../widgets/lists/fill.ts';
-import { dropRows, rowFactory } from '../widgets/lists/row-factory.ts';
-import { type Follow, followEnd } from '../widgets/lists/stick-to-end.ts';
-import { turnTo } from '../widgets/stack.ts';
+import '../resource.ts';
+import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
+import { copyText } from '../widgets/buttons.ts';
+import { dropRows, type Fill, type Follow, followEnd, rowFactory, stepwise } from '../widgets/lists.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
 /** Until the daemon has reported its own. */

@@ -6,10 +6,10 @@ import type { LogEntry } from '../../../daemon/api/schema.ts';
 import { formatDate, formatLatency, formatTime } from '../../../daemon/view/format.ts';
 import { asText, commandLine, endOf, outcome, outputOf, shortCommand } from '../../../daemon/view/log.ts';
 import { _, tr } from '../../i18n.ts';
-import { setName } from '../widgets/a11y/accessible.ts';
+import { setName } from '../widgets/accessible.ts';
+import { copyButton } from '../widgets/buttons.ts';
 import { nameListItem } from '../widgets/compat.ts';
-import { copyButton } from '../widgets/copy.ts';
-import { rowFactory } from '../widgets/lists/row-factory.ts';
+import { rowFactory } from '../widgets/lists.ts';
 
 /** Entries of the rows, by the IDs that the list holds: a GObject with state per entry would burden the engine. */
 export interface LogSource {

@@ -11,9 +11,9 @@ import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { hasTrayHost, watchAutostart } from '../desktop.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
+import { labelButton } from '../widgets/buttons.ts';
 import { vertical } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
-import { labelButton } from '../widgets/labels.ts';
 import { FormGroups } from '../widgets/rows/form-groups.ts';
 import { SetupPage } from './setup-page.ts';
 

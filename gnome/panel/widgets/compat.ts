@@ -6,8 +6,8 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { _ } from '../../i18n.ts';
-import { mendTree, setName, within } from './a11y/accessible.ts';
-import { labelButton } from './labels.ts';
+import { mendTree, setName, within } from './accessible.ts';
+import { labelButton } from './buttons.ts';
 
 /** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
 const A = Adw as unknown as Partial<typeof Adw>;

@@ -6,8 +6,7 @@ import { createChecks, createUpdates } from '../../../daemon/view/pages/requests
 import { runCommand } from '../../../daemon/view/pages/run-command.ts';
 import { SETTINGS_TASKS } from '../../../daemon/view/pages/settings-file.ts';
 import { _, tr } from '../../i18n.ts';
-import { signInToNetwork } from '../../network-sign-in.ts';
-import { startDaemon } from '../../start-daemon.ts';
+import { signInToNetwork, startDaemon } from '../../programs.ts';
 import {
   claimFreeSignIn,
   claimSignIn,
@@ -18,13 +17,11 @@ import {
   openNetworkSettings,
 } from '../desktop.ts';
 import type { WindowHost } from '../host.ts';
+import { copyText } from '../widgets/buttons.ts';
 import { openUri } from '../widgets/compat.ts';
-import { copyText } from '../widgets/copy.ts';
-import { openText, saveText } from '../widgets/dialogs/files.ts';
-import { chooseMode } from '../widgets/dialogs/mode-dialog.ts';
-import { answerOf } from '../widgets/dialogs/questions.ts';
-import type { Toasts } from '../widgets/dialogs/toasts.ts';
-import { showUpdateCommand } from '../widgets/rows/command-box.ts';
+import { answerOf, openText, saveText, showUpdateCommand } from '../widgets/dialogs.ts';
+import { chooseMode } from '../widgets/mode-dialog.ts';
+import type { Toasts } from '../widgets/notices.ts';
 import { showReport } from './report.ts';
 
 interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> {

@@ -7,7 +7,7 @@ import Pango from 'gi://Pango?version=1.0';
 import { PLACES } from '../../../daemon/view/forms/settings.ts';
 import { PAGES, type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
 import { _, tr } from '../../i18n.ts';
-import { mendTree, nameMenuButton, setName } from '../widgets/a11y/accessible.ts';
+import { mendTree, nameMenuButton, setName } from '../widgets/accessible.ts';
 import { SIDEBAR_FROM } from './sidebar.ts';
 
 /** From this width on the switcher is in the header bar. */

@@ -5,10 +5,9 @@ import { type ReportView, reportView } from '../../../daemon/view/report.ts';
 import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
 import type { WindowHost } from '../host.ts';
-import { setName } from '../widgets/a11y/accessible.ts';
+import { setName } from '../widgets/accessible.ts';
 import { ask } from '../widgets/compat.ts';
-import { saveBytes } from '../widgets/dialogs/files.ts';
-import { preformatted } from '../widgets/dialogs/questions.ts';
+import { preformatted, saveBytes } from '../widgets/dialogs.ts';
 
 /** A long text takes seconds to lay out; the file has all of it. */
 const SHOWN = 20_000;

@@ -5,7 +5,7 @@ import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { entryOfPage, navigationGroups, PLACES } from '../../../daemon/view/forms/settings.ts';
 import { type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
 import { _, tr } from '../../i18n.ts';
-import { mendTree, setName } from '../widgets/a11y/accessible.ts';
+import { mendTree, setName } from '../widgets/accessible.ts';
 
 /** From this width on, the list is next to the page, in pixels. */
 export const SIDEBAR_FROM = 720;

@@ -6,7 +6,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import { type PageName, placeOf } from '../../../daemon/view/page-list.ts';
 import { _ } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import { copyText } from '../widgets/copy.ts';
+import { copyText } from '../widgets/buttons.ts';
 import { showReport } from './report.ts';
 
 /** Navigation of the window. */

@@ -14,15 +14,11 @@ import { _, tr } from '../../i18n.ts';
 import { DEVELOPMENT } from '../../install-paths.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { createPages, loadFurtherPages, type Pages } from '../page-loader.ts';
-import { mendTree } from '../widgets/a11y/accessible.ts';
-import { keepFocus } from '../widgets/a11y/keep-focus.ts';
+import { keepFocus, mendTree, turnTo } from '../widgets/accessible.ts';
 import { createBanner, isSeen, onSeenChanged, toolbarView } from '../widgets/compat.ts';
-import { createConfirmBar } from '../widgets/dialogs/confirm-bar.ts';
-import { createToasts } from '../widgets/dialogs/toasts.ts';
-import { turnTo } from '../widgets/stack.ts';
+import { createConfirmBar, createReason, createToasts } from '../widgets/notices.ts';
 import { createHost } from './create-host.ts';
 import { createHeader, type Header } from './header.ts';
-import { createReason } from './reason.ts';
 import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
 import { addWindowActions } from './window-actions.ts';
 

@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
-import { setDescription, setName } from '../a11y/accessible.ts';
+import { setDescription, setName } from '../accessible.ts';
 import type { RowOf, RowWidget } from './row-widget.ts';
 
 export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> {

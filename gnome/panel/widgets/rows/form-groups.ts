@@ -7,12 +7,12 @@ import { generalReason, withoutDaemon } from '../../../../daemon/view/forms/avai
 import type { Host } from '../../../../daemon/view/host.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
-import { setName, within } from '../a11y/accessible.ts';
+import { setName, within } from '../accessible.ts';
 import { announce } from '../compat.ts';
-import { createFold, type Fold } from './fold.ts';
-import type { Radios } from './radio-row.ts';
+import { buttonRow, type Radios, radioRow, selectRow, switchRow } from './control-rows.ts';
+import { areaRow, entryRow } from './entry-row.ts';
 import type { AnyRowWidget } from './row-widget.ts';
-import { createRow } from './rows.ts';
+import { factRow, itemRow, linkRow, noteRow, shellRow, textRow } from './text-rows.ts';
 
 /** Time for which a row that was searched for is marked, in ms. */
 const REVEALED_MS = 2000;
@@ -180,4 +180,77 @@ function createGroup(): ShownGroup {
   );
   if (header) header.orientation = Gtk.Orientation.VERTICAL;
   return { widget, list, rows: new Map(), radios: { members: [], setting: false } };
+}
+
+interface Fold {
+  widget: Adw.PreferencesGroup;
+  opened(): boolean;
+  open(): void;
+}
+
+/** The row that opens and folds the groups after it. @param changed called after each turn */
+function createFold(title: string, changed: () => void): Fold {
+  let opened = false;
+  const arrow = new Gtk.Image({ accessible_role: Gtk.AccessibleRole.PRESENTATION });
+  const row = new Adw.ActionRow({ title, activatable: true });
+  row.add_suffix(arrow);
+  setName(row, title);
+  const widget = new Adw.PreferencesGroup();
+  widget.add(row);
+  const list = [...within(widget)].find(child => child instanceof Gtk.ListBox);
+  if (list) setName(list, title);
+  const show = () => {
+    arrow.icon_name = opened ? 'pan-up-symbolic' : 'pan-down-symbolic';
+    row.update_state([Gtk.AccessibleState.EXPANDED], [Number(opened)]);
+  };
+  const turn = () => {
+    opened = !opened;
+    show();
+    changed();
+  };
+  row.connect('activated', turn);
+  show();
+  return {
+    widget,
+    opened: () => opened,
+    open() {
+      if (!opened) turn();
+    },
+  };
+}
+
+/** A widget for `row`; `show` renews it for a row of the same kind and id. */
+function createRow(row: Row, host: Host, radios: Radios): AnyRowWidget {
+  const widget = createWidget(row, host, radios) as AnyRowWidget;
+  widget.show(row);
+  return widget;
+}
+
+function createWidget(row: Row, host: Host, radios: Radios): unknown {
+  switch (row.kind) {
+    case 'fact':
+      return factRow(row, host);
+    case 'switch':
+      return switchRow(row, host);
+    case 'radio':
+      return radioRow(row, host, radios);
+    case 'button':
+      return buttonRow(row, host);
+    case 'link':
+      return linkRow(row, host);
+    case 'item':
+      return itemRow(row, host);
+    case 'entry':
+      return entryRow(row, host);
+    case 'area':
+      return areaRow(row);
+    case 'select':
+      return selectRow(row, host);
+    case 'shell':
+      return shellRow(host);
+    case 'text':
+      return textRow(row);
+    case 'note':
+      return noteRow();
+  }
 }

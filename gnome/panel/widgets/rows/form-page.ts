@@ -7,8 +7,8 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import type { PageWidget } from '../../host.ts';
-import { within } from '../a11y/accessible.ts';
-import { createLongList, createSearchBar, LIST_WIDTH, type LongList, type SearchBar } from '../lists/long-list.ts';
+import { within } from '../accessible.ts';
+import { createLongList, createSearchBar, LIST_WIDTH, type LongList, type SearchBar } from '../long-list.ts';
 import { FormGroups } from './form-groups.ts';
 
 export class FormPage extends Adw.Bin implements PageWidget {

@@ -2,8 +2,8 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
-import { noteName, setDescription, within } from '../a11y/accessible.ts';
-import { withoutHyphens } from '../labels.ts';
+import { noteName, setDescription, within } from '../accessible.ts';
+import { withoutHyphens } from '../buttons.ts';
 
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 export interface RowWidget<K extends RowKind> {

@@ -5,11 +5,9 @@ import Pango from 'gi://Pango?version=1.0';
 import { commandOfLink, isLong } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
-import { setDescription, setName, within } from '../a11y/accessible.ts';
-import { copyButton } from '../copy.ts';
-import { preformatted } from '../dialogs/questions.ts';
-import { withoutHyphens } from '../labels.ts';
-import { commandBox } from './command-box.ts';
+import { setDescription, setName, within } from '../accessible.ts';
+import { commandBox, copyButton, withoutHyphens } from '../buttons.ts';
+import { preformatted } from '../dialogs.ts';
 import { actionRow, type RowOf, type RowWidget, showWords } from './row-widget.ts';
 
 /** Right-aligned text that wraps rather than being cut. */

@@ -1,6 +1,8 @@
-// Starts the daemon of this prefix, for the panel and the tray when none is running, and ends it.
+// Starts and ends Culvert's other programs for panel and tray, and reads the state that a daemon last wrote.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import type { LastState } from '../daemon/view/client/client-state.ts';
+import { stateInStatusFile } from '../daemon/view/client/status-file.ts';
 import { fill } from '../daemon/view/translator.ts';
 import { _ } from './i18n.ts';
 import { culvertProgram, socketPath } from './install-paths.ts';
@@ -53,4 +55,52 @@ function flagsOfCrashed(): string[] {
 export function stopDaemon(): void {
   const program = culvertProgram();
   if (program) Gio.Subprocess.new([program, 'stop'], Gio.SubprocessFlags.STDOUT_SILENCE);
+}
+
+/**
+ * Starts `culvert portal`, which opens a network's login page in a separate browser and brings WARP back afterwards.
+ * @param failed is called with what the program says when it fails, or when it can't be started
+ * @param options of `culvert portal`
+ */
+export function signInToNetwork(failed: (error: Error) => void, ...options: string[]): void {
+  const program = culvertProgram();
+  if (!program) {
+    failed(new Error(_('The program “culvert” was not found. Install Culvert again.')));
+    return;
+  }
+  try {
+    const flags = Gio.SubprocessFlags.STDOUT_PIPE | Gio.SubprocessFlags.STDERR_PIPE;
+    const child = Gio.Subprocess.new([program, 'portal', ...options], flags);
+    child.communicate_utf8_async(null, null, (_child: unknown, result: Gio.AsyncResult) => {
+      const [, stdout, stderr] = child.communicate_utf8_finish(result);
+      if (!child.get_successful()) failed(new Error(`${stderr || stdout}`.trim()));
+    });
+  } catch (error) {
+    failed(error as Error);
+  }
+}
+
+/** The state that a daemon last wrote, or null if none has run in this session. */
+export function readLastState(): LastState | null {
+  try {
+    const status = Gio.File.new_for_path(socketPath()).get_parent()!.get_child('status');
+    return stateInStatusFile(new TextDecoder().decode(status.load_contents(null)[1]));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The launcher's settings of malloc and of the JavaScript engine (daemon/launcher.ts). They leave the environment, so that
+ * other programs do not inherit them.
+ */
+const settings = GLib.listenv().flatMap(name => {
+  const value = /^MALLOC_|^GJS_DISABLE_JIT$/.test(name) ? GLib.getenv(name) : null;
+  return value === null ? [] : [[name, value] as const];
+});
+for (const [name] of settings) GLib.unsetenv(name);
+
+/** Lets the panel that the tray starts inherit them. */
+export function passOnMemorySettings(launcher: Gio.SubprocessLauncher): void {
+  for (const [name, value] of settings) launcher.setenv(name, value, true);
 }

@@ -1,4 +1,5 @@
-// Sets names, descriptions and roles for assistive technology, which no other file does.
+// Gives assistive technology and the keyboard what GTK leaves out: names, descriptions, roles, and a focus that outlives an insensitive control.
+import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
 /** Names `widget`. GTK does not give a name back, so it is kept on the widget as well, for tests. */
@@ -25,7 +26,7 @@ export function setDescription(widget: Gtk.Widget, text: string): void {
 }
 
 /** Names what is not a widget, such as the page of a stack. */
-export function nameAccessible(accessible: Gtk.Accessible, name: string): void {
+function nameAccessible(accessible: Gtk.Accessible, name: string): void {
   accessible.update_property([Gtk.AccessibleProperty.LABEL], [name]);
 }
 
@@ -92,4 +93,64 @@ export function nameOf(widget: Gtk.Widget): string | undefined {
 /** The description that `setDescription` gave. */
 export function descriptionOf(widget: Gtk.Widget): string | undefined {
   return (widget as Gtk.Widget & { accessibleDescription?: string }).accessibleDescription;
+}
+
+/**
+ * A page that is not shown is hidden, or GTK keeps it in the tree of a screen reader, and lays it out.
+ * @param title what assistive technology calls the page.
+ */
+export function turnTo(stack: Gtk.Stack, name: string, title: string): void {
+  const wanted = stack.get_child_by_name(name);
+  if (!wanted) throw new Error(`no page ${name}`);
+  nameAccessible(stack.get_page(wanted), title);
+  wanted.visible = true;
+  stack.visible_child = wanted;
+  for (let child = stack.get_first_child(); child; child = child.get_next_sibling())
+    if (child !== wanted) child.visible = false;
+}
+
+/**
+ * Gives the focus back to the control that lost it by becoming insensitive, once that can take it; not if it is elsewhere by then.
+ * @returns what has another control take it in the same way, such as the first of a window whose state is still to come.
+ */
+export function keepFocus(window: Gtk.Window): (widget: Gtk.Widget) => void {
+  let focused: Gtk.Widget | null = null;
+  let awaited: { widget: Gtk.Widget; handlers: number[] } | null = null;
+  const forget = () => {
+    for (const id of awaited?.handlers ?? []) awaited!.widget.disconnect(id);
+    awaited = null;
+  };
+  const settle = () => {
+    if (!awaited?.widget.get_mapped() || !awaited.widget.is_sensitive()) return;
+    const { widget } = awaited;
+    forget();
+    if (!window.get_focus()) widget.grab_focus();
+  };
+  // not within the change of a state, which GTK still passes on to the widgets below
+  const later = () => void Promise.resolve().then(settle);
+  const wait = (widget: Gtk.Widget) => {
+    forget();
+    awaited = { widget, handlers: [widget.connect('state-flags-changed', later), widget.connect('map', later)] };
+  };
+  window.connect('notify::focus-widget', () => {
+    const before = focused;
+    const onRow = isOnListRow(window);
+    focused = onRow ? null : window.get_focus();
+    if (focused || onRow) forget();
+    else if (before && !before.is_sensitive()) wait(before);
+  });
+  return wait;
+}
+
+const parent = Gtk.PropertyExpression.new(
+  Gtk.Widget.$gtype,
+  Gtk.PropertyExpression.new(Gtk.Window.$gtype, null, 'focus-widget'),
+  'parent',
+);
+const parentName = Gtk.PropertyExpression.new(Gtk.Widget.$gtype, parent, 'css-name');
+
+/** True while the focus is on the row of a list view, which must not be touched: see `within` in accessible.ts. */
+function isOnListRow(window: Gtk.Window): boolean {
+  const name = new GObject.Value();
+  return parentName.evaluate(window, name) && name.get_string() === 'listview';
 }

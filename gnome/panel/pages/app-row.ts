@@ -3,14 +3,14 @@ import Gdk from 'gi://Gdk?version=4.0';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { App } from '../../../../daemon/api/schema.ts';
-import { underWay } from '../../../../daemon/view/forms/availability.ts';
-import { type AppEntry, appBadge, appDetails, appMenuName, launchable } from '../../../../daemon/view/states/apps.ts';
-import { fill } from '../../../../daemon/view/translator.ts';
-import { _, tr } from '../../../i18n.ts';
-import { nameMenuButton, setDescription, setName } from '../../widgets/a11y/accessible.ts';
-import { nameListItem } from '../../widgets/compat.ts';
-import { rowFactory } from '../../widgets/lists/row-factory.ts';
+import type { App } from '../../../daemon/api/schema.ts';
+import { underWay } from '../../../daemon/view/forms/availability.ts';
+import { type AppEntry, appBadge, appDetails, appMenuName, launchable } from '../../../daemon/view/states/apps.ts';
+import { fill } from '../../../daemon/view/translator.ts';
+import { _, tr } from '../../i18n.ts';
+import { nameMenuButton, setDescription, setName } from '../widgets/accessible.ts';
+import { nameListItem } from '../widgets/compat.ts';
+import { rowFactory } from '../widgets/lists.ts';
 
 /** An app as the list shows it. */
 interface ListedApp {

@@ -3,25 +3,24 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { App } from '../../../../daemon/api/schema.ts';
-import { searchedText } from '../../../../daemon/view/forms/search-rows.ts';
-import { pageTitle } from '../../../../daemon/view/page-list.ts';
-import { openApps } from '../../../../daemon/view/pages/apps.ts';
-import { launchable, noAppsText, type ProxyView } from '../../../../daemon/view/states/apps.ts';
-import { stateIcon } from '../../../../daemon/view/states/state-table.ts';
-import type { View } from '../../../../daemon/view/view.ts';
-import { collectWhenQuiet } from '../../../gc.ts';
-import { _, tr } from '../../../i18n.ts';
-import { rememberApp } from '../../../recent-apps.ts';
-import type { PageWidget, WindowHost } from '../../host.ts';
-import { setDescription, setName } from '../../widgets/a11y/accessible.ts';
-import { copyButton } from '../../widgets/copy.ts';
-import { checkButton, labelButton } from '../../widgets/labels.ts';
-import { type Fill, stepwise } from '../../widgets/lists/fill.ts';
-import { dropRows } from '../../widgets/lists/row-factory.ts';
-import { turnTo } from '../../widgets/stack.ts';
+import type { App } from '../../../daemon/api/schema.ts';
+import { formatCount } from '../../../daemon/view/format.ts';
+import { searchedText } from '../../../daemon/view/forms/search-rows.ts';
+import { pageTitle } from '../../../daemon/view/page-list.ts';
+import { openApps } from '../../../daemon/view/pages/apps.ts';
+import { commonApps, launchable, noAppsText, type ProxyView } from '../../../daemon/view/states/apps.ts';
+import { stateIcon } from '../../../daemon/view/states/state-table.ts';
+import { fill } from '../../../daemon/view/translator.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { collectWhenQuiet } from '../../gc.ts';
+import { _, tr } from '../../i18n.ts';
+import { rememberApp } from '../../recent-apps.ts';
+import type { PageWidget, WindowHost } from '../host.ts';
+import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
+import { checkButton, copyButton, labelButton } from '../widgets/buttons.ts';
+import { ask } from '../widgets/compat.ts';
+import { dropRows, type Fill, stepwise } from '../widgets/lists.ts';
 import { type AppRows, appRows } from './app-row.ts';
-import { offerShortcuts } from './shortcut-offer.ts';
 
 export class AppsPage extends Adw.Bin implements PageWidget {
   static {
@@ -226,4 +225,51 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   async #enableProxy(): Promise<void> {
     if (await this.#host.run(this.#host.view().proxy.enable.command)) await offerShortcuts(this.#host);
   }
+}
+
+/** Once the local proxy is on: offers shortcuts for the common apps that are installed, and makes those that are chosen. */
+async function offerShortcuts(host: WindowHost): Promise<void> {
+  try {
+    const { apps } = await host.model.call('GET /api/apps');
+    const common = commonApps(apps);
+    if (!common.length) {
+      host.toast(_('Only chosen apps are tunneled'));
+      return;
+    }
+    const { widget, chosen } = choices(common);
+    const answer = await ask(host.window, {
+      heading: _('Only chosen apps are tunneled'),
+      body: _('Add these to the app menu, started in the tunnel?'),
+      responses: [
+        ['later', _('Not Now')],
+        ['make', _('Add')],
+      ],
+      suggested: 'make',
+      extra: widget,
+    });
+    if (answer === 'make') await make(host, chosen());
+  } catch (error) {
+    host.showError(error);
+  }
+}
+
+async function make(host: WindowHost, apps: App[]): Promise<void> {
+  for (const { id: appId } of apps)
+    await host.model.call('POST /api/apps/shortcut', { body: { appId, present: true } });
+  if (apps.length)
+    host.toast(fill(tr.ngettext('%d app added', '%d apps added', apps.length), formatCount(apps.length, tr)));
+}
+
+/** A list with a check mark each, all set. */
+function choices(apps: App[]): { widget: Gtk.Widget; chosen(): App[] } {
+  const list = new Gtk.ListBox({ selection_mode: Gtk.SelectionMode.NONE, css_classes: ['boxed-list'] });
+  const checks = apps.map(({ name }) => {
+    const check = new Gtk.CheckButton({ active: true, valign: Gtk.Align.CENTER });
+    // the row names it
+    const row = new Adw.ActionRow({ title: name, use_markup: false, activatable_widget: check });
+    row.add_prefix(check);
+    list.append(row);
+    return check;
+  });
+  return { widget: list, chosen: () => apps.filter((_app, i) => checks[i]!.active) };
 }

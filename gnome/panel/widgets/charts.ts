@@ -1,9 +1,9 @@
 // Latency, packet loss and throughput as four curves with axes, and the same figures as a table.
 import Gtk from 'gi://Gtk?version=4.0';
-import { axisEnd, curves, rangeOf, type Slot } from '../../../../daemon/view/graph.ts';
-import { fill } from '../../../../daemon/view/translator.ts';
-import { _, tr } from '../../../i18n.ts';
-import { setName } from '../a11y/accessible.ts';
+import { axisEnd, curves, rangeOf, type Slot } from '../../../daemon/view/graph.ts';
+import { fill } from '../../../daemon/view/translator.ts';
+import { _, tr } from '../../i18n.ts';
+import { setName } from './accessible.ts';
 import { Graph } from './graph.ts';
 
 interface Shown {

@@ -1,13 +1,13 @@
 // Shows the state whose end comes next: the ring around the icon, its end in words, the time left, and what changes the end.
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Command } from '../../../../daemon/view/form.ts';
-import type { Span } from '../../../../daemon/view/states/changes.ts';
-import { type Countdown, describeCountdown, timeLeftText } from '../../../../daemon/view/states/timed.ts';
-import type { View } from '../../../../daemon/view/view.ts';
-import { tr } from '../../../i18n.ts';
-import { setDescription } from '../../widgets/a11y/accessible.ts';
-import { Ring } from '../../widgets/charts/ring.ts';
-import { labelButton } from '../../widgets/labels.ts';
+import type { Command } from '../../../daemon/view/form.ts';
+import type { Span } from '../../../daemon/view/states/changes.ts';
+import { type Countdown, describeCountdown, timeLeftText } from '../../../daemon/view/states/timed.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { tr } from '../../i18n.ts';
+import { setDescription } from '../widgets/accessible.ts';
+import { labelButton } from '../widgets/buttons.ts';
+import { Ring } from '../widgets/graph.ts';
 
 /** @param toggle takes the focus over from a button that goes away, and ends a pause itself. */
 export function createCountdown(toggle: Gtk.Widget, run: (command: Command) => void) {

@@ -1,11 +1,11 @@
 // Asks for the mode: three cards, of which one press chooses, and the way to all modes.
 import Gtk from 'gi://Gtk?version=4.0';
-import { describeModeChoice, type ModeCard } from '../../../../daemon/view/forms/tunnel/choose-mode.ts';
-import { _, tr } from '../../../i18n.ts';
-import type { WindowHost } from '../../host.ts';
-import { setDescription, setName } from '../a11y/accessible.ts';
-import { vertical } from '../columns.ts';
-import { ask } from '../compat.ts';
+import { describeModeChoice, type ModeCard } from '../../../daemon/view/forms/tunnel/choose-mode.ts';
+import { _, tr } from '../../i18n.ts';
+import type { WindowHost } from '../host.ts';
+import { setDescription, setName } from './accessible.ts';
+import { vertical } from './columns.ts';
+import { ask } from './compat.ts';
 
 /** Resolves when the dialog is closed and what was chosen is done. */
 export async function chooseMode(host: WindowHost): Promise<void> {

@@ -3,16 +3,14 @@ import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { List, ListItem, Search } from '../../../../daemon/view/form.ts';
-import type { Host } from '../../../../daemon/view/host.ts';
-import { collectWhenQuiet } from '../../../gc.ts';
-import { _ } from '../../../i18n.ts';
-import { nameMenuButton, setDescription, setName } from '../a11y/accessible.ts';
-import { announce, nameListItem } from '../compat.ts';
-import { withoutHyphens } from '../labels.ts';
-import { turnTo } from '../stack.ts';
-import { stepwise } from './fill.ts';
-import { dropRows, rowFactory } from './row-factory.ts';
+import type { List, ListItem, Search } from '../../../daemon/view/form.ts';
+import type { Host } from '../../../daemon/view/host.ts';
+import { collectWhenQuiet } from '../../gc.ts';
+import { _ } from '../../i18n.ts';
+import { nameMenuButton, setDescription, setName, turnTo } from './accessible.ts';
+import { withoutHyphens } from './buttons.ts';
+import { announce, nameListItem } from './compat.ts';
+import { dropRows, rowFactory, stepwise } from './lists.ts';
 
 /** Width of a page with a list, in pixels. */
 export const LIST_WIDTH = 720;

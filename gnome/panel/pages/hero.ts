@@ -2,15 +2,14 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { Command, Tone } from '../../../../daemon/view/form.ts';
-import type { ProofView } from '../../../../daemon/view/states/proof.ts';
-import type { View } from '../../../../daemon/view/view.ts';
-import { _ } from '../../../i18n.ts';
-import { setDescription, setName } from '../../widgets/a11y/accessible.ts';
-import { vertical } from '../../widgets/columns.ts';
-import { announce } from '../../widgets/compat.ts';
-import { copyButton } from '../../widgets/copy.ts';
-import { labelButton } from '../../widgets/labels.ts';
+import type { Command, Tone } from '../../../daemon/view/form.ts';
+import type { ProofView } from '../../../daemon/view/states/proof.ts';
+import type { View } from '../../../daemon/view/view.ts';
+import { _ } from '../../i18n.ts';
+import { setDescription, setName } from '../widgets/accessible.ts';
+import { copyButton, labelButton } from '../widgets/buttons.ts';
+import { vertical } from '../widgets/columns.ts';
+import { announce } from '../widgets/compat.ts';
 import { createCountdown } from './countdown.ts';
 
 const TONES: Tone[] = ['success', 'accent', 'warning', 'error', 'neutral'];
