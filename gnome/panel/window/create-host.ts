@@ -19,10 +19,9 @@ import {
 import type { WindowHost } from '../host.ts';
 import { copyText } from '../widgets/buttons.ts';
 import { openUri } from '../widgets/compat.ts';
-import { answerOf, openText, saveText, showUpdateCommand } from '../widgets/dialogs.ts';
+import { answerOf, openText, saveText, showReport, showUpdateCommand } from '../widgets/dialogs.ts';
 import { chooseMode } from '../widgets/mode-dialog.ts';
 import type { Toasts } from '../widgets/notices.ts';
-import { showReport } from './report.ts';
 
 interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> {
   toasts: Toasts;

@@ -7,7 +7,7 @@ import { type PageName, placeOf } from '../../../daemon/view/page-list.ts';
 import { _ } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { copyText } from '../widgets/buttons.ts';
-import { showReport } from './report.ts';
+import { showReport } from '../widgets/dialogs.ts';
 
 /** Navigation of the window. */
 interface Navigation {
