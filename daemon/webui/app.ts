@@ -1,4 +1,4 @@
-// Holds what the whole page shares: the daemon's state as signals, the user's place, and the host of its pages.
+// Defines the state that all components share: the daemon's state as signals, the user's place, and the host of the pages.
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
@@ -18,13 +18,13 @@ export interface Toast {
   error: boolean;
   undo: (() => void) | null;
 }
-/** Contents of a dialog; it is answered by whether the user agreed. */
+/** Contents of a dialog, whose answer is whether the user agreed. */
 export interface DialogContent extends Question {
   /** A command for a terminal, to copy. */
   shell?: string;
-  /** To be looked through; each unfolds. */
+  /** Files to look through; each unfolds. */
   files?: ReportView['files'];
-  /** There is nothing to decide. */
+  /** The user has nothing to decide. */
   notice?: boolean;
 }
 export interface OpenDialog {

@@ -1,7 +1,7 @@
 // Reads a catalog that the build wrote, and translates from it.
 import type { Translator } from '../view/translator.ts';
 
-/** As data/build/webui.mjs writes it. */
+/** Format of the file that data/build/webui.mjs writes. */
 export interface Catalog {
   /** Category of Intl.PluralRules -> index of the plural form. */
   plurals: Record<string, number>;
@@ -36,7 +36,7 @@ export function parseFiles(json: string): Record<string, string> {
   return recordOf(JSON.parse(json), isString);
 }
 
-/** A translator over a catalog; what it lacks stays English. */
+/** A translator over a catalog; missing texts stay English. */
 export function translatorOf(language: string, { plurals, texts }: Catalog): Translator {
   let rules: Intl.PluralRules | undefined; // the first takes milliseconds to make
   return {
@@ -48,7 +48,7 @@ export function translatorOf(language: string, { plurals, texts }: Catalog): Tra
     ngettext(one, many, n) {
       rules ??= new Intl.PluralRules(language);
       const forms = texts[one];
-      // a language without plurals has one form for all; what a catalog doesn't name takes its last
+      // a language without plurals has one form for all; a category that the catalog does not name takes the last form
       const form = Array.isArray(forms) ? forms[plurals[rules.select(n)] ?? forms.length - 1] : forms;
       return form ?? (n === 1 ? one : many);
     },

@@ -19,7 +19,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
   const samples = signal<readonly Sample[]>(figures.samples());
   model.subscribe(() => {
     const state = model.state();
-    // the first daemon that answers is the one that served this page
+    // the first daemon that answers has served this page
     if (client.value.snapshot && client.value.offline && !state.offline) void compareVersions(model, newer);
     if (!state.offline) staleSince.value = null;
     else staleSince.value ??= Date.now();
@@ -100,7 +100,7 @@ function followLog(model: Model): Pick<App, 'log' | 'loadLog'> {
     arrived = newEntries;
     try {
       const { entries } = await model.call('GET /api/logs', { query: {} });
-      // a daemon that was restarted counts from the beginning
+      // a restarted daemon counts from the beginning
       if ((entries.at(-1)?.id ?? 0) < last) ring.reset(LOG_LINES, newEntries);
       add(entries);
     } catch {

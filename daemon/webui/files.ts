@@ -20,7 +20,7 @@ function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Has the user choose a text file; null when none was chosen. */
+/** Asks for a text file; resolves with null when the user chose none. */
 export function chooseText(): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const input = document.createElement('input');

@@ -5,7 +5,7 @@ import { chooseLanguage, chosenLanguage, type Translator } from '../view/transla
 import type { App } from './app.ts';
 import { parseCatalog, parseFiles, translatorOf } from './catalog.ts';
 
-/** The texts as they are written. */
+/** The texts of the source. */
 export const ENGLISH: Translator = {
   _: text => text,
   ngettext: (one, many, n) => (n === 1 ? one : many),

@@ -47,12 +47,12 @@ function stateOf(model: Model): Promise<void> {
   });
 }
 
-/** Time between readings of the tunnel's figures while the page is visible. */
+/** Seconds between reads of the tunnel's statistics while the page is visible. */
 const FIGURES_SECONDS = 5;
-/** A second that lasted this long was spent asleep, in ms. */
+/** Time between two ticks from which on the computer was asleep, in ms. */
 const SLEEP_MS = 30_000;
 
-/** Moves the clock and reads the tunnel's figures while the page is visible; catches up when it was hidden or asleep. */
+/** Moves the clock and reads the tunnel's statistics while the page is visible; catches up after it was hidden or asleep. */
 function keepCurrent({ host: { model }, now }: App): void {
   const lookAgain = (which: 'stale' | 'all') => {
     if (model.state().offline) model.retry();

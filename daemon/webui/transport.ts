@@ -2,7 +2,7 @@
 import { createClient, deadlineOf, type Stream, type Transport, Unreachable } from '../api/client.ts';
 import type { EventData, EventName } from '../api/contract.ts';
 
-/** The page shows nothing of what the tunnel CLI printed but in the log, which it reads separately. */
+/** A stream without output of the tunnel CLI: only the log shows that, and reads it separately. */
 const STREAM = '/api/events?brief=1';
 
 /** An action may wait for a sign-in in another tab, in ms. */
@@ -153,7 +153,7 @@ async function* relay({ chunks }: Stream, channel: BroadcastChannel): AsyncGener
   }
 }
 
-/** Messages from now on, until the stream ends, `until` happens, or it is closed. */
+/** Messages from now on, until the stream ends, `until` resolves, or the caller closes it. */
 function receive(channel: BroadcastChannel, until: Promise<void>) {
   const queue: Message[] = [];
   let wake = () => {};
@@ -189,7 +189,7 @@ function laterThan(revision: number, text: string): { text: string; revision: nu
   const later = text.split(/(?<=\n\n)/).filter(event => {
     const id = /^id: (\d+)$/m.exec(event)?.[1];
     if (id === undefined) return true;
-    // a daemon that was started again counts from its clock, which is later
+    // a restarted daemon counts from its clock, which is later
     if (Number(id) <= revision) return false;
     last = Math.max(last, Number(id));
     return true;

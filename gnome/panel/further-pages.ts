@@ -10,7 +10,7 @@ import { LogPage } from './pages/log-page.ts';
 import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
-/** Pages with widgets of their own have a line; all others are forms. */
+/** Only pages with special widgets have a case; all others are forms. */
 export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost): PageWidget {
   switch (name) {
     case 'apps':

@@ -1,12 +1,12 @@
-// Notices that a daemon starts, or that Culvert is removed, without asking again and again.
+// Watches for the start of a daemon, and for the removal of Culvert, without polling.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { pkgdatadir, socketPath } from '../install-paths.ts';
 
 /**
- * Returns what each state goes to. While there is no daemon, the watch calls `appeared` when one may have started, and
- * `removed` when this program's file is gone: Culvert is removed after its daemon was stopped.
+ * Returns a function that takes each state. While there is no daemon, the watch calls `appeared` when a daemon may have started,
+ * and `removed` when this program's file is gone: a removal of Culvert stops the daemon first.
  */
 export function absenceWatch(appeared: () => void, removed: () => void): (client: ClientState) => void {
   let ends: readonly (() => void)[] | null = null;
@@ -24,8 +24,8 @@ export function absenceWatch(appeared: () => void, removed: () => void): (client
 }
 
 /**
- * Calls `appeared` when something new is where the daemon's socket will be.
- * @returns what ends the watch
+ * Calls `appeared` when something new is in the directory of the daemon's socket.
+ * @returns a function that ends the watch
  */
 function watchForSocket(path: string, appeared: () => void): () => void {
   const directory = Gio.File.new_for_path(path).get_parent()!;
@@ -36,7 +36,7 @@ function watchForSocket(path: string, appeared: () => void): () => void {
     monitor.connect('changed', (_monitor, changed, _other, event) => each(changed, event));
     return monitor;
   };
-  // GLib asks every four seconds whether a missing directory is there again, so it must not have one
+  // GLib polls a missing directory every four seconds, so it must not watch one
   const enter = () => {
     inside?.cancel();
     inside = directory.query_exists(null)
@@ -60,7 +60,7 @@ function watchForSocket(path: string, appeared: () => void): () => void {
   };
 }
 
-/** Calls `removed` when a file is gone. @returns what ends the watch */
+/** Calls `removed` when a file is gone. @returns a function that ends the watch */
 function watchForRemoval(path: string, removed: () => void): () => void {
   const file = Gio.File.new_for_path(path);
   const monitor = file.monitor_file(Gio.FileMonitorFlags.NONE, null);

@@ -17,7 +17,7 @@ declare const __VERSION__: string;
 
 /** A caller gives up after 25 s, unless it says otherwise. */
 const DEADLINE_MS = 20_000;
-/** Attempts to reach a daemon get rarer without end: its socket is watched, and calls try immediately. */
+/** Attempts to reach a daemon get rarer without limit: the bridge watches the socket, and calls try immediately. */
 const PACE = { backOffMs: [250, 86_400_000] as [number, number], idleTimeoutMs: Infinity };
 
 /** Exit status on which the user unit starts the bridge again (data/culvert-bridge.service.in). */

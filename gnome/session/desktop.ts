@@ -1,4 +1,4 @@
-// Asks the rest of the desktop for the tray: opens the panel, shows notifications, ends the daemon.
+// Opens and quits the panel for the tray, and shows notifications.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { APP_ID, APP_PATH, BRAND, gjsProgram, pkgdatadir } from '../install-paths.ts';
@@ -6,12 +6,12 @@ import { passOnMemorySettings } from '../programs.ts';
 import type { Pixmaps } from './icons.ts';
 import type { PanelAction } from './menu.ts';
 
-/** As long as a panel may take to start. */
+/** Longest start of a panel. */
 const START_MS = 30_000;
 
 /**
- * Raises the running panel, or starts the one next to this tray. Not D-Bus activation: that may start another
- * version, and in an AppImage it starts none.
+ * Raises the running panel, or starts the panel of this prefix. D-Bus activation may start another version, and in an AppImage
+ * starts nothing.
  * @param token of the host, so that the window may take the focus.
  * @param action what the panel does once it is there.
  * @throws GLib.Error when it can't be started.
@@ -45,7 +45,7 @@ function appearance(bus: Gio.DBusConnection): Promise<void> {
   });
 }
 
-/** Has the panel quit, if it runs. */
+/** Quits the panel, if it runs. */
 export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
   await callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', ['quit', [], {}]));
 }
@@ -56,7 +56,7 @@ export interface Shown {
   body: string;
   /** Its icon; without one, that of Culvert. */
   picture?: Pixmaps[number];
-  /** It need not stay in a list. */
+  /** The server need not keep it in a list. */
   transient?: boolean;
   actions: readonly { label: string; activate(): void }[];
 }
@@ -80,13 +80,13 @@ const NOTIFICATIONS = 'org.freedesktop.Notifications';
 const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
 
 /**
- * Notifications of kinds: a new one replaces the last of its kind, and can be withdrawn.
- * Without a service that shows them they go to stderr. Desktop Notifications Specification 1.2.
- * @param open opens the window, which is what a click on the text does: what helps changes something
+ * Shows notifications, each of a kind: a new notification replaces the last of its kind. Without a service that shows them they
+ * go to stderr. Desktop Notifications Specification 1.2.
+ * @param open is what a click on the text does; only buttons change something
  */
 export function createNotifier(bus: Gio.DBusConnection, open: { label: string; activate(): void }) {
   const shown = new Map<string, Shown & { id: number }>();
-  /** One after another: what replaces a notification has to know its number. */
+  /** Calls run one after another: a replacement needs the number of the notification that it replaces. */
   let last = Promise.resolve();
   const next = (work: () => Promise<void>) => {
     last = last.then(work);
@@ -103,7 +103,7 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
     Gio.DBusSignalFlags.NONE,
     (...[, , , , , parameters]) => {
       const [id, key] = parameters.recursiveUnpack<[number, string]>();
-      // the answer with the number may have come in the same moment
+      // the reply with the number may arrive at the same time
       void last.then(() => {
         const notice = [...shown.values()].find(each => each.id === id);
         if (notice && key === 'default') open.activate();
@@ -145,7 +145,7 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
   }
   return {
     show: (kind: string, notice: Shown): Promise<void> => next(() => send(kind, notice)),
-    /** Follows what one that is still shown is about. @param present null if there is nothing to say anymore */
+    /** Updates a notification that is still shown, or withdraws it where `present` returns null. */
     update: (kind: string, present: () => Shown | null): Promise<void> =>
       next(async () => {
         const before = shown.get(kind);
@@ -156,13 +156,13 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
         try {
           await call('CloseNotification', new GLib.Variant('(u)', [before.id]));
         } catch {
-          // it is gone already
+          // it is already closed
         }
       }),
   };
 }
 
-/** Calls the panel without starting it. Resolves with whether it runs. */
+/** Calls the panel without starting it. Resolves with whether the panel runs. */
 async function callPanel(bus: Gio.DBusConnection, iface: string, method: string, args: GLib.Variant): Promise<boolean> {
   try {
     await bus.call(APP_ID, APP_PATH, iface, method, args, null, Gio.DBusCallFlags.NO_AUTO_START, -1, null);

@@ -1,4 +1,4 @@
-// Pure: gives each failure the name under which callers on the bus know it.
+// Pure: gives each failure its D-Bus error name.
 import { ApiError, Unreachable } from '../../daemon/api/client.ts';
 import type { ProblemCode } from '../../daemon/api/schema.ts';
 import { Busy } from '../../daemon/view/client/client-state.ts';
@@ -30,7 +30,7 @@ export class Failure extends Error {
   }
 }
 
-/** Problems of the API that have a name of their own; every other one is `Failed`. */
+/** Problems of the API with a specific name; every other problem is `Failed`. */
 const NAMES: { [code in ProblemCode]?: ErrorName } = {
   'not-authorized': 'NotAllowed',
   'killswitch-denied': 'NotAllowed',

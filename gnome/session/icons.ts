@@ -1,4 +1,4 @@
-// Provides the tray's pictures as a host wants them: ARGB, from the alpha channels that the build rendered.
+// Colors the alpha channels that the build rendered into the ARGB pictures that a tray host reads.
 import GLib from 'gi://GLib?version=2.0';
 import type { State } from '../../daemon/api/states.ts';
 import type { Tone } from '../../daemon/view/form.ts';
@@ -23,7 +23,7 @@ const COLORS: Record<Tone, [red: number, green: number, blue: number]> = {
 };
 
 /**
- * Loads the rendered pictures and returns what colors one.
+ * Loads the rendered pictures and returns a function that colors one.
  * Pixmaps and not icon names: a name that the host's theme lacks is a blank, and not every host reads IconThemePath.
  * @throws GLib.Error when the file next to the program is missing.
  */
@@ -38,7 +38,7 @@ export function loadIcons(): (state: State, tone: Tone) => Pixmaps {
     ]);
 }
 
-/** Darkness of the outline: at least 3:1 against a white panel, and unseen on a dark one. */
+/** Darkness of the outline: at least 3:1 against a white panel, and invisible on a dark one. */
 const OUTLINE = 0.7;
 
 /** The glyph in its color with a dark outline of one pixel. */
@@ -53,7 +53,7 @@ function colored(alpha: Uint8Array, size: number, color: [number, number, number
       const total = own + outline * (1 - own);
       const share = total === 0 ? 0 : own / total;
       const at = (y * size + x) * 4;
-      // one by one: an array for each pixel would be a megabyte of garbage at each change of the icon
+      // one by one: an array for each pixel would make a megabyte of garbage at each change of the icon
       argb[at] = Math.round(total * 255);
       for (let i = 0; i < 3; i++) argb[at + 1 + i] = Math.round(color[i]! * share);
     }

@@ -25,7 +25,7 @@ export interface Handlers {
   chosen(entry: Entry): void;
   /** The menu is about to be shown. */
   opened(): void;
-  /** There is nothing that would show the item; called once. */
+  /** Called once, where nothing would show the item. */
   hostless(): void;
 }
 
@@ -80,7 +80,7 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
   const menu = menuObject({ entries: () => shown.entries, revision: () => revision, handlers });
   menu.export(bus, MENU_PATH);
 
-  /** A host that restarts is back within seconds; only a lasting absence is worth a word. */
+  /** A host that restarts is back within seconds; only a lasting absence is reported. */
   let absent: ReturnType<typeof setTimeout> | null = null;
   const appeared = () => {
     if (absent) clearTimeout(absent);
@@ -172,7 +172,7 @@ function menuObject({ entries, revision, handlers }: MenuSource) {
   });
 }
 
-/** By unique name, which every host in use accepts and which needs no name of the item's own. */
+/** Registers the unique name of the connection, which every host in use accepts. */
 async function register(bus: Gio.DBusConnection, hostless: () => void): Promise<void> {
   const call = (iface: string, method: string, args: GLib.Variant) =>
     bus.call(WATCHER, '/StatusNotifierWatcher', iface, method, args, null, Gio.DBusCallFlags.NONE, -1, null);
@@ -182,12 +182,12 @@ async function register(bus: Gio.DBusConnection, hostless: () => void): Promise<
     const answer = await call('org.freedesktop.DBus.Properties', 'Get', property);
     if (answer.recursiveUnpack<[boolean]>()[0] === false) hostless();
   } catch (error) {
-    // a watcher that went away again is followed by the next one
+    // the watcher has gone; the next one gets the item again
     printerr(`culvert tray: the desktop's tray refused the icon: ${(error as Error).message}`);
   }
 }
 
-/** Every property each time, since a host keeps what it read before. */
+/** All properties, since a host keeps the old value of a missing one. */
 function properties(entry: Entry): Record<string, GLib.Variant> {
   if (entry.label === null) return { type: text('separator') };
   return {
@@ -212,7 +212,7 @@ function layouts(entries: Entry[], depth: number): GLib.Variant[] {
   );
 }
 
-/** With the entries of submenus. */
+/** The entries, with those of submenus. */
 function flat(entries: Entry[]): Entry[] {
   return entries.flatMap(entry => [entry, ...(entry.children ?? [])]);
 }
@@ -221,7 +221,7 @@ function text(value: string): GLib.Variant {
   return new GLib.Variant('s', value);
 }
 
-/** The signature's type is lost on nested dictionaries of variants. */
+/** TypeScript can't derive the type of nested dictionaries of variants from the signature. */
 function variant(signature: string, value: unknown): GLib.Variant {
   return new GLib.Variant(signature as 's', value as string);
 }

@@ -1,4 +1,4 @@
-// Makes the tray's menu and tooltip from the state of tunnel and kill switch. Pure.
+// Pure: makes the tray's menu and tooltip from the state of tunnel and kill switch.
 
 import type { Mode } from '../../daemon/api/schema.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';
@@ -20,9 +20,9 @@ export type Command =
   | 'start'
   | 'open'
   | 'quit'
-  /** A page of the panel, or what its application can do. */
+  /** An action of the panel. */
   | { panel: PanelAction }
-  /** Such as what helps against the cause of a failure. */
+  /** A command such as a remedy. */
   | { ask: ViewCommand }
   | { mode: Mode }
   | { launch: string }
@@ -53,13 +53,13 @@ export interface Shown {
   unconfirmed: Unconfirmed | null;
   /** Address of the local proxy, while it is on. */
   proxy: string | null;
-  /** Apps that were started through the tunnel lately, the newest first. */
+  /** Apps recently started through the tunnel, the newest first. */
   recent: { id: string; name: string }[];
   /** Version that can be installed. */
   update: string | null;
   /** The network, with the rule that holds on it if there is one; null while the daemon follows none. */
   network: { line: string; login: boolean; trustable: boolean } | null;
-  /** That other machines are let in; null while none is. */
+  /** Says that other machines have access; null while none has. */
   remote: string | null;
   /** No daemon runs, and one may be started. */
   stopped: boolean;
@@ -171,7 +171,7 @@ function appEntries({ recent, proxy }: Shown, { _ }: Translator): Entry[] {
   ];
 }
 
-/** Title and text of the tooltip: the state in words, why, and what the kill switch does where it is not off. */
+/** Title and text of the tooltip: the state in words, its cause, and the kill switch where it is not off. */
 export function tooltipOf(
   { tunnel, killSwitch, timed, unconfirmed, now }: Shown,
   tr: Translator,

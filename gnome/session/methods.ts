@@ -24,9 +24,9 @@ const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
   'confirm-within': 'confirmWithin',
 };
 
-/** Longest wait for what a change returned to, in ms: less than a call may take. */
+/** Longest wait for a reverted value, in ms: less than a call may take. */
 const SETTLE_MS = 8000;
-/** Events that bring the value to which a change returned, for subjects that are properties. */
+/** Events that bring a reverted value, for subjects that are properties. */
 const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
   connection: ACTIONS.connect.shows,
   mode: ACTIONS.setMode.shows,
@@ -35,7 +35,7 @@ const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
 
 type Values = Record<string, unknown>;
 
-/** The methods by their names, each with its arguments as plain values. Each resolves when its effect shows in the properties. */
+/** The methods by name. Each takes plain values, and resolves when its effect shows in the properties. */
 export function createMethods(
   model: Model,
   bus: Gio.DBusConnection,
@@ -54,7 +54,7 @@ export function createMethods(
     if (!change) throw new Failure('NothingPending', tr._('No change is waiting.'));
     return change.subjects;
   };
-  /** Resolves when the values that returned have arrived: the reply comes before them. */
+  /** Resolves when the reverted values have arrived, which is after the reply. */
   const revert = async (subjects: readonly Subject[]) => {
     const awaited = new Set<string>(subjects.flatMap(subject => SHOWN_BY[subject] ?? []));
     let arrived = () => {};
@@ -78,7 +78,7 @@ export function createMethods(
     }
   };
 
-  /** A command that only the window can do, or that asks first, is offered there. */
+  /** Opens the window for a command that only the window can run, or that asks first. */
   const help = async ({ ask, confirm }: Command, platformData: Values) => {
     if (confirm) await openWindow(null, platformData);
     else if (ask.kind === 'action') await model.requestAction(ask.request);
@@ -88,7 +88,7 @@ export function createMethods(
   };
 
   return {
-    // a request that changes nothing has no event to wait for; one for what would revert makes it stay
+    // a request that changes nothing has no event to wait for, unless it keeps a value that would revert
     async Connect() {
       if (state() !== 'connected' || reverts('connection')) await model.requestAction({ action: 'connect' });
     },

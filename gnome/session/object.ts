@@ -16,7 +16,7 @@ const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 interface Source {
   properties(): Properties;
   methods: Record<string, (args: unknown[]) => Promise<void>>;
-  /** Asks a daemon that was gone again. */
+  /** Tries again to reach a missing daemon. */
   retry(): void;
   /** Called when no program has used the object for a while. */
   unused(): void;
@@ -71,7 +71,7 @@ export function exportObject(bus: Gio.DBusConnection, { properties, methods, ret
 
 interface Calls {
   description: Gio.DBusInterfaceInfo;
-  /** @throws what becomes an error by its name */
+  /** Its failures become D-Bus errors (failures.ts). */
   answer(iface: string, method: string, parameters: GLib.Variant): Promise<GLib.Variant | null>;
   callers: Callers;
 }

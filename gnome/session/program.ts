@@ -1,4 +1,4 @@
-// Runs a program of the user's session: it owns one name on the session bus and follows the daemon. Tray and bridge are such programs.
+// Runs tray and bridge: each is a program of the user's session that owns one name on its bus and follows the daemon.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';

@@ -22,12 +22,12 @@ export interface Properties {
   Icon: string;
   Since: number;
   PauseEnds: number;
-  /** The stand-in for WARP is in use: nothing is tunneled. */
+  /** The emulator is in use: nothing is tunneled. */
   Demo: boolean;
   ToggleAction: 'connect' | 'disconnect' | '';
   ToggleText: string;
   CanToggle: boolean;
-  /** Label of the one thing that helps. */
+  /** Label of the remedy. */
   RemedyText: string;
   Mode: string;
   ModeText: string;
@@ -42,7 +42,7 @@ export interface Properties {
   /** Lengths of a pause to offer, in seconds. */
   Pauses: number[];
   Account: string;
-  /** In ms; 0 where it is not known. */
+  /** In ms; 0 where unknown. */
   Latency: number;
   Location: string;
   LocationCode: string;
@@ -50,7 +50,7 @@ export interface Properties {
 
 /** @param version of this program */
 export function propertiesOf(client: ClientState, version: string, tr: Translator): Properties {
-  // out of date is as good as not known
+  // a state that is out of date counts as unknown
   const snapshot = current(client);
   const tunnel = describeTunnel(client, tr);
   const pause = snapshot?.changes.find(isPause);
@@ -117,7 +117,7 @@ function pendingOf(client: ClientState, tr: Translator): Properties['Pending'] {
   return { what: [...subjects], text: publicText, until: until * 1000 };
 }
 
-/** The kind of account in WARP's own word, such as `free`; never an id. */
+/** The kind of account in WARP's word, such as `free`; never an ID. */
 function accountOf(snapshot: Snapshot | null): string {
   if (!snapshot) return '';
   const { registered, type } = snapshot.account;
@@ -134,7 +134,7 @@ function figures(snapshot: Snapshot | null, { live }: TunnelView) {
   };
 }
 
-/** µs since the epoch, as shells take times. */
+/** µs since the epoch, the unit that shells use. */
 function micro(iso: string): number {
   return Date.parse(iso) * 1000;
 }

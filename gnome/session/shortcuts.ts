@@ -1,4 +1,4 @@
-// Global shortcuts by the desktop's portal, which asks the user for the keys and keeps them.
+// Binds global shortcuts through the desktop's portal, which asks the user for the keys and keeps them.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { APP_ID } from '../install-paths.ts';
@@ -18,18 +18,18 @@ interface Shortcut {
 /** The user said no, or the desktop has no global shortcuts. */
 class NoShortcuts extends Error {}
 
-/** The portal has ended: what it was asked is asked again when it is back. */
+/** Rejects a request whose portal has ended; the next portal gets it again. */
 const GONE = Symbol('gone');
 
 interface Options {
   shortcuts(): Shortcut[];
-  /** Called when the shortcuts can't be had. */
+  /** Called when the desktop grants no shortcuts. */
   failed(error: unknown): void;
 }
 
 /**
- * Nothing is asked of the desktop before the shortcuts are turned on. They are set again when the portal restarts.
- * @returns what turns them on and off
+ * Asks the desktop for nothing before the shortcuts are turned on. Binds them again when the portal restarts.
+ * @returns a function that turns them on and off
  */
 export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: Options): (on: boolean) => void {
   let watch = 0;
@@ -72,11 +72,11 @@ export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: 
   };
 
   const bind = async () => {
-    // without it the portal identifies an app outside of a sandbox by its cgroup; older portals have no registry
+    // without this, the portal identifies an app outside of a sandbox by its cgroup; older portals have no registry
     const app = new GLib.Variant('(sa{sv})', [APP_ID, {}]);
     await call('org.freedesktop.host.portal.Registry', 'Register', app).catch(() => {});
     const created = await request('CreateSession', options => {
-      // another name each time: Plasma's part outlives the portal, with the session from before
+      // a new token each time: Plasma's backend outlives the portal and keeps the old session
       const all = { ...options, session_handle_token: options.handle_token };
       return new GLib.Variant('(a{sv})', [all]);
     });

@@ -65,7 +65,7 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
     ),
   });
   const notify = (news: Notification | null) => void (news && notifier.show(news.slot, withButtons(news)));
-  /** A notification follows its subject, and goes with it. */
+  /** Updates or withdraws the notifications as their subjects change. */
   const keepUpToDate = () => {
     const slots = SLOTS.filter(slot => slot !== 'state' || !isBetweenStates(model.state()));
     for (const slot of slots)
@@ -77,7 +77,7 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
   const askToKeep = () => notify(presentNotification('keep', model.state(), tr));
   const actions = createActions({ bus, model, showError, askToKeep, quit: program.end });
 
-  // for the window, whose "Quit Culvert" does the same
+  // "Quit Culvert" of the window calls this
   const offered = new Gio.SimpleActionGroup();
   const quit = new Gio.SimpleAction({ name: 'quit' });
   quit.connect('activate', () => actions.act('quit'));
@@ -114,7 +114,7 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
     opened() {
       recent = recentApps();
       show();
-      // an older daemon has no such request; the answer comes as an event as well
+      // an older daemon lacks this request; the answer also comes as an event
       if (!model.state().offline) model.call('GET /api/networks').catch(() => {});
     },
     hostless: () =>
@@ -124,7 +124,7 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
   const show = () => {
     item.show(appearance());
     collectWhenQuiet();
-    // ends are counted down by the minute; otherwise nothing runs here
+    // counts ends down by the minute; without an end, no timer runs
     if (countdown) clearTimeout(countdown);
     const { killSwitch, timed, now } = shownOf(model.state(), recent);
     const ends = [killSwitch.pausedUntil, ...timed.map(({ span }) => span?.until ?? null)];
@@ -134,7 +134,7 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
   followState(model, actions.requested, (state, notice) => {
     if (state.config) useShortcuts(state.config.config.tray.shortcuts);
     notify(notice);
-    // a daemon that is away says nothing about what is shown
+    // without a daemon, nothing is known about the subjects
     if (!state.offline) keepUpToDate();
     if (state.snapshot?.status.state === 'connected') actions.forgetRequested();
     show();

@@ -1,4 +1,4 @@
-// The bundler takes such a file as a string.
+// Declares that the bundler takes an XML file as a string.
 declare module '*.xml' {
   const text: string;
   export default text;

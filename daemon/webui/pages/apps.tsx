@@ -1,4 +1,4 @@
-// Apps of the computer's desktop, started through the local proxy there.
+// Renders the apps of the computer's desktop, which start through its local proxy.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';

@@ -18,7 +18,7 @@ import { WelcomePage } from './welcome.tsx';
 export { SETTINGS_TASKS } from '../../view/pages/settings-file.ts';
 export { SignInPage } from './sign-in.tsx';
 
-/** Pages with widgets of their own have a line; all others are forms. */
+/** Only pages with special widgets have a case; all others are forms. */
 export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> }) {
   switch (page) {
     case 'apps':
@@ -36,7 +36,7 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
   }
 }
 
-/** An address's way, then rows of all pages. @param leave is called when a hit is followed */
+/** Results of a search: the path of an address, then rows of all pages. @param leave is called when the user follows a hit */
 export function SearchResults({ query, leave }: { query: string; leave(): void }) {
   const { host, view, tr } = useApp();
   const changes = useSignal(0);

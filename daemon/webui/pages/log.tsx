@@ -1,4 +1,4 @@
-// Renders the commands that Culvert gave to WARP, and what they answered.
+// Renders the commands that Culvert gave to WARP, and their answers.
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';

@@ -1,4 +1,4 @@
-// Renders the messages of the page: the one dialog, and toasts on what has been done or has failed, read out as they come.
+// Renders the messages of the page: its one dialog, and toasts, which screen readers read as they come.
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type OpenDialog, type Toast, useApp } from '../app.ts';
@@ -13,7 +13,7 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
   const { tr, view } = useApp();
   const { _ } = tr.value;
   const { client, tunnel } = view.value;
-  // nothing could carry out what is accepted
+  // without a daemon, nothing could carry out the answer
   const gone = !content.notice && client.offline !== null;
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
@@ -85,7 +85,7 @@ interface SecretsProps {
   /** Prefix of the fields' ids. */
   id: string;
   typed: Signal<readonly string[]>;
-  /** A field is empty, and was not to be. */
+  /** A required field is empty. */
   problem: boolean;
   accept: () => void;
 }

@@ -1,4 +1,4 @@
-// Renders any page that is a form, and its list: a field to search it, the rows in sight, and the commands about all of it.
+// Renders every page that is a form, and its list: a search field, the rows in sight, and the commands for the whole list.
 import { useSignal } from '@preact/signals';
 import { useId, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { List, Search } from '../../view/form.ts';

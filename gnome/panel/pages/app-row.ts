@@ -31,7 +31,7 @@ interface Row {
 
 export interface AppRows {
   factory: Gtk.SignalListItemFactory;
-  /** Shows an item as it is now, if it is on screen; without an id all that are. */
+  /** Renews an item that is on screen; without an id, all of them. */
   update(id?: string): void;
 }
 
@@ -136,7 +136,7 @@ function showApp(
   for (const button of [launch, shortcut, more]) setDescription(button, button.sensitive ? '' : subtitle.label);
 }
 
-/** Makes the menu each time that it opens: most are never opened. */
+/** Makes the menu each time it opens, since most menus never open. */
 function fillMenu(button: Gtk.MenuButton, entries: () => readonly AppEntry[], run: (entry: AppEntry) => void): void {
   button.set_create_popup_func(() => {
     const actions = new Gio.SimpleActionGroup();
@@ -162,7 +162,7 @@ function setPicture(picture: Gtk.Image, icon: string | null): void {
   picture.icon_name = icon && hasIcon(icon) ? icon : 'application-x-executable';
 }
 
-/** Names of the theme's icons; a look-up of a name that it lacks goes through all its directories. */
+/** Names of the theme's icons: looking up a missing name would search all its directories. */
 const icons = new Map<string, boolean>();
 
 function hasIcon(name: string): boolean {

@@ -1,4 +1,4 @@
-// Builds the page of apps: a list to search, each started through the tunnel; what that changes is asked once.
+// Builds the page of apps: a searchable list that starts apps through the tunnel and asks once about the changes that needs.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
@@ -52,9 +52,9 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   #proxy: ProxyView | null = null;
   #listed: ReadonlyMap<string, App> = new Map();
   #busy: ReadonlySet<string> = new Set();
-  /** Conditions of the list that is shown. */
+  /** Conditions of the list on screen. */
   #by: object | null = null;
-  /** The page is turned to. */
+  /** The page is on screen. */
   #seen = false;
 
   constructor(host: WindowHost) {
@@ -150,7 +150,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     const searching = new Gtk.Box({ spacing: 6 });
     searching.append(this.#search);
     searching.append(this.#reload);
-    // not a table to those who can't see it
+    // a screen reader must not take it for a table
     const accessible_role = Gtk.AccessibleRole.GROUP;
     const options = new Gtk.FlowBox({
       selection_mode: Gtk.SelectionMode.NONE,
@@ -221,7 +221,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     turnTo(this.#states, state, pageTitle('apps', tr));
   }
 
-  /** Explains what it changes, in one dialog. */
+  /** Explains the changes in one dialog. */
   async #enableProxy(): Promise<void> {
     if (await this.#host.run(this.#host.view().proxy.enable.command)) await offerShortcuts(this.#host);
   }

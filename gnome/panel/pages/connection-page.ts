@@ -81,7 +81,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     this.#hero.copied = () => host.toast(_('Copied'));
   }
 
-  /** Control in which the keyboard starts. */
+  /** Control that has the focus at first. */
   get first(): Gtk.Widget {
     return this.#hero.toggle;
   }
@@ -112,7 +112,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     this.tick();
   }
 
-  /** Moves what only time moves. */
+  /** Updates clocks and countdowns. */
   tick(): void {
     const { tunnel, client } = this.#view ?? {};
     const since = client?.snapshot?.status.since;
@@ -149,7 +149,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     const { latencyMs: latency, loss } = live ? figuresOf(client.snapshot!) : { latencyMs: null, loss: null };
     this.#figures.widget.visible = facts !== undefined;
     if (latency === null || !live) {
-      // its place is kept: what is below would move when the first values come
+      // it keeps its place, so that nothing below moves when the first values come
       for (const label of [this.#figures.latency, this.#figures.loss]) label.label = '–';
       this.#graph.plot([]);
       setName(this.#graph, _('No statistics yet.'));
@@ -170,7 +170,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     this.#facts.show({ groups: [{ id: 'facts', rows }] });
   }
 
-  /** Built when it is first needed, which is seldom. */
+  /** Built when first needed, which is rare. */
   #setupPage(): SetupPage {
     if (this.#setup) return this.#setup;
     this.#setup = new SetupPage(this.#host);
@@ -197,7 +197,7 @@ function factRows(
   ];
 }
 
-/** The curve with its two figures; pressing it opens the history, at now. */
+/** The curve with its two values; a click opens the history at the present time. */
 function createFigures(graph: Graph, open: () => void) {
   const figure = (title: string, end: boolean) => {
     const box = vertical(0);

@@ -1,4 +1,4 @@
-// Builds the head of the connection page: the disc, the state in words, the proof of the way out, and the buttons.
+// Builds the head of the connection page: the disc, the state in words, its countdown, the public location, and the buttons.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
@@ -102,7 +102,7 @@ export function createHero(run: (command: Command) => void) {
   return hero;
 }
 
-/** The place where the user appears through the tunnel, and the button that finds out. */
+/** The location that websites see, and the button that looks it up. */
 function createProof() {
   const text = centered(['culvert-proof']);
   text.visible = false;
@@ -114,7 +114,7 @@ function createProof() {
       button.visible = view !== null;
       text.visible = Boolean(view?.text);
       if (!view) {
-        // an address is private, and the connection that it belonged to is gone
+        // an address is private, and its connection has ended
         text.label = '';
         return;
       }
@@ -165,7 +165,10 @@ function pill(label = ''): Gtk.Button {
   return new Gtk.Button({ label, halign: Gtk.Align.CENTER, css_classes: ['pill'] });
 }
 
-/** @param toggle takes the focus over from a button that goes away, and ends a pause itself. */
+/**
+ * The state whose end comes next: the ring around the icon, its end in words, the time left, and the buttons that change the end.
+ * @param toggle takes the focus from a button that disappears, and itself ends a pause.
+ */
 function createCountdown(toggle: Gtk.Widget, run: (command: Command) => void) {
   const ring = new Ring();
   const text = new Gtk.Label({

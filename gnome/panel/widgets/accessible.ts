@@ -1,4 +1,4 @@
-// Gives assistive technology and the keyboard what GTK leaves out: names, descriptions, roles, and a focus that outlives an insensitive control.
+// Sets names, descriptions, roles and focus where GTK leaves assistive technology and the keyboard without them.
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
@@ -35,7 +35,7 @@ type Class = { set_accessible_role(role: Gtk.AccessibleRole): void };
 /**
  * Fixes widgets that GTK and libadwaita leave in the tree of assistive technology without a name: what scrolls takes the
  * focus where nothing in it does, and is called `title`; pictures inside of their widgets say nothing; and before 4.10,
- * GTK calls what has no role by its class, such as "GtkBuiltinIcon". Later instances of these classes are right from the start.
+ * GTK calls a widget without a role by its class, such as "GtkBuiltinIcon". Later instances of these classes need no fix.
  */
 export function mendTree(root: Gtk.Widget, title: string): void {
   const { WIDGET, SCROLLBAR, GROUP, IMG, PRESENTATION, LABEL } = Gtk.AccessibleRole;
@@ -110,8 +110,8 @@ export function turnTo(stack: Gtk.Stack, name: string, title: string): void {
 }
 
 /**
- * Gives the focus back to the control that lost it by becoming insensitive, once that can take it; not if it is elsewhere by then.
- * @returns what has another control take it in the same way, such as the first of a window whose state is still to come.
+ * Gives the focus back to a control that lost it by becoming insensitive, once the control can take it and no other has it.
+ * @returns a function that waits in the same way for another control, such as the first of a window that has no state yet.
  */
 export function keepFocus(window: Gtk.Window): (widget: Gtk.Widget) => void {
   let focused: Gtk.Widget | null = null;

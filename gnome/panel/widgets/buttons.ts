@@ -15,7 +15,7 @@ export function checkButton(label: string): Gtk.CheckButton {
 }
 
 export function labelButton(button: Gtk.Button, label: string): void {
-  // else GTK names the button by it again, in place of its name
+  // otherwise GTK would name the button by it again, in place of its name
   if (button.label === label) return;
   button.label = label;
   if (button.child instanceof Gtk.Label) Object.assign(button.child, { wrap: true, justify: Gtk.Justification.CENTER });
@@ -27,7 +27,7 @@ export function withoutHyphens(): Pango.AttrList {
   return Pango.AttrList.from_string('0 -1 insert-hyphens false')!;
 }
 
-/** @param widget any, of the display whose clipboard is meant. */
+/** @param widget any widget on the display of the clipboard. */
 export function copyText(widget: Gtk.Widget, text: string): void {
   const value = new GObject.Value();
   value.init(GObject.TYPE_STRING);
@@ -36,8 +36,8 @@ export function copyText(widget: Gtk.Widget, text: string): void {
 }
 
 /**
- * @param name for screen readers: what is copied.
- * @param text what goes to the clipboard.
+ * @param name of the copied text, for screen readers.
+ * @param text to copy.
  * @param copied is called afterwards.
  */
 export function copyButton(name: string, text: () => string, copied: () => void): Gtk.Button {
@@ -58,7 +58,7 @@ export function copyButton(name: string, text: () => string, copied: () => void)
 /**
  * A command for a terminal, with a button that copies it.
  * @param purpose what the command is for.
- * @param copied is called after it was put on the clipboard.
+ * @param copied is called after a copy.
  */
 export function commandBox(purpose: string, command: string, copied: () => void): Gtk.Widget {
   const label = new Gtk.Label({

@@ -1,4 +1,4 @@
-// Latency, packet loss and throughput as four curves with axes, and the same figures as a table.
+// Shows latency, packet loss and throughput as four curves with axes, and their values as a table.
 import Gtk from 'gi://Gtk?version=4.0';
 import { axisEnd, curves, rangeOf, type Slot } from '../../../daemon/view/graph.ts';
 import { fill } from '../../../daemon/view/translator.ts';
@@ -23,7 +23,7 @@ export interface Charts {
   show(shown: Shown): void;
 }
 
-/** Rows of the table: the newest. */
+/** Number of rows in the table, which has the newest values. */
 const LISTED = 24;
 
 export function createCharts(): Charts {
@@ -37,7 +37,7 @@ export function createCharts(): Charts {
   let last: Shown | null = null;
 
   function showTable(): void {
-    // only what is unfolded is laid out
+    // GTK lays out only an unfolded table
     const { figures, formatAt } = expander.expanded && last ? last : NONE;
     const measured = figures.filter(each => charts.some(({ curve }) => curve.value(each) !== null));
     const rows = measured.slice(-LISTED).reverse();
@@ -76,7 +76,7 @@ export function createCharts(): Charts {
   };
 }
 
-/** Fills a grid with rows of text, of which the first has the titles. */
+/** Fills a grid with rows of text; the first row has the titles. */
 export function fillGrid(grid: Gtk.Grid, rows: readonly (readonly string[])[]): void {
   for (let child = grid.get_first_child(); child; child = grid.get_first_child()) grid.remove(child);
   rows.forEach((cells, row) => {
@@ -95,7 +95,7 @@ function createChart(title: string) {
   head.append(now);
   const graph = new Graph();
   graph.height_request = 80;
-  // the axis is the graph's: a screen reader hears its range
+  // the name of the graph tells a screen reader the range of the axis
   const end = new Gtk.Label({ xalign: 0, css_classes: ['caption', 'dim-label', 'numeric'] });
   // the curve runs from left to right in every language
   const span = new Gtk.Box();

@@ -1,4 +1,4 @@
-// Asks the questions of commands in a dialog, with the links, lines or entries that they come with, and opens and saves files.
+// Asks the questions of commands in dialogs, opens and saves files, and shows the report of a problem.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -76,7 +76,7 @@ export function linkBox(links: { label: string; uri: string }[], open: (uri: str
   return box;
 }
 
-/** Lines as they are, such as the difference of a file: a label that keeps its lines, can be selected, and wraps rather than being cut. */
+/** Preformatted lines, such as a diff: a label that keeps its lines, can be selected, and wraps. */
 export function preformatted(label = ''): Gtk.Label {
   const text = new Gtk.Label({
     label,
@@ -86,12 +86,12 @@ export function preformatted(label = ''): Gtk.Label {
     wrap_mode: Pango.WrapMode.WORD_CHAR,
     css_classes: ['monospace', 'caption'],
   });
-  // commands and differences run from left to right in every language
+  // commands and diffs run from left to right in every language
   text.set_direction(Gtk.TextDirection.LTR);
   return text;
 }
 
-/** Shows the command that brings the new version where the daemon can't. */
+/** Shows the command that installs the new version where the daemon can't. */
 export async function showUpdateCommand(host: WindowHost): Promise<void> {
   const { update } = host.model.state();
   if (!update?.command) return;
@@ -103,10 +103,10 @@ export async function showUpdateCommand(host: WindowHost): Promise<void> {
   });
 }
 
-/** A list that a person made is not larger. */
+/** No list made by a person is larger, in bytes. */
 const LONGEST = 4_000_000;
 
-/** @returns whether the user chose a place and the text is there. @throws GLib.Error when it can't be written. */
+/** @returns whether the user chose a place and the text was saved. @throws GLib.Error when it can't be written. */
 export function saveText(parent: Gtk.Window, name: string, text: string): Promise<boolean> {
   return saveBytes(parent, name, new TextEncoder().encode(text));
 }
@@ -143,7 +143,7 @@ function choose(parent: Gtk.Window, action: Gtk.FileChooserAction, name: string 
   });
 }
 
-/** A long text takes seconds to lay out; the file has all of it. */
+/** Characters shown: a long text takes seconds to lay out. The file has all of it. */
 const SHOWN = 20_000;
 
 /** Shows what would be shared, and saves it. Nothing is sent anywhere. */
@@ -171,7 +171,7 @@ export async function showReport(host: WindowHost): Promise<void> {
     host.toast(_('Saved'));
 }
 
-/** Each file unfolds below its name; its text is made only then. */
+/** Each file unfolds below its name, and gets its text only then. */
 function preview({ files }: ReportView): Gtk.Widget {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
   for (const { name, about, text } of files) {

@@ -5,7 +5,7 @@ import Cairo from 'cairo';
 import { fractionLeft, type Span } from '../../../daemon/view/states/changes.ts';
 import { textColor } from './compat.ts';
 
-/** Number of figures in the width. */
+/** Number of values in the width. */
 const CAPACITY = 60;
 
 export class Graph extends Gtk.DrawingArea {
@@ -22,7 +22,7 @@ export class Graph extends Gtk.DrawingArea {
     this.#capacity = capacity;
     this.set_draw_func((_area, cr, width, height) => {
       this.#draw(cr as unknown as Cairo.Context, width, height);
-      // GJS frees the context only with the garbage otherwise
+      // otherwise GJS frees the context only with the garbage
       (cr as unknown as { $dispose(): void }).$dispose();
     });
   }
@@ -59,7 +59,7 @@ export class Graph extends Gtk.DrawingArea {
     if (last) dot(cr, last, color);
   }
 
-  /** Pieces without a gap. Newest at the right; the scale never magnifies a jitter of a millisecond. */
+  /** Pieces without a gap, the newest at the right. The scale never magnifies jitter of a millisecond. */
   #curves(width: number, height: number): Point[][] {
     const inset = 5;
     const numbers = this.#values.filter((value): value is number => value !== null);
@@ -126,11 +126,11 @@ function dot(cr: Cairo.Context, { x, y }: Point, color: Color): void {
   cr.fill();
 }
 
-/** Parts of the ring: it is drawn again when another one is gone, each about half a pixel long. */
+/** Parts of the ring, each about half a pixel long; the ring is drawn again when one more is gone. */
 const PARTS = 600;
 const WIDTH = 5;
 
-/** The part of a time that is left. A screen reader hears the text next to it. */
+/** A ring for the part of a time that is left. Screen readers read the text next to it. */
 export class Ring extends Gtk.DrawingArea {
   static {
     GObject.registerClass({ GTypeName: 'CulvertRing' }, Ring);
@@ -146,12 +146,12 @@ export class Ring extends Gtk.DrawingArea {
     });
     this.set_draw_func((_area, cr, width, height) => {
       this.#draw(cr as unknown as Cairo.Context, width, height);
-      // GJS frees the context only with the garbage otherwise
+      // otherwise GJS frees the context only with the garbage
       (cr as unknown as { $dispose(): void }).$dispose();
     });
   }
 
-  /** @param span null takes the ring away. @param now in ms since the epoch */
+  /** @param span null hides the ring. @param now in ms since the epoch */
   plot(span: Span | null, now: number): void {
     this.visible = span !== null;
     const parts = span ? Math.round(PARTS * fractionLeft(span, now)) : 0;

@@ -1,4 +1,4 @@
-// Makes list views fast: rows are created once and reused, long lists fill in steps, and a log stays at its end.
+// Builds list views: rows that are created once and reused, long lists that fill in steps, and a log that stays at its end.
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
@@ -17,7 +17,7 @@ export function rowFactory<R>(
   create: (item: Gtk.ListItem) => R,
   show: (row: R, item: Gtk.ListItem) => void,
 ): RowFactory<R> {
-  // not a WeakMap: the engine drops its side of a widget that nothing else here points to, and would forget the row
+  // not a WeakMap: it would forget the row when the engine drops the JS side of a widget that nothing else points to
   const rows = new Map<Gtk.ListItem, R>();
   const factory = new Gtk.SignalListItemFactory();
   factory.connect('setup', (_factory, item: Gtk.ListItem) => {
@@ -27,8 +27,8 @@ export function rowFactory<R>(
     const row = rows.get(item);
     if (row) show(row, item);
   });
-  // a list that is filled again makes new rows; without this the old ones would stay, since item, row and handlers refer
-  // to each other partly from C, where the engine sees no cycle
+  // a list that is filled again makes new rows. Without this the old ones would stay: item, row and handlers refer to each
+  // other partly from C, where the engine sees no cycle
   factory.connect('teardown', (_factory, item: Gtk.ListItem) => {
     rows.delete(item);
     item.set_child(null);
@@ -37,24 +37,24 @@ export function rowFactory<R>(
 }
 
 /**
- * Drops the rows of lists whose window closes. Else they are torn down when the engine collects the lists, and it must not
- * call back then.
+ * Drops the rows of lists whose window closes. Otherwise GTK tears them down while the engine collects the lists and must
+ * not be called.
  */
 export function dropRows(...lists: (Gtk.ListView | Gtk.DropDown)[]): void {
   for (const list of lists) list.factory = null!;
 }
 
-/** About what fits a tall window; more rows than these are made in one frame only while one scrolls. */
+/** About as many rows as fit a tall window. Only scrolling makes more of them in one frame. */
 const STEP = 16;
-/** GTK makes up to 200 rows; what is beyond them costs nothing until it is scrolled to. */
+/** GTK makes up to 200 rows; items beyond them cost nothing until the user scrolls there. */
 const MADE = 200;
 
 export interface Fill {
-  /** Replaces what is listed; ends what an earlier call left to do. */
+  /** Replaces the items, and cancels the remaining steps of an earlier call. */
   show(items: readonly string[]): void;
   /**
-   * The same, where a list of which little has changed stays where it is scrolled to, and its focus where it is.
-   * @returns whether it does, and the rows that it has are to be renewed.
+   * Replaces the items; a list of which little has changed keeps its scroll position and focus.
+   * @returns whether it kept them, so that the caller renews the present rows.
    */
   update(items: readonly string[]): boolean;
   /** Lists the remaining items immediately. */
@@ -107,9 +107,9 @@ export function stepwise(view: Gtk.Widget, list: Gtk.StringList, end: 'top' | 'b
   };
 }
 
-/** So near the end counts as being there: rows that are not on screen have estimated heights. */
+/** Distance from the end that counts as the end, in pixels: rows off the screen have estimated heights. */
 const NEAR = 24;
-/** Some frames, in which rows get their heights. */
+/** Time of a few frames, in which rows get their heights. */
 const SETTLE_MS = 100;
 
 export interface Follow {
@@ -118,18 +118,20 @@ export interface Follow {
   toEnd(): void;
 }
 
-/** @param left is called with whether the user has left the end. */
-/** Keeps a list at its newest end until the user scrolls up, and again once they are back there. */
+/**
+ * Keeps a list at its newest end until the user scrolls up, and again once the user is back there.
+ * @param left is called with whether the user has left the end.
+ */
 export function followEnd(scrolled: Gtk.ScrolledWindow, list: Gtk.ListView, left: (away: boolean) => void): Follow {
   const { vadjustment } = scrolled;
   let following = true;
-  /** A time and no flag: the engine drops callbacks that come while it sweeps, and a flag would then stay. */
+  /** A time and not a flag: the engine drops callbacks while it sweeps, and a flag would then stay set. */
   let settled = 0;
   const follow = (wanted: boolean) => {
     if (wanted !== following) left(!wanted);
     following = wanted;
   };
-  // by the list's own action and not by a value, which the list takes for where it already is
+  // by the list's action and not by a value, which the list takes for its present position
   const toLast = () => {
     const count = list.model?.get_n_items() ?? 0;
     if (following && count > 0) list.activate_action('list.scroll-to-item', GLib.Variant.new_uint32(count - 1));

@@ -1,4 +1,4 @@
-// Provides the search of a form and its long list, whose rows exist only near what is in sight.
+// Provides the search of a form and its long list, of which only the rows near the visible ones exist.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -18,7 +18,7 @@ export const LIST_WIDTH = 720;
 export interface SearchBar {
   widget: Gtk.Widget;
   show(search: Search): void;
-  /** Empties the field, also of text that the page does not know yet. */
+  /** Clears the field, including text that the page does not know yet. */
   clear(): void;
   focus(): void;
 }
@@ -71,7 +71,7 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
 
 export interface LongList {
   widget: Gtk.Widget;
-  /** A menu of the commands about all of it. */
+  /** A menu of the commands for the whole list. */
   menu: Gtk.Widget;
   /** @param query text of the search; a new one shows the beginning of the list */
   show(list: List, query: string): void;
@@ -120,7 +120,7 @@ export function createLongList(first: List, host: Host): LongList {
   };
 }
 
-/** A menu of commands about the whole list. */
+/** A menu of commands for the whole list. */
 function createMenu(more: () => List['more'], host: Host): Gtk.MenuButton {
   const actions = new Gio.SimpleActionGroup();
   const menu = new Gio.Menu();
@@ -208,10 +208,10 @@ function createRow(): Row {
   };
 }
 
-/** Anything up to this length fits a narrow window, also in large letters, in characters: any range of IPv4. */
+/** Length that fits a narrow window even in large letters, in characters: any range of IPv4 has it. */
 const SHORT = 18;
 
-/** A long name may have no place to break; to break anywhere takes GTK much longer to measure, in each of 200 rows. */
+/** A long name may have no place to break. Breaking anywhere takes GTK much longer to measure, in each of 200 rows. */
 function showWrapped(label: Gtk.Label, text: string): void {
   const { WORD, WORD_CHAR } = Pango.WrapMode;
   label.wrap_mode = text.length > SHORT ? WORD_CHAR : WORD;

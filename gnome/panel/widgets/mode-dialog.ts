@@ -1,4 +1,4 @@
-// Asks for the mode: three cards, of which one press chooses, and the way to all modes.
+// Asks for the mode: three cards, each chosen by one press, and a link to all modes.
 import Gtk from 'gi://Gtk?version=4.0';
 import { describeModeChoice, type ModeCard } from '../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { _, tr } from '../../i18n.ts';

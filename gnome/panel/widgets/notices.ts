@@ -23,7 +23,7 @@ export interface Toasts {
 const FITS = 35;
 /** Maximum lines of a longer text. The longest name of a host has 253 characters. */
 const LINES = 8;
-/** Pixels of a narrow window that the text of a toast can't have: margins, paddings, and the button that closes it. */
+/** Pixels of a narrow window that the text of a toast can't use: margins, padding, and the close button. */
 const BESIDE = 120;
 
 /** @param parent of the dialog with the details. */
@@ -50,7 +50,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
     showError(error) {
       const problem = error instanceof ApiError ? error.problem : null;
       const text = problem ? problemText(problem, tr) : errorText(error, tr);
-      // the short words of its code say more than that something failed
+      // the short title of the code says more than "That did not work"
       const words = [text, problem ? problemTitle(problem, tr) : text];
       const title = words.find(each => each.length <= FITS) ?? _('That did not work');
       const detail = problem?.wording || problem?.detail === text ? null : problem?.detail;
@@ -74,7 +74,7 @@ function wrapped(text: string, width: number): Gtk.Widget {
     xalign: 0,
     wrap: true,
     wrap_mode: Pango.WrapMode.WORD_CHAR,
-    attributes: withoutHyphens(), // they would be read as a part of the name
+    attributes: withoutHyphens(), // a hyphen would look like a part of the name
     css_classes: ['heading'],
     lines: LINES,
     ellipsize: Pango.EllipsizeMode.END,
@@ -97,7 +97,7 @@ export interface ConfirmBar {
   widget: Gtk.Widget;
   /** @param width of the window, in pixels. */
   resized(width: number): void;
-  /** null takes the bar away. */
+  /** Null hides the bar. */
   show(unconfirmed: Unconfirmed | null): void;
   /** Moves the countdown. */
   tick(): void;
@@ -112,7 +112,7 @@ export function createConfirmBar(run: (command: Command) => Promise<boolean>): C
   heading.label = _('Keep this change?');
   const text = label();
   const countdown = label(['caption', 'numeric']);
-  // it changes each second; the buttons' description says when the change reverts
+  // it changes each second; the description of the buttons says when the change reverts
   countdown.accessible_role = Gtk.AccessibleRole.PRESENTATION;
   const words = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true });
   for (const child of [heading, text, countdown]) words.append(child);
@@ -194,7 +194,7 @@ export function createReason(page: Gtk.Widget) {
   return {
     line: line.widget,
     over,
-    /** @param reason null if each control can be used, or something else says why not */
+    /** @param reason null if every control can be used, or the window already says why not */
     show(reason: Reason | null): void {
       line.show(reason && !reason.passing ? reason.text : null, null, false);
       if (reason?.passing) {

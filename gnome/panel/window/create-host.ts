@@ -1,4 +1,4 @@
-// Makes the abilities of the window: what its pages and the commands behind rows and buttons ask of it.
+// Makes the host of the window: what its pages, rows and buttons can ask for.
 import type Gtk from 'gi://Gtk?version=4.0';
 import type { ClientTask } from '../../../daemon/view/form.ts';
 import type { Host } from '../../../daemon/view/host.ts';
@@ -62,7 +62,7 @@ export function createHost(window: Gtk.Window, { model, view, figures, goTo, toa
   return host;
 }
 
-/** Tasks that only the window can do, such as starting the daemon. Each may resolve with false: it was not done. */
+/** Tasks that only the window can do, such as starting the daemon. False means that the task was not done. */
 function createTasks(host: WindowHost): Record<ClientTask, () => unknown> {
   const { model, updates, toast, showError } = host;
   const changeSystem = async (change: () => Promise<void>) => {

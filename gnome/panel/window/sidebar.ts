@@ -13,12 +13,12 @@ const WIDTH = 210;
 
 export interface Sidebar {
   widget: Gtk.Widget;
-  /** Lists the pages that there are for this state, and marks the one that is turned to. */
+  /** Lists the pages of this state, and marks the present one. */
   show(page: PageName, client: ClientState): void;
 }
 
 export function createSidebar(goTo: (page: PageName) => void): Sidebar {
-  // without a selection, which would follow the arrow keys: the page that is shown is marked instead
+  // without a selection, which would follow the arrow keys: the row of the present page is marked instead
   const list = new Gtk.ListBox({ css_classes: ['navigation-sidebar'], selection_mode: Gtk.SelectionMode.NONE });
   setName(list, _('Pages'));
   // the page decides how narrow the window may become

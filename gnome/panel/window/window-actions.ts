@@ -13,14 +13,14 @@ import { showReport } from '../widgets/dialogs.ts';
 interface Navigation {
   /** The page on the screen. */
   page(): PageWidget;
-  /** @param then is given the page once it is on the screen */
+  /** @param then gets the page once it is on the screen */
   goTo(page: PageName, then?: (page: PageWidget) => void): void;
   goToPlace(place: { page: PageName; row: string | null }): void;
   canGoBack(): boolean;
   back(): void;
 }
 
-/** @returns the action that connects or disconnects, to enable and disable */
+/** @returns the action that connects or disconnects, for the window to enable and disable */
 export function addWindowActions(
   window: Adw.ApplicationWindow,
   host: WindowHost,

@@ -1,4 +1,4 @@
-// Renders rows with a choice, which moves with the event and not with the click, rows with buttons, and links to other pages.
+// Renders rows with a choice, which moves with the event and not with the click, rows with buttons, and links.
 import type { TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { clientCommand } from '../../../view/form.ts';
@@ -28,8 +28,8 @@ export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
 }
 
 /**
- * A radio that moves with the event, not with the click. The arrow keys move the focus alone: none is chosen by
- * passing.
+ * A radio button that moves with the event, not with the click. The arrow keys move only the focus: passing a choice does not
+ * choose it.
  */
 export function RadioRow({ row }: { row: RowOf<'radio'> }) {
   const id = useId();

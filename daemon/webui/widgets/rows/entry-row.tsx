@@ -1,4 +1,4 @@
-// Renders fields to type in: rows whose text is checked as it is typed, areas of many lines, and the field of a search.
+// Renders fields to type in: rows checked at each key, areas of many lines, and the field of a search.
 import { type Signal, useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
@@ -10,7 +10,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const { host, tr } = useApp();
   const text = useSignal('');
   const missing = useSignal(false);
-  /** The text that is being sent. What it changes may be known before its answer, and would make it wrong. */
+  /** The text being sent. Its effect may arrive before the reply, and the check would then reject it. */
   const sent = useSignal<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const given = text.value.trim();
@@ -105,7 +105,7 @@ export function AreaRow({ row }: { row: RowOf<'area'> }) {
   );
 }
 
-/** A field whose text narrows a list while it is typed. */
+/** A field whose text narrows a list at each key. */
 export function SearchField({ query, label }: { query: Signal<string>; label: string }) {
   return (
     <input

@@ -1,4 +1,4 @@
-// Renders a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
+// Renders a form as HTML. A row shows the confirmed state: using it sends a command, and the event moves it.
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import type { Form, Group, Row } from '../../../view/form.ts';

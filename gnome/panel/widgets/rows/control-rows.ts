@@ -1,4 +1,4 @@
-// Provides rows with one control: a switch, a button, a list of values, or one choice among several. Marks move when the daemon confirms.
+// Provides rows with one control: a switch, a button, a list of values, or a radio button. A control moves when the daemon confirms.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -38,7 +38,7 @@ export function buttonRow(first: RowOf<'button'>, host: Host): RowWidget<'button
       now = row;
       showWords(widget, row);
       setDescription(widget, row.subtitle ?? '');
-      // else GTK names the button by it again, in place of the name below
+      // otherwise GTK would name the button by it again, in place of the name below
       if (button.label !== row.label) button.label = row.label;
       button.css_classes = row.style ? [`${row.style}-action`] : [];
       setName(button, `${row.title}: ${row.label}`);
@@ -75,7 +75,10 @@ interface ConfirmedSwitch {
   show(on: boolean, sensitive: boolean): void;
 }
 
-/** A switch that shows only what the daemon confirmed: flipping it asks, and it moves when the event says so. @param asked is called with the position that the user wants. */
+/**
+ * A switch that shows only what the daemon confirmed: flipping it asks, and the event moves it.
+ * @param asked is called with the requested position.
+ */
 function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): ConfirmedSwitch {
   let confirmed = false;
   let setting = false;
@@ -85,7 +88,7 @@ function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): Confir
     widget.state = on;
     setting = false;
   };
-  // A click moves a GtkSwitch before it asks. It returns immediately to the confirmed state, and the event will move it;
+  // A click moves a GtkSwitch before it asks. It returns immediately to the confirmed state, and the event moves it later;
   // not from within the signal, after which GtkSwitch would still report to screen readers where it had been moved.
   widget.connect('state-set', () => {
     if (setting) return false;
@@ -166,7 +169,7 @@ class Choice {
   }
 }
 
-/** The choices of one group. */
+/** The radio buttons of one group. */
 export interface Radios {
   members: Gtk.CheckButton[];
   /** The code, and not the user, moves the marks now. */
@@ -177,7 +180,7 @@ export function radioRow(first: RowOf<'radio'>, host: Host, radios: Radios): Row
   const widget = actionRow();
   // GTK 4.8 mistakes a check button of a group for a check box
   const check = new Gtk.CheckButton({ valign: Gtk.Align.CENTER, accessible_role: Gtk.AccessibleRole.RADIO });
-  // a group whose choices are all off needs a member that is on: none of them may be confirmed yet
+  // a group needs a member that is on, even while no choice is confirmed
   const { members } = radios;
   if (!members.length) members.push(new Gtk.CheckButton({ active: true }));
   check.group = members[0]!;

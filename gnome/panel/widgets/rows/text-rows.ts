@@ -67,7 +67,7 @@ export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
   const widget = actionRow();
   widget.focusable = true;
   widget.activatable = true;
-  // the subtitle would take all width from a value that can be cut, so it keeps room for most of it
+  // the subtitle would take all width from a value that can be cut, so most of the value keeps its room
   const value = new Gtk.Label({ ellipsize: Pango.EllipsizeMode.END, css_classes: ['dim-label'] });
   const arrow = new Gtk.Image({
     icon_name: 'go-next-symbolic',
