@@ -1,4 +1,4 @@
-// Each state has a shape of its own at the sizes of panels.
+// The icons of the states differ in shape at the sizes of panels.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

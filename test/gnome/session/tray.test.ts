@@ -264,7 +264,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       daemon.set('status', { state: 'unable', reason: { code, text } });
     };
 
-    test('a connection problem replaces the one before, has the one button that helps, and goes with its cause', async () => {
+    test('a connection problem replaces the previous one, has one button that helps, and disappears with its cause', async () => {
       await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
       daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
       daemon.onAction = ({ action }) => {
