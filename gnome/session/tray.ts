@@ -7,7 +7,12 @@ import { createModel } from '../../daemon/view/client/model.ts';
 import { describeUnconfirmed, isPause } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, nextMinute } from '../../daemon/view/states/killswitch.ts';
 import { loginLink, networkLine, trustableLink } from '../../daemon/view/states/networks.ts';
-import { isBetweenStates, type Notification, presentNotification, SLOTS } from '../../daemon/view/states/notification.ts';
+import {
+  isBetweenStates,
+  type Notification,
+  presentNotification,
+  SLOTS,
+} from '../../daemon/view/states/notification.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
 import { describeTimed, offCommands } from '../../daemon/view/states/timed.ts';
 import { describeTunnel } from '../../daemon/view/states/tunnel.ts';
