@@ -12,11 +12,8 @@ import { culvertProgram, socketPath } from './install-paths.ts';
  * @param failed is called when it can't be started or ends with a failure.
  */
 export function startDaemon(failed: (error: Error) => void): void {
-  const program = culvertProgram();
-  if (!program) {
-    failed(new Error(_('The program “culvert” was not found. Install Culvert again.')));
-    return;
-  }
+  const program = foundProgram(failed);
+  if (!program) return;
   const command = [program, '--no-panel', '--no-tray', ...flagsOfCrashed()];
   const setsid = GLib.find_program_in_path('setsid');
   try {
@@ -33,6 +30,13 @@ export function startDaemon(failed: (error: Error) => void): void {
   } catch (error) {
     failed(new Error(fill(_('The daemon could not be started: %s'), (error as Error).message)));
   }
+}
+
+/** The program of the command line. Without one, `failed` is called. */
+function foundProgram(failed: (error: Error) => void): string | null {
+  const program = culvertProgram();
+  if (!program) failed(new Error(_('The program “culvert” was not found. Install Culvert again.')));
+  return program;
 }
 
 /**
@@ -63,11 +67,8 @@ export function stopDaemon(): void {
  * @param options of `culvert portal`
  */
 export function signInToNetwork(failed: (error: Error) => void, ...options: string[]): void {
-  const program = culvertProgram();
-  if (!program) {
-    failed(new Error(_('The program “culvert” was not found. Install Culvert again.')));
-    return;
-  }
+  const program = foundProgram(failed);
+  if (!program) return;
   try {
     const flags = Gio.SubprocessFlags.STDOUT_PIPE | Gio.SubprocessFlags.STDERR_PIPE;
     const child = Gio.Subprocess.new([program, 'portal', ...options], flags);
