@@ -1,4 +1,4 @@
-// Gettext bound to this prefix's catalogs, in the form that the pure files take.
+// Binds gettext to the catalogs of this prefix, and follows the configured language.
 
 import GLib from 'gi://GLib?version=2.0';
 import Gettext from 'gettext';
@@ -23,8 +23,8 @@ let chosen: string | null = null;
 setLocale(null);
 
 /**
- * Follows the configuration.
- * @returns whether the language is now another.
+ * Applies the configured language.
+ * @returns whether the language changed.
  */
 export function followLocale(config: ConfigResponse | null): boolean {
   const language = chosenLanguage(config);
@@ -41,14 +41,14 @@ export function followLocale(config: ConfigResponse | null): boolean {
   return true;
 }
 
-/** Numbers and dates take the language of the texts; where those stay English, the environment's. */
+/** Numbers and dates follow the language of the texts, or the environment where the texts stay English. */
 function setLocale(language: string | null): void {
   // the translation of '' is the catalog's header (gettext manual, 11.2.3)
   const catalog = /^Language: (\w+)$/m.exec(Gettext.gettext(''))?.[1];
-  // `de` is of Austria where the desktop says `de_AT`
+  // on a desktop in de_AT, German means Austrian German
   const own = GLib.get_language_names().find(name => /^\w+$/.test(name) && name.startsWith(`${catalog}_`));
   const tag = (language ?? own ?? catalog)?.replaceAll('_', '-');
-  // Arabic of no country has Latin digits since CLDR 42, which GJS 1.74 does not have yet
+  // Arabic without a country has Latin digits since CLDR 42; GJS 1.74 has an older CLDR
   if (tag && isTag(tag)) tr.locale = tag === 'ar' ? 'ar-u-nu-latn' : tag;
   else delete tr.locale;
 }

@@ -26,14 +26,14 @@ const datadir = GLib.path_get_dirname(pkgdatadir);
 export const localedir = GLib.build_filenamev([datadir, 'locale']);
 export const icondir = GLib.build_filenamev([datadir, 'icons']);
 
-/** The API's Unix socket; the same rule as the daemon's own (daemon/system/paths.ts). */
+/** The API's Unix socket, by the same rule as in the daemon (daemon/system/paths.ts). */
 export function socketPath(): string {
   const session = absolute('XDG_RUNTIME_DIR');
   if (session) return GLib.build_filenamev([session, NAME, 'api.sock']);
   return statePath(GLib.build_filenamev(['run', 'api.sock']));
 }
 
-/** For an AppImage, the file itself, which outlives its mount; else `culvert` of this prefix, or in PATH, or null. */
+/** The AppImage file, which outlives its mount; else `culvert` in this prefix or in PATH; else null. */
 export function culvertProgram(): string | null {
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? absolute('APPIMAGE') : null;
   if (image) return image;
@@ -41,7 +41,7 @@ export function culvertProgram(): string | null {
   return GLib.file_test(own, GLib.FileTest.IS_EXECUTABLE) ? own : GLib.find_program_in_path('culvert');
 }
 
-/** Root's side of a repair below this prefix; only a system-wide build installs it. */
+/** The root side of a repair in this prefix; only a system-wide build installs it. */
 export const ownRepairProgram = GLib.build_filenamev([
   GLib.path_get_dirname(datadir),
   'lib',
@@ -56,7 +56,7 @@ export function gjsProgram(): string {
   return GLib.find_program_in_path('gjs') ?? '/usr/bin/gjs';
 }
 
-/** `name` in the directory for what is kept from one start to the next; the directory may not be there yet. */
+/** `name` in the directory that persists between starts; the directory may not exist yet. */
 export function statePath(name: string): string {
   const state = absolute('XDG_STATE_HOME') ?? GLib.build_filenamev([GLib.get_home_dir(), '.local', 'state']);
   return GLib.build_filenamev([state, NAME, name]);

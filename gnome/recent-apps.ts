@@ -1,4 +1,4 @@
-// Keeps the apps that were started through the tunnel lately; the panel and the tray both write and read the list.
+// Keeps the apps recently started through the tunnel, for panel and tray, which both read and write the list.
 import GLib from 'gi://GLib?version=2.0';
 import { statePath } from './install-paths.ts';
 
@@ -21,15 +21,15 @@ export function recentApps(): RecentApp[] {
   }
 }
 
-/** Puts an app first. Where the file can't be written, nothing is remembered. */
+/** Puts an app first. A file that can't be written is ignored. */
 export function rememberApp(app: RecentApp): void {
   const list = [app, ...recentApps().filter(({ id }) => id !== app.id)].slice(0, KEPT);
   try {
     GLib.mkdir_with_parents(GLib.path_get_dirname(path()), 0o700);
-    // written to a temporary file and renamed
+    // GLib writes a temporary file and renames it
     GLib.file_set_contents(path(), new TextEncoder().encode(JSON.stringify(list)) as never);
   } catch {
-    // a list that is lost costs a search
+    // without the list, the user searches once more
   }
 }
 

@@ -8,14 +8,14 @@ Gio._promisify(Gio.OutputStream.prototype, 'write_bytes_async', 'write_bytes_fin
 Gio._promisify(Gio.InputStream.prototype, 'read_bytes_async', 'read_bytes_finish');
 Gio._promisify(Gio.DataInputStream.prototype, 'read_line_async', 'read_line_finish_utf8');
 
-/** A daemon that accepts a stream and then says nothing is hung. */
+/** A daemon that accepts a stream and then sends nothing hangs. */
 const STREAM_OPEN_TIMEOUT_MS = 10_000;
 const BLOCK = 65_536;
 /**
  * Requests and event streams over the daemon's socket. Every failure of the connection is an `Unreachable`.
- * It speaks HTTP/1.0 (RFC 1945), one connection each: a body then ends with its connection, without chunks.
+ * Each uses a connection and HTTP/1.0 (RFC 1945), so a body ends with its connection and has no chunks.
  * @param socket path of the daemon's Unix socket.
- * @param deadlineMs in place of the usual deadline of a request; open streams have no deadline.
+ * @param deadlineMs replaces the usual deadline of a request; open streams have no deadline.
  */
 export function createTransport(socket: string, deadlineMs?: number): Transport {
   const address = Gio.UnixSocketAddress.new(socket);

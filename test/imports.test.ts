@@ -99,7 +99,7 @@ const ALLOWED: Record<string, Record<string, readonly string[]>> = {
     'loader.ts': ['system', 'store'],
     'main.ts': ['system', 'store', 'run', 'manage', 'pool', 'commands', 'context.ts'],
   },
-  gnome: { '.': ['.'], panel: ['.'], tray: ['.'], bridge: ['.'] },
+  gnome: { '.': ['.'], panel: ['.'], session: ['.'] },
   manifest: { '.': ['.'], cli: ['.'], 'main.ts': ['.', 'cli'] },
 };
 

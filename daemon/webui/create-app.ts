@@ -1,11 +1,12 @@
 // Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the host of the pages.
 import { computed, type Signal, signal } from '@preact/signals';
+import type { LogEntry } from '../api/schema.ts';
 import type { Model } from '../view/client/model.ts';
 import { gatherFigures, type Sample } from '../view/graph.ts';
+import { createRing } from '../view/log.ts';
 import type { Translator } from '../view/translator.ts';
 import { describe } from '../view/view.ts';
-import type { App, DialogContent, Messages, OpenDialog, Toast } from './client/app.ts';
-import { followLog } from './client/log.ts';
+import type { App, DialogContent, Messages, OpenDialog, Toast } from './app.ts';
 import { createHost } from './create-host.ts';
 
 /** @param tr the first language; a change of the configuration may bring another. */
@@ -18,7 +19,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
   const samples = signal<readonly Sample[]>(figures.samples());
   model.subscribe(() => {
     const state = model.state();
-    // the first daemon that answers is the one that served this page
+    // the first daemon that answers has served this page
     if (client.value.snapshot && client.value.offline && !state.offline) void compareVersions(model, newer);
     if (!state.offline) staleSince.value = null;
     else staleSince.value ??= Date.now();
@@ -77,5 +78,72 @@ function createMessages(): Messages {
     },
     ask: async content => (await askFor(content)) !== null,
     askFor,
+  };
+}
+
+/** Lines of the log that the page keeps. */
+const LOG_LINES = 10_000;
+
+/** Follows the command log: reads what the daemon kept when the log is first opened, then adds each new entry. */
+function followLog(model: Model): Pick<App, 'log' | 'loadLog'> {
+  const ring = createRing(LOG_LINES);
+  const log = signal<readonly LogEntry[]>([]);
+  const add = (entries: LogEntry[]) => {
+    ring.add(entries);
+    log.value = ring.entries();
+  };
+  /** Entries that came by event since the newest read began; null while no read runs. */
+  let arrived: LogEntry[] | null = null;
+  const read = async () => {
+    const last = log.value.at(-1)?.id ?? 0;
+    const newEntries: LogEntry[] = [];
+    arrived = newEntries;
+    try {
+      const { entries } = await model.call('GET /api/logs', { query: {} });
+      // a restarted daemon counts from the beginning
+      if ((entries.at(-1)?.id ?? 0) < last) ring.reset(LOG_LINES, newEntries);
+      add(entries);
+    } catch {
+      // the stream reports that the daemon is gone
+    } finally {
+      if (arrived === newEntries) arrived = null;
+    }
+  };
+  /** ID of the oldest read whose output is missing: the page's stream sends reads without it. */
+  let missing: number | null = null;
+  let reading = false;
+  const readMissing = async () => {
+    if (reading) return;
+    reading = true;
+    try {
+      while (missing !== null) {
+        const since = String(missing - 1);
+        missing = null;
+        add((await model.call('GET /api/logs', { query: { since } })).entries);
+      }
+    } catch {
+      // the stream reports it
+    } finally {
+      reading = false;
+    }
+  };
+  let followed = false;
+  model.onEvent(({ event, data }) => {
+    if (!followed) return;
+    if (event === 'log' && data.source === 'read') {
+      missing ??= data.id;
+      void readMissing();
+    } else if (event === 'log') {
+      arrived?.push(data);
+      add([data]);
+    }
+    if (event === 'snapshot') void read();
+  });
+  return {
+    log,
+    loadLog() {
+      if (!followed) void read();
+      followed = true;
+    },
   };
 }

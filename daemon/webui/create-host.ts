@@ -1,6 +1,5 @@
-// Makes the abilities of the page in the browser, which its pages and the commands behind rows and buttons ask for, and loads
-// the script of the pages other than the first when one of them is opened.
-
+// Makes the host of the browser page: what its pages, rows and buttons can ask for. Loads the script of the further pages when
+// one of them opens.
 import { signal } from '@preact/signals';
 import { serviceCommand } from '../view/client/labels.ts';
 import type { Model } from '../view/client/model.ts';
@@ -9,9 +8,9 @@ import type { Host } from '../view/host.ts';
 import { createChecks, createUpdates } from '../view/pages/requests.ts';
 import { runCommand } from '../view/pages/run-command.ts';
 import { errorWithDetail } from '../view/states/problems.ts';
-import type { App } from './client/app.ts';
+import type { App } from './app.ts';
+import { chooseText, saveText } from './files.ts';
 import { goTo } from './navigation.ts';
-import { chooseText, saveText } from './tasks/files.ts';
 
 /** State that the host shares with the rest of the page. */
 type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'samples' | 'choosingMode' | 'messages'>;
@@ -41,7 +40,7 @@ export function createHost(model: Model, shared: Shared): Host {
         host.toast(_('Copied'));
         return true;
       } catch {
-        // without TLS the browser forbids it to a page from another machine, so the user does it
+        // without TLS the browser forbids copying to a page from another machine, so the user copies
         void messages.ask({ heading: _('Copy this'), body: '', shell: text, accept: _('Close'), notice: true });
         return false;
       }
@@ -143,7 +142,7 @@ export async function loadFurtherPages(): Promise<void> {
   furtherPages.value = await loadScript();
 }
 
-/** Loads them, or loads the whole page again when they are gone, as soon as a daemon answers: nothing is open in them yet. */
+/** Loads the pages. Where their script is gone, reloads the whole page once a daemon answers: no further page is open yet. */
 export async function openFurtherPages(app: App): Promise<void> {
   try {
     await loadFurtherPages();

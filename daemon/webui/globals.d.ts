@@ -1,4 +1,4 @@
-// Declares what the bundler understands next to TypeScript.
+// Declares the imports and constants that the bundler supplies.
 declare module '*.css' {
   const text: string;
   export default text;

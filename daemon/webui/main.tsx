@@ -1,16 +1,14 @@
 // Starts the browser page: follows the daemon's state, and draws the page once the first state is there.
 import { render } from 'preact';
 import { createModel, type Model } from '../view/client/model.ts';
-import { isRightToLeft } from '../view/format.ts';
-import { type App, AppContext } from './client/app.ts';
-import { shareStream } from './client/shared-stream.ts';
-import { createTransport } from './client/transport.ts';
+import { type App, AppContext } from './app.ts';
 import { createApp } from './create-app.ts';
 import { loadFurtherPages } from './create-host.ts';
-import { ENGLISH, loadTranslator, wantedLanguage } from './language/locale.ts';
+import { ENGLISH, followLocale } from './locale.ts';
 import { followAddress } from './navigation.ts';
 import { Shell } from './shell.tsx';
 import style from './style.css';
+import { createTransport, shareStream } from './transport.ts';
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(style);
@@ -49,34 +47,12 @@ function stateOf(model: Model): Promise<void> {
   });
 }
 
-/** Follows `ui.locale`: loads its texts, and marks the page with the language and its direction. Resolves with the first. */
-function followLocale({ host: { model }, tr }: App): Promise<void> {
-  let { config } = model.state();
-  let language = 'en';
-  const show = async (wanted: string) => {
-    language = wanted;
-    const loaded = await loadTranslator(wanted);
-    if (!loaded || language !== wanted) return;
-    tr.value = loaded;
-    document.documentElement.lang = wanted;
-    document.documentElement.dir = isRightToLeft(loaded) ? 'rtl' : 'ltr';
-  };
-  model.subscribe(() => {
-    const state = model.state();
-    if (state.config === config) return;
-    config = state.config;
-    const wanted = wantedLanguage(config);
-    if (wanted !== language) void show(wanted);
-  });
-  return show(wantedLanguage(config));
-}
-
-/** Time between readings of the tunnel's figures while the page is visible. */
+/** Seconds between reads of the tunnel's statistics while the page is visible. */
 const FIGURES_SECONDS = 5;
-/** A second that lasted this long was spent asleep, in ms. */
+/** Time between two ticks from which on the computer was asleep, in ms. */
 const SLEEP_MS = 30_000;
 
-/** Moves the clock and reads the tunnel's figures while the page is visible; catches up when it was hidden or asleep. */
+/** Moves the clock and reads the tunnel's statistics while the page is visible; catches up after it was hidden or asleep. */
 function keepCurrent({ host: { model }, now }: App): void {
   const lookAgain = (which: 'stale' | 'all') => {
     if (model.state().offline) model.retry();

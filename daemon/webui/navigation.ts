@@ -1,8 +1,8 @@
-// Keeps the user's place in the part of the address after #, so that a page can be bookmarked and gone back to.
+// Keeps the user's place in the fragment of the address, so that bookmarks and the browser's history work.
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { PAGE_NAMES, type PageName, placeOf } from '../view/page-list.ts';
 
-/** Gives an address of a former page that of the page which has its content now. */
+/** Replaces the address of a former page by that of the page that has its content now. */
 function replaceFormerAddress(): void {
   const name = /^#\/([a-z]+)$/.exec(location.hash)?.[1];
   const place = name === undefined ? null : placeOf(name);
@@ -28,7 +28,7 @@ export function addressOfPage(page: PageName, row?: string): string {
   return row === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(row)}`;
 }
 
-/** Time for which a row that was searched for is marked, in ms. */
+/** Time for which a found row is highlighted, in ms. */
 const REVEALED_MS = 2000;
 
 /** Id of the row in the address; the empty string where it names none. */
@@ -41,7 +41,7 @@ export function rowInAddress(): string {
   }
 }
 
-/** Scrolls to the row in the address, marks it for a moment, and puts the keyboard onto it, unless a search is typed. */
+/** Scrolls to the row in the address, highlights it briefly, and focuses it, unless the user types a search. */
 export function revealRow(): void {
   const [, id] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
   if (id === undefined || document.activeElement?.closest('search')) return;

@@ -7,19 +7,17 @@ import { generalReason } from '../view/forms/availability.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { type PageName, pageTitle } from '../view/page-list.ts';
 import { BANNERS, isSaidByState } from '../view/states/banners.ts';
+import { countdownText } from '../view/states/changes.ts';
 import { fill } from '../view/translator.ts';
-import { useApp } from './client/app.ts';
+import { useApp } from './app.ts';
 import { furtherPages, openFurtherPages } from './create-host.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { ConnectionPage } from './pages/connection.tsx';
-import { ConfirmBar } from './widgets/confirm-bar.tsx';
-import { Dialog } from './widgets/dialog.tsx';
 import { Icon } from './widgets/icon.tsx';
+import { Dialog, Toasts } from './widgets/messages.tsx';
 import { ModeDialog } from './widgets/mode-dialog.tsx';
-import { CommandButton } from './widgets/rows/command-button.tsx';
-import { WHY } from './widgets/rows/words.tsx';
-import { SearchField } from './widgets/search-field.tsx';
-import { Toasts } from './widgets/toasts.tsx';
+import { SearchField } from './widgets/rows/entry-row.tsx';
+import { CommandButton, WHY } from './widgets/rows/words.tsx';
 
 export function Shell() {
   const app = useApp();
@@ -28,7 +26,7 @@ export function Shell() {
   const page = further ? wanted : 'connection';
   const { tunnel, client } = app.view.value;
   const { _ } = app.tr.value;
-  // only other machines are refused after they got the page
+  // the daemon refuses only other machines after it served the page
   const tokenAsked = client.offline?.code === 'refused';
   const query = useKeptSearch();
   const heading = useRef<HTMLHeadingElement>(null);
@@ -92,7 +90,7 @@ export function Shell() {
   );
 }
 
-/** Text of the search. It outlives a reload, such as that for another version of the page. */
+/** Text of the search, which outlives a reload. */
 function useKeptSearch(): Signal<string> {
   const app = useApp();
   const kept: unknown = history.state?.search;
@@ -104,7 +102,7 @@ function useKeptSearch(): Signal<string> {
   return query;
 }
 
-/** The three places, and next to a wide page all settings in groups. */
+/** The three places, and in a wide window all settings in groups. */
 function Navigation({ page, query }: { page: PageName; query: Signal<string> }) {
   const app = useApp();
   const tr = app.tr.value;
@@ -134,7 +132,7 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
   );
 }
 
-/** Others on the network can read along: no TLS of a reverse proxy, and no tunnel of SSH, which ends at this machine. */
+/** Others on the network can read the traffic: there is neither TLS of a reverse proxy nor an SSH tunnel to this machine. */
 const IS_UNENCRYPTED = location.protocol !== 'https:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
 
 function Banners() {
@@ -175,7 +173,7 @@ function Banners() {
   );
 }
 
-/** Why controls of the page can't be used. A style hides it while no control refers to it. */
+/** Says why controls of the page can't be used. The style sheet hides it while no control refers to it. */
 function Why() {
   const { view, tr } = useApp();
   const reason = generalReason(view.value, tr.value);
@@ -188,7 +186,7 @@ function Why() {
   );
 }
 
-/** The daemon is lost, and since when what is shown may be out of date. */
+/** Says that the daemon is gone, and since when the page may be out of date. */
 function OfflineBanner() {
   const { client, staleSince, tr, view } = useApp();
   const { _ } = tr.value;
@@ -211,7 +209,7 @@ function OfflineBanner() {
   );
 }
 
-/** Shows the first steps to those who have not seen them, unless the address names a page. */
+/** Shows the first steps to a user who has not seen them, unless the address names a page. */
 function useGreeting() {
   const { client } = useApp();
   const greeted = useRef(false);
@@ -231,4 +229,31 @@ function useTheme() {
     const theme = client.value.config?.config.ui.theme;
     if (theme) document.documentElement.dataset.theme = theme;
   });
+}
+
+/** A bar on every page while a change waits to be confirmed: what was changed, a countdown, Keep and Revert Now. */
+function ConfirmBar() {
+  const { view, now, tr } = useApp();
+  const { unconfirmed } = view.value;
+  const { _ } = tr.value;
+  return (
+    <div class="confirm" role="alert">
+      {unconfirmed && (
+        <div class="banner caution">
+          <p class="words">
+            <strong>{_('Keep this change?')}</strong>
+            <span>{unconfirmed.text}</span>
+            {/* it changes each second, which is not to be read out each time */}
+            <span role="timer" aria-live="off">
+              {countdownText(unconfirmed, now.value, tr.value)}
+            </span>
+          </p>
+          <CommandButton command={unconfirmed.revert}>{_('Revert Now')}</CommandButton>
+          <CommandButton class="suggested" command={unconfirmed.keep}>
+            {_('Keep')}
+          </CommandButton>
+        </div>
+      )}
+    </div>
+  );
 }

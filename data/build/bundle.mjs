@@ -20,8 +20,8 @@ export const programs = {
 /** Each becomes one file, such as `tray.js`; the panel becomes three. */
 export const gjsPrograms = {
   panel: 'gnome/panel/main.ts',
-  tray: 'gnome/tray/main.ts',
-  bridge: 'gnome/bridge/main.ts',
+  tray: 'gnome/session/tray.ts',
+  bridge: 'gnome/session/bridge.ts',
   killswitch: 'daemon/killswitch/service/main.ts',
 };
 

@@ -12,7 +12,7 @@ Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 Gio._promisify(Gio.Subprocess.prototype, 'communicate_utf8_async', 'communicate_utf8_finish');
 
 const WARP_UNIT = 'warp-svc.service';
-/** As long as a person may take for a password. */
+/** Time that a person may take to type a password. */
 const PASSWORD_MS = 300_000;
 
 /**
@@ -53,7 +53,7 @@ function isRefusal(error: unknown): boolean {
 
 /** Facts and repairs of the desktop for the pages of the window. @param tell shows why nothing was repaired */
 export function createDesktop(tell: (text: string) => void): Desktop {
-  /** Not looked for before a page asks. */
+  /** Looked up when a page asks for it. */
   let program: string | null | undefined;
   const repairer = () => {
     if (program === undefined) program = repairProgram();
@@ -94,7 +94,7 @@ function requireCulvert(): string {
   return program;
 }
 
-/** The program of root's side, where it can be started from here. */
+/** The program of the root side, where the panel can start it. */
 function repairProgram(): string | null {
   if (!GLib.find_program_in_path('pkexec')) return null;
   return [ownRepairProgram, ...REPAIR_PROGRAMS].find(isRoots) ?? null;
@@ -102,7 +102,7 @@ function repairProgram(): string | null {
 
 const OTHERS_MAY_WRITE = 0o022;
 
-/** A file of a user's must not ask for an administrator's password under Culvert's name. */
+/** A file that a user owns must not ask for an administrator's password under Culvert's name. */
 function isRoots(path: string): boolean {
   try {
     const { NOFOLLOW_SYMLINKS } = Gio.FileQueryInfoFlags;
@@ -135,7 +135,7 @@ const DISMISSED = 126;
 const DENIED = 127;
 
 /**
- * Has root's side repair something; polkit asks for a password.
+ * Runs a repair on the root side; polkit asks for a password.
  * @throws Error with the reason; NotAllowed without a password
  */
 async function runRepair(argv: readonly string[], program: string): Promise<void> {
@@ -158,7 +158,7 @@ export async function installKillSwitch(): Promise<void> {
   await runProgram(['pkexec', 'sh', '-s'], script);
 }
 
-/** Opens the desktop's settings of the network. @throws Error where none is known. */
+/** Opens the desktop's network settings. @throws Error where none are known. */
 export function openNetworkSettings(): void {
   const programs = [
     ['gnome-control-center', 'network'],
@@ -171,8 +171,8 @@ export function openNetworkSettings(): void {
 }
 
 /**
- * Runs a program to its end.
- * @returns what it printed. @throws Error with what it said when it fails.
+ * Runs a program until it exits.
+ * @returns its output. @throws Error with its message when it fails.
  */
 async function runProgram(argv: string[], input: string | null, allowFailure = false): Promise<string> {
   const pipes = Gio.SubprocessFlags.STDOUT_PIPE | Gio.SubprocessFlags.STDERR_PIPE;
@@ -218,7 +218,7 @@ async function currentNetwork(): Promise<CurrentNetwork | null> {
 }
 
 /**
- * Calls `changed` when another network has become that of the default route.
+ * Calls `changed` when the default route moves to another network.
  * @returns what ends it.
  */
 function watchNetwork(changed: () => void): () => void {
@@ -297,7 +297,7 @@ export function watchAutostart(report: (on: boolean) => void): () => void {
   return () => void monitor.cancel();
 }
 
-/** As the Desktop Application Autostart Specification has it, and GNOME's key for an entry that the user turned off. */
+/** By the Desktop Application Autostart Specification, and by GNOME's key for an entry that the user turned off. */
 function startsWithSession(path: string): boolean {
   const entry = new GLib.KeyFile();
   try {
@@ -325,14 +325,14 @@ function signInProgram(): string | null {
   return program && (program.get_id() === ENTRY ? 'culvert' : program.get_name());
 }
 
-/** Makes it Culvert. @throws Error where the app menu has no Culvert */
+/** Makes Culvert that program. @throws Error where the app menu has no Culvert */
 export function claimSignIn(): void {
   const entry = Gio.AppInfo.get_all().find(app => app.get_id() === ENTRY);
   if (!entry) throw new Error(_('Culvert is not in the app menu. Install it, then try again.'));
   entry.set_as_default_for_type(SIGN_IN);
 }
 
-/** Makes it Culvert where no program does it yet, for a sign-in that begins. */
+/** Makes Culvert that program where no program does it yet, for a sign-in that begins. */
 export function claimFreeSignIn(): void {
   try {
     if (signInProgram() === null) claimSignIn();

@@ -4,13 +4,13 @@ import { FORM_PAGES } from '../../daemon/view/pages/all.ts';
 import { settingsPage } from '../../daemon/view/pages/search.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
-import { AppsPage } from './pages/apps/apps-page.ts';
+import { AppsPage } from './pages/apps-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
 import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
-/** Pages with widgets of their own have a line; all others are forms. */
+/** Only pages with special widgets have a case; all others are forms. */
 export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost): PageWidget {
   switch (name) {
     case 'apps':

@@ -1,4 +1,4 @@
-// Defines what the window offers to its pages beyond what every client does, and what it asks of a page.
+// Defines the interface between the window and its pages.
 import type Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../daemon/view/host.ts';
 import type { View } from '../../daemon/view/view.ts';
@@ -11,22 +11,22 @@ export interface WindowHost extends Host {
 export interface PageWidget extends Gtk.Widget {
   /** Called after every change of the state. */
   refresh(view: View): void;
-  /** Moves what only time moves; called each second while the page can be seen. */
+  /** Updates clocks and countdowns; called each second while the page can be seen. */
   tick?(): void;
   /** True while it has a control that can't be used. */
   readonly inert?: boolean;
-  /** Control in which the keyboard starts; by default the first one. */
+  /** Control that has the focus at first; by default the first one. */
   readonly first?: Gtk.Widget;
-  /** Puts the keyboard into its search, where it has one. */
+  /** Focuses its search field, where it has one. */
   focusSearch?(): void;
-  /** Scrolls to a row, marks it for a moment, and puts the keyboard onto it. */
+  /** Scrolls to a row, highlights it briefly, and focuses it. */
   reveal?(row: string): void;
-  /** The page is turned to for the first time. */
+  /** Called when the page is first shown. */
   opened?(): void;
-  /** Reads again what no event reports, when it is turned to again. */
+  /** Called when the page is shown again: reads again what no event reports. */
   reload?(): void;
-  /** Another page is turned to. */
+  /** Called when another page is shown. */
   leave?(): void;
-  /** The window goes away. */
+  /** Called when the window closes. */
   close?(): void;
 }

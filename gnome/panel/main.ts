@@ -13,9 +13,7 @@ import { FORMER_PAGE_NAMES, PAGE_NAMES, type PageName, placeOf } from '../../dae
 import { chosenLanguage } from '../../daemon/view/translator.ts';
 import { _, followLocale, tr } from '../i18n.ts';
 import { APP_ID, BRAND, icondir, RESOURCES, socketPath, TRAY_NAME, TRAY_PATH } from '../install-paths.ts';
-import { readLastState } from '../last-state.ts';
-import '../memory-settings.ts';
-import { stopDaemon } from '../start-daemon.ts';
+import { readLastState, stopDaemon } from '../programs.ts';
 import { createTransport } from '../transport.ts';
 import { finishLoading } from './page-loader.ts';
 import './resource.ts'; // the application takes its style from there when it starts
@@ -57,18 +55,18 @@ class Application extends Adw.Application {
     });
     Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).add_search_path(icondir);
     Gtk.Window.set_default_icon_name(BRAND);
-    // from the tray, which ends the rest
+    // called by the tray, which ends the other programs
     this.#action('quit', () => this.quit());
     this.#action('quit-everything', () => void this.#quitEverything());
     this.#action('about', () => this.#about());
     this.#action('shortcuts', () => this.#shortcuts());
-    // these need the state, which a panel that was started for them does not have yet
+    // both need the state, which a panel started for them does not have yet
     for (const name of ['copy-proxy', 'report'])
       this.#action(name, () => {
         this.activate();
         this.#whenKnown(() => this.#window()?.activate_action(name, null));
       });
-    // for the tray and the desktop entry
+    // called by the tray and the desktop entry
     for (const name of [...PAGE_NAMES, ...FORMER_PAGE_NAMES])
       this.#action(name, () => {
         this.activate();
@@ -91,7 +89,7 @@ class Application extends Adw.Application {
     super.vfunc_shutdown();
   }
 
-  /** GTK takes the desktop's direction once; a language that is chosen here brings its own. */
+  /** GTK reads the desktop's text direction once; a language chosen in Culvert may have the other one. */
   #setDirection(): void {
     const { LTR, RTL } = Gtk.TextDirection;
     const chosen = isRightToLeft(tr) ? RTL : LTR;
@@ -111,7 +109,7 @@ class Application extends Adw.Application {
     return window;
   }
 
-  /** Widgets keep the words they were built with. */
+  /** Builds the window again in the new language: widgets keep their words. */
   #rebuild(): void {
     const old = this.#window();
     if (!old) return;
@@ -124,7 +122,7 @@ class Application extends Adw.Application {
     old.destroy();
   }
 
-  /** Calls `work` once the daemon's state and language are there, or it is known not to answer. */
+  /** Calls `work` once the daemon's state and language have arrived, or it is clear that no daemon answers. */
   #whenKnown(work: () => void): void {
     const isKnown = () => {
       const { offline, config } = this.model.state();
@@ -141,7 +139,7 @@ class Application extends Adw.Application {
     });
   }
 
-  /** As the tray's entry of the same name does; the tray does it where there is one. */
+  /** Does what the tray's entry of the same name does, through the tray where one runs. */
   async #quitEverything(): Promise<void> {
     const args = new GLib.Variant('(sava{sv})', ['quit', [], {}]);
     const { NO_AUTO_START } = Gio.DBusCallFlags;

@@ -1,12 +1,12 @@
-// Makes the pages of the window when they are first asked for. The first frame shows the first one; loading the code of the
-// others takes about as long as a frame, so it comes after.
+// Makes each page of the window when it is first needed. The code of all but the first loads after the first frame, since
+// that takes about as long as a frame.
 import GLib from 'gi://GLib?version=2.0';
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
-import { ConnectionPage } from './pages/connection/connection-page.ts';
+import { ConnectionPage } from './pages/connection-page.ts';
 
-/** Null until it is loaded. */
+/** Null until the code is loaded. */
 let code: typeof import('./further-pages.ts') | null = null;
 let loading: Promise<void> | null = null;
 let isLoading = false;

@@ -1,4 +1,4 @@
-// Registers the compiled data; imported before any class, since a template is read when its class is registered.
+// Registers the compiled resources; imported before any class, since registering a class reads its template.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { pkgdatadir } from '../install-paths.ts';

@@ -5,7 +5,7 @@ import { formatElapsed, pauseText } from '../../daemon/view/format.ts';
 import { unavailableText } from '../../daemon/view/states/state-table.ts';
 import { fill, type Translator } from '../../daemon/view/translator.ts';
 
-/** Those that the tile reads (org.culvert.Client1(5)). */
+/** Properties that the tile reads (org.culvert.Client1(5)). */
 export interface Properties {
   State: string;
   StatusText: string;
@@ -38,7 +38,7 @@ export type Item =
 export interface Look {
   icon: string;
   subtitle: string;
-  /** The same for the tile itself, which has room for two or three words. */
+  /** The same in two or three words, for the tile. */
   short: string;
   /** Lit: traffic is protected, or about to be. */
   on: boolean;
@@ -49,7 +49,7 @@ export interface Look {
 
 /** Pauses to offer where an older bridge names none, in seconds. */
 const PAUSES = [900, 3600];
-/** Values of `State` at which the tile is lit. WARP that tries and can't protects nothing. */
+/** Values of `State` at which the tile is lit. WARP that fails to connect protects nothing. */
 const LIT = ['connected', 'connecting'];
 /** Values of `KillSwitch` at which its switch is on. */
 const SWITCHED_ON = ['on', 'paused', 'unmeasured', 'missing'];
@@ -75,7 +75,7 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
     subtitle: left === null ? StatusText : `${StatusText} · ${left}`,
     short: StatusText,
     on: isLit,
-    // one that is not lit is not expected to turn WARP off
+    // a press of a tile that is not lit must not turn WARP off
     toggle: connects ? call('Connect') : disconnects && isLit ? call('Disconnect') : null,
     items: separated([
       urgentItems(shown, tr),
@@ -140,7 +140,7 @@ function action(label: string, call: Call): Item {
   return { kind: 'action', label, on: false, sensitive: true, call };
 }
 
-/** The groups that have items, with a line before each but the first; one may begin with a line of its own. */
+/** The groups that have items, with a separator before each but the first; a group may begin with a separator. */
 function separated(groups: Item[][]): Item[] {
   return groups
     .filter(group => group.length > 0)

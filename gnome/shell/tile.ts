@@ -1,5 +1,5 @@
-// The tile in the quick settings of GNOME Shell and the icon in its panel: shows org.culvert.Client1, and calls it. It works
-// on a connection of its own, so that nothing of it is left on the bus once it is destroyed, and it has no timer.
+// The tile in the quick settings of GNOME Shell and the icon in its panel: shows org.culvert.Client1, and calls it. It has
+// a private connection, so that nothing is left on the bus once the tile is destroyed, and no timer.
 import type Gio from 'gi://Gio';
 import type GLib from 'gi://GLib';
 import type { Translator } from '../../daemon/view/translator.ts';
@@ -11,7 +11,7 @@ const TITLE = 'WARP';
 const DOMAIN = 'culvert';
 /** Time for a call, in ms: one may wait for an administrator's password. */
 const LIMIT_MS = 300_000;
-/** Has values that went stale read again, and starts a bridge that is gone. */
+/** Reads stale values again, and starts a missing bridge. */
 const REFRESH: Call = { method: 'Refresh', signature: '()', args: [] };
 
 export interface Tile {
@@ -71,7 +71,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
   }
 
   let shown: Shell.MenuItem[] = [];
-  /** Replaces the items; the one with the focus hands it to that in its place. */
+  /** Replaces the items; the focus stays at its place. */
   function fillMenu(items: Item[]): void {
     const focus = shown.findIndex(item => item.has_key_focus());
     toggle.menu.removeAll();
@@ -96,7 +96,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
     if (what.method === 'Open') Main.panel.closeQuickSettings();
     bus.call(what, problem => {
       if (problem) Main.notifyError('Culvert', problem);
-      // a switch shows what was wished for, until it is made again
+      // a switch shows the requested position until it is made again
       drawn &&= '';
       draw();
     });
@@ -128,7 +128,7 @@ interface Bus {
   close(): void;
 }
 
-/** @param changed is called when the properties are others */
+/** @param changed is called when properties change */
 function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () => void): Bus {
   const cancellable = new Gio.Cancellable();
   let connection: Gio.DBusConnection | null = null;
@@ -155,7 +155,7 @@ function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () =
       made.connect('g-properties-changed', () => cancellable.is_cancelled() || changed());
       made.connect('notify::g-name-owner', () => cancellable.is_cancelled() || changed());
       changed();
-      // starts the bridge, which may take longer than the making of a proxy waits
+      // starts the bridge, which may take longer than the creation of a proxy waits
       call(REFRESH);
     });
   };

@@ -84,7 +84,7 @@ test('a development build has source maps that name the files of the tree, and i
   for (const [script, source] of [
     ['panel.js', 'gnome/panel/window/window.ts'],
     ['panel-further-pages.js', 'gnome/panel/pages/log-page.ts'],
-    ['tray.js', 'gnome/tray/main.ts'],
+    ['tray.js', 'gnome/session/tray.ts'],
   ] as const)
     assert.ok(
       sourcesOf(script).some(each => each.endsWith(source)),

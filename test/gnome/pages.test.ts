@@ -37,7 +37,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await find('Traffic is blocked before the network is up');
     });
 
-    test('has a switch for the local network of its own', async () => {
+    test('has a separate switch for the local network', async () => {
       daemon.set('killSwitch', { enabled: true, active: true });
       await find('On: traffic outside the tunnel is blocked.');
       await stage.turn('killswitch');
@@ -276,7 +276,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await find('warp-cli connect, OK');
     });
 
-    test('shows failures as such, and unfolds what was printed', async () => {
+    test('shows failures, and unfolds their output', async () => {
       await log(
         logEntry(1, 'warp-cli mode moon', { ok: false, exitCode: 2, stdout: '', stderr: 'invalid value: moon' }),
       );

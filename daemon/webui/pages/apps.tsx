@@ -1,4 +1,4 @@
-// Apps of the computer's desktop, started through the local proxy there.
+// Renders the apps of the computer's desktop, which start through its local proxy.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
@@ -6,10 +6,9 @@ import { searchedText } from '../../view/forms/search-rows.ts';
 import { openApps } from '../../view/pages/apps.ts';
 import { appBadge, appDetails, appMenuName, launchable, noAppsText } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
-import { CommandButton } from '../widgets/rows/command-button.tsx';
-import { useGeneralReason } from '../widgets/rows/words.tsx';
+import { CommandButton, useGeneralReason } from '../widgets/rows/words.tsx';
 
 /** Ids of the texts that say why an app can't be started now. */
 const WHY_LOCKED = 'why-apps';

@@ -1,4 +1,4 @@
-// Renders the connection: its state in one sentence, the button, what is set, and the figures of the running tunnel.
+// Renders the connection: its state in one sentence, the button, the settings, and the statistics of the running tunnel.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Snapshot } from '../../api/schema.ts';
@@ -13,13 +13,13 @@ import { offRows, timedRows } from '../../view/states/timed.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import { figuresOf } from '../../view/states/words.ts';
 import type { Translator } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { LatencyChart } from '../widgets/chart.tsx';
 import { CountdownButtons, CountdownWords, Ringed } from '../widgets/countdown.tsx';
 import { Icon } from '../widgets/icon.tsx';
-import { CommandButton } from '../widgets/rows/command-button.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
 import { CommandBox } from '../widgets/rows/text-rows.tsx';
+import { CommandButton } from '../widgets/rows/words.tsx';
 
 export function ConnectionPage() {
   const app = useApp();
@@ -131,7 +131,7 @@ function useAfterPaint(): boolean {
   return after.value;
 }
 
-/** Clock of the state, and where the user appears through the tunnel, with the button that finds out. */
+/** Clock of the state, and the location that websites see, with the button that looks it up. */
 function Clock() {
   const { view, tr, now } = useApp();
   const proof = describeProof(view.value.client, now.value, tr.value);
@@ -157,7 +157,7 @@ function Clock() {
   );
 }
 
-/** Moves each second, alone. */
+/** A separate component, since it changes each second. */
 function Duration() {
   const { view, tr, now } = useApp();
   const { client, tunnel } = view.value;
@@ -193,7 +193,7 @@ function facts(snapshot: Snapshot, tr: Translator): Row[] {
   ];
 }
 
-/** The set-up that is missing before a tunnel is possible. */
+/** The missing setup before a tunnel is possible. */
 export function Setup() {
   const app = useApp();
   const { client, tunnel } = app.view.value;

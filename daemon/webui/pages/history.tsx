@@ -3,10 +3,10 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import { NOW } from '../../view/graph.ts';
 import { historyChoices, openHistory, type Recorded } from '../../view/pages/history.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { Charts } from '../widgets/chart.tsx';
-import { CommandButton } from '../widgets/rows/command-button.tsx';
+import { CommandButton } from '../widgets/rows/words.tsx';
 
 export function HistoryPage() {
   const app = useApp();

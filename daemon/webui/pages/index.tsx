@@ -1,19 +1,24 @@
-// Shows every page but the first. Loaded when one of them is opened.
+// Shows every page but the first, what a search finds, and the report of a problem. Loaded when one of them is opened.
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import type { Host } from '../../view/host.ts';
 import type { PageName } from '../../view/page-list.ts';
 import { FORM_PAGES } from '../../view/pages/all.ts';
-import { settingsPage } from '../../view/pages/search.ts';
+import { createSearch, hitsForm, settingsPage } from '../../view/pages/search.ts';
+import { reportView } from '../../view/report.ts';
+import { type Messages, useApp } from '../app.ts';
+import { saveBytes } from '../files.ts';
 import { PageView } from '../widgets/page-view.tsx';
+import { FormView } from '../widgets/rows/form.tsx';
 import { AppsPage } from './apps.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
 import { WelcomePage } from './welcome.tsx';
 
 export { SETTINGS_TASKS } from '../../view/pages/settings-file.ts';
-export { showReport } from '../tasks/report.ts';
-export { SearchResults } from './search.tsx';
 export { SignInPage } from './sign-in.tsx';
 
-/** Pages with widgets of their own have a line; all others are forms. */
+/** Only pages with special widgets have a case; all others are forms. */
 export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> }) {
   switch (page) {
     case 'apps':
@@ -29,4 +34,59 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
     default:
       return <PageView page={FORM_PAGES[page].open} />;
   }
+}
+
+/** Results of a search: the path of an address, then rows of all pages. @param leave is called when the user follows a hit */
+export function SearchResults({ query, leave }: { query: string; leave(): void }) {
+  const { host, view, tr } = useApp();
+  const changes = useSignal(0);
+  const search = useMemo(() => createSearch(host, () => changes.value++), [host]);
+  void changes.value; // drawn again after each
+  const { answer, hits, count } = search.find(query, view.value);
+  useEffect(() => {
+    void search.begin();
+    return search.close;
+  }, [search]);
+  useEffect(() => {
+    // a link to the present address causes no hashchange
+    const follow = ({ target }: MouseEvent) => {
+      const link = target instanceof Element ? target.closest('a') : null;
+      if (link?.hash && link.hash === location.hash) leave();
+    };
+    addEventListener('hashchange', leave);
+    addEventListener('click', follow);
+    return () => {
+      removeEventListener('hashchange', leave);
+      removeEventListener('click', follow);
+    };
+  }, [leave]);
+  return (
+    <>
+      <div role="status">{answer && <FormView form={{ groups: [answer] }} />}</div>
+      <p role="status" class="description">
+        {count}
+      </p>
+      {hits.length > 0 && <FormView form={hitsForm(hits, tr.value)} />}
+    </>
+  );
+}
+
+/** Shows what would be shared, and saves it. Nothing is sent anywhere. */
+export async function showReport({ model, toast, tr }: Host, { ask }: Messages): Promise<void> {
+  const { _ } = tr();
+  toast(_('Preparing the report…'));
+  const bundle = await model.call('POST /api/doctor/bundle', { body: {} });
+  const { redacted, files, fileName } = reportView(bundle, tr());
+  const agreed = await ask({
+    heading: _('Report a problem'),
+    body: `${_('It is not sent anywhere: look through it, save it, and attach it yourself.')} ${redacted}`,
+    files,
+    accept: _('Save…'),
+  });
+  if (!agreed) return;
+  saveBytes(
+    fileName,
+    Uint8Array.from(atob(bundle.archive), each => each.charCodeAt(0)),
+  );
+  toast(_('Saved'));
 }

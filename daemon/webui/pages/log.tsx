@@ -1,4 +1,4 @@
-// Renders the commands that Culvert gave to WARP, and what they answered.
+// Renders the commands that Culvert gave to WARP, and their answers.
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';
@@ -15,9 +15,9 @@ import {
   shortCommand,
   showsName,
 } from '../../view/log.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
-import { SearchField } from '../widgets/search-field.tsx';
+import { SearchField } from '../widgets/rows/entry-row.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
 
 const ROW_HEIGHT = 36;

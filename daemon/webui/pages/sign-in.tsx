@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { failure } from '../../api/client.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { CommandBox } from '../widgets/rows/text-rows.tsx';
 
 export function SignInPage() {

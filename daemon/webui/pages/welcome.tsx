@@ -1,11 +1,11 @@
-// Renders the first steps: one after the other, with the way on and back below them.
+// Renders the first steps: one at a time, with buttons to go on and back below them.
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { formatCount } from '../../view/format.ts';
 import { UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
 import { seenCommand, WELCOME_STEPS, welcomeStep } from '../../view/forms/welcome.ts';
 import { fill } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { goTo } from '../navigation.ts';
 import { FormView } from '../widgets/rows/form.tsx';
 import { Setup } from './connection.tsx';

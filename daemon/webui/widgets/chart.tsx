@@ -1,11 +1,11 @@
-// Renders curves over time with axes, and the same figures as a table.
+// Renders curves over time with axes, and their values as a table.
 import { useEffect, useId, useState } from 'preact/hooks';
 import { formatTime } from '../../view/format.ts';
 import { axisEnd, type Curve, curves, type Slot } from '../../view/graph.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 
 interface ChartsProps {
-  /** Figures in the order of time. */
+  /** Values in the order of time. */
   figures: readonly Slot[];
   /** A moment on the axis and in the table; default: the time of day. */
   formatAt?: (at: number) => string;

@@ -1,9 +1,9 @@
-// Renders the state whose end comes next: the ring around the icon, its end in words, the time left, and what changes the end.
+// Renders the state whose end comes next: the ring around the icon, its end in words, the time left, and buttons to change the end.
 import type { ComponentChildren } from 'preact';
 import { fractionLeft, type Span } from '../../view/states/changes.ts';
 import { describeCountdown, timeLeftText } from '../../view/states/timed.ts';
-import { useApp } from '../client/app.ts';
-import { CommandButton } from './rows/command-button.tsx';
+import { useApp } from '../app.ts';
+import { CommandButton } from './rows/words.tsx';
 
 function useCountdown() {
   const { view, tr } = useApp();
@@ -21,7 +21,7 @@ export function Ringed({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Moves each second, alone. */
+/** A separate component, since it changes each second. */
 function Ring({ span }: { span: Span }) {
   const left = fractionLeft(span, useApp().now.value);
   return (
@@ -52,7 +52,7 @@ export function CountdownWords() {
   );
 }
 
-/** Moves each second, alone; that is not to be read out each time. */
+/** A separate component, since it changes each second; screen readers must not read each change. */
 function TimeLeft({ span }: { span: Span }) {
   const { now, tr } = useApp();
   return (

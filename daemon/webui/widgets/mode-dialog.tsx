@@ -1,9 +1,9 @@
-// Renders the choice of the mode: three cards, of which one press chooses, and the way to all modes.
+// Renders the choice of the mode: three cards, each chosen by one press, and a link to all modes.
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { describeModeChoice, type ModeCard } from '../../view/forms/tunnel/choose-mode.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { goTo } from '../navigation.ts';
-import { moveFocus } from './rows/choice-rows.tsx';
+import { moveFocus } from './rows/control-rows.tsx';
 
 export function ModeDialog() {
   return useApp().choosingMode.value ? <Shown /> : null;

@@ -1,15 +1,14 @@
-// Renders any page that is a form, and its list: a field to search it, the rows in sight, and the commands about all of it.
+// Renders every page that is a form, and its list: a search field, the rows in sight, and the commands for the whole list.
 import { useSignal } from '@preact/signals';
 import { useId, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { List, Search } from '../../view/form.ts';
 import { formatCount } from '../../view/format.ts';
 import type { Page } from '../../view/pages/page.ts';
 import { fill } from '../../view/translator.ts';
-import { useApp } from '../client/app.ts';
+import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
-import { CommandButton } from './rows/command-button.tsx';
 import { FormView } from './rows/form.tsx';
-import { useGeneralReason } from './rows/words.tsx';
+import { CommandButton, useGeneralReason } from './rows/words.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
 export function PageView({ page }: { page: Page }) {

@@ -1,9 +1,9 @@
-// Renders a list of any length whose rows have one height: only those in sight are in the document.
+// Renders a list of any length with rows of one height: only the visible rows are in the document.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows beyond the edges, so that a fast scroll finds them drawn. */
+/** Rows drawn beyond the edges, for a fast scroll. */
 const MARGIN = 10;
 
 export interface VirtualListProps<T> {
@@ -11,7 +11,7 @@ export interface VirtualListProps<T> {
   /** In px, in letters of the usual size; the style sheet has to agree. */
   rowHeight: number;
   label: string;
-  /** Stays at the end while it is there. */
+  /** True for a list that stays at its end while it is scrolled there. */
   followEnd?: boolean;
   children(item: T): ComponentChildren;
 }

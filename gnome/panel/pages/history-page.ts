@@ -9,10 +9,9 @@ import { FIRST_CHOICE, historyChoices, openHistory, type Recorded } from '../../
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import { setDescription, setName } from '../widgets/a11y/accessible.ts';
-import { createCharts, fillGrid } from '../widgets/charts/charts.ts';
-import { labelButton } from '../widgets/labels.ts';
-import { turnTo } from '../widgets/stack.ts';
+import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
+import { labelButton } from '../widgets/buttons.ts';
+import { createCharts, fillGrid } from '../widgets/charts.ts';
 
 /** Samples of the last ten minutes, at one every 5 s. */
 const CAPACITY = 120;
@@ -37,7 +36,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     label: _('The history is turned off. Turn it on in Settings, App.'),
   });
   readonly #stack = new Gtk.Stack({ vexpand: true });
-  /** The page is turned to. */
+  /** The page is on screen. */
   #seen = false;
   #turned = '';
   #recorded: Recorded | null = null;
@@ -63,7 +62,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     else this.#turnTo('reading');
   }
 
-  /** A page that is not seen is renewed when it is turned to. */
+  /** A hidden page is renewed when it is shown. */
   tick(): void {
     if (this.#seen) this.refresh(this.#host.view());
   }
@@ -124,7 +123,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     ])
       some.append(child);
     setName(this.#changes, _('Timeline'));
-    // nothing, until it is known what there is
+    // empty until the first answer
     this.#stack.add_named(new Gtk.Box(), 'reading');
     this.#stack.add_named(scrolled(some), 'some');
     this.#stack.add_named(scrolled(now), 'now');
@@ -191,7 +190,7 @@ function heading(label: string): Gtk.Label {
   return new Gtk.Label({ label, xalign: 0, css_classes: ['heading'] });
 }
 
-/** A widget that may be wider than a narrow window scrolls on its own. */
+/** Scrolls a widget that may be wider than a narrow window. */
 function wide(child: Gtk.Widget, title: string): Gtk.ScrolledWindow {
   const scrolled = new Gtk.ScrolledWindow({ child, vscrollbar_policy: Gtk.PolicyType.NEVER });
   setName(scrolled, title);

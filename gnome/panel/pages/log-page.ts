@@ -1,5 +1,4 @@
-// Builds the page of the command log: what was asked of the tunnel CLI and what it answered, the newest at the end.
-import '../resource.ts';
+// Builds the page of the command log: the commands to the tunnel CLI and their answers, the newest last.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -12,17 +11,15 @@ import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import { setDescription, setName } from '../widgets/a11y/accessible.ts';
-import { copyText } from '../widgets/copy.ts';
-import { type Fill, stepwise } from '../widgets/lists/fill.ts';
-import { dropRows, rowFactory } from '../widgets/lists/row-factory.ts';
-import { type Follow, followEnd } from '../widgets/lists/stick-to-end.ts';
-import { turnTo } from '../widgets/stack.ts';
+import '../resource.ts';
+import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
+import { copyText } from '../widgets/buttons.ts';
+import { dropRows, type Fill, type Follow, followEnd, rowFactory, stepwise } from '../widgets/lists.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
-/** Until the daemon has reported its own. */
+/** Default until the daemon reports its limit. */
 const CAPACITY = 500;
-/** Entries listed beyond those that the daemon keeps: removing the oldest moves, and so renews, every row. */
+/** Entries listed beyond the daemon's limit, since removing the oldest entry renews every row. */
 const SLACK = 50;
 
 export class LogPage extends Adw.Bin implements PageWidget {
@@ -59,10 +56,10 @@ export class LogPage extends Adw.Bin implements PageWidget {
   };
   readonly #follow: Follow;
   readonly #unsubscribe: () => void;
-  /** Entries that came while the whole log was being read, and may be missing there. */
+  /** Entries that came while the whole log was being read, which the answer may lack. */
   #arrived: LogEntry[] | null = null;
   #connected = false;
-  /** Another page is shown; entries that are missed are read afterwards. */
+  /** Another page is on screen; the entries missed meanwhile are read afterwards. */
   #away = false;
 
   constructor(host: WindowHost) {
@@ -76,7 +73,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this._copy.connect('clicked', () => this.#copyAll());
     this._save.connect('clicked', () => void this.#saveAll().catch(error => host.showError(error)));
     setName(this._search, _('Search commands and output'));
-    // the focus is on the toggle inside, which has no name of its own
+    // the focus is on the toggle inside, which has no name
     for (const widget of [this._shows, this._shows.get_first_child()!]) setName(widget, _('Which commands are listed'));
     this.#shorten();
     for (const button of [this._copy, this._save, this._newest]) setName(button, button.tooltip_text!);
@@ -112,7 +109,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
 
   refresh({ client }: View): void {
     const connected = client.offline === null;
-    // another daemon counts from 1 again, and missed entries come as no event
+    // a new daemon counts from 1, and no event brings missed entries
     if (connected && !this.#connected) void this.#read();
     this.#connected = connected;
   }
@@ -134,7 +131,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     void this.#read();
   }
 
-  /** Its rows weigh more than every other page; they are made again from what is read again. */
+  /** Drops the rows, which weigh more than every other page; the next read makes them again. */
   leave(): void {
     this.#away = true;
     this.#fill.show([]);
@@ -158,12 +155,12 @@ export class LogPage extends Adw.Bin implements PageWidget {
         entries.push(...page.entries);
         capacity = page.capacity;
         if (!page.entries.length || page.next <= since) break;
-        // a log of many pages is not waited for
+        // do not wait for a log of many pages
         if (since === 0 && !this.#ring.entries().length) this.#show(capacity, entries);
         since = page.next;
       }
     } catch {
-      // the window says that the daemon is lost, and the next one is read again
+      // the window says that the daemon is gone; the log of the next one is read again
       return;
     }
     // a later read has begun

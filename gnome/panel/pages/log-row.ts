@@ -1,4 +1,4 @@
-// Builds one command in the console: when, what, how it went; its output unfolds below.
+// Builds one command of the log: its time, result and words; its output unfolds below.
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
@@ -6,10 +6,10 @@ import type { LogEntry } from '../../../daemon/api/schema.ts';
 import { formatDate, formatLatency, formatTime } from '../../../daemon/view/format.ts';
 import { asText, commandLine, endOf, outcome, outputOf, shortCommand } from '../../../daemon/view/log.ts';
 import { _, tr } from '../../i18n.ts';
-import { setName } from '../widgets/a11y/accessible.ts';
+import { setName } from '../widgets/accessible.ts';
+import { copyButton } from '../widgets/buttons.ts';
 import { nameListItem } from '../widgets/compat.ts';
-import { copyButton } from '../widgets/copy.ts';
-import { rowFactory } from '../widgets/lists/row-factory.ts';
+import { rowFactory } from '../widgets/lists.ts';
 
 /** Entries of the rows, by the IDs that the list holds: a GObject with state per entry would burden the engine. */
 export interface LogSource {
@@ -19,12 +19,12 @@ export interface LogSource {
 }
 
 interface Row {
-  /** Present look of the row; most entries look the same, and a class costs more than a comparison. */
+  /** Present style of the row: comparing it costs less than setting a class, and most entries look alike. */
   ok: boolean | null;
   expander: Gtk.Expander;
-  /** When, how it went, and what: one label, since GTK makes 200 rows and a widget takes about 5 kB. */
+  /** Time, result and command in one label: GTK makes 200 rows, and a widget takes about 5 kB. */
   head: Gtk.Label;
-  /** Made when the row is first unfolded, as few are. */
+  /** Made when the row is first unfolded: few are. */
   output: Gtk.Label | null;
 }
 
@@ -57,7 +57,7 @@ function createRow(): Row {
   return { ok: null, expander: new Gtk.Expander({ label_widget: head }), head, output: null };
 }
 
-/** The part that unfolds. In its own function, whose scope does not hold the row: the expander could never be freed. */
+/** The part that unfolds. A closure that holds the row would keep the expander forever, so it has its own function. */
 function createBody(listItem: Gtk.ListItem, source: LogSource, copied: () => void) {
   const output = new Gtk.Label({
     xalign: 0,
@@ -128,7 +128,7 @@ function widthOfTimes(): number {
   return timeWidth;
 }
 
-/** As Pango markup: when it ended, how long it took or how it failed, and the command; the full line is in the tooltip. */
+/** Pango markup of the end, the duration or failure, and the command; the tooltip has the full line. */
 function headOf(entry: LogEntry): string {
   const command = shortCommand(entry);
   const took = entry.ok ? formatLatency(Math.round(entry.durationMs), tr) : outcome(entry, tr);

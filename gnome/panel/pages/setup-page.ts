@@ -7,9 +7,8 @@ import { type SetupView, setupView } from '../../../daemon/view/forms/setup.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import { linkBox } from '../widgets/dialogs/questions.ts';
-import { labelButton } from '../widgets/labels.ts';
-import { commandBox } from '../widgets/rows/command-box.ts';
+import { commandBox, labelButton } from '../widgets/buttons.ts';
+import { linkBox } from '../widgets/dialogs.ts';
 
 export class SetupPage extends Adw.Bin implements PageWidget {
   static {

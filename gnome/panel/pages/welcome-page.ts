@@ -1,4 +1,4 @@
-// Builds the first steps: one after the other, with the way on and back below them.
+// Builds the first steps: one at a time, with buttons to go on and back below them.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -11,9 +11,9 @@ import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
 import { hasTrayHost, watchAutostart } from '../desktop.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
+import { labelButton } from '../widgets/buttons.ts';
 import { vertical } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
-import { labelButton } from '../widgets/labels.ts';
 import { FormGroups } from '../widgets/rows/form-groups.ts';
 import { SetupPage } from './setup-page.ts';
 
@@ -67,7 +67,7 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
     void hasTrayHost().then(tray => this.#learn({ tray }));
   }
 
-  /** Control in which the keyboard starts. */
+  /** Control that has the focus at first. */
   get first(): Gtk.Widget {
     return this.#next;
   }

@@ -1,4 +1,4 @@
-// Boxes, and children in two columns where there is room, else one below the other; libadwaita 1.2 has no breakpoints.
+// Lays children out in two columns where there is room, and in one elsewhere; libadwaita 1.2 has no breakpoints.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -47,14 +47,14 @@ export class Columns extends Gtk.LayoutManager {
     columns(children).forEach((column, i) => {
       const x = rtl ? 1 - i : i;
       const spare = Math.max(0, height - stacked(column, half(width), 1));
-      // GTK gives the keyboard first to the child whose middle is higher, so half a pixel must not put the second first
+      // GTK focuses the child with the higher middle first, so half a pixel must not put the second first
       const y = i === 0 ? Math.floor(spare / 2) : Math.ceil(spare / 2);
       pile(column, x * (half(width) + GAP), y, half(width));
     });
   }
 }
 
-/** The second child is its own column; what comes after it is placed below the first. */
+/** The second child is the second column; all others are below the first. */
 function columns([first, second, ...rest]: Gtk.Widget[]): Gtk.Widget[][] {
   return [first ? [first, ...rest] : [], second ? [second] : []];
 }

@@ -1,4 +1,4 @@
-// Types describe libadwaita 1.8, Debian 12 has 1.2: what is newer than 1.2 is reached only here, and used where it exists.
+// Wraps everything newer than libadwaita 1.2 and GTK 4.8 (Debian 12), and uses it where it exists: the types describe 1.8.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import type Gio from 'gi://Gio?version=2.0';
@@ -6,8 +6,8 @@ import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { _ } from '../../i18n.ts';
-import { mendTree, setName, within } from './a11y/accessible.ts';
-import { labelButton } from './labels.ts';
+import { mendTree, setName, within } from './accessible.ts';
+import { labelButton } from './buttons.ts';
 
 /** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
 const A = Adw as unknown as Partial<typeof Adw>;
@@ -35,7 +35,7 @@ interface BannerButton {
 }
 export interface Banner {
   widget: Gtk.Widget;
-  /** Shows the text and at most one button, or with null takes the banner away. */
+  /** Shows the text and at most one button; null hides the banner. */
   show(title: string | null, button?: BannerButton | null, caution?: boolean): void;
 }
 
@@ -77,7 +77,7 @@ function oldBanner(): Banner {
   box.append(label);
   box.append(widget);
   const revealer = new Gtk.Revealer({ child: box });
-  // a closed revealer still has its child in the tree of a screen reader
+  // screen readers find the child of a closed revealer
   revealer.visible = false;
   revealer.connect('notify::child-revealed', () => {
     if (!revealer.child_revealed && !revealer.reveal_child) revealer.visible = false;
@@ -106,16 +106,16 @@ function oldBanner(): Banner {
 export interface Dialog {
   heading: string;
   body: string;
-  /** The first is what closing the dialog means. */
+  /** Closing the dialog means the first. */
   responses: [id: string, label: string][];
   suggested?: string;
   destructive?: string;
   extra?: Gtk.Widget;
-  /** Has the keyboard first; by default the suggested response. */
+  /** Has the focus first; by default the suggested response. */
   focus?: Gtk.Widget | null;
-  /** Is given what closes the dialog as its first response does. */
+  /** Gets a function that closes the dialog with its first response. */
   opened?(close: () => void): void;
-  /** Is given what allows the suggested response, once `extra` is filled in. */
+  /** Gets a function that allows the suggested response, once `extra` is filled in. */
   gate?(allow: (allowed: boolean) => void): void;
 }
 
@@ -186,7 +186,7 @@ async function plainAbout(parent: Gtk.Window, about: About): Promise<void> {
   await ask(parent, { heading: about.application_name, body: about.comments, extra, responses });
 }
 
-/** Names what GTK leaves in its window of shortcuts without a name. */
+/** Names the widgets that GTK leaves without a name in its window of shortcuts. */
 function nameShortcuts(window: Gtk.ShortcutsWindow): void {
   const title = _('Keyboard Shortcuts');
   setName(window, title);
@@ -234,7 +234,7 @@ export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): 
   presentOver(window);
 }
 
-/** At the end the engine frees windows in any order, and GTK stumbles over one that still points to its freed parent. */
+/** At exit the engine frees windows in any order, and GTK must not meet a window that points to its freed parent. */
 function presentOver(dialog: Gtk.Window): void {
   dialog.connect('unmap', () => dialog.set_transient_for(null));
   dialog.present();
@@ -264,7 +264,7 @@ export function openUri(parent: Gtk.Window, uri: string, failed: (error: unknown
   });
 }
 
-/** Has a screen reader say `text`; before GTK 4.14 nothing can. */
+/** Makes screen readers say `text`, since GTK 4.14. */
 export function announce(widget: Gtk.Widget, text: string): void {
   const able = widget as Partial<Pick<Gtk.Widget, 'announce'>>;
   // without an accessibility bus GTK has a context for tests, which can't announce: GTK 4.24 crashes
@@ -279,7 +279,7 @@ export function isSeen(window: Gtk.Window): boolean {
   return window.get_mapped() && !suspended && !isMinimized(window);
 }
 
-/** X11 has no word for it before 4.12 but this. */
+/** Before 4.12, only this state of X11 tells that a window is minimized. */
 function isMinimized(window: Gtk.Window): boolean {
   const surface = window.get_surface() as (Gdk.Surface & Partial<Pick<Gdk.Toplevel, 'state'>>) | null;
   return ((surface?.state ?? 0) & Gdk.ToplevelState.MINIMIZED) !== 0;

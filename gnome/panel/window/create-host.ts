@@ -1,4 +1,4 @@
-// Makes the abilities of the window: what its pages and the commands behind rows and buttons ask of it.
+// Makes the host of the window: what its pages, rows and buttons can ask for.
 import type Gtk from 'gi://Gtk?version=4.0';
 import type { ClientTask } from '../../../daemon/view/form.ts';
 import type { Host } from '../../../daemon/view/host.ts';
@@ -6,8 +6,7 @@ import { createChecks, createUpdates } from '../../../daemon/view/pages/requests
 import { runCommand } from '../../../daemon/view/pages/run-command.ts';
 import { SETTINGS_TASKS } from '../../../daemon/view/pages/settings-file.ts';
 import { _, tr } from '../../i18n.ts';
-import { signInToNetwork } from '../../network-sign-in.ts';
-import { startDaemon } from '../../start-daemon.ts';
+import { signInToNetwork, startDaemon } from '../../programs.ts';
 import {
   claimFreeSignIn,
   claimSignIn,
@@ -18,14 +17,11 @@ import {
   openNetworkSettings,
 } from '../desktop.ts';
 import type { WindowHost } from '../host.ts';
+import { copyText } from '../widgets/buttons.ts';
 import { openUri } from '../widgets/compat.ts';
-import { copyText } from '../widgets/copy.ts';
-import { openText, saveText } from '../widgets/dialogs/files.ts';
-import { chooseMode } from '../widgets/dialogs/mode-dialog.ts';
-import { answerOf } from '../widgets/dialogs/questions.ts';
-import type { Toasts } from '../widgets/dialogs/toasts.ts';
-import { showUpdateCommand } from '../widgets/rows/command-box.ts';
-import { showReport } from './report.ts';
+import { answerOf, openText, saveText, showReport, showUpdateCommand } from '../widgets/dialogs.ts';
+import { chooseMode } from '../widgets/mode-dialog.ts';
+import type { Toasts } from '../widgets/notices.ts';
 
 interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> {
   toasts: Toasts;
@@ -66,7 +62,7 @@ export function createHost(window: Gtk.Window, { model, view, figures, goTo, toa
   return host;
 }
 
-/** Tasks that only the window can do, such as starting the daemon. Each may resolve with false: it was not done. */
+/** Tasks that only the window can do, such as starting the daemon. False means that the task was not done. */
 function createTasks(host: WindowHost): Record<ClientTask, () => unknown> {
   const { model, updates, toast, showError } = host;
   const changeSystem = async (change: () => Promise<void>) => {

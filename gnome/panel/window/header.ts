@@ -1,5 +1,5 @@
-// Builds the header bar and the switcher of the primary pages: one switcher, above where there is room and below where not. A wide
-// window has a list of all pages instead.
+// Builds the header bar and the switcher of the primary pages, which is above the page where it fits, and below it elsewhere. A
+// wide window has a list of all pages instead.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -7,7 +7,7 @@ import Pango from 'gi://Pango?version=1.0';
 import { PLACES } from '../../../daemon/view/forms/settings.ts';
 import { PAGES, type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
 import { _, tr } from '../../i18n.ts';
-import { mendTree, nameMenuButton, setName } from '../widgets/a11y/accessible.ts';
+import { mendTree, nameMenuButton, setName } from '../widgets/accessible.ts';
 import { SIDEBAR_FROM } from './sidebar.ts';
 
 /** From this width on the switcher is in the header bar. */
@@ -20,11 +20,11 @@ export interface Header {
   above: Gtk.Widget;
   below: Gtk.Widget;
   /**
-   * Shows where the window is: a primary page, or another one with the way back.
+   * Shows the present page, with a button to go back where it is no primary page.
    * @param isListed the list of pages next to a wide page has it.
    */
   show(page: PageName, title: string, isListed: boolean): void;
-  /** Puts the switcher where this width has room for it. */
+  /** Moves the switcher to where it fits at this width. */
   resized(width: number): void;
 }
 
@@ -36,7 +36,7 @@ interface Asks {
 export function createHeader({ goTo, back }: Asks): Header {
   const title = new Adw.WindowTitle({ title: 'Culvert' });
   const above = new Adw.HeaderBar({ title_widget: title });
-  // before anything is in it: a role does not change once it was asked for
+  // before it has content: a role can't change once something has asked for it
   mendTree(above, 'Culvert');
   const below = new Adw.Bin({ css_classes: ['culvert-bottom'] });
   const backButton = new Gtk.Button({ icon_name: 'go-previous-symbolic', tooltip_text: _('Back'), visible: false });

@@ -5,7 +5,7 @@ import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { entryOfPage, navigationGroups, PLACES } from '../../../daemon/view/forms/settings.ts';
 import { type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
 import { _, tr } from '../../i18n.ts';
-import { mendTree, setName } from '../widgets/a11y/accessible.ts';
+import { mendTree, setName } from '../widgets/accessible.ts';
 
 /** From this width on, the list is next to the page, in pixels. */
 export const SIDEBAR_FROM = 720;
@@ -13,12 +13,12 @@ const WIDTH = 210;
 
 export interface Sidebar {
   widget: Gtk.Widget;
-  /** Lists the pages that there are for this state, and marks the one that is turned to. */
+  /** Lists the pages of this state, and marks the present one. */
   show(page: PageName, client: ClientState): void;
 }
 
 export function createSidebar(goTo: (page: PageName) => void): Sidebar {
-  // without a selection, which would follow the arrow keys: the page that is shown is marked instead
+  // without a selection, which would follow the arrow keys: the row of the present page is marked instead
   const list = new Gtk.ListBox({ css_classes: ['navigation-sidebar'], selection_mode: Gtk.SelectionMode.NONE });
   setName(list, _('Pages'));
   // the page decides how narrow the window may become

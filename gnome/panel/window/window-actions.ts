@@ -6,21 +6,21 @@ import Gtk from 'gi://Gtk?version=4.0';
 import { type PageName, placeOf } from '../../../daemon/view/page-list.ts';
 import { _ } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import { copyText } from '../widgets/copy.ts';
-import { showReport } from './report.ts';
+import { copyText } from '../widgets/buttons.ts';
+import { showReport } from '../widgets/dialogs.ts';
 
 /** Navigation of the window. */
 interface Navigation {
   /** The page on the screen. */
   page(): PageWidget;
-  /** @param then is given the page once it is on the screen */
+  /** @param then gets the page once it is on the screen */
   goTo(page: PageName, then?: (page: PageWidget) => void): void;
   goToPlace(place: { page: PageName; row: string | null }): void;
   canGoBack(): boolean;
   back(): void;
 }
 
-/** @returns the action that connects or disconnects, to enable and disable */
+/** @returns the action that connects or disconnects, for the window to enable and disable */
 export function addWindowActions(
   window: Adw.ApplicationWindow,
   host: WindowHost,

@@ -8,7 +8,7 @@ const GROUP = 'window';
 
 const path = () => statePath('window.ini');
 
-/** As the window was left, or its first size. */
+/** The last size of the window, or its first one. */
 export function savedSize(): readonly [width: number, height: number] {
   const file = new GLib.KeyFile();
   try {
@@ -25,13 +25,13 @@ export function savedSize(): readonly [width: number, height: number] {
 export function saveSize(window: Gtk.Window): void {
   if (window.maximized || window.fullscreened) return;
   const file = new GLib.KeyFile();
-  // not the size that is drawn, which lacks the shadow where no compositor draws one
+  // not the drawn size, which lacks the shadow where there is no compositor
   file.set_integer(GROUP, 'width', window.default_width);
   file.set_integer(GROUP, 'height', window.default_height);
   try {
     GLib.mkdir_with_parents(GLib.path_get_dirname(path()), 0o700);
     file.save_to_file(path());
   } catch {
-    // the next start has the first size again
+    // the next start uses the first size again
   }
 }

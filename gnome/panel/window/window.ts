@@ -1,4 +1,4 @@
-// Builds the window: header, banners, the page that is turned to, and what its pages may ask of it.
+// Builds the window: header, banners, and the present page.
 import Adw from 'gi://Adw?version=1';
 import type Gio from 'gi://Gio?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
@@ -14,23 +14,19 @@ import { _, tr } from '../../i18n.ts';
 import { DEVELOPMENT } from '../../install-paths.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { createPages, loadFurtherPages, type Pages } from '../page-loader.ts';
-import { mendTree } from '../widgets/a11y/accessible.ts';
-import { keepFocus } from '../widgets/a11y/keep-focus.ts';
+import { keepFocus, mendTree, turnTo } from '../widgets/accessible.ts';
 import { createBanner, isSeen, onSeenChanged, toolbarView } from '../widgets/compat.ts';
-import { createConfirmBar } from '../widgets/dialogs/confirm-bar.ts';
-import { createToasts } from '../widgets/dialogs/toasts.ts';
-import { turnTo } from '../widgets/stack.ts';
+import { createConfirmBar, createReason, createToasts } from '../widgets/notices.ts';
 import { createHost } from './create-host.ts';
 import { createHeader, type Header } from './header.ts';
-import { createReason } from './reason.ts';
 import { createSidebar, isListed, SIDEBAR_FROM, type Sidebar } from './sidebar.ts';
 import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
 
-/** Time between requests for figures while the window can be seen, in ms. */
+/** Time between requests for statistics while the window can be seen, in ms. */
 const REFRESH_MS = 5000;
-/** Pages that show what the daemon reads only on request. */
+/** Pages that show values which the daemon reads only on request. */
 const LIVE: readonly PageName[] = ['connection', 'history', 'networks'];
 const SCHEMES = {
   light: Adw.ColorScheme.FORCE_LIGHT,
@@ -59,16 +55,16 @@ export class Window extends Adw.ApplicationWindow {
   #view: View;
   #page: PageName = 'connection';
   #current: PageWidget;
-  /** The page to turn to once its code is loaded. */
+  /** The page to show once its code is loaded. */
   #wanted: PageName = 'connection';
-  /** The way back from a page that is not a primary one. */
+  /** The pages to go back to from a page that is not a primary one. */
   #before: PageName[] = [];
   #greeted = false;
   #paced: Look | null = null;
   readonly #tick = createTimer(1000, () => this.#beat());
   readonly #poll = createTimer(REFRESH_MS, () => void this.#model.refresh('stale'));
 
-  /** @param size width and height, as the window was left. */
+  /** @param size last width and height of the window. */
   constructor(
     application: Adw.Application,
     model: Model,
@@ -115,7 +111,7 @@ export class Window extends Adw.ApplicationWindow {
       back: () => this.#back(),
     });
     this.#resized(size[0]);
-    // not from within the layout, which must not be changed by what it finds
+    // later, since a layout must not change itself
     this.connect('realize', () => {
       this.get_surface()!.connect('layout', (_surface, width) => {
         void Promise.resolve().then(() => this.#resized(width));
@@ -123,7 +119,7 @@ export class Window extends Adw.ApplicationWindow {
     });
 
     const unsubscribe = model.subscribe(() => this.#show());
-    // not 'destroy', which GTK sends with the last reference: what is subscribed here holds one
+    // not 'destroy', which GTK sends with the last reference: the subscriptions below hold one
     this.connect('unrealize', () => {
       unsubscribe();
       this.#figures.close();
@@ -145,7 +141,7 @@ export class Window extends Adw.ApplicationWindow {
       const clock = this.get_frame_clock()!;
       const painted = clock.connect('after-paint', () => {
         clock.disconnect(painted);
-        void loadFurtherPages().catch(() => {}); // a page that is turned to says so
+        void loadFurtherPages().catch(() => {}); // the page that needs the code reports it
       });
       void Promise.resolve().then(() => {
         if (!first || first === this.get_focus()) return;
@@ -165,7 +161,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#showSidebar(width >= SIDEBAR_FROM);
   }
 
-  /** It keeps the page as it is: where it is scrolled to, and the keyboard's focus in it. */
+  /** Keeps the scroll position and the focus of the page. */
   #showSidebar(isWide: boolean): void {
     if (isWide === (this.#sidebar?.widget.visible ?? false)) return;
     if (!this.#sidebar) {
@@ -181,8 +177,8 @@ export class Window extends Adw.ApplicationWindow {
   }
 
   /**
-   * Turns to a page, and puts the keyboard onto it; immediately, unless its code is still being loaded.
-   * @param then is given the page once it is turned to
+   * Shows a page and focuses it, immediately unless its code is still loading.
+   * @param then gets the page once it is shown
    */
   goTo(name: PageName, then: (page: PageWidget) => void = () => {}): void {
     this.#wanted = name;
@@ -198,7 +194,7 @@ export class Window extends Adw.ApplicationWindow {
     }
   }
 
-  /** Turns to a page, at one of its rows. */
+  /** Shows a page, at one of its rows. */
   goToPlace({ page, row }: { page: PageName; row: string | null }): void {
     this.goTo(page, shown => row !== null && shown.reveal?.(row));
   }
@@ -212,7 +208,7 @@ export class Window extends Adw.ApplicationWindow {
     const page = this.#pages.get(name);
     if (!page) return null;
     if (name !== this.#page) this.#current.leave?.();
-    // else a page that was left begins where the keyboard was in it
+    // otherwise the focus would return to its last place in the page
     this.set_focus(null);
     this.#page = name;
     this.#current = page;
@@ -238,7 +234,7 @@ export class Window extends Adw.ApplicationWindow {
     const { tunnel, client } = this.#view;
     this.#confirmBar.show(this.#view.unconfirmed);
     this.#toggleAction.enabled = tunnel.toggle.sensitive;
-    // a page that is not shown is renewed when it is turned to
+    // a hidden page is renewed when it is shown
     this.#current.refresh(this.#view);
     this.#showBanners();
     this.#sidebar?.show(this.#page, this.#view.client);
@@ -248,21 +244,21 @@ export class Window extends Adw.ApplicationWindow {
     this.#pace();
   }
 
-  /** Shows the first steps to those who have not seen them, unless another page is wanted. */
+  /** Shows the first steps to a user who has not seen them, unless another page is requested. */
   #greet(): void {
     const { config } = this.#view.client;
     if (!config || this.#greeted) return;
     this.#greeted = true;
     if (!config.config.ui.firstSteps || this.#wanted !== 'connection') return;
     const greet = () => this.#wanted === 'connection' && this.goTo('welcome');
-    void loadFurtherPages().then(greet, () => {}); // a page that is turned to says what is missing
+    void loadFurtherPages().then(greet, () => {}); // the page that needs the code reports it
   }
 
   #showBanners(): void {
     const { banners, tunnel } = this.#view;
     for (const { name, show } of this.#banners) {
       const banner = banners[name];
-      // with its button, the page of the connection says the same below its state
+      // the connection page says the same below its state, with the same button
       const once = this.#page === 'connection' && banner && isSaidByState(banner, tunnel);
       const { title = null, button = null, caution = false } = (once ? null : banner) ?? {};
       show(title, button && { label: button.label, activate: () => void this.#host.run(button.command) }, caution);
@@ -270,7 +266,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#showReason();
   }
 
-  /** Once: a banner, or the page of the connection, may say the same. */
+  /** Shows the reason unless a banner or the connection page says it already. */
   #showReason(): void {
     const reason = this.#current?.inert ? generalReason(this.#view, tr) : null;
     const isSaid =
@@ -279,12 +275,12 @@ export class Window extends Adw.ApplicationWindow {
     this.#reason.show(isSaid ? null : reason);
   }
 
-  /** Timers run only while someone can see what they change. */
+  /** Timers run only while the window can be seen. */
   #pace(): void {
     const { look } = this.#view.tunnel;
     const visible = isSeen(this);
     const live = visible && LIVE.includes(this.#page);
-    // a new state's first figures should not wait for the timer
+    // the first statistics of a new state should not wait for the timer
     if (live && look !== this.#paced) void this.#model.refresh('stale');
     this.#paced = look;
     const moves = this.#current.tick !== undefined && look !== 'unavailable';
@@ -298,7 +294,7 @@ export class Window extends Adw.ApplicationWindow {
   }
 }
 
-/** A timer that is started and stopped as often as needed. */
+/** A timer that can be started and stopped repeatedly. */
 function createTimer(everyMs: number, work: () => void): { run(wanted: boolean): void } {
   let timer: ReturnType<typeof setInterval> | null = null;
   return {

@@ -28,7 +28,7 @@ import { configProblemText, describeTunnel } from '../../../daemon/view/states/t
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
 import { whyForm, whyText } from '../../../daemon/view/states/why.ts';
 import { chosenLanguage, english, fill, type Translator } from '../../../daemon/view/translator.ts';
-import { type Entry, menuOf, tooltipOf } from '../../../gnome/tray/menu.ts';
+import { type Entry, menuOf, tooltipOf } from '../../../gnome/session/menu.ts';
 import { initialConfig, KILL_SWITCH, noUpdate } from '../../support/gnome/initial.ts';
 import { foreign, pseudo } from '../../support/gnome/pseudo.ts';
 import { clientState } from '../../support/gnome/view/translator.ts';

@@ -1,8 +1,8 @@
-// Renders rows to type in: a field, whose text is checked as it is typed, and an area of many lines.
-import { useSignal } from '@preact/signals';
+// Renders fields to type in: rows checked at each key, areas of many lines, and the field of a search.
+import { type Signal, useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
-import { useApp } from '../../client/app.ts';
+import { useApp } from '../../app.ts';
 import { GroupDescription, idList, type RowOf, useGeneralReason, useOwnReason } from './words.tsx';
 
 export function EntryRow({ row }: { row: RowOf<'entry'> }) {
@@ -10,7 +10,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const { host, tr } = useApp();
   const text = useSignal('');
   const missing = useSignal(false);
-  /** The text that is being sent. What it changes may be known before its answer, and would make it wrong. */
+  /** The text being sent. Its effect may arrive before the reply, and the check would then reject it. */
   const sent = useSignal<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const given = text.value.trim();
@@ -101,6 +101,21 @@ export function AreaRow({ row }: { row: RowOf<'area'> }) {
       readOnly={row.sensitive === false}
       value={row.text}
       onInput={event => row.type(event.currentTarget.value)}
+    />
+  );
+}
+
+/** A field whose text narrows a list at each key. */
+export function SearchField({ query, label }: { query: Signal<string>; label: string }) {
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={query}
+      onInput={event => {
+        query.value = event.currentTarget.value;
+      }}
     />
   );
 }

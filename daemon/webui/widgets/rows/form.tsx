@@ -1,12 +1,11 @@
-// Renders a form as HTML. A row shows what is confirmed; using it asks, and it moves with the event.
+// Renders a form as HTML. A row shows the confirmed state: using it sends a command, and the event moves it.
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import type { Form, Group, Row } from '../../../view/form.ts';
 import { withoutDaemon } from '../../../view/forms/availability.ts';
-import { useApp } from '../../client/app.ts';
+import { useApp } from '../../app.ts';
 import { rowInAddress } from '../../navigation.ts';
-import { ButtonRow, ItemRow, LinkRow } from './action-rows.tsx';
-import { RadioRow, SelectRow, SwitchRow } from './choice-rows.tsx';
+import { ButtonRow, ItemRow, LinkRow, RadioRow, SelectRow, SwitchRow } from './control-rows.tsx';
 import { AreaRow, EntryRow } from './entry-row.tsx';
 import { FactRow, NoteRow, ShellRow, TextRow } from './text-rows.tsx';
 import { GroupDescription } from './words.tsx';

@@ -1,7 +1,7 @@
 // Renders rows that only show something: a value, a text, a command line, a note.
 import type { ComponentChildren } from 'preact';
 import { isLong } from '../../../view/form.ts';
-import { useApp } from '../../client/app.ts';
+import { useApp } from '../../app.ts';
 import { type RowOf, Words } from './words.tsx';
 
 export function FactRow({ row }: { row: RowOf<'fact'> }) {
@@ -32,7 +32,7 @@ export function FactRow({ row }: { row: RowOf<'fact'> }) {
 /** Characters at the end of a long value that stay in sight. */
 const END = 8;
 
-/** One line, cut in the middle where it has no room; the pointer shows it whole, and a selection has all of it. */
+/** One line, cut in the middle where it does not fit; its tooltip and a selection have all of it. */
 function LongValue({ text }: { text: string }) {
   return (
     <code class="long" title={text}>
@@ -76,7 +76,7 @@ export function NoteRow({ row }: { row: RowOf<'note'> }) {
   );
 }
 
-/** Content that opens with its label; without one it is always there. */
+/** Content that its label opens; without a label it is always open. */
 function Folded({ row, children }: { row: RowOf<'shell' | 'text'>; children: ComponentChildren }) {
   if (row.folded === undefined) return <>{children}</>;
   return (

@@ -1,16 +1,16 @@
-// Renders the text of a row, and links its control to its descriptions and the reason why it can't be used.
-import { createContext, Fragment } from 'preact';
+// Renders the parts that rows share: text, the reason why a control can't be used, and the button that runs a command.
+import { createContext, Fragment, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Row, RowKind } from '../../../view/form.ts';
+import type { Command, Row, RowKind } from '../../../view/form.ts';
 import { generalReason } from '../../../view/forms/availability.ts';
-import { useApp } from '../../client/app.ts';
+import { useApp } from '../../app.ts';
 
 /** Id of the description of the group around a row. */
 export const GroupDescription = createContext<string | undefined>(undefined);
 
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 
-/** Title and subtitle, and why it can't be used. Their ids label and describe the control next to them. */
+/** Title, subtitle, and the reason why a row can't be used. Their IDs label and describe the control next to them. */
 export function Words({ row, id }: { row: Row; id?: string }) {
   const reason = useOwnReason(row);
   return (
@@ -48,13 +48,13 @@ function Lines({ text, english }: { text: string; english: readonly number[] }) 
   ));
 }
 
-/** The reason of a row, unless all of its kind can't be used now. */
+/** The reason of a row, unless a general reason applies to all rows. */
 export function useOwnReason({ sensitive, reason }: Row): string | null {
   const general = useGeneralReason();
   return sensitive === false && general === undefined ? (reason ?? null) : null;
 }
 
-/** Ids of what describes a control, among them the reason why it can't be used. */
+/** IDs of the texts that describe a control, including the reason why it can't be used. */
 export function useDescription(row: Row, id: string): string | undefined {
   const reason = useOwnReason(row);
   const group = useContext(GroupDescription);
@@ -65,14 +65,42 @@ export function useDescription(row: Row, id: string): string | undefined {
 /** Ids of the texts that the shell shows: the banners, and the reason above the page. */
 export const WHY = { offline: 'why-offline', here: 'why' } as const;
 
-/** Id of the text that says why nothing like this control can be used now; undefined if nothing of the kind holds. */
+/** ID of the text with the general reason why controls can't be used now; undefined without such a reason. */
 export function useGeneralReason(): string | undefined {
   const { view, tr } = useApp();
   if (view.value.banners.offline) return WHY.offline;
   return generalReason(view.value, tr.value) ? WHY.here : undefined;
 }
 
-/** Ids as an attribute has them. */
+/** IDs in the form of an attribute. */
 export function idList(...ids: (string | undefined)[]): string | undefined {
   return ids.filter(Boolean).join(' ') || undefined;
+}
+
+/**
+ * A button that keeps the focus while it can't be used, such as during its command: a disabled element would lose the focus to
+ * the top of the page.
+ * @param current true for the present choice, which a press does not change
+ */
+export function CommandButton({
+  command,
+  sensitive: usable = true,
+  current = false,
+  ...attributes
+}: { command: Command; sensitive?: boolean; current?: boolean } & Omit<
+  JSX.IntrinsicElements['button'],
+  'onClick' | 'type' | 'command'
+>) {
+  const { host } = useApp();
+  const reason = useGeneralReason();
+  const { 'aria-describedby': description, ...others } = attributes;
+  return (
+    <button
+      {...others}
+      type="button"
+      aria-describedby={usable ? description : idList(description as string | undefined, reason)}
+      aria-disabled={usable ? undefined : true}
+      onClick={() => usable && !current && void host.run(command)}
+    />
+  );
 }

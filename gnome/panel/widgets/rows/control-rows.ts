@@ -1,9 +1,10 @@
-// Provides rows with one control: a switch, a button, or a list of values.
+// Provides rows with one control: a switch, a button, a list of values, or a radio button. A control moves when the daemon confirms.
 import Adw from 'gi://Adw?version=1';
+import Gdk from 'gi://Gdk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
-import { mendTree, setDescription, setName, within } from '../a11y/accessible.ts';
+import { mendTree, setDescription, setName, within } from '../accessible.ts';
 import { actionRow, type RowOf, type RowWidget, showWords, showWordsOf } from './row-widget.ts';
 
 export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch'> {
@@ -37,7 +38,7 @@ export function buttonRow(first: RowOf<'button'>, host: Host): RowWidget<'button
       now = row;
       showWords(widget, row);
       setDescription(widget, row.subtitle ?? '');
-      // else GTK names the button by it again, in place of the name below
+      // otherwise GTK would name the button by it again, in place of the name below
       if (button.label !== row.label) button.label = row.label;
       button.css_classes = row.style ? [`${row.style}-action`] : [];
       setName(button, `${row.title}: ${row.label}`);
@@ -74,7 +75,10 @@ interface ConfirmedSwitch {
   show(on: boolean, sensitive: boolean): void;
 }
 
-/** A switch that shows only what the daemon confirmed: flipping it asks, and it moves when the event says so. @param asked is called with the position that the user wants. */
+/**
+ * A switch that shows only what the daemon confirmed: flipping it asks, and the event moves it.
+ * @param asked is called with the requested position.
+ */
 function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): ConfirmedSwitch {
   let confirmed = false;
   let setting = false;
@@ -84,7 +88,7 @@ function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): Confir
     widget.state = on;
     setting = false;
   };
-  // A click moves a GtkSwitch before it asks. It returns immediately to the confirmed state, and the event will move it;
+  // A click moves a GtkSwitch before it asks. It returns immediately to the confirmed state, and the event moves it later;
   // not from within the signal, after which GtkSwitch would still report to screen readers where it had been moved.
   widget.connect('state-set', () => {
     if (setting) return false;
@@ -163,4 +167,68 @@ class Choice {
     this.#row.selected = index < 0 ? Gtk.INVALID_LIST_POSITION : index;
     this.#setting = false;
   }
+}
+
+/** The radio buttons of one group. */
+export interface Radios {
+  members: Gtk.CheckButton[];
+  /** The code, and not the user, moves the marks now. */
+  setting: boolean;
+}
+
+export function radioRow(first: RowOf<'radio'>, host: Host, radios: Radios): RowWidget<'radio'> {
+  const widget = actionRow();
+  // GTK 4.8 mistakes a check button of a group for a check box
+  const check = new Gtk.CheckButton({ valign: Gtk.Align.CENTER, accessible_role: Gtk.AccessibleRole.RADIO });
+  // a group needs a member that is on, even while no choice is confirmed
+  const { members } = radios;
+  if (!members.length) members.push(new Gtk.CheckButton({ active: true }));
+  check.group = members[0]!;
+  let now = first;
+  check.connect('toggled', () => {
+    if (radios.setting || !check.active) return;
+    void Promise.resolve().then(() => {
+      radios.setting = true;
+      restore(check, members);
+      radios.setting = false;
+      void host.run(now.command);
+    });
+  });
+  members.push(check);
+  check.add_controller(moveAmong(check, members));
+  widget.add_prefix(check);
+  widget.activatable_widget = check;
+  return {
+    widget,
+    show(row) {
+      now = row;
+      showWordsOf(widget, check, row);
+      Object.assign(check, { confirmed: row.checked });
+      radios.setting = true;
+      if (row.checked) check.active = true;
+      else if (check.active) members[0]!.active = true;
+      radios.setting = false;
+      widget.sensitive = row.sensitive ?? true;
+    },
+  };
+}
+
+/**
+ * Up and Down move between the choices, since Tab stops only at the one that is set. They choose nothing: a choice
+ * takes effect immediately.
+ */
+function moveAmong(check: Gtk.CheckButton, members: Gtk.CheckButton[]): Gtk.EventController {
+  const keys = new Gtk.EventControllerKey();
+  keys.connect('key-pressed', (_keys, key) => {
+    if (key !== Gdk.KEY_Up && key !== Gdk.KEY_Down) return false;
+    const usable = members.filter(member => member.get_mapped() && member.is_sensitive());
+    return usable[usable.indexOf(check) + (key === Gdk.KEY_Down ? 1 : -1)]?.grab_focus() ?? false;
+  });
+  return keys;
+}
+
+/** Back to what is confirmed. */
+function restore(pressed: Gtk.CheckButton, members: Gtk.CheckButton[]): void {
+  const confirmed = members.find(radio => (radio as Gtk.CheckButton & { confirmed?: boolean }).confirmed);
+  if (confirmed !== pressed) (confirmed ?? members[0]!).active = true;
 }

@@ -1,9 +1,9 @@
-// Provides rows to type in: a field with its button, which checks the text while it is typed, and an area of many lines.
+// Provides rows to type in: a field with its button, checked at each key, and an area of many lines.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
-import { setDescription, setName } from '../a11y/accessible.ts';
+import { setDescription, setName } from '../accessible.ts';
 import type { RowOf, RowWidget } from './row-widget.ts';
 
 export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> {
@@ -70,7 +70,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
       title.label = row.title;
       widget.title = row.title;
       setName(widget, row.title);
-      // else GTK names the button by it again, in place of the name below
+      // otherwise GTK would name the button by it again, in place of the name below
       if (button.label !== row.label) button.label = row.label;
       if (entry instanceof Gtk.Entry) entry.placeholder_text = row.placeholder ?? '';
       setName(entry, row.title);
@@ -85,7 +85,7 @@ export function areaRow(first: RowOf<'area'>): RowWidget<'area'> {
   const field = new Gtk.TextView({
     monospace: true,
     wrap_mode: Gtk.WrapMode.WORD_CHAR,
-    // else the Tab key would not leave the field
+    // otherwise the Tab key would not leave the field
     accepts_tab: false,
     top_margin: 9,
     bottom_margin: 9,

@@ -1,4 +1,4 @@
-// Shows a form as groups of rows, which it renews in place.
+// Shows a form as groups of rows, and updates them in place.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -7,14 +7,14 @@ import { generalReason, withoutDaemon } from '../../../../daemon/view/forms/avai
 import type { Host } from '../../../../daemon/view/host.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
-import { setName, within } from '../a11y/accessible.ts';
+import { setName, within } from '../accessible.ts';
 import { announce } from '../compat.ts';
-import { createFold, type Fold } from './fold.ts';
-import type { Radios } from './radio-row.ts';
+import { buttonRow, type Radios, radioRow, selectRow, switchRow } from './control-rows.ts';
+import { areaRow, entryRow } from './entry-row.ts';
 import type { AnyRowWidget } from './row-widget.ts';
-import { createRow } from './rows.ts';
+import { factRow, itemRow, linkRow, noteRow, shellRow, textRow } from './text-rows.ts';
 
-/** Time for which a row that was searched for is marked, in ms. */
+/** Time for which a found row is highlighted, in ms. */
 const REVEALED_MS = 2000;
 
 interface ShownGroup {
@@ -26,14 +26,14 @@ interface ShownGroup {
 }
 
 /**
- * A form inside any container of groups. Groups and rows that stay are neither made again nor taken out, whatever comes
- * or goes around them: they hold the focus, and what is typed.
+ * A form inside any container of groups. Groups and rows that stay are neither made again nor removed, since they hold the
+ * focus and typed text.
  */
 export class FormGroups {
   readonly #host: Host;
   /** Accessible name of a group without a title: the page's title. */
   name = '';
-  /** A row can't be used. */
+  /** True while a row can't be used. */
   inert = false;
   readonly #add: (group: Adw.PreferencesGroup) => void;
   readonly #remove: (group: Adw.PreferencesGroup) => void;
@@ -71,7 +71,7 @@ export class FormGroups {
     if (fold.get_prev_sibling() !== previous) (fold.parent as Gtk.Box).reorder_child_after(fold, previous);
   }
 
-  /** Puts the keyboard onto a row, which scrolls to it, and marks it for a moment. */
+  /** Focuses a row, scrolls to it, and highlights it briefly. */
   reveal(id: string): void {
     if (this.#form.groups.some(({ folded, rows }) => folded && rows.some(row => row.id === id))) this.#fold?.open();
     const widget = this.find(id);
@@ -81,7 +81,7 @@ export class FormGroups {
       widget.grab_focus();
     }
     widget.add_css_class('culvert-revealed');
-    // a page that is new has its sizes after the next layout; a row that can't be used takes no keyboard, and no scrolling by it
+    // a new page has its sizes after the next layout; a row that can't be used takes no focus, so GTK would not scroll to it
     GLib.idle_add(GLib.PRIORITY_DEFAULT_IDLE, () => {
       scrollTo(widget);
       return GLib.SOURCE_REMOVE;
@@ -174,10 +174,83 @@ function byKey(rows: Row[]): Map<string, Row> {
 function createGroup(): ShownGroup {
   const widget = new Adw.PreferencesGroup();
   const list = [...within(widget)].find((child): child is Gtk.ListBox => child instanceof Gtk.ListBox)!;
-  // In a box across, GTK 4.8 gave an Arabic description the width of one line, 431 pixels of 326; down, it wraps.
+  // In a horizontal box, GTK 4.8 gave an Arabic description the width of one line, 431 pixels of 326; in a vertical one it wraps.
   const header = [...within(widget)].find(
     (child): child is Gtk.Box => child instanceof Gtk.Box && child.has_css_class('header'),
   );
   if (header) header.orientation = Gtk.Orientation.VERTICAL;
   return { widget, list, rows: new Map(), radios: { members: [], setting: false } };
+}
+
+interface Fold {
+  widget: Adw.PreferencesGroup;
+  opened(): boolean;
+  open(): void;
+}
+
+/** The row that opens and folds the groups after it. @param changed called after each turn */
+function createFold(title: string, changed: () => void): Fold {
+  let opened = false;
+  const arrow = new Gtk.Image({ accessible_role: Gtk.AccessibleRole.PRESENTATION });
+  const row = new Adw.ActionRow({ title, activatable: true });
+  row.add_suffix(arrow);
+  setName(row, title);
+  const widget = new Adw.PreferencesGroup();
+  widget.add(row);
+  const list = [...within(widget)].find(child => child instanceof Gtk.ListBox);
+  if (list) setName(list, title);
+  const show = () => {
+    arrow.icon_name = opened ? 'pan-up-symbolic' : 'pan-down-symbolic';
+    row.update_state([Gtk.AccessibleState.EXPANDED], [Number(opened)]);
+  };
+  const turn = () => {
+    opened = !opened;
+    show();
+    changed();
+  };
+  row.connect('activated', turn);
+  show();
+  return {
+    widget,
+    opened: () => opened,
+    open() {
+      if (!opened) turn();
+    },
+  };
+}
+
+/** A widget for `row`; `show` renews it for a row of the same kind and id. */
+function createRow(row: Row, host: Host, radios: Radios): AnyRowWidget {
+  const widget = createWidget(row, host, radios) as AnyRowWidget;
+  widget.show(row);
+  return widget;
+}
+
+function createWidget(row: Row, host: Host, radios: Radios): unknown {
+  switch (row.kind) {
+    case 'fact':
+      return factRow(row, host);
+    case 'switch':
+      return switchRow(row, host);
+    case 'radio':
+      return radioRow(row, host, radios);
+    case 'button':
+      return buttonRow(row, host);
+    case 'link':
+      return linkRow(row, host);
+    case 'item':
+      return itemRow(row, host);
+    case 'entry':
+      return entryRow(row, host);
+    case 'area':
+      return areaRow(row);
+    case 'select':
+      return selectRow(row, host);
+    case 'shell':
+      return shellRow(host);
+    case 'text':
+      return textRow(row);
+    case 'note':
+      return noteRow();
+  }
 }

@@ -1,4 +1,4 @@
-// Provides any page that is a form: its groups of rows, with its search and its list.
+// Provides every page that is a form: groups of rows, a search, and a list.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -7,8 +7,8 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import type { PageWidget } from '../../host.ts';
-import { within } from '../a11y/accessible.ts';
-import { createLongList, createSearchBar, LIST_WIDTH, type LongList, type SearchBar } from '../lists/long-list.ts';
+import { within } from '../accessible.ts';
+import { createLongList, createSearchBar, LIST_WIDTH, type LongList, type SearchBar } from '../long-list.ts';
 import { FormGroups } from './form-groups.ts';
 
 export class FormPage extends Adw.Bin implements PageWidget {
@@ -23,7 +23,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   #top: Top | null = null;
   #list: LongList | null = null;
   #search: SearchBar | null = null;
-  /** The page is turned to. */
+  /** The page is on screen. */
   #seen = false;
   focusSearch?: () => void;
   tick?: () => void;
@@ -79,7 +79,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
     return box;
   }
 
-  /** A page that is not seen is renewed when it is turned to. */
+  /** A hidden page is renewed when it is shown. */
   #changed(): void {
     if (this.#seen) this.refresh(this.#host.view());
   }
@@ -118,7 +118,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
 /** Width of a page of groups, which libadwaita sets, in pixels. */
 const PAGE_WIDTH = 600;
 
-/** Greatest height of the groups above a list, in pixels, and as a part of the window: many rows must not push the list out. */
+/** Greatest height of the groups above a list, in pixels and as a part of the window, so that many rows leave room for the list. */
 const TOP_HEIGHT = 440;
 const TOP_PART = 0.5;
 

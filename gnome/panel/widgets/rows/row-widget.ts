@@ -1,9 +1,9 @@
-// Defines the widget of a row, and what the widgets of all kinds share: the action row and its words.
+// Defines the widget of a row, and the action row and words that all kinds share.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
-import { noteName, setDescription, within } from '../a11y/accessible.ts';
-import { withoutHyphens } from '../labels.ts';
+import { noteName, setDescription, within } from '../accessible.ts';
+import { withoutHyphens } from '../buttons.ts';
 
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 export interface RowWidget<K extends RowKind> {
@@ -17,7 +17,7 @@ const TONES: Tone[] = ['success', 'accent', 'warning', 'error'];
 export function actionRow(): Adw.ActionRow {
   const row = new Adw.ActionRow({ title_lines: 0, subtitle_lines: 0, focusable: false });
   row.use_markup = false;
-  // a hyphen at the end of a line would be read as a part of a name or an address
+  // a hyphen at the end of a line would look like a part of a name or an address
   for (const label of within(row)) if (label instanceof Gtk.Label) label.attributes = withoutHyphens();
   return row;
 }
@@ -31,7 +31,7 @@ export function showWords(widget: Adw.ActionRow, { title, subtitle, tone }: Row)
   }
 }
 
-/** The same for a row with a control, which assistive technology reads separately. */
+/** Does the same for a row with a control, which assistive technology reads separately. */
 export function showWordsOf(widget: Adw.ActionRow, control: Gtk.Widget, row: Row): void {
   showWords(widget, row);
   noteName(control, row.title);

@@ -5,11 +5,9 @@ import Pango from 'gi://Pango?version=1.0';
 import { commandOfLink, isLong } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
-import { setDescription, setName, within } from '../a11y/accessible.ts';
-import { copyButton } from '../copy.ts';
-import { preformatted } from '../dialogs/questions.ts';
-import { withoutHyphens } from '../labels.ts';
-import { commandBox } from './command-box.ts';
+import { setDescription, setName, within } from '../accessible.ts';
+import { commandBox, copyButton, withoutHyphens } from '../buttons.ts';
+import { preformatted } from '../dialogs.ts';
 import { actionRow, type RowOf, type RowWidget, showWords } from './row-widget.ts';
 
 /** Right-aligned text that wraps rather than being cut. */
@@ -69,7 +67,7 @@ export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
   const widget = actionRow();
   widget.focusable = true;
   widget.activatable = true;
-  // the subtitle would take all width from a value that can be cut, so it keeps room for most of it
+  // the subtitle would take all width from a value that can be cut, so most of the value keeps its room
   const value = new Gtk.Label({ ellipsize: Pango.EllipsizeMode.END, css_classes: ['dim-label'] });
   const arrow = new Gtk.Image({
     icon_name: 'go-next-symbolic',

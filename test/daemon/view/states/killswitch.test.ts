@@ -15,7 +15,7 @@ import {
   pauseName,
 } from '../../../../daemon/view/states/killswitch.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
-import { type Entry, menuOf, tooltipOf } from '../../../../gnome/tray/menu.ts';
+import { type Entry, menuOf, tooltipOf } from '../../../../gnome/session/menu.ts';
 import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 

@@ -12,9 +12,9 @@ import { presentNotification } from '../../../../daemon/view/states/notification
 import { isOffline } from '../../../../daemon/view/states/summary.ts';
 import { describeTimed } from '../../../../daemon/view/states/timed.ts';
 import { describe } from '../../../../daemon/view/view.ts';
-import { propertiesOf } from '../../../../gnome/bridge/properties.ts';
+import { type Entry, menuOf, tooltipOf } from '../../../../gnome/session/menu.ts';
+import { propertiesOf } from '../../../../gnome/session/properties.ts';
 import { lookOf, type Properties } from '../../../../gnome/shell/look.ts';
-import { type Entry, menuOf, tooltipOf } from '../../../../gnome/tray/menu.ts';
 import { change, KILL_SWITCH } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 

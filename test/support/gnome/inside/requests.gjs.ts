@@ -5,7 +5,7 @@ import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import { gc } from 'system';
-import { descriptionOf } from '../../../../gnome/panel/widgets/a11y/accessible.ts';
+import { descriptionOf } from '../../../../gnome/panel/widgets/accessible.ts';
 import { directionOf, tabStops } from './tab-stops.gjs.ts';
 import {
   above,

@@ -3,7 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import { gc } from 'system';
-import { descriptionOf, nameOf } from '../../../../gnome/panel/widgets/a11y/accessible.ts';
+import { descriptionOf, nameOf } from '../../../../gnome/panel/widgets/accessible.ts';
 
 /** AdwDialog, since libadwaita 1.5. */
 const { Dialog } = Adw as { Dialog?: new () => Gtk.Widget & { close(): void } };

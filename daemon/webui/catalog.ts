@@ -1,0 +1,56 @@
+// Reads a catalog that the build wrote, and translates from it.
+import type { Translator } from '../view/translator.ts';
+
+/** Format of the file that data/build/webui.mjs writes. */
+export interface Catalog {
+  /** Category of Intl.PluralRules -> index of the plural form. */
+  plurals: Record<string, number>;
+  texts: Record<string, string | string[]>;
+}
+
+/** @throws SyntaxError, TypeError for text that is not a catalog */
+export function parseCatalog(json: string): Catalog {
+  const { plurals, texts } = recordOf(JSON.parse(json), isRecord);
+  return { plurals: recordOf(plurals, isNumber), texts: recordOf(texts, isText) };
+}
+
+const isRecord = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+const isString = (value: unknown): value is string => typeof value === 'string';
+const isText = (value: unknown): value is string | string[] =>
+  isString(value) || (Array.isArray(value) && value.every(isString));
+
+/** `value` as an object all of whose values are of one kind. */
+function recordOf<T>(value: unknown, isOne: (value: unknown) => value is T): Record<string, T> {
+  if (!isRecord(value)) throw new TypeError('Not an object');
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => {
+      if (!isOne(each)) throw new TypeError(`Not a value: ${key}`);
+      return [key, each];
+    }),
+  );
+}
+
+/** Files of the catalogs by language, as the build wrote them into the page. @throws as `parseCatalog` */
+export function parseFiles(json: string): Record<string, string> {
+  return recordOf(JSON.parse(json), isString);
+}
+
+/** A translator over a catalog; missing texts stay English. */
+export function translatorOf(language: string, { plurals, texts }: Catalog): Translator {
+  let rules: Intl.PluralRules | undefined; // the first takes milliseconds to make
+  return {
+    locale: language,
+    _(text) {
+      const translation = texts[text];
+      return (Array.isArray(translation) ? translation[0] : translation) ?? text;
+    },
+    ngettext(one, many, n) {
+      rules ??= new Intl.PluralRules(language);
+      const forms = texts[one];
+      // a language without plurals has one form for all; a category that the catalog does not name takes the last form
+      const form = Array.isArray(forms) ? forms[plurals[rules.select(n)] ?? forms.length - 1] : forms;
+      return form ?? (n === 1 ? one : many);
+    },
+  };
+}

@@ -1,0 +1,166 @@
+// Renders rows with a choice, which moves with the event and not with the click, rows with buttons, and links.
+import type { TargetedKeyboardEvent } from 'preact';
+import { useId } from 'preact/hooks';
+import { clientCommand } from '../../../view/form.ts';
+import { useApp } from '../../app.ts';
+import { addressOfPage } from '../../navigation.ts';
+import { CommandButton, idList, type RowOf, useDescription, useGeneralReason, Words } from './words.tsx';
+
+export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
+  const id = useId();
+  const description = useDescription(row, id);
+  return (
+    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+      <Words row={row} id={id} />
+      <CommandButton
+        class="switch"
+        role="switch"
+        aria-checked={row.on}
+        aria-labelledby={id}
+        aria-describedby={description}
+        command={row.command}
+        sensitive={row.sensitive}
+      >
+        <span class="knob" />
+      </CommandButton>
+    </div>
+  );
+}
+
+/**
+ * A radio button that moves with the event, not with the click. The arrow keys move only the focus: passing a choice does not
+ * choose it.
+ */
+export function RadioRow({ row }: { row: RowOf<'radio'> }) {
+  const id = useId();
+  const description = useDescription(row, id);
+  return (
+    <CommandButton
+      class="row radio"
+      role="radio"
+      aria-checked={row.checked}
+      aria-labelledby={id}
+      aria-describedby={description}
+      command={row.command}
+      sensitive={row.sensitive}
+      current={row.checked}
+      onKeyDown={moveFocus}
+    >
+      <span class="mark" />
+      <Words row={row} id={id} />
+    </CommandButton>
+  );
+}
+
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+
+export function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const step = STEPS[event.key];
+  if (!step) return;
+  const radios = [...event.currentTarget.closest('[role=radiogroup]')!.querySelectorAll<HTMLElement>('[role=radio]')];
+  const next = radios[(radios.indexOf(event.currentTarget) + step + radios.length) % radios.length];
+  event.preventDefault();
+  next?.focus();
+}
+
+export function SelectRow({ row }: { row: RowOf<'select'> }) {
+  const id = useId();
+  const description = useDescription(row, id);
+  const { host } = useApp();
+  const usable = row.sensitive !== false;
+  const reason = useGeneralReason();
+  return (
+    <div class="row">
+      <Words row={row} id={id} />
+      <select
+        aria-labelledby={id}
+        aria-describedby={usable ? description : idList(description, reason)}
+        disabled={!usable}
+        value={row.value}
+        onChange={event => {
+          const chosen = event.currentTarget.value;
+          event.currentTarget.value = row.value; // until the event confirms it
+          void host.run(row.command(chosen));
+        }}
+      >
+        {row.options.map(({ value, label }) => (
+          <option key={value} value={value} selected={value === row.value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+export function ButtonRow({ row }: { row: RowOf<'button'> }) {
+  const id = useId();
+  const description = useDescription(row, id);
+  return (
+    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+      <Words row={row} id={id} />
+      <CommandButton
+        class={row.style}
+        aria-label={`${row.title}: ${row.label}`}
+        aria-describedby={description}
+        aria-busy={row.busy}
+        command={row.command}
+        sensitive={(row.sensitive ?? true) && !row.busy}
+      >
+        {row.label}
+      </CommandButton>
+    </div>
+  );
+}
+
+export function LinkRow({ row }: { row: RowOf<'link'> }) {
+  const content = (
+    <>
+      <Words row={row} />
+      {row.value && <span class="value">{row.value}</span>}
+      <span class="arrow" aria-hidden="true" />
+    </>
+  );
+  if (row.task)
+    return (
+      <CommandButton class="row opens" aria-haspopup="dialog" command={clientCommand(row.task)}>
+        {content}
+      </CommandButton>
+    );
+  return (
+    <a class="row" href={addressOfPage(row.page, row.row)}>
+      {content}
+    </a>
+  );
+}
+
+export function ItemRow({ row }: { row: RowOf<'item'> }) {
+  const { _ } = useApp().tr.value;
+  const id = useId();
+  const description = useDescription(row, id);
+  return (
+    <div class="row">
+      <Words row={row} id={id} />
+      {row.edit && (
+        <CommandButton
+          aria-label={row.edit.label}
+          aria-describedby={description}
+          command={row.edit.command}
+          sensitive={row.sensitive}
+        >
+          {_('Edit')}
+        </CommandButton>
+      )}
+      {row.remove && (
+        <CommandButton
+          aria-label={row.removeLabel}
+          aria-describedby={description}
+          command={row.remove}
+          sensitive={row.sensitive}
+        >
+          {_('Remove')}
+        </CommandButton>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,193 @@
+// Asks the questions of commands in dialogs, opens and saves files, and shows the report of a problem.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
+import type { Question } from '../../../daemon/view/form.ts';
+import { type ReportView, reportView } from '../../../daemon/view/report.ts';
+import { fill } from '../../../daemon/view/translator.ts';
+import { _, tr } from '../../i18n.ts';
+import { culvertProgram } from '../../install-paths.ts';
+import type { WindowHost } from '../host.ts';
+import { setName } from './accessible.ts';
+import { commandBox } from './buttons.ts';
+import { ask } from './compat.ts';
+
+/** Resolves with the secrets that were typed, or null when the user declined. */
+export async function answerOf(
+  { window, open }: Pick<WindowHost, 'window' | 'open'>,
+  { heading, body, accept, destructive, links, text, secrets }: Question,
+): Promise<string[] | null> {
+  const typed = secrets?.length ? secretEntries(secrets) : null;
+  const answer = await ask(window, {
+    heading,
+    body,
+    responses: [
+      ['cancel', _('Cancel')],
+      ['accept', accept],
+    ],
+    ...(destructive ? { destructive: 'accept' } : { suggested: 'accept' }),
+    ...(links ? { extra: linkBox(links, open) } : text ? { extra: preformatted(text) } : {}),
+    ...(typed ? { extra: typed.widget, gate: typed.gate } : {}),
+  });
+  return answer === 'accept' ? (typed?.values() ?? []) : null;
+}
+
+interface SecretEntries {
+  widget: Gtk.Widget;
+  /** Allows the response once each entry has something. */
+  gate(allow: (allowed: boolean) => void): void;
+  values(): string[];
+}
+
+/** One entry for each name. */
+function secretEntries(names: readonly string[]): SecretEntries {
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });
+  const entries = names.map(name => {
+    const entry = new Gtk.PasswordEntry({ show_peek_icon: true, activates_default: true, hexpand: true });
+    setName(entry, name);
+    box.append(new Gtk.Label({ label: name, xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }));
+    box.append(entry);
+    return entry;
+  });
+  const values = () => entries.map(entry => entry.text.trim());
+  return {
+    widget: box,
+    values,
+    gate(allow) {
+      const check = () => allow(values().every(value => value !== ''));
+      for (const entry of entries) entry.connect('changed', check);
+      check();
+    },
+  };
+}
+
+/** Links to pages of the web, one below the other. */
+export function linkBox(links: { label: string; uri: string }[], open: (uri: string) => void): Gtk.Widget {
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, halign: Gtk.Align.CENTER });
+  for (const { label, uri } of links) {
+    const link = new Gtk.LinkButton({ label, uri });
+    link.connect('activate-link', () => {
+      open(uri);
+      return true;
+    });
+    box.append(link);
+  }
+  return box;
+}
+
+/** Preformatted lines, such as a diff: a label that keeps its lines, can be selected, and wraps. */
+export function preformatted(label = ''): Gtk.Label {
+  const text = new Gtk.Label({
+    label,
+    xalign: 0,
+    selectable: true,
+    wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
+    css_classes: ['monospace', 'caption'],
+  });
+  // commands and diffs run from left to right in every language
+  text.set_direction(Gtk.TextDirection.LTR);
+  return text;
+}
+
+/** Shows the command that installs the new version where the daemon can't. */
+export async function showUpdateCommand(host: WindowHost): Promise<void> {
+  const { update } = host.model.state();
+  if (!update?.command) return;
+  await ask(host.window, {
+    heading: fill(_('Culvert %s is available'), update.latest ?? ''),
+    body: _('Update it the way it was installed, with this system’s packages.'),
+    extra: commandBox(_('Run this:'), update.command, () => host.toast(_('Copied'))),
+    responses: [['ok', _('OK')]],
+  });
+}
+
+/** No list made by a person is larger, in bytes. */
+const LONGEST = 4_000_000;
+
+/** @returns whether the user chose a place and the text was saved. @throws GLib.Error when it can't be written. */
+export function saveText(parent: Gtk.Window, name: string, text: string): Promise<boolean> {
+  return saveBytes(parent, name, new TextEncoder().encode(text));
+}
+
+/** As `saveText`, for any bytes. */
+export async function saveBytes(parent: Gtk.Window, name: string, bytes: Uint8Array): Promise<boolean> {
+  const file = await choose(parent, Gtk.FileChooserAction.SAVE, name);
+  if (!file) return false;
+  file.replace_contents(bytes, null, false, Gio.FileCreateFlags.PRIVATE, null);
+  return true;
+}
+
+/** The text of a file that the user chooses, or null. @throws Error if the file is not text, GLib.Error */
+export async function openText(parent: Gtk.Window): Promise<string | null> {
+  const file = await choose(parent, Gtk.FileChooserAction.OPEN, null);
+  if (!file) return null;
+  const [, bytes] = file.load_contents(null);
+  if (bytes.length > LONGEST) throw new Error(_('This file is too large.'));
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+}
+
+function choose(parent: Gtk.Window, action: Gtk.FileChooserAction, name: string | null): Promise<Gio.File | null> {
+  // GtkFileDialog came with 4.10
+  const dialog = new Gtk.FileChooserNative({ transient_for: parent, modal: true, action });
+  if (name) dialog.set_current_name(name);
+  const documents = GLib.get_user_special_dir(GLib.UserDirectory.DIRECTORY_DOCUMENTS);
+  if (name && documents) dialog.set_current_folder(Gio.File.new_for_path(documents));
+  return new Promise(resolve => {
+    dialog.connect('response', (_dialog, response) => {
+      resolve(response === Gtk.ResponseType.ACCEPT ? dialog.get_file() : null);
+      dialog.destroy();
+    });
+    dialog.show();
+  });
+}
+
+/** Characters shown: a long text takes seconds to lay out. The file has all of it. */
+const SHOWN = 20_000;
+
+/** Shows what would be shared, and saves it. Nothing is sent anywhere. */
+export async function showReport(host: WindowHost): Promise<void> {
+  if (host.view().client.offline) {
+    const program = culvertProgram() ?? 'culvert';
+    throw new Error(
+      `${_('Culvert’s background service isn’t running.')} ${_('In a terminal:')} ${program} diagnose --out report.zip`,
+    );
+  }
+  host.toast(_('Preparing the report…'));
+  const bundle = await host.model.call('POST /api/doctor/bundle', { body: {} });
+  const view = reportView(bundle, tr);
+  const answer = await ask(host.window, {
+    heading: _('Report a problem'),
+    body: `${_('It is not sent anywhere: look through it, save it, and attach it yourself.')} ${view.redacted}`,
+    extra: preview(view),
+    responses: [
+      ['close', _('Close')],
+      ['save', _('Save…')],
+    ],
+    suggested: 'save',
+  });
+  if (answer === 'save' && (await saveBytes(host.window, view.fileName, GLib.base64_decode(bundle.archive))))
+    host.toast(_('Saved'));
+}
+
+/** Each file unfolds below its name, and gets its text only then. */
+function preview({ files }: ReportView): Gtk.Widget {
+  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
+  for (const { name, about, text } of files) {
+    const expander = new Gtk.Expander({ label: `${name} · ${about}` });
+    setName(expander, `${name} · ${about}`);
+    expander.connect('notify::expanded', () => {
+      if (expander.expanded) expander.child ??= preformatted(text.length > SHOWN ? `${text.slice(0, SHOWN)}\n…` : text);
+    });
+    box.append(expander);
+  }
+  const scrolled = new Gtk.ScrolledWindow({
+    child: box,
+    height_request: 260,
+    hscrollbar_policy: Gtk.PolicyType.NEVER,
+    css_classes: ['card'],
+  });
+  setName(scrolled, _('Report'));
+  return scrolled;
+}

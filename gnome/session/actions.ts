@@ -1,0 +1,135 @@
+// Does what the menu and the notifications of the tray offer.
+import Gio from 'gi://Gio?version=2.0';
+import type { Model } from '../../daemon/view/client/model.ts';
+import { changeNetworks } from '../../daemon/view/client/network-document.ts';
+import { askAboutChange } from '../../daemon/view/client/requests.ts';
+import type { Command as ViewCommand } from '../../daemon/view/form.ts';
+import { launchRequest } from '../../daemon/view/states/apps.ts';
+import { describeUnconfirmed, toBeConfirmed } from '../../daemon/view/states/changes.ts';
+import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
+import { tr } from '../i18n.ts';
+import { signInToNetwork, startDaemon, stopDaemon } from '../programs.ts';
+import { recentApps, rememberApp } from '../recent-apps.ts';
+import { openPanel, quitPanel } from './desktop.ts';
+import type { Command } from './menu.ts';
+
+/** Time after the reply in which a change may still be published. */
+const CHANGES_MS = 2_000;
+
+interface ActionOptions {
+  bus: Gio.DBusConnection;
+  model: Model;
+  showError(error: unknown): void;
+  /** Shows that a change reverts unless it is kept. */
+  askToKeep(): void;
+  /** Ends the tray. */
+  quit(): void;
+}
+
+export interface Actions {
+  /** Does what an entry of the menu offers. */
+  act(command: Command): void;
+  /** Does what a remedy or a notification offers. */
+  runCommand(command: ViewCommand): void;
+  /** The last action requested here, whose effect needs no notification. */
+  requested(): string | null;
+  forgetRequested(): void;
+}
+
+export function createActions({ bus, model, showError, askToKeep, quit }: ActionOptions): Actions {
+  let requested: string | null = null;
+
+  const open = (page?: Parameters<typeof openPanel>[2]) => void openPanel(bus, null, page).catch(showError);
+
+  /** @throws GLib.Error where no browser is found */
+  function executeAsk({ ask, confirm }: ViewCommand): void {
+    // a question needs the window, whose first page offers the same
+    if (confirm) open('connection');
+    else if (ask.kind === 'action') model.requestAction(ask.request).catch(showError);
+    else if (ask.kind === 'kill-switch') model.changeKillSwitch(ask.change).catch(showError);
+    else if (ask.kind === 'extend' || ask.kind === 'change') askAboutChange(model, ask).catch(showError);
+    else if (ask.kind === 'open') Gio.AppInfo.launch_default_for_uri(ask.uri, null);
+    else if (ask.kind === 'page') open(ask.page);
+    else if (ask.kind === 'networks') changeNetworks(model, ask.change).catch(showError);
+    else if (ask.kind === 'client' && ask.task === 'portal') signInToNetwork(showError);
+    // the window offers everything else
+    else open();
+  }
+
+  function runCommand(command: ViewCommand): void {
+    try {
+      executeAsk(command);
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  async function launch(appId: string): Promise<void> {
+    const name = recentApps().find(({ id }) => id === appId)?.name ?? appId;
+    const before = model.state().snapshot;
+    if (before?.settings.Mode !== 'proxy') await model.requestAction({ action: 'enableLocalProxy' });
+    await model.call('POST /api/apps/proxy-launcher', { body: launchRequest(appId, before) });
+    rememberApp({ id: appId, name });
+  }
+
+  /** Asks about a change that reverts unless it is confirmed: the menu that has "Keep" is closed by now. */
+  async function change(work: Promise<void>): Promise<void> {
+    let unsubscribe = () => {};
+    const ask = () => {
+      const isUnconfirmed = describeUnconfirmed(model.state(), tr) !== null;
+      if (isUnconfirmed) {
+        askToKeep();
+        unsubscribe();
+      }
+      return isUnconfirmed;
+    };
+    try {
+      await work;
+      if (ask()) return;
+      // the event may come after the reply; a change without effect has no event
+      unsubscribe = model.subscribe(ask);
+      setTimeout(() => unsubscribe(), CHANGES_MS);
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  function choose(command: Exclude<Command, string>): void {
+    const { allowLan = false } = model.state().snapshot?.killSwitch ?? {};
+    if ('panel' in command) open(command.panel);
+    else if ('ask' in command) runCommand(command.ask);
+    else if ('mode' in command) {
+      const limit = toBeConfirmed(model.state().snapshot);
+      void change(model.requestAction({ action: 'setMode', value: command.mode, ...limit }));
+    } else if ('launch' in command) launch(command.launch).catch(showError);
+    else if ('pause' in command) model.changeKillSwitch({ seconds: command.pause }).catch(showError);
+    else {
+      const view = describeKillSwitch(model.state(), tr);
+      void change(model.changeKillSwitch(killSwitchRequest(view, { enabled: command.killSwitch, allowLan })));
+    }
+  }
+
+  function act(command: Command): void {
+    if (typeof command === 'object') choose(command);
+    else if (command === 'open') open();
+    else if (command === 'start') {
+      startDaemon(showError);
+      model.retry();
+    } else if (command === 'quit') {
+      model.close();
+      void quitPanel(bus).then(stopDaemon).catch(showError).finally(quit);
+    } else {
+      requested = command;
+      model.requestAction({ action: command }).catch(showError);
+    }
+  }
+
+  return {
+    act,
+    runCommand,
+    requested: () => requested,
+    forgetRequested() {
+      requested = null;
+    },
+  };
+}

@@ -1,0 +1,173 @@
+// Opens and quits the panel for the tray, and shows notifications.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import { APP_ID, APP_PATH, BRAND, gjsProgram, pkgdatadir } from '../install-paths.ts';
+import { passOnMemorySettings } from '../programs.ts';
+import type { Pixmaps } from './icons.ts';
+import type { PanelAction } from './menu.ts';
+
+/** Longest start of a panel. */
+const START_MS = 30_000;
+
+/**
+ * Raises the running panel, or starts the panel of this prefix. D-Bus activation may start another version, and in an AppImage
+ * starts nothing.
+ * @param token of the host, so that the window may take the focus.
+ * @param action what the panel does once it is there.
+ * @throws GLib.Error when it can't be started.
+ */
+export async function openPanel(bus: Gio.DBusConnection, token: string | null, action?: PanelAction): Promise<void> {
+  const platform: Record<string, GLib.Variant> = token ? { 'activation-token': new GLib.Variant('s', token) } : {};
+  const open = () =>
+    action
+      ? callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', [action, [], platform]))
+      : callPanel(bus, 'org.freedesktop.Application', 'Activate', new GLib.Variant('(a{sv})', [platform]));
+  if (await open()) return;
+  const launcher = new Gio.SubprocessLauncher({ flags: Gio.SubprocessFlags.NONE });
+  passOnMemorySettings(launcher);
+  if (token) launcher.setenv('XDG_ACTIVATION_TOKEN', token, true);
+  launcher.spawnv([gjsProgram(), '-m', GLib.build_filenamev([pkgdatadir, 'panel.js'])]);
+  if (!action) return;
+  await appearance(bus);
+  await open();
+}
+
+/** Resolves once the panel owns its name, or after `START_MS`. */
+function appearance(bus: Gio.DBusConnection): Promise<void> {
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer);
+      Gio.bus_unwatch_name(watch);
+      resolve();
+    };
+    const timer = setTimeout(done, START_MS);
+    const watch = Gio.bus_watch_name_on_connection(bus, APP_ID, Gio.BusNameWatcherFlags.NONE, done, () => {});
+  });
+}
+
+/** Quits the panel, if it runs. */
+export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
+  await callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', ['quit', [], {}]));
+}
+
+/** A notification with its buttons. */
+export interface Shown {
+  summary: string;
+  body: string;
+  /** Its icon; without one, that of Culvert. */
+  picture?: Pixmaps[number];
+  /** The server need not keep it in a list. */
+  transient?: boolean;
+  actions: readonly { label: string; activate(): void }[];
+}
+
+const sameWords = (a: Shown, b: Shown) =>
+  a.summary === b.summary &&
+  a.body === b.body &&
+  a.actions.map(each => each.label).join() === b.actions.map(each => each.label).join();
+
+/** The hint `image-data`: width, height, bytes of a row, alpha, bits, channels, RGBA. Servers lack our icons in an AppImage. */
+function imageOf([width, height, argb]: Pixmaps[number]): GLib.Variant {
+  const rgba = new Uint8Array(argb.length);
+  for (let at = 0; at < argb.length; at += 4) for (let i = 0; i < 4; i++) rgba[at + i] = argb[at + ((i + 1) % 4)]!;
+  return new GLib.Variant('(iiibiiay)', [width, height, 4 * width, true, 8, 4, rgba]);
+}
+
+/** The name of a button on the bus. */
+const keyOf = (at: number) => (at === 0 ? 'act' : `act-${at}`);
+
+const NOTIFICATIONS = 'org.freedesktop.Notifications';
+const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
+
+/**
+ * Shows notifications, each of a kind: a new notification replaces the last of its kind. Without a service that shows them they
+ * go to stderr. Desktop Notifications Specification 1.2.
+ * @param open is what a click on the text does; only buttons change something
+ */
+export function createNotifier(bus: Gio.DBusConnection, open: { label: string; activate(): void }) {
+  const shown = new Map<string, Shown & { id: number }>();
+  /** Calls run one after another: a replacement needs the number of the notification that it replaces. */
+  let last = Promise.resolve();
+  const next = (work: () => Promise<void>) => {
+    last = last.then(work);
+    return last;
+  };
+  const call = (method: string, args: GLib.Variant | null) =>
+    bus.call(NOTIFICATIONS, NOTIFICATIONS_PATH, NOTIFICATIONS, method, args, null, 0, -1, null);
+  bus.signal_subscribe(
+    NOTIFICATIONS,
+    NOTIFICATIONS,
+    'ActionInvoked',
+    NOTIFICATIONS_PATH,
+    null,
+    Gio.DBusSignalFlags.NONE,
+    (...[, , , , , parameters]) => {
+      const [id, key] = parameters.recursiveUnpack<[number, string]>();
+      // the reply with the number may arrive at the same time
+      void last.then(() => {
+        const notice = [...shown.values()].find(each => each.id === id);
+        if (notice && key === 'default') open.activate();
+        else notice?.actions.find((_, at) => key === keyOf(at))?.activate();
+      });
+    },
+  );
+  bus.signal_subscribe(
+    NOTIFICATIONS,
+    NOTIFICATIONS,
+    'NotificationClosed',
+    NOTIFICATIONS_PATH,
+    null,
+    Gio.DBusSignalFlags.NONE,
+    (...[, , , , , parameters]) => {
+      const [id] = parameters.recursiveUnpack<[number]>();
+      // the click that closed it may be under way
+      void next(async () => {
+        for (const [kind, notice] of shown) if (notice.id === id) shown.delete(kind);
+      });
+    },
+  );
+  async function send(kind: string, notice: Shown): Promise<void> {
+    const { summary, body, picture, transient, actions } = notice;
+    const hints: Record<string, GLib.Variant> = { 'desktop-entry': new GLib.Variant('s', APP_ID) };
+    if (transient) hints.transient = new GLib.Variant('b', true);
+    if (picture) hints['image-data'] = imageOf(picture);
+    const buttons = ['default', open.label, ...actions.flatMap(({ label }, at) => [keyOf(at), label])];
+    const replaced = shown.get(kind)?.id ?? 0;
+    try {
+      const [can] = (await call('GetCapabilities', null)).recursiveUnpack<[string[]]>();
+      const text = can.includes('body-markup') ? GLib.markup_escape_text(body, -1) : body;
+      const args = ['Culvert', replaced, BRAND, summary, text, can.includes('actions') ? buttons : [], hints, -1];
+      const reply = await call('Notify', new GLib.Variant('(susssasa{sv}i)', args as never));
+      shown.set(kind, { ...notice, id: reply.recursiveUnpack<[number]>()[0] });
+    } catch {
+      printerr(`culvert tray: ${summary}: ${body}`);
+    }
+  }
+  return {
+    show: (kind: string, notice: Shown): Promise<void> => next(() => send(kind, notice)),
+    /** Updates a notification that is still shown, or withdraws it where `present` returns null. */
+    update: (kind: string, present: () => Shown | null): Promise<void> =>
+      next(async () => {
+        const before = shown.get(kind);
+        if (!before) return;
+        const now = present();
+        if (now) return sameWords(before, now) ? undefined : send(kind, now);
+        shown.delete(kind);
+        try {
+          await call('CloseNotification', new GLib.Variant('(u)', [before.id]));
+        } catch {
+          // it is already closed
+        }
+      }),
+  };
+}
+
+/** Calls the panel without starting it. Resolves with whether the panel runs. */
+async function callPanel(bus: Gio.DBusConnection, iface: string, method: string, args: GLib.Variant): Promise<boolean> {
+  try {
+    await bus.call(APP_ID, APP_PATH, iface, method, args, null, Gio.DBusCallFlags.NO_AUTO_START, -1, null);
+    return true;
+  } catch {
+    return false;
+  }
+}

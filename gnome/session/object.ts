@@ -1,0 +1,170 @@
+// Exports org.culvert.Client1, as its installed description has it, and knows which programs use it.
+import Gio from 'gi://Gio?version=2.0';
+import GLib from 'gi://GLib?version=2.0';
+import XML from '../../data/org.culvert.Client1.xml';
+import { tr } from '../i18n.ts';
+import { failureOf } from './failures.ts';
+import type { Properties } from './properties.ts';
+
+const INTERFACE = 'org.culvert.Client1';
+const PATH = '/org/culvert/Client1';
+const PROPERTIES = 'org.freedesktop.DBus.Properties';
+
+/** GLib before 2.84 hands over a reference to each call, which GJS does not release (daemon/killswitch/service/bus.ts). */
+const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
+
+interface Source {
+  properties(): Properties;
+  methods: Record<string, (args: unknown[]) => Promise<void>>;
+  /** Tries again to reach a missing daemon. */
+  retry(): void;
+  /** Called when no program has used the object for a while. */
+  unused(): void;
+}
+
+export interface ExportedObject extends Pick<Callers, 'calls' | 'answered'> {
+  /** Publishes the properties that changed, in one signal. */
+  changed(values: Partial<Properties>): void;
+  notice(code: string, text: string, details: Record<string, string>): void;
+}
+
+/**
+ * Not by `Gio.DBusExportedObject`, which answers reads of properties itself and so hides their callers: here they come as calls
+ * (g_dbus_connection_register_object, get_property).
+ */
+export function exportObject(bus: Gio.DBusConnection, { properties, methods, retry, unused }: Source): ExportedObject {
+  const description = Gio.DBusNodeInfo.new_for_xml(XML).lookup_interface(INTERFACE)!;
+  const packed = (values: Partial<Properties>) =>
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, pack(description.lookup_property(name)!.signature!, value)]),
+    );
+
+  const answer = async (iface: string, method: string, parameters: GLib.Variant): Promise<GLib.Variant | null> => {
+    const args = parameters.recursiveUnpack<unknown[]>();
+    if (iface !== PROPERTIES) {
+      retry();
+      await methods[method]!(args);
+      return null;
+    }
+    const values = packed(properties());
+    return method === 'GetAll'
+      ? new GLib.Variant('(a{sv})', [values])
+      : new GLib.Variant('(v)', [values[args[1] as string]!]);
+  };
+  const callers = watchCallers(bus, unused);
+  exportCalls(bus, { description, answer, callers });
+  const emit = (iface: string, signal: string, parameters: GLib.Variant) =>
+    bus.emit_signal(null, PATH, iface, signal, parameters);
+  return {
+    calls: callers.calls,
+    answered: callers.answered,
+    changed(values) {
+      const parameters = new GLib.Variant('(sa{sv}as)', [INTERFACE, packed(values), []]);
+      emit(PROPERTIES, 'PropertiesChanged', parameters);
+    },
+    notice(code, text, details) {
+      const packed = Object.fromEntries(Object.entries(details).map(([name, value]) => [name, pack('s', value)]));
+      emit(INTERFACE, 'Notice', new GLib.Variant('(ssa{sv})', [code, text, packed]));
+    },
+  };
+}
+
+interface Calls {
+  description: Gio.DBusInterfaceInfo;
+  /** Its failures become D-Bus errors (failures.ts). */
+  answer(iface: string, method: string, parameters: GLib.Variant): Promise<GLib.Variant | null>;
+  callers: Callers;
+}
+
+/** Answers the calls of an object. */
+function exportCalls(bus: Gio.DBusConnection, { description, answer, callers }: Calls): void {
+  const called = async (sender: string, invocation: Gio.DBusMethodInvocation, result: Promise<GLib.Variant | null>) => {
+    const ended = callers.began(sender);
+    try {
+      invocation.return_value(await result);
+    } catch (error) {
+      const { name, text } = failureOf(error, tr);
+      invocation.return_dbus_error(`org.culvert.Error.${name}`, text);
+    } finally {
+      if (OWNS_INVOCATIONS) invocation.unref();
+      ended();
+    }
+  };
+  const register = OWNS_INVOCATIONS ? bus.register_object : bus.register_object_with_closures2;
+  register.call(
+    bus,
+    PATH,
+    description,
+    (...[, sender, , iface, method, parameters, invocation]) =>
+      void called(sender, invocation, answer(iface, method, parameters)),
+    null,
+    null,
+  );
+}
+
+/** Time without callers, in ms, after which the bridge ends. */
+const GRACE_MS = 5_000;
+
+/** The programs that have called and are still on the bus. */
+interface Callers {
+  /** A call of this connection begins; the result is called when it has ended. */
+  began(sender: string): () => void;
+  /** Counts the calls so far. */
+  calls(): number;
+  /** Resolves once no call is under way. */
+  answered(): Promise<void>;
+}
+
+function watchCallers(bus: Gio.DBusConnection, unused: () => void): Callers {
+  const watches = new Map<string, number>();
+  let underWay = 0;
+  let calls = 0;
+  let allAnswered = () => {};
+  let timer: ReturnType<typeof setTimeout> | null = null;
+
+  const decide = () => {
+    const used = underWay > 0 || watches.size > 0;
+    if (timer) clearTimeout(timer);
+    timer = used ? null : setTimeout(unused, GRACE_MS);
+  };
+  const left = (sender: string) => {
+    const watch = watches.get(sender);
+    if (watch === undefined) return;
+    Gio.bus_unwatch_name(watch);
+    watches.delete(sender);
+    decide();
+  };
+  decide();
+  return {
+    calls: () => calls,
+    async answered() {
+      if (underWay > 0)
+        await new Promise<void>(resolve => {
+          allAnswered = resolve;
+        });
+    },
+    began(sender) {
+      calls++;
+      underWay++;
+      if (!watches.has(sender)) {
+        const { NONE } = Gio.BusNameWatcherFlags;
+        const watch = Gio.bus_watch_name_on_connection(bus, sender, NONE, null, () => left(sender));
+        watches.set(sender, watch);
+      }
+      decide();
+      return () => {
+        underWay--;
+        if (underWay === 0) allAnswered();
+        decide();
+      };
+    },
+  };
+}
+
+function pack(signature: string, value: Properties[keyof Properties]): GLib.Variant {
+  if (signature !== 'a{sv}') return new GLib.Variant(signature as 's', value as string);
+  const { what, text, until } = (value ?? {}) as Partial<NonNullable<Properties['Pending']>>;
+  if (!what) return new GLib.Variant('a{sv}', {});
+  const entries = { what: new GLib.Variant('as', what), text: pack('s', text!), until: pack('t', until!) };
+  return new GLib.Variant('a{sv}', entries);
+}
