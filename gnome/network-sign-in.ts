@@ -1,4 +1,4 @@
-// Starts `culvert portal`, which opens a network's login page in a browser of its own and brings WARP back afterwards.
+// Starts `culvert portal`, which opens a network's login page in a separate browser and brings WARP back afterwards.
 import Gio from 'gi://Gio?version=2.0';
 import { _ } from './i18n.ts';
 import { culvertProgram } from './install-paths.ts';

@@ -1,4 +1,4 @@
-// Opens a page in a browser with a profile of its own, which is removed when the browser ends.
+// Opens a page in a browser with a fresh profile, and removes the profile when the browser ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
