@@ -2,7 +2,6 @@
 import type { ActionRequest } from './api/actions.ts';
 import type { ChangeOptions, ChangeRequest, Changes } from './api/changes.ts';
 import type { History, HistoryQuery } from './api/history.ts';
-import type { HistorySignIn } from './api/killswitch.ts';
 import type { RuleRecord } from './api/networks.ts';
 import type {
   Routes,
@@ -49,8 +48,6 @@ export interface KillSwitchControl {
   decide(decision: 'confirm' | 'revert'): Promise<KillSwitch>;
   /** @param seconds 0 ends a pause. @throws Problem as `set` */
   pause(seconds: number): Promise<KillSwitch>;
-  /** Hosts of the last sign-in to a network, with their bytes; null if none ended since the start. @throws Problem as `set` */
-  lastSignIn(): Promise<HistorySignIn | null>;
   /** Blocked traffic of this user. The root service records it for a minute from now on. @throws Problem as `set` */
   blocked(): Promise<BlockedList>;
 }
@@ -105,8 +102,6 @@ export interface RoutesControl {
 export interface HistoryControl {
   /** @throws Problem invalid-query */
   read(query: HistoryQuery): Promise<History>;
-  /** Records a sign-in to a network. */
-  signedIn(signIn: HistorySignIn): void;
   /** Records what a rule for networks has set. */
   ruled(effect: RuleRecord): void;
 }

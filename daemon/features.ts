@@ -30,7 +30,7 @@ export interface Features {
 /** @param openStreams event streams that are open now */
 export function createFeatures(context: FeatureContext, log: CommandLog, openStreams: () => number): Features {
   const history = openHistory(context);
-  const killSwitch = openKillSwitch(context, history);
+  const killSwitch = openKillSwitch(context);
   const changes = openChanges(context, { routes: () => routes.control(), killSwitch: killSwitch.control });
   const routes = openRoutes(context, changes);
   const ports = { changes, routes: routes.control, killSwitch: killSwitch.control, history };

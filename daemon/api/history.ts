@@ -2,7 +2,6 @@
 import * as z from 'zod/mini';
 import { DURATION } from './duration.ts';
 import { Empty, type EndpointTable } from './endpoint.ts';
-import { HistorySignIn } from './killswitch.ts';
 import { RuleRecord } from './networks.ts';
 import { ConnectionState } from './tunnel.ts';
 import { Blocked, Count, Time } from './values.ts';
@@ -24,8 +23,6 @@ export const HistoryChange = z.object({
   colo: z.nullable(z.string()),
   /** A rule for networks has set this, or no longer holds. */
   effect: z.optional(RuleRecord),
-  /** A sign-in to a network that has ended. */
-  signIn: z.optional(HistorySignIn),
 });
 export type HistoryChange = z.infer<typeof HistoryChange>;
 

@@ -1,42 +1,8 @@
-// Defines the kill switch in the contract, with sign-ins to networks and the list of blocked traffic.
+// Defines the kill switch in the contract, with the list of blocked traffic.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { type EndpointTable, killSwitchProblems } from './endpoint.ts';
-import { Count, Message, Time } from './values.ts';
-
-/** Bytes that a sign-in to a network sent to a host and received from it, outside the tunnel, while the kill switch was on. */
-const PassedHost = z.object({
-  /** A name or an address; `*` stands for all further hosts. */
-  host: z.string().check(z.regex(/^[\w.:*-]{1,253}$/)),
-  sent: Count,
-  received: Count,
-});
-export type PassedHost = z.infer<typeof PassedHost>;
-/**
- * Why a sign-in ended: `closed` by its command, `time` over, another `network`, the `tunnel` came, the kill switch was turned off or
- * paused (`unblocked`), the screen was locked or another user is at it (`away`), `logout`, `sleep` of the machine, or its `helper` or the root
- * `service` ended or stood still.
- */
-const SignInEnd = z.enum([
-  'closed',
-  'time',
-  'network',
-  'tunnel',
-  'unblocked',
-  'away',
-  'logout',
-  'sleep',
-  'helper',
-  'service',
-]);
-export type SignInEnd = z.infer<typeof SignInEnd>;
-/** One sign-in. */
-export const HistorySignIn = z.object({
-  ended: SignInEnd,
-  endedAt: Time,
-  hosts: z.array(PassedHost).check(z.maxLength(64)),
-});
-export type HistorySignIn = z.infer<typeof HistorySignIn>;
+import { Message, Time } from './values.ts';
 
 export const KillSwitch = z.object({
   /** Wanted: stays true during a pause. */
@@ -86,9 +52,6 @@ export const KillSwitchPause = z.strictObject({ seconds: z.int().check(z.gte(0),
 export type KillSwitchPause = z.infer<typeof KillSwitchPause>;
 export const KillSwitchResponse = z.extend(KillSwitch, { ok: z.literal(true) });
 export type KillSwitchResponse = z.infer<typeof KillSwitchResponse>;
-/** The last sign-in to a network since the daemon was started. */
-export const KillSwitchSignIn = z.object({ ok: z.literal(true), signIn: z.nullable(HistorySignIn) });
-
 const Whole = z.int().check(z.gte(0));
 
 export const BlockedEntry = z.object({
@@ -140,12 +103,6 @@ export const killSwitchEndpoints = {
     summary: 'Lift the block for some seconds, timed by the root service; 0 ends the pause',
     body: KillSwitchPause,
     response: KillSwitchResponse,
-    problems: killSwitchProblems,
-  },
-  'GET /api/killswitch/sign-in': {
-    summary:
-      'What the last sign-in to a network let through, as the root service counted it; null where none ended since Culvert was started',
-    response: KillSwitchSignIn,
     problems: killSwitchProblems,
   },
   'GET /api/killswitch/blocked': {

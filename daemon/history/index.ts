@@ -118,11 +118,6 @@ export function openHistory(
       await pause();
     },
     read,
-    signedIn(signIn) {
-      if (!recording) return;
-      unwritten.add(state.snapshot(), tunnel.changing(), undefined, { signIn });
-      void write(); // the root service has forgotten it
-    },
     ruled({ subject, value, rule, ended }) {
       const effect = { subject, value, rule, ...(ended ? { ended } : {}) };
       if (recording) unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect });
@@ -132,9 +127,6 @@ export function openHistory(
 
 /** State of a change of the settings: see `Tunnel.changing`. */
 type Changing = 'now' | 'lately' | null;
-
-/** Something that happened in a state. */
-type Occurrence = Pick<Seen, 'signIn' | 'effect'>;
 
 /** Rows until they are written, each with the mode at its time. */
 function createUnwritten() {
@@ -156,7 +148,12 @@ function createUnwritten() {
 
   return {
     count: () => rows.length,
-    add({ status, settings, tunnel }: Snapshot, changing: Changing, event?: string, occurrence?: Occurrence): void {
+    add(
+      { status, settings, tunnel }: Snapshot,
+      changing: Changing,
+      event?: string,
+      occurrence?: Pick<Seen, 'effect'>,
+    ): void {
       const [at, mode] = [Date.now(), settings.Mode];
       nameMode(at, mode);
       if (changing !== 'now') for (const row of rows) row.isModeOld = false;

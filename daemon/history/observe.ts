@@ -13,8 +13,6 @@ export interface Seen {
   asked?: boolean;
   /** A rule for networks has set this. */
   effect?: Change['effect'];
-  /** A sign-in to a network that has ended. */
-  signIn?: Change['signIn'];
   tunnel: Tunnel;
 }
 
@@ -63,7 +61,7 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
 }
 
 function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Change {
-  const { at, status, mode, asked, effect, signIn, tunnel } = seen;
+  const { at, status, mode, asked, effect, tunnel } = seen;
   const { state, blocked, network } = status;
   const change: Change = {
     at,
@@ -78,7 +76,6 @@ function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Cha
     ...(asked ? { asked: true as const } : {}),
   };
   if (effect !== undefined) change.effect = effect;
-  if (signIn !== undefined) change.signIn = signIn;
   return change;
 }
 
@@ -90,18 +87,14 @@ function reasonOf(status: Status, present: Change | null): string | null {
 }
 
 /** Without what belongs to its moment alone. */
-function lasting({ signIn: _, effect: __, ...change }: Change): Change {
+function lasting({ effect: _, ...change }: Change): Change {
   return change;
 }
 
 /** All phases of connecting count as one state. */
-function isSame(
-  before: Change,
-  { state, reason, blocked, network, mode, colo, asked, signIn, effect }: Change,
-): boolean {
+function isSame(before: Change, { state, reason, blocked, network, mode, colo, asked, effect }: Change): boolean {
   const isPhase = state === 'connecting' || state === 'disconnecting';
   return (
-    signIn === undefined &&
     effect === undefined &&
     before.state === state &&
     before.blocked === blocked &&

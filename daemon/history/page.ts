@@ -144,7 +144,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   };
 }
 
-function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effect, signIn }: Change): HistoryChange {
+function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effect }: Change): HistoryChange {
   const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
   const change: HistoryChange = {
     at: new Date(at).toISOString(),
@@ -157,7 +157,6 @@ function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effec
     colo,
   };
   if (effect !== undefined) change.effect = effect;
-  if (signIn !== undefined) change.signIn = signIn;
   return change;
 }
 

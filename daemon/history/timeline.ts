@@ -161,7 +161,6 @@ function createRows(onChange: (change: Change) => void) {
 function joined(before: Change, after: Change): Change {
   const change = { ...after, at: before.at, kind: before.kind };
   if (before.effect !== undefined) change.effect = before.effect;
-  if (before.signIn !== undefined) change.signIn = before.signIn;
   return change;
 }
 
@@ -173,7 +172,6 @@ function completes(before: Change, after: Change): boolean {
     before.state === after.state &&
     before.reason === after.reason &&
     before.blocked === after.blocked &&
-    (before.signIn === undefined || after.signIn === undefined) &&
     (before.effect === undefined || after.effect === undefined) &&
     (before.network === null || before.network === after.network) &&
     (before.mode === null || before.mode === after.mode) &&

@@ -10,7 +10,6 @@ export type Action =
   | 'org.culvert.killswitch.pause'
   | 'org.culvert.killswitch.tunnel-only'
   | 'org.culvert.killswitch.sign-in'
-  | 'org.culvert.killswitch.detect-login'
   | 'org.culvert.killswitch.outside';
 
 export const ALL_ACTIONS: readonly Action[] = [
@@ -19,7 +18,6 @@ export const ALL_ACTIONS: readonly Action[] = [
   'org.culvert.killswitch.pause',
   'org.culvert.killswitch.tunnel-only',
   'org.culvert.killswitch.sign-in',
-  'org.culvert.killswitch.detect-login',
   'org.culvert.killswitch.outside',
 ];
 

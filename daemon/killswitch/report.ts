@@ -6,8 +6,6 @@ export const OBJECT_PATH = '/org/culvert/KillSwitch1';
 /** Directory of the published state, and the file in it. */
 export const RUN_DIRECTORY = '/run/culvert-killswitch';
 export const STATE_FILE = 'state.json';
-/** Sign-ins to networks that the users' daemons have not taken yet. Only root can read it; every user can see that it exists. */
-export const SIGN_INS_FILE = 'signed-in.json';
 
 // the boot guard publishes it where nothing else runs yet (data/killswitch/guard.in)
 N_('The kill switch is on, but the packet filter loaded no rules at boot: NOTHING IS BLOCKED. Is nftables installed?');
@@ -125,3 +123,22 @@ function isTextOrNull(value: unknown): value is string | null {
 export const SIGN_IN_DIRECTORY = '/run/culvert-sign-in';
 
 export const SIGN_IN_SOCKET = 'socket';
+
+/**
+ * Why a sign-in ended: `closed` by its command, `time` over, another `network`, the `tunnel` came, the kill switch was turned off or
+ * paused (`unblocked`), the screen was locked or another user is at it (`away`), `logout`, `sleep` of the machine, or its `helper` or the root
+ * `service` ended or stood still.
+ */
+export const SIGN_IN_ENDS = [
+  'closed',
+  'time',
+  'network',
+  'tunnel',
+  'unblocked',
+  'away',
+  'logout',
+  'sleep',
+  'helper',
+  'service',
+] as const;
+export type SignInEnd = (typeof SIGN_IN_ENDS)[number];

@@ -31,12 +31,6 @@ test('every package needs the packet filter that the kill switch works with', ()
   assert.match(read('arch/PKGBUILD'), /^depends=\(.*'nftables'.*\)$/m);
 });
 
-test('each package depends on the library by which the kill switch verifies certificates of login pages', () => {
-  assert.match(read('deb/control'), /^Recommends:.*\bglib-networking\b/m);
-  assert.match(read('rpm/culvert.spec'), /^Recommends: +glib-networking$/m);
-  assert.match(read('arch/PKGBUILD'), /^ {2}'glib-networking: /m);
-});
-
 test('the daemon of Debian recommends nothing that Debian lacks, or apt keeps the upgrade of the one package of before', () => {
   const [daemon] = read('deb/control').match(/^Package: culvert-daemon\n(?:.+\n)*/m)!;
   assert.match(daemon, /^Recommends: polkitd/m);

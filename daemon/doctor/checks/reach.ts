@@ -98,14 +98,13 @@ export const captivePortal: Check = {
   cheap: true,
   limitMs: 30_000,
   async probe(world, signal) {
-    const isHidden = isBlocking(world) && !isConnected(world);
     // a request to a page shows as much as NetworkManager does
     const state = await connectivity(world).catch(error => {
       if (world.online) return null;
       throw error;
     });
     if (state === 'portal') return portal(world, message('NetworkManager reports a login page.'));
-    if (world.online) return isHidden ? askService(world) : askPage(world, signal);
+    if (world.online) return askPage(world, signal);
     if (state === 'none')
       return problem([message('NetworkManager reports no connection.')], message('This machine has no network.'));
     const isOpen = isConnected(world) || (state === 'full' && !isBlocking(world));
@@ -114,22 +113,11 @@ export const captivePortal: Check = {
     if (state === null)
       return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
     // also a full connection, which NetworkManager may have seen before the kill switch was turned on
-    if (isBlocking(world) && (isHidden || state !== 'full'))
+    if (isBlocking(world) && (!isConnected(world) || state !== 'full'))
       return unseen(message('NetworkManager reports: %s', state));
     return ok(message('NetworkManager reports: %s', state));
   },
 };
-
-/** The root service can test the network outside the tunnel while the kill switch blocks. */
-async function askService(world: World) {
-  const verdict = await world.network.detectLogin().catch((error: Error) => error);
-  if (verdict instanceof Error) return unseen(quoted(verdict.message));
-  const { network, loginPage } = verdict;
-  const evidence = quoted(`DetectLogin: ${network} ${loginPage ?? ''}`.trim());
-  if (network === 'open') return ok(evidence);
-  if (network === 'login') return portal(world, evidence);
-  return notice([evidence], message('The page that detects login pages cannot be read.'), SIGN_IN);
-}
 
 async function askPage(world: World, signal: AbortSignal) {
   const link = await uplink(world).catch(() => undefined);

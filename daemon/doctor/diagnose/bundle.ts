@@ -199,7 +199,6 @@ export function namesOf(sources: Sources): Known['names'] {
   for (const entry of entries) addEntry(add, entry);
   if (config) addConfig(add, config);
   add('ssid', ...changes.map(({ effect }) => effect?.rule));
-  add('host', ...changes.flatMap(({ signIn }) => (signIn?.hosts ?? []).map(({ host }) => host)));
   return names;
 }
 

@@ -4,7 +4,6 @@ import { type RequestOptions, request } from 'node:http';
 import { connect, isIPv6 } from 'node:net';
 import type { Trace } from '../../apps/verify-tunnel.ts';
 import { errno, reason } from '../../core/errors.ts';
-import type { Verdict } from '../../killswitch/sign-in/verdict.ts';
 
 /** `refused`: the other end, or a firewall that says so, rejects it. `silent`: nothing came back in time. */
 export type Reached = 'answered' | 'refused' | 'silent' | 'unreachable';
@@ -16,8 +15,6 @@ export interface Network {
   connection(to: Address, limitMs: number, signal: AbortSignal): Promise<Reached>;
   /** Reads a page over plain HTTP, without following redirects. @throws Error */
   page(url: string, options: { localAddress?: string; signal: AbortSignal }): Promise<Page>;
-  /** Has the root service test the network for a login page, while the kill switch blocks. Asks for no password. @throws Error */
-  detectLogin(): Promise<Verdict>;
   /** Reports whether a request, through the local proxy if there is one, leaves through the tunnel. Never rejects. */
   trace(url: string, proxyPort: number | null, limitMs: number): Promise<Trace>;
   /** Protocols of a local proxy. Never rejects. */
@@ -42,7 +39,6 @@ export function createNetwork(env: NodeJS.ProcessEnv): Network {
     datagram,
     connection,
     page,
-    detectLogin: async () => (await import('../../networks/portal/sign-in-window.ts')).detectLogin(false),
     trace: async (url, proxyPort, limitMs) => {
       const { traceThrough } = await import('../../apps/verify-tunnel.ts');
       return traceThrough(proxyPort, url, env, limitMs);

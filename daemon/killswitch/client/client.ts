@@ -1,5 +1,5 @@
 // The daemon's side of the kill switch: keeps the configuration, the root service and the published state in step.
-import type { Change, HistorySignIn, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
+import type { Change, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
 import { NO_KILL_SWITCH, setPart } from '../../state/store.ts';
@@ -7,7 +7,7 @@ import type { Report } from '../report.ts';
 import type { Endpoint } from '../rules/endpoints.ts';
 import { explained, type Message, message, wordingOf } from '../wording.ts';
 import { absent, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
-import { createBlockedRenewal, createSignedIn, readBlocked } from './records.ts';
+import { createBlockedRenewal, readBlocked } from './records.ts';
 import { type Call, createServiceLink, type ServiceLink } from './service-link.ts';
 
 /** Any program can slow the bus down. After that long, readers get the last published state. */
@@ -18,32 +18,15 @@ const DEMO = {
   hint: 'End the demo with: culvert stop. Then repeat the command.',
 };
 
-interface Options {
-  /** Paths of the service and how to call it; tests have their own. */
-  service?: ServicePaths;
-  /** Called with each sign-in to a network that ended. */
-  signedIn?(signIn: HistorySignIn): void;
-}
-
-export function createKillSwitch(
-  context: FeatureContext,
-  { service = SERVICE_PATHS, signedIn = () => {} }: Options = {},
-): KillSwitchControl {
+/** @param service paths of the service and how to call it; tests have their own */
+export function createKillSwitch(context: FeatureContext, service: ServicePaths = SERVICE_PATHS): KillSwitchControl {
   const { state, settings, say } = context;
-  const link = createServiceLink(service, () => {
-    publishFile();
-    followSignIns();
-  });
-  const signIns = createSignedIn(service, signedIn);
+  const link = createServiceLink(service, () => void publishFile());
   const { publish, publishFile, publishAbsent, setUnmet } = createPublisher(context, link, service);
   let unsubscribe = () => {};
   const emulated = () => state.snapshot().tunnelCli.emulated;
   const { enable, followTunnel, prepare } = createEnabler(context, link);
   const renewal = createBlockedRenewal(context, service);
-
-  function followSignIns(): void {
-    if (!emulated()) void signIns.take().catch((error: Error) => say(`Kill switch: ${error.message}`));
-  }
 
   async function applyConfiguration(): Promise<void> {
     const { enabled, installed, unconfirmed } = await read();
@@ -104,7 +87,6 @@ export function createKillSwitch(
   return {
     start() {
       link.follow();
-      followSignIns();
       unsubscribe = state.subscribe(({ event }) => {
         if (event === 'killSwitch' && state.snapshot().killSwitch.enabled) void prepare();
         if (event === 'tunnel' && !emulated())
@@ -124,7 +106,6 @@ export function createKillSwitch(
     read,
     set,
     decide,
-    lastSignIn: signIns.last,
     blocked: () => readBlocked(service),
     // without a root service there is nothing to pause
     async pause(seconds) {

@@ -1,16 +1,10 @@
 // Answers the requests for the kill switch.
-import type { FeatureContext, HistoryControl, KillSwitchControl } from '../../controls.ts';
+import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { begin, type Feature, type Lazy, lazy } from '../../feature.ts';
 
-/**
- * @param history records sign-ins to networks
- * @returns the feature, and how other features reach the kill switch
- */
-export function openKillSwitch(
-  context: FeatureContext,
-  { signedIn }: Pick<HistoryControl, 'signedIn'>,
-): Feature<'killswitch'> & { control: Lazy<KillSwitchControl> } {
-  const killSwitch = lazy(async () => (await import('./client.ts')).createKillSwitch(context, { signedIn }));
+/** @returns the feature, and how other features reach the kill switch */
+export function openKillSwitch(context: FeatureContext): Feature<'killswitch'> & { control: Lazy<KillSwitchControl> } {
+  const killSwitch = lazy(async () => (await import('./client.ts')).createKillSwitch(context));
   return {
     control: killSwitch,
     handlers: answerWith(killSwitch),
@@ -25,7 +19,6 @@ export function answerWith(control: () => Promise<KillSwitchControl>): Feature<'
     'GET /api/killswitch': async () => ({ ok: true, ...(await (await control()).read()) }),
     'POST /api/killswitch': async ({ body }) => ({ ok: true, ...(await (await control()).set(body)) }),
     'POST /api/killswitch/pause': async ({ body }) => ({ ok: true, ...(await (await control()).pause(body.seconds)) }),
-    'GET /api/killswitch/sign-in': async () => ({ ok: true, signIn: await (await control()).lastSignIn() }),
     'GET /api/killswitch/blocked': async () => ({ ok: true, ...(await (await control()).blocked()) }),
   };
 }

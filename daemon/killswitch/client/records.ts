@@ -1,11 +1,8 @@
-// Reads what the root service recorded: blocked destinations, and ended sign-ins of this user.
+// Reads the blocked destinations that the root service recorded, and keeps the recording on.
 
-import { join } from 'node:path';
-import type { BlockedList, HistorySignIn } from '../../api/killswitch.ts';
+import type { BlockedList } from '../../api/killswitch.ts';
 import type { FeatureContext } from '../../controls.ts';
-import { versionAt } from '../../core/file-version.ts';
 import { Problem } from '../../problem.ts';
-import { SIGN_INS_FILE } from '../report.ts';
 import { message } from '../wording.ts';
 import { isInstalled, readPublished, requireService, type ServicePaths } from './published-state.ts';
 import { askService } from './service-link.ts';
@@ -69,41 +66,6 @@ export function createBlockedRenewal({ state, settings, say }: FeatureContext, s
     stop() {
       unsubscribe();
       if (timer) clearInterval(timer);
-    },
-  };
-}
-
-/** @param record called with each */
-export function createSignedIn(service: ServicePaths, record: (signIn: HistorySignIn) => void) {
-  let seen: string | null = null;
-  let last: HistorySignIn | null = null;
-  let taking: Promise<void> = Promise.resolve();
-
-  /** Asks nothing where the service has nothing new to tell. */
-  async function takeNew(): Promise<void> {
-    const version = versionAt(join(service.run, SIGN_INS_FILE));
-    if (version === null || version === seen) return;
-    const answer = await askService({ method: 'SignedIn' }, false, service);
-    // loaded with the first answer: an idle daemon does without zod
-    const { HistorySignIn } = await import('../../api/killswitch.ts');
-    if (!Array.isArray(answer)) throw new Error('The root service reported no list of sign-ins.');
-    const reports = answer.map(each => HistorySignIn.parse(each));
-    seen = version; // after a failure it asks again
-    for (const report of reports) record(report);
-    last = reports.at(-1) ?? last;
-  }
-
-  /** Called whenever the service may have published something. @throws Problem as `askService` */
-  const take = () => {
-    taking = taking.catch(() => {}).then(takeNew);
-    return taking;
-  };
-  return {
-    take,
-    /** The last sign-in that ended since the daemon started; null: none did. */
-    async last(): Promise<HistorySignIn | null> {
-      await take();
-      return last;
     },
   };
 }

@@ -66,7 +66,7 @@ export type Call =
   | { method: 'TryEnable'; allowLan: boolean; endpoints: readonly Endpoint[]; seconds: number }
   | { method: 'SetEndpoints'; endpoints: readonly Endpoint[] }
   | {
-      method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' | 'LeadOutside' | 'DetectLogin' | 'SignedIn';
+      method: 'Disable' | 'Status' | 'Confirm' | 'Revert' | 'KeepInTunnel' | 'LeadOutside';
     }
   | { method: 'TryDisable'; seconds: number }
   | { method: 'Pause' | 'SignIn' | 'Blocked'; seconds: number };
@@ -168,10 +168,8 @@ const COMPOSED = new Set(['Failed', 'InvalidArgument']);
 const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Refused|Unconfirmed|Failed): (.*)/s;
 
 /** Sentences for methods that an older root service lacks. */
-const NO_LOGIN = message('The installed root service is older than this program, and cannot let a login page through.');
 const TOO_OLD: Partial<Record<Call['method'], Message>> = {
-  SignIn: NO_LOGIN,
-  DetectLogin: NO_LOGIN,
+  SignIn: message('The installed root service is older than this program, and cannot let a login page through.'),
   Blocked: message('The installed root service is older than this program, and cannot say what was blocked.'),
   KeepInTunnel: message(
     'The installed root service is older than this program, and cannot keep a program in the tunnel.',

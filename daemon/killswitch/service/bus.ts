@@ -16,7 +16,7 @@ import {
   tooManyEndpoints,
   type Wanted,
 } from '../rules/wanted.ts';
-import type { Detection, SignInWindow } from '../sign-in/window.ts';
+import type { SignInWindow } from '../sign-in/window.ts';
 import type { Caller, Switch } from '../switch.ts';
 import type { Programs } from '../tunnel-only.ts';
 import { N_, SwitchError } from '../wording.ts';
@@ -55,8 +55,6 @@ const XML = `<node><interface name="${BUS_NAME}">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="state" type="s" direction="out"/>
   </method>
-  <method name="SignedIn"><arg name="reports" type="s" direction="out"/></method>
-  <method name="DetectLogin"><arg name="verdict" type="s" direction="out"/></method>
   <method name="Blocked">
     <arg name="seconds" type="u" direction="in"/>
     <arg name="list" type="s" direction="out"/>
@@ -80,7 +78,6 @@ interface Services {
   programs: Programs;
   outside: OutsidePrograms;
   window: SignInWindow;
-  detection: Detection;
   recorder: Recorder;
 }
 
@@ -120,9 +117,6 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
     const action = seconds === 0 ? 'org.culvert.killswitch.enable' : 'org.culvert.killswitch.sign-in';
     return { action, run: () => window.signIn({ uid, seconds }) };
   },
-  // a user's own
-  SignedIn: ({ window }) => ({ action: null, run: window.takeReports }),
-  DetectLogin: ({ detection }) => ({ action: 'org.culvert.killswitch.detect-login', run: detection.detect }),
   KeepInTunnel: ({ programs }) => ({
     action: 'org.culvert.killswitch.tunnel-only',
     run: async ({ uid, pid }) => programs.place({ uid, pid: await pid() }),

@@ -11,8 +11,7 @@ import { OUTSIDE_TABLE, type OutsideRules, renderOutside } from '../rules/outsid
 import { ALLOWLIST } from '../rules/place.ts';
 import { type RuleOptions, render, TABLE } from '../rules/rules.ts';
 import { PROGRAMS_TABLE, type ProgramRules, renderPrograms } from '../rules/tunnel-only.ts';
-import { createReports } from '../sign-in/reports.ts';
-import { createDetection, createWindow } from '../sign-in/window.ts';
+import { createWindow } from '../sign-in/window.ts';
 import { createSwitch, type Switch } from '../switch.ts';
 import { createPrograms, type Programs } from '../tunnel-only.ts';
 import { serve } from './bus.ts';
@@ -72,21 +71,18 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     report,
   });
   const kernel = createKernel<RuleOptions>(options['--nft'], { name: TABLE, render }, () => void control.check());
-  const uplink = createUplink(bus);
   const window = createWindow(
     {
-      ...uplink,
+      ...createUplink(bus),
       ...createHelperLink(bus, options['--run']),
       fill: kernel.fill,
       isBlocking: () => control.isBlocking(),
       now: uptime,
       alarm: createAlarm(),
-      reports: createReports(createFiles(options['--run']), Date.now, report),
       report,
     },
     () => void control.check(),
   );
-  const detection = createDetection(window, { link: uplink.link, now: uptime });
   const control = createSwitch({
     kernel: recorder.followSwitch(kernel),
     files,
@@ -139,7 +135,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
     void recorder.end().then(() => loop.quit());
   };
   const exitWhenIdle = createExit({ control, programs, outside }, end);
-  const server = serve(gate, { control, programs, outside, window, detection, recorder }, exitWhenIdle);
+  const server = serve(gate, { control, programs, outside, window, recorder }, exitWhenIdle);
   onSleep(bus, () => {
     void window.close('sleep');
     void control.check();

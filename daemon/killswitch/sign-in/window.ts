@@ -1,13 +1,11 @@
-// The time in which a user signs in to a network while the kill switch blocks: one helper may leave by one link. It knows no bus, files
-// or processes; they come in as `WindowEdges`.
-import type { HistorySignIn, PassedHost, SignInEnd } from '../../api/killswitch.ts';
+// Decides how long one helper may send by one link, so that a user can sign in to a network while the kill switch blocks. It knows no
+// bus, files or processes; they come in as `WindowEdges`.
 import { createQueue } from '../pacing.ts';
+import type { SignInEnd } from '../report.ts';
 import { type Elements, quoted, SIGN_IN } from '../rules/rules.ts';
 import { MAX_SIGN_IN_SECONDS } from '../rules/wanted.ts';
 import { messageOf, N_, SwitchError } from '../wording.ts';
 import { hasChanged, type Link } from './link.ts';
-import { MAX_HOSTS, passedIn, type SignInReports } from './reports.ts';
-import { UNREACHABLE, type Verdict, verdictIn } from './verdict.ts';
 
 export interface SignInWindow {
   /**
@@ -17,23 +15,16 @@ export interface SignInWindow {
    * @throws SwitchError NotEnabled, LimitsExceeded, Failed
    */
   signIn(user: { uid: number; seconds: number }): Promise<{ signIn: true; seconds: number }>;
-  /**
-   * Tests the network for a login page: opens the window for a helper that only fetches fixed pages.
-   * @returns `UNREACHABLE` also where the window closed before
-   * @throws SwitchError as `signIn`, before anything was sent
-   */
-  detect(): Promise<Verdict>;
   /** Closes it, where one is open. Never throws. */
   close(why: SignInEnd): Promise<void>;
-  /** Removes and returns what the ended sign-ins of a user let through. */
-  takeReports(user: { uid: number }): Promise<HistorySignIn[]>;
   /** True while a user signs in. */
   isOpen(): boolean;
 }
 
 interface Open {
-  /** Null for a test. */
-  uid: number | null;
+  /** Unique for each window. */
+  id: number;
+  uid: number;
   helper: Helper;
   link: Link;
   servers: readonly string[];
@@ -41,18 +32,13 @@ interface Open {
   until: number;
   /** At the beginning. */
   presence: Presence | null;
-  /** Answers about it that did not come, in a row. */
+  /** Consecutive questions about the presence without an answer. */
   silences: number;
-  verdict: Promise<Verdict>;
-  found(verdict: Verdict): void;
-  passed: Map<string, PassedHost>;
 }
 
-/** The helper gives each page ten seconds. */
-const DETECTION_SECONDS = 20;
-/** Silence after which the helper is given up: for the command to come, and between two heartbeats. */
+/** Silence after which the window closes: before the first heartbeat, and between two. */
 const SILENCE_SECONDS = { first: 20, next: 5 };
-/** Questions about the user's session without an answer, in a row, that end a sign-in. */
+/** Consecutive questions without an answer that end a sign-in. */
 const MOST_SILENCES = 2;
 const NOTHING: Elements = { [SIGN_IN.helpers]: [], [SIGN_IN.servers]: [] };
 
@@ -61,16 +47,18 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   const inTurn = createQueue();
   let open: Open | null = null;
   let isBeating = false;
+  let lastId = 0;
 
   /** @throws SwitchError */
-  async function openFor(uid: Open['uid'], seconds: number): Promise<Open> {
+  async function openFor(uid: number, seconds: number): Promise<Open> {
+    lastId += 1;
+    const id = lastId;
     try {
-      const started = await start(edges, { uid, seconds }, { beat, closeOf });
+      const started = await start(edges, { uid, seconds, id }, eventsOf(id));
       edges.alarm(SILENCE_SECONDS.first, silent);
       open = started;
       await edges.fill(elementsOf(started));
       await started.helper.begin({ uid, servers: started.servers });
-      keep(started);
       return started;
     } catch (error) {
       await end('helper');
@@ -81,23 +69,27 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 
   const silent = () => void close('helper');
 
-  function keep({ uid, passed }: Open): void {
-    if (uid !== null) edges.reports.keep({ uid, hosts: [...passed.values()] });
+  /** What an earlier helper still says is not for a later window. */
+  function eventsOf(id: number): HelperEvents {
+    const closeOf = (why: SignInEnd) =>
+      void inTurn(async () => {
+        if (open?.id === id) await end(why);
+      });
+    return { beat: () => void beat(id), released: () => closeOf('closed'), ended: () => closeOf('helper') };
   }
 
   /** Repeats the elements in the kernel, unless the window has to close. */
-  async function beat(verdict: Open['verdict']): Promise<void> {
+  async function beat(id: number): Promise<void> {
     if (isBeating) return;
     isBeating = true;
     try {
       await inTurn(async () => {
-        if (open?.verdict !== verdict) return;
+        if (open?.id !== id) return;
         const why = await reasonToClose(edges, open);
         if (why !== null) return end(why);
         open.link = { ...open.link, hardware: open.link.hardware ?? edges.link()?.hardware ?? null };
         await edges.fill(elementsOf(open));
         edges.alarm(SILENCE_SECONDS.next, silent);
-        keep(open);
       });
     } catch (error) {
       edges.report(`the sign-in could not be let through: ${messageOf(error)}`);
@@ -108,27 +100,17 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 
   async function end(why: SignInEnd): Promise<void> {
     if (!open) return;
-    const { uid, helper, openedAt, found, passed } = open;
+    const { uid, helper, openedAt } = open;
     open = null;
     edges.alarm(null, silent);
-    found(UNREACHABLE);
     // the kernel forgets the elements in any case
     await edges.fill(NOTHING).catch(() => {});
-    await helper.lastWords();
-    // the command waits for the end of the helper, and asks for the report then
-    if (uid !== null) edges.reports.end({ uid, hosts: [...passed.values()] }, why);
-    helper.stop();
-    edges.report(`${nameOf(uid)} ended after ${Math.round(edges.now() - openedAt)} s: ${why}`);
-    if (uid !== null) changed();
+    await helper.stop(why);
+    edges.report(`the sign-in of user ${uid} ended after ${Math.round(edges.now() - openedAt)} s: ${why}`);
+    changed();
   }
 
   const close = (why: SignInEnd) => inTurn(() => end(why));
-
-  /** Ends the window of a helper; what an earlier helper still says is not for a later window. */
-  const closeOf = (verdict: Open['verdict'], why: SignInEnd) =>
-    inTurn(async () => {
-      if (open?.verdict === verdict) await end(why);
-    });
 
   async function signIn({
     uid,
@@ -141,7 +123,6 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
       await end('closed');
       return { signIn: true, seconds: 0 };
     }
-    if (open?.uid === null) await end('closed');
     if (open && open.uid !== uid)
       throw new SwitchError('LimitsExceeded', N_('Another user is signing in to this network.'));
     if (open) open.until = Math.min(edges.now() + seconds, open.openedAt + MAX_SIGN_IN_SECONDS);
@@ -152,71 +133,25 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     return { signIn: true, seconds: Math.max(0, Math.round(open.until - edges.now())) };
   }
 
-  async function detect(): Promise<Verdict> {
-    const { verdict } = await inTurn(() => {
-      if (open) throw new SwitchError('LimitsExceeded', N_('Somebody is signing in to this network.'));
-      return openFor(null, DETECTION_SECONDS);
-    });
-    try {
-      return await verdict;
-    } finally {
-      await closeOf(verdict, 'closed');
-    }
-  }
-
   return {
     signIn: user => inTurn(() => signIn(user)),
-    detect,
     close,
-    takeReports: ({ uid }) => inTurn(async () => edges.reports.take(uid)),
-    isOpen: () => typeof open?.uid === 'number',
+    isOpen: () => open !== null,
   };
-}
-
-/** Effects that a helper has on its own window. */
-interface Ways {
-  beat(verdict: Open['verdict']): Promise<void>;
-  closeOf(verdict: Open['verdict'], why: SignInEnd): Promise<void>;
 }
 
 /** Starts the helper, without letting it out. @throws SwitchError, Error */
 async function start(
   edges: WindowEdges,
-  { uid, seconds }: { uid: Open['uid']; seconds: number },
-  { beat, closeOf }: Ways,
+  { uid, seconds, id }: { uid: number; seconds: number; id: number },
+  events: HelperEvents,
 ): Promise<Open> {
   const { link, servers } = await wayOut(edges);
-  let found = (_verdict: Verdict) => {};
-  const verdict = new Promise<Verdict>(resolve => {
-    found = resolve;
-  });
-  const passed: Open['passed'] = new Map();
-  const helper = await edges.startHelper({
-    beat: () => void beat(verdict),
-    reported(value) {
-      const host = passedIn(value);
-      if (uid === null) found(verdictIn(value) ?? UNREACHABLE);
-      else if (host && (passed.has(host.host) || passed.size < MAX_HOSTS)) passed.set(host.host, host);
-    },
-    released: () => void closeOf(verdict, 'closed'),
-    ended: () => void closeOf(verdict, 'helper'),
-  });
+  const helper = await edges.startHelper(events);
   const openedAt = edges.now();
-  const presence = uid === null ? null : await edges.presence(uid);
-  edges.report(`${nameOf(uid)} began on ${link.device}`);
-  return {
-    uid,
-    helper,
-    link,
-    servers,
-    openedAt,
-    until: openedAt + seconds,
-    presence,
-    silences: 0,
-    verdict,
-    found,
-    passed,
-  };
+  const presence = await edges.presence(uid);
+  edges.report(`the sign-in of user ${uid} began on ${link.device}`);
+  return { id, uid, helper, link, servers, openedAt, until: openedAt + seconds, presence, silences: 0 };
 }
 
 /** The link that the helper may leave by, and its name servers. @throws SwitchError NotEnabled, Failed */
@@ -240,17 +175,12 @@ async function reasonToClose(edges: WindowEdges, current: Open): Promise<SignInE
   if (edges.now() >= until) return 'time';
   if (edges.hasTunnel()) return 'tunnel';
   if (hasChanged(link, edges.link())) return 'network';
-  if (uid === null || presence === null || presence === 'gone') return null;
+  if (presence === null || presence === 'gone') return null;
   const now = await edges.presence(uid);
   current.silences = now === null ? current.silences + 1 : 0;
   if (current.silences >= MOST_SILENCES) return 'logout';
   if (now === 'gone' || (now === 'elsewhere' && presence !== 'elsewhere')) return 'logout';
   return now === 'away' && presence === 'active' ? 'away' : null;
-}
-
-/** Begins a line of the log. */
-function nameOf(uid: Open['uid']): string {
-  return uid === null ? 'the test for a login page' : `the sign-in of user ${uid}`;
 }
 
 function elementsOf({ helper: { uid }, link, servers }: Open): Elements {
@@ -262,63 +192,26 @@ function elementsOf({ helper: { uid }, link, servers }: Open): Elements {
   };
 }
 
-/** Seconds between two tests. */
-const APART = 30;
-
-export interface Detection {
-  /**
-   * Tests the network, or repeats what was found on it moments ago.
-   * @throws SwitchError as `SignInWindow.detect`; LimitsExceeded on another network than moments ago
-   */
-  detect(): Promise<Verdict>;
-}
-
-export function createDetection(
-  window: Pick<SignInWindow, 'detect'>,
-  { link, now }: Pick<WindowEdges, 'link' | 'now'>,
-): Detection {
-  let last: { at: number; on: Link | null; verdict: Promise<Verdict> } | null = null;
-  return {
-    async detect() {
-      const on = link();
-      if (last && now() - last.at < APART) {
-        if (last.on && !hasChanged(last.on, on)) return last.verdict;
-        throw new SwitchError('LimitsExceeded', N_('A network was tested moments ago. Try again in half a minute.'));
-      }
-      const test = { at: now(), on, verdict: window.detect() };
-      last = test;
-      // nothing was sent
-      test.verdict.catch(() => {
-        if (last === test) last = null;
-      });
-      return test.verdict;
-    },
-  };
-}
-
 export interface Helper {
   /** A user that systemd made up for it. */
   uid: number;
   /** Gives it its work, once it is let out. @throws Error */
   begin(work: HelperWork): Promise<void>;
-  /** Hears its last totals, for half a second at most. */
-  lastWords(): Promise<void>;
-  stop(): void;
+  /** Has it tell the user's command why the sign-in ended, and stops it within half a second. Never rejects. */
+  stop(why: SignInEnd): Promise<void>;
 }
 
 /** Task of a helper. */
 export interface HelperWork {
-  /** The only user served; null for a test of the network. */
-  uid: number | null;
+  /** The only user served. */
+  uid: number;
   servers: readonly string[];
 }
 
 export interface HelperEvents {
-  /** It lives, and so does the command of the user. */
+  /** The helper and the user's command are alive. */
   beat(): void;
-  /** The result of a test, or the total of a host. */
-  reported(value: unknown): void;
-  /** The command of the user let go of it. */
+  /** The user's command released it. */
   released(): void;
   ended(): void;
 }
@@ -349,6 +242,5 @@ interface WindowEdges {
   now(): number;
   /** Calls back after some seconds, in place of an earlier alarm. null: no alarm. */
   alarm(seconds: number | null, ring: () => void): void;
-  reports: SignInReports;
   report(what: string): void;
 }

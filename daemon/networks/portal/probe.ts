@@ -3,20 +3,42 @@ import { get, type RequestOptions } from 'node:http';
 import { BlockList, connect as connectSocket, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { connect as startTls } from 'node:tls';
-import {
-  type Answer,
-  answerOf,
-  judge,
-  judgeCertificate,
-  MAX_BODY_BYTES,
-  SECURE,
-  SILENT,
-  TARGETS,
-  type Target,
-  UNREACHABLE,
-  type Verdict,
-} from '../../killswitch/sign-in/verdict.ts';
 import { addressesOf } from '../../routes/explain.ts';
+
+/** A page with a fixed answer. */
+export interface Target {
+  url: string;
+  status: number;
+  body: string;
+}
+
+/** The pages that Android, Firefox and GNOME ask. A network may let one of them through before the login. */
+export const TARGETS: readonly Target[] = [
+  { url: 'http://connectivitycheck.gstatic.com/generate_204', status: 204, body: '' },
+  { url: 'http://detectportal.firefox.com/success.txt', status: 200, body: 'success' },
+  { url: 'http://nmcheck.gnome.org/check_network_status.txt', status: 200, body: 'NetworkManager is online' },
+];
+
+/** A server with a certificate of a public authority, for a network on which nothing answers plain HTTP. */
+const SECURE = { host: 'connectivitycheck.gstatic.com', port: 443 } as const;
+
+/** More than any expected answer; login pages are longer. */
+const MAX_BODY_BYTES = 1_024;
+
+/** `login`: something else answered in the place of the page; `silent`: nothing did, or an error. */
+interface Answer {
+  result: 'open' | 'login' | 'silent';
+  /** Address that a redirect leads to. */
+  location: string | null;
+}
+
+export interface Verdict {
+  network: 'open' | 'login' | 'unreachable';
+  loginPage: string | null;
+}
+
+export const UNREACHABLE: Verdict = { network: 'unreachable', loginPage: null };
+const SILENT: Answer = { result: 'silent', location: null };
 
 const LIMIT_MS = 5_000;
 const HTTP_PORT = 80;
@@ -39,7 +61,7 @@ export async function findLogin(connect?: Connect): Promise<Verdict> {
   return verdict.network === 'unreachable' ? askSecurely(SECURE.host, SECURE.port, connect) : verdict;
 }
 
-/** Never rejects. */
+/** A network that replaces the host's certificate has a login page. Never rejects. */
 export async function askSecurely(host: string, port: number, connect: Connect = connectTo): Promise<Verdict> {
   try {
     const socket = await connect(host, port);
@@ -48,7 +70,7 @@ export async function askSecurely(host: string, port: number, connect: Connect =
       secure.setTimeout(LIMIT_MS, () => secure.destroy(new Error('no answer')));
       secure.once('secureConnect', () => resolve(secure.authorized)).once('error', reject);
     }).finally(() => socket.destroy());
-    return judgeCertificate(isTrusted, host);
+    return isTrusted ? { network: 'open', loginPage: null } : { network: 'login', loginPage: `https://${host}/` };
   } catch {
     return UNREACHABLE;
   }
@@ -151,4 +173,36 @@ function by(connect: Connect): NonNullable<RequestOptions['createConnection']> {
     );
     return undefined;
   };
+}
+
+interface Reply {
+  status: number;
+  body: string;
+  location: string | null;
+}
+
+/** RFC 6585: Network Authentication Required. */
+const NETWORK_LOGIN = 511;
+const ENOUGH = 2;
+
+/** One unexpected answer shows a login page. An open network takes two expected answers. */
+export function judge(answers: readonly Answer[]): Verdict {
+  const logins = answers.filter(({ result }) => result === 'login');
+  if (logins.length > 0) {
+    return { network: 'login', loginPage: logins.find(({ location }) => location !== null)?.location ?? null };
+  }
+  const open = answers.filter(({ result }) => result === 'open').length;
+  return open >= ENOUGH ? { network: 'open', loginPage: null } : UNREACHABLE;
+}
+
+/** Compares status and body exactly, but for the line end. */
+export function answerOf(target: Target, { status, body, location }: Reply): Answer {
+  if (status === target.status && body.trimEnd() === target.body) return { result: 'open', location: null };
+  const isLogin = status === NETWORK_LOGIN || (status >= 200 && status < 400);
+  return isLogin ? { result: 'login', location: httpAddress(location) } : SILENT;
+}
+
+/** The network chose this address, so only addresses of web pages are opened. */
+function httpAddress(location: string | null): string | null {
+  return location !== null && /^https?:\/\/[\x21-\x7e]{1,2000}$/i.test(location) ? location : null;
 }

@@ -1,5 +1,5 @@
-// Holds the window for a login page that the root service opens in the kill switch: through its helper, and for no other program of
-// this machine, a browser and the test for a login page reach the network.
+// Holds the window for a login page that the root service opens in the kill switch. A browser and the test for a login page reach the
+// network through its helper.
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -7,12 +7,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SERVICE_PATHS, type ServicePaths } from '../../killswitch/client/published-state.ts';
 import { askService } from '../../killswitch/client/service-link.ts';
-import { SIGN_IN_DIRECTORY, SIGN_IN_SOCKET } from '../../killswitch/report.ts';
+import { SIGN_IN_DIRECTORY, SIGN_IN_ENDS, SIGN_IN_SOCKET, type SignInEnd } from '../../killswitch/report.ts';
 import { TUNNEL_INTERFACES } from '../../killswitch/rules/place.ts';
-import { type Verdict, verdictIn } from '../../killswitch/sign-in/verdict.ts';
 import { Problem } from '../../problem.ts';
 import { message } from '../../view/message.ts';
-import { leadsHere } from './probe.ts';
 
 const ALIVE_MS = 500;
 /** Time for the device of a tunnel that was just disconnected to go. */
@@ -23,28 +21,14 @@ const RETRY = { everyMs: 50, attempts: 100 };
 const HOLD = 'H';
 
 export interface SignInWindow {
-  /** Resolves when the window is closed, by either side. */
-  closed: Promise<void>;
+  /** Resolves when the window is closed, by either side, with the reason. */
+  closed: Promise<SignInEnd>;
   /** Port of 127.0.0.1 where a SOCKS5 proxy serves this user. */
   port: number;
-  /** Opens a connection by way of the helper, which looks the name up. */
+  /** Opens a connection through the helper, which looks the name up. */
   connect(host: string, port: number): Promise<Socket>;
-  /** Closes it. The root service reports what was let through to the daemon. */
-  close(): Promise<void>;
-}
-
-/**
- * Has the root service test the network for a login page while the kill switch blocks.
- * @param interactive whether the user may be asked for a password, where there is no active session
- * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
- */
-export async function detectLogin(interactive: boolean): Promise<Verdict> {
-  await untilNoTunnel();
-  const verdict = verdictIn(await askService({ method: 'DetectLogin' }, interactive, SERVICE_PATHS));
-  if (!verdict) throw new Problem('killswitch-failed', message("The root service's answer can't be parsed."));
-  // names can't be looked up here while the kill switch blocks
-  if (verdict.loginPage !== null && (await leadsHere(verdict.loginPage, false))) return { ...verdict, loginPage: null };
-  return verdict;
+  /** Closes it. @returns why it closed, as `closed` */
+  close(): Promise<SignInEnd>;
 }
 
 /** The service refuses before it asks for a password where WARP was only just disconnected. */
@@ -66,25 +50,39 @@ export async function openWindow(
   const hold = await reach(path);
   hold.write(HOLD);
   const alive = setInterval(() => hold.write('.'), ALIVE_MS);
-  hold.resume().on('error', () => {});
+  let isReleased = false;
+  const release = () => {
+    isReleased = true;
+    clearInterval(alive);
+    hold.end();
+  };
+  let said = '';
+  let why: SignInEnd | undefined;
+  hold.setEncoding('latin1').on('error', () => {});
+  hold.on('data', (text: string) => {
+    said += text;
+    why = SIGN_IN_ENDS.find(end => said.endsWith(`${end}\n`));
+    if (why) release();
+  });
   const relays = new Set<Socket>();
   const server = await listen(path, relays);
-  const closed = new Promise<void>(resolve => {
+  const closed = new Promise<SignInEnd>(resolve => {
     hold.once('close', () => {
+      // a killed helper gives no reason
+      why ??= isReleased ? 'closed' : 'helper';
       clearInterval(alive);
       server.close();
       for (const relay of relays) relay.destroy();
-      resolve();
+      resolve(why);
     });
   });
   return {
     closed,
     port: (server.address() as AddressInfo).port,
     connect: async (host, port) => askProxy(await reach(path), host, port),
-    async close() {
-      clearInterval(alive);
-      hold.end();
-      await closed;
+    close() {
+      release();
+      return closed;
     },
   };
 }

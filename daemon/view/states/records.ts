@@ -1,13 +1,5 @@
 // Formats the history for clients: the words of changes and causes, and totals.
-import type {
-  Blocked,
-  History,
-  HistoryChange,
-  HistoryDay,
-  HistoryQuery,
-  HistorySignIn,
-  HistoryTotal,
-} from '../../api/schema.ts';
+import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
 import { totalOf } from '../../api/totals.ts';
 import { modeName, setupText } from '../client/labels.ts';
 import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
@@ -72,7 +64,7 @@ function effectWords({ ended }: NonNullable<HistoryChange['effect']>, { _ }: Tra
 /** A change in a few words, and what is known besides: the reason, the mode, the data center. */
 export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
   const { _ } = tr;
-  const { kind, state, reason, blocked, network, mode, colo, effect, signIn } = change;
+  const { kind, state, reason, blocked, network, mode, colo, effect } = change;
   if (kind === 'stop') return { title: _('Recording stopped'), details: '' };
   const parts = [
     blocked && setupText(blocked, tr),
@@ -83,37 +75,9 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     colo && fill(_('via %s'), placeName(colo)),
     // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
     effect && fill(effectWords(effect, tr), effect.rule, actText(effect, tr)),
-    signIn && signInWords(signIn, tr),
     kind === 'start' && _('Recording started'),
   ];
   return { title: stateName(blocked ? 'needs-you' : state, false, tr), details: formatParts(parts, tr) };
-}
-
-function signInWords({ ended, hosts }: HistorySignIn, tr: Translator): string {
-  const { _ } = tr;
-  const words = hosts.map(
-    ({ host, sent, received }) => `${host === '*' ? _('other hosts') : host} ${formatBytes(sent + received, tr)}`,
-  );
-  // Translators: %s is a list of hosts, each with its bytes
-  const passed = words.length
-    ? fill(_('Sign-in outside WARP: %s'), formatList(words, tr))
-    : _('Sign-in without any host');
-  return ended === 'closed' ? passed : formatList([passed, endWords(ended, tr)], tr);
-}
-
-function endWords(ended: Exclude<HistorySignIn['ended'], 'closed'>, { _ }: Translator): string {
-  const words: Record<typeof ended, string> = {
-    time: _('ended because its time was over'),
-    network: _('ended because the network changed'),
-    tunnel: _('ended because WARP connected'),
-    unblocked: _('ended because the kill switch no longer blocked'),
-    away: _('ended because the screen was locked, or another user was at it'),
-    logout: _('ended because the user logged out'),
-    sleep: _('ended because the machine went to sleep'),
-    helper: _('ended because its helper ended'),
-    service: _('ended because the root service ended'),
-  };
-  return words[ended];
 }
 
 const formatParts = (parts: readonly (string | false | null | undefined)[], tr: Translator): string => {

@@ -172,23 +172,3 @@ test('keeps each thing that a rule for networks did, also where the state stays'
     ],
   );
 });
-
-test('keeps each sign-in to a network with its hosts and its end, and none while it is off', async t => {
-  const { history, status, enable } = await setUp(t);
-  const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
-  const endedAt = '2026-01-01T00:00:00.000Z';
-  history.start();
-  status('disconnected');
-  history.signedIn({ ended: 'time', endedAt, hosts });
-  history.signedIn({ ended: 'helper', endedAt, hosts: [] });
-  enable(false);
-  history.signedIn({ ended: 'closed', endedAt, hosts });
-  const { changes } = await history.read({});
-  assert.deepEqual(
-    changes.flatMap(({ signIn }) => signIn ?? []),
-    [
-      { ended: 'time', endedAt, hosts },
-      { ended: 'helper', endedAt, hosts: [] },
-    ],
-  );
-});

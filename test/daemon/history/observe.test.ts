@@ -33,20 +33,6 @@ const figures = (received: number | null, sent: number | null, more: Partial<Tun
   ...more,
 });
 
-test('a sign-in is recorded although the state stays, and once', () => {
-  const observer = createObserver(NOTHING);
-  const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
-  const signIn = { ended: 'time' as const, endedAt: '2026-01-01T00:00:00.000Z', hosts };
-  observer.observe(seen('disconnected', 'Manual'));
-  const { changes } = observer.observe({ ...seen('disconnected', 'Manual'), signIn });
-  assert.deepEqual(
-    changes.map(change => [change.kind, change.state, change.signIn]),
-    [['state', 'disconnected', signIn]],
-  );
-  assert.equal(observer.present()?.signIn, undefined);
-  assert.deepEqual(observer.observe(seen('disconnected', 'Manual')).changes, []);
-});
-
 test('a state is recorded when it changes, with its reason, mode and data center', () => {
   const observer = createObserver(NOTHING);
   const steps: [Seen, string[]][] = [

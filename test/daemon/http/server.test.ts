@@ -31,7 +31,6 @@ const BODIES: Record<string, object> = {
   'POST /api/networks': { document: '' },
   'POST /api/networks/answer': { rule: 'x', answer: 'always' },
   'POST /api/changes/extend': { seconds: 60 },
-  'POST /api/history/sign-in': { hosts: [{ host: 'login.example', sent: 1, received: 2 }] },
   'POST /api/accounts': { change: 'refresh' },
   'POST /api/restart': { demo: false },
   'POST /api/account/sign-in': { address: 'com.cloudflare.warp://acme.cloudflareaccess.com/auth?token=x' },

@@ -90,7 +90,6 @@ test('bus and polkit policies are well-formed, and name what the service asks fo
     ['org.culvert.killswitch.pause', 'auth_admin'],
     ['org.culvert.killswitch.tunnel-only', 'yes'],
     ['org.culvert.killswitch.sign-in', 'auth_admin'],
-    ['org.culvert.killswitch.detect-login', 'yes'],
     ['org.culvert.killswitch.outside', 'yes'],
   ]);
   // keeping a program of one's own in the tunnel takes something from the caller alone

@@ -129,7 +129,6 @@ export async function startListeners(
     set: async () => NO_KILL_SWITCH,
     pause: async () => NO_KILL_SWITCH,
     decide: async () => NO_KILL_SWITCH,
-    lastSignIn: async () => null,
     blocked: async () => ({ recordingSince: null, entries: [], hidden: 0, missed: 0 }),
   };
   const running = { performed, said, killSwitch, network: { service: null, links: [] } as Reading };

@@ -3,9 +3,7 @@ import { execFile } from 'node:child_process';
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { HistorySignIn } from '../../../daemon/api/killswitch.ts';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
-import { until } from '../until.ts';
 import { SIGN_IN_USER, setStage, shippedAnd } from './stage.ts';
 
 const exec = promisify(execFile);
@@ -88,8 +86,8 @@ s.settimeout(0.5)
 while True:
     s.send(b".")
     try:
-        if not s.recv(100):
-            break
+        s.recv(100)
+        break
     except TimeoutError:
         pass`;
       const holder = stage.start([...as(uid), '/usr/bin/python3', '-c', program]);
@@ -152,20 +150,6 @@ print(s.recv(2))`;
     },
     /** The network answers nothing anymore, and refuses nothing. */
     swallow: () => script(farInside, "nft 'add rule inet seen i drop'"),
-    /** True if the root service has counted bytes to a host. */
-    hasHeard: (host: string) => readFileSync(stage.path('run/sign-in.json'), 'utf8').includes(host),
-    /** Why the last sign-in of a user ended, and the hosts that it reached. */
-    async ended(uid = 0): Promise<HistorySignIn> {
-      let reports: HistorySignIn[] = [];
-      await until(async () => {
-        const { ok, text } = await stage.call('SignedIn', [], uid);
-        reports = ok ? JSON.parse(text) : [];
-        return reports.length > 0;
-      }, 'the report');
-      return reports.at(-1)!;
-    },
-    /** Names that were asked for. */
-    names: async () => readFileSync(stage.path('names'), 'utf8').split('\n').filter(Boolean),
     helperPid: () => Number(readFileSync(stage.path('helpers'), 'utf8').trim().split('\n').at(-1)),
   };
 }

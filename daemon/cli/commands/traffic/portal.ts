@@ -1,14 +1,13 @@
-// `culvert portal`: signs in to a network with a login page, in a browser of its own, and brings WARP back afterwards.
+// `culvert portal`: signs in to a network with a login page, in a browser with a fresh profile, and brings WARP back afterwards.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
-import type { SignInEnd } from '../../../api/killswitch.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { assertOwn, makeDirectory } from '../../../core/files.ts';
+import type { SignInEnd } from '../../../killswitch/report.ts';
 import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/wanted.ts';
-import { UNREACHABLE, type Verdict } from '../../../killswitch/sign-in/verdict.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
-import { findLogin } from '../../../networks/portal/probe.ts';
-import { detectLogin, openWindow, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
+import { findLogin, UNREACHABLE, type Verdict } from '../../../networks/portal/probe.ts';
+import { openWindow, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { untilProven } from '../connection/wait.ts';
@@ -24,7 +23,7 @@ const DAEMON_MS = 1_000;
 const PROOF_SECONDS = 30;
 /** WARP comes back after this time at the latest from a mere test. */
 const CHECK_SECONDS = 120;
-/** Plain HTTP, so that the network can put its page in its place. No network has a reason to let it through before the login. */
+/** Plain HTTP, so that the network can answer with its login page. No network has a reason to let it through before the login. */
 const PLAIN_PAGE = 'http://example.com/';
 
 /** Access to network and desktop. */
@@ -34,8 +33,6 @@ export interface World {
   /** @param port of the proxy in the window */
   browse(url: string, port: number | null): Browser | null;
   openWindow(seconds: number): Promise<SignInWindow>;
-  /** The test that the kill switch lets out. */
-  detect(): Promise<Verdict>;
   /** Waits for a request through the tunnel. */
   prove(): Promise<string | null>;
   betweenMs: number;
@@ -54,7 +51,6 @@ export const portal: Run = async (context, _, options) =>
         return openBrowser(url, context.paths.runtime, context.env, port);
       },
       openWindow,
-      detect: () => detectLogin(true),
       prove: () => untilProven(context, PROOF_SECONDS),
       betweenMs: BETWEEN_MS,
       lastMs: LAST_MS,
@@ -64,7 +60,7 @@ export const portal: Run = async (context, _, options) =>
 interface Request {
   /** Opens no page. */
   onlyChecks: boolean;
-  /** Opens one also where no login page is found. */
+  /** Opens a page even where no login page is found. */
   opens: boolean;
   /** WARP is back after this time. */
   seconds: number;
@@ -76,10 +72,7 @@ export async function signIn(context: Context, request: Request, world: World): 
     show(context, { network: 'open', signedIn: false }, () => 'WARP is connected, so this network lets you through.');
     return EXIT.ok;
   }
-  if (snapshot.killSwitch.active === true)
-    return request.onlyChecks
-      ? checkBlocked(context, snapshot, world)
-      : signInThroughWindow(context, snapshot, request, world);
+  if (snapshot.killSwitch.active === true) return signInThroughWindow(context, snapshot, request, world);
   const before = await world.probe();
   if (!isToOpen(before, request)) return report(context, before);
   const isPaused = await pause(context, snapshot, { seconds: request.seconds, until: 'login' });
@@ -90,28 +83,18 @@ export async function signIn(context: Context, request: Request, world: World): 
   }
 }
 
-/** With the kill switch on, a helper of the root service fetches the pages. WARP is paused for that, because its own firewall blocks them too. */
-async function checkBlocked(context: Context, snapshot: Snapshot, world: World): Promise<number> {
-  const isPaused = await pause(context, snapshot, { seconds: CHECK_SECONDS, until: 'test' });
-  try {
-    return report(context, await world.detect());
-  } finally {
-    if (isPaused) await resume(context);
-  }
-}
-
-/** With the kill switch on: through a helper of the root service, the only program that may send outside WARP during the sign-in. */
+/** With the kill switch on, goes through a helper of the root service: only the helper may send outside WARP during the sign-in. */
 async function signInThroughWindow(
   context: Context,
   snapshot: Snapshot,
   request: Request,
   world: World,
 ): Promise<number> {
-  const { seconds } = request;
-  const began = Date.now();
-  const isPaused = await pause(context, snapshot, { seconds, until: 'login' });
+  const { onlyChecks } = request;
+  const seconds = onlyChecks ? CHECK_SECONDS : request.seconds;
+  // WARP's own firewall blocks the pages too
+  const isPaused = await pause(context, snapshot, { seconds, until: onlyChecks ? 'test' : 'login' });
   let isThrough = false;
-  let ended: SignInEnd | null = null;
   try {
     context.say(
       'The kill switch stays on. Only the browser of the sign-in may send outside WARP, if an administrator allows it.',
@@ -119,6 +102,7 @@ async function signInThroughWindow(
     const window = await world.openWindow(seconds);
     const watch = watchDaemon(context, window);
     let network: Verdict['network'];
+    let ended: SignInEnd;
     try {
       const before = await world.probe(window.connect);
       if (!isToOpen(before, request)) return report(context, before);
@@ -126,8 +110,7 @@ async function signInThroughWindow(
       isThrough = network === 'open';
     } finally {
       watch.stop();
-      await window.close();
-      ended = await showPassed(context, began);
+      ended = await window.close();
     }
     return result(context, network, ended);
   } finally {
@@ -154,15 +137,6 @@ function watchDaemon({ client }: Context, window: SignInWindow): { stop(): void 
     );
   }, DAEMON_MS);
   return { stop: () => clearInterval(timer) };
-}
-
-/** Prints the hosts, which the history keeps. @returns why the sign-in ended; null if that is not known */
-async function showPassed({ client, say }: Context, began: number): Promise<SignInEnd | null> {
-  const { signIn } = await client.call('GET /api/killswitch/sign-in').catch(() => ({ signIn: null })); // the daemon may be gone
-  if (!signIn || Date.parse(signIn.endedAt) < began) return null;
-  for (const { host, sent, received } of signIn.hosts)
-    say(`Outside WARP: ${host === '*' ? 'other hosts' : host}, ${sent} bytes sent, ${received} received`);
-  return signIn.ended;
 }
 
 /** Ends of a sign-in that its command did not bring about. */
@@ -202,7 +176,7 @@ function report(context: Context, { network, loginPage }: Verdict): number {
   return network === 'open' ? EXIT.ok : EXIT.failure;
 }
 
-/** Turns WARP off for a while: one that tries to connect may block the page. @returns whether it was on */
+/** Turns WARP off for a while, because WARP may block the page while it tries to connect. @returns whether it was on */
 async function pause(
   { client, say }: Context,
   { status, tunnelCli }: Snapshot,

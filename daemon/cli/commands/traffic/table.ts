@@ -203,7 +203,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
     name: 'portal',
     summary: 'sign in to a network with a login page',
     details:
-      'Asks three pages over plain HTTP whether this network has a login page, and opens that page in a browser with a profile of its own. WARP is paused meanwhile, for five minutes or as long as --minutes says, and comes back automatically. With the kill switch on, an administrator is asked, and only that browser gets out, through a helper of the root service; everything else stays blocked. --check asks nobody: the helper tests the network itself. The exit status is 1 where the network still asks for a login, or no page answers.',
+      'Asks three pages over plain HTTP whether this network has a login page, and opens that page in a browser with a profile of its own. WARP is paused meanwhile, for five minutes or as long as --minutes says, and comes back automatically. With the kill switch on, an administrator is asked, for --check too, and only that browser gets out, through a helper of the root service; everything else stays blocked. The exit status is 1 where the network still asks for a login, or no page answers.',
     options: [
       { flags: '--check', summary: 'only say whether there is a login page' },
       { flags: '--open', summary: 'open a page even where no login page is found' },

@@ -1,6 +1,7 @@
 // Starts the helper of a sign-in as a unit of systemd, and listens to its heartbeat.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import type { SignInEnd } from '../../report.ts';
 import type { Helper, HelperEvents } from '../../sign-in/window.ts';
 import { processOf } from '../programs.ts';
 import { call } from '../system-bus.ts';
@@ -13,7 +14,7 @@ const UNIT = 'culvert-killswitch-sign-in.service';
  */
 const SOCKET = { name: 'sign-in', mode: 0o600 };
 const START_MS = 10_000;
-/** Time for the helper to say what it still has to say. */
+/** Time for the helper to say why the sign-in ended. */
 const LAST_WORDS_MS = 500;
 /** First line of the helper. */
 export const READY = 'ready';
@@ -35,7 +36,7 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
     });
 
   /** @throws Error where systemd does not start it, or it does not answer in time */
-  async function startHelper({ beat, reported, released, ended }: HelperEvents): Promise<Helper> {
+  async function startHelper({ beat, released, ended }: HelperEvents): Promise<Helper> {
     const path = GLib.build_filenamev([run, SOCKET.name]);
     const listener = new Gio.SocketListener();
     let arrived: Awaited<ReturnType<typeof arrival>>;
@@ -55,22 +56,20 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
     const heard = lines(connection.get_input_stream(), line => {
       if (line === 'beat') beat();
       else if (line === RELEASED) released();
-      else reported(parsed(line));
     });
     void heard.then(() => !isStopped && ended());
     return {
       uid,
       begin: work => write(connection.get_output_stream(), `${JSON.stringify(work)}\n`),
-      async lastWords() {
+      async stop(why: SignInEnd) {
         isStopped = true;
         try {
+          await write(connection.get_output_stream(), `${why}\n`);
           connection.get_socket().shutdown(false, true);
         } catch {
           // it has ended
         }
         await within(LAST_WORDS_MS, heard);
-      },
-      stop() {
         close(connection);
         void manage('StopUnit').catch(() => {});
       },
@@ -115,13 +114,4 @@ function accept(listener: Gio.SocketListener, patience: Gio.Cancellable): Promis
       }
     }),
   );
-}
-
-/** Null for anything but JSON. */
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }

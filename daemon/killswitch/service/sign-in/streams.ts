@@ -126,7 +126,7 @@ export async function connectToAny(
   return null;
 }
 
-/** This machine's own servers are not for another user to be reached as. */
+/** The user must not reach servers of this machine as the helper's user. */
 export function isLocal(address: string): boolean {
   const parsed = Gio.InetAddress.new_from_string(address);
   return !parsed || parsed.get_is_loopback() || parsed.get_is_any() || parsed.get_is_multicast();

@@ -58,7 +58,6 @@ async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first
       state.set('changes', [{ ...change, endsAt: null, endingSoon: false, problem: null }]);
       return shown;
     },
-    lastSignIn: async () => null,
     blocked: async () => lists.shift() ?? NOTHING_BLOCKED,
     decide: async what => {
       state.set('changes', []);

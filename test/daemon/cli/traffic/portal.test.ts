@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { createClient } from '../../../../daemon/api/client.ts';
-import type { SignInEnd } from '../../../../daemon/api/killswitch.ts';
 import { signIn, type World } from '../../../../daemon/cli/commands/traffic/portal.ts';
 import type { Context } from '../../../../daemon/cli/context.ts';
 import { createTransport } from '../../../../daemon/cli/transport.ts';
-import type { Verdict } from '../../../../daemon/killswitch/sign-in/verdict.ts';
+import type { SignInEnd } from '../../../../daemon/killswitch/report.ts';
+import type { Verdict } from '../../../../daemon/networks/portal/probe.ts';
 import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
@@ -23,28 +23,26 @@ async function stage(
   ended: SignInEnd = 'closed',
 ) {
   const home = createHome(t);
-  const { daemon, performed, killSwitch } = await startDaemon(t, home, (state, action) => {
+  const { daemon, performed } = await startDaemon(t, home, (state, action) => {
     state.set('status', { ...state.snapshot().status, state: action === 'connect' ? 'connecting' : 'disconnected' });
     return null;
   });
   const { state } = daemon;
-  const hosts = [{ host: 'login.example', sent: 10, received: 20 }];
-  killSwitch.lastSignIn = async () => ({ ended, endedAt: new Date().toISOString(), hosts });
   state.set('status', { ...state.snapshot().status, state: 'unable' });
   const opened: string[] = [];
   const windows: number[] = [];
   let closed = 0;
-  let detections = 0;
   let closeWindow = () => {};
-  const closedWindow = new Promise<void>(resolve => {
-    closeWindow = resolve;
+  const closedWindow = new Promise<SignInEnd>(resolve => {
+    closeWindow = () => resolve(ended);
   });
   const window: SignInWindow = {
     closed: closedWindow,
     port: 4242,
     connect: () => Promise.reject(new Error('not here')),
-    async close() {
+    close() {
       closeWindow();
+      return closedWindow;
     },
   };
   const world: World = {
@@ -63,10 +61,6 @@ async function stage(
     async openWindow(seconds) {
       windows.push(seconds);
       return window;
-    },
-    async detect() {
-      detections += 1;
-      return verdicts[0]!;
     },
     async prove() {
       if (performed.at(-1)?.[0] !== 'connect') throw new Error('WARP is off');
@@ -100,7 +94,6 @@ async function stage(
     said,
     printed,
     closed: () => closed,
-    detections: () => detections,
   };
 }
 const actions = (performed: [string, unknown][]) => performed.map(([action]) => action);
@@ -159,14 +152,13 @@ test('contacts nothing while WARP is connected', async t => {
   assert.match(wrong.stderr, /--minutes takes a number from 1 to 15/);
 });
 
-test('with the kill switch on, the browser goes through the window, and what passed is reported', async t => {
+test('with the kill switch on, the browser goes through the window, and WARP comes back', async t => {
   const { run, block, opened, windows, closedWindow, performed, said } = await stage(t, [login, login, open, open]);
   block();
   assert.equal(await run(), 0);
   await closedWindow;
   assert.deepEqual([opened, windows], [['http://login.example/ by 4242'], [300]]);
   assert.deepEqual(actions(performed), ['disconnect', 'connect']);
-  assert.ok(said.includes('Outside WARP: login.example, 10 bytes sent, 20 received'), said.join('\n'));
   assert.equal(said.at(-1), 'Proof: a request came through the tunnel.');
 });
 
@@ -210,11 +202,12 @@ test('with the kill switch on, the end of a sign-in from outside is named, and t
   assert.deepEqual(printed, [{ ok: false, network: 'unreachable', signedIn: false, ended: 'closed' }]);
 });
 
-test('with the kill switch on, the root service tests the network, with WARP off and no window open', async t => {
-  const { run, block, opened, windows, detections, performed, printed } = await stage(t, [login]);
+test('with the kill switch on, a test alone opens the window for two minutes, with WARP off and no page', async t => {
+  const { run, block, opened, windows, closedWindow, performed, printed } = await stage(t, [login]);
   block();
   assert.equal(await run({ onlyChecks: true }), 1);
-  assert.deepEqual([opened, windows, detections()], [[], [], 1]);
+  await closedWindow;
+  assert.deepEqual([opened, windows], [[], [120]]);
   assert.deepEqual(actions(performed), ['disconnect', 'connect']);
   assert.deepEqual(printed, [{ ok: true, network: 'login', loginPage: 'http://login.example/', signedIn: false }]);
 });

@@ -431,31 +431,6 @@ const REACHING: Case[] = [
     verdict: 'not-applicable',
     world: async t => world(t, { bus: await startBus(t, namingNetworkd) }),
   },
-  ...(
-    [
-      ['open', 'ok', /DetectLogin: open/],
-      ['login', 'problem', /DetectLogin: login http:\/\/login\.example\//],
-      ['unreachable', 'notice', /unreachable[\s\S]*cannot be read/],
-      [null, 'notice', /needs the permission/],
-    ] as const
-  ).map(
-    ([network, verdict, shows]): Case => ({
-      check: captivePortal,
-      how: 'snapshot',
-      title: `a network that is ${network ?? 'not tested, without permission,'} while the kill switch blocks`,
-      verdict,
-      shows,
-      world: async t => {
-        const alone = world(t, { online: true, env: onlyPrograms(t, {}), tunnel: WITHOUT_WARP });
-        const loginPage = network === 'login' ? 'http://login.example/' : null;
-        const detectLogin = async () => {
-          if (network === null) throw new Error('This needs the permission of an administrator.');
-          return { network, loginPage };
-        };
-        return { ...alone, network: { ...alone.network, detectLogin } };
-      },
-    }),
-  ),
   {
     check: captivePortal,
     how: 'bus',

@@ -1,16 +1,10 @@
 // The list of blocked packets, from the real root service to the API, and the recording that a setting keeps on.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { test } from 'node:test';
-import type { HistorySignIn } from '../../../../daemon/api/killswitch.ts';
+import { readFileSync } from 'node:fs';
 import { BlockedList } from '../../../../daemon/api/schema.ts';
-import { createSignedIn } from '../../../../daemon/killswitch/client/records.ts';
-import { SIGN_INS_FILE } from '../../../../daemon/killswitch/report.ts';
 import { startListeners } from '../../../support/daemon/listeners.ts';
-import { setLoginPage } from '../../../support/killswitch/login-page.ts';
-import { missing, onStage, type Stage } from '../../../support/killswitch/stage.ts';
+import { onStage, type Stage } from '../../../support/killswitch/stage.ts';
 import { until } from '../../../support/until.ts';
 import { createSide } from './side.ts';
 
@@ -81,29 +75,4 @@ onStage('while the setting wants it, the recording goes on without anybody who l
   t.mock.timers.tick(600_000);
   await control.read();
   assert.equal(renewals(), last);
-});
-
-test('each sign-in that ended is recorded once, and nothing is asked without one', { skip: missing }, async t => {
-  const stage = await setLoginPage('form');
-  t.after(stage.end);
-  const recorded: HistorySignIn[] = [];
-  const record = (signIn: HistorySignIn) => void recorded.push(signIn);
-  const service = { ...stage.service, busctl: '/nowhere/busctl' };
-  const signIns = createSignedIn(service, record);
-  assert.equal(await signIns.last(), null);
-  const window = await stage.open();
-  assert.equal(await signIns.last(), null);
-  await window.close();
-  // the helper does not wait long for a busy root service
-  await until(() => existsSync(join(service.run, SIGN_INS_FILE)));
-  await assert.rejects(signIns.last(), /busctl is missing/);
-
-  service.busctl = stage.service.busctl;
-  await Promise.all([signIns.take(), signIns.take()]);
-  assert.deepEqual(
-    recorded.map(({ ended, hosts }) => ({ ended, hosts })),
-    [{ ended: 'closed', hosts: [] }],
-  );
-  assert.deepEqual(await signIns.last(), recorded[0]);
-  assert.equal(await createSignedIn(stage.service, record).last(), null);
 });

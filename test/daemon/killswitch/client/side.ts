@@ -50,7 +50,7 @@ export async function createSide(
     env: {},
     say: (line: string) => void said.push(line),
   } as unknown as FeatureContext;
-  const control = createKillSwitch(context, { service });
+  const control = createKillSwitch(context, service);
   t.after(() => control.stop());
   return { context, service, said, control, killSwitch: () => state.snapshot().killSwitch };
 }

@@ -34,7 +34,7 @@ const DAEMON = `
   console.log('ready');`;
 const program = bundleScript({ text: DAEMON }, temporary({ after }, 'daemon'));
 
-/** A daemon in a process of its own. */
+/** Starts a daemon as a separate process. */
 async function startDaemon(t: TestContext) {
   const home = createHome(t);
   const daemon = spawn(process.execPath, [program, home.socket], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -70,7 +70,6 @@ async function startSignIn(stage: LoginPageStage, t: TestContext) {
       },
       browse: (url, port) => openBrowser(url, home.path, env, port),
       openWindow: stage.open,
-      detect: () => Promise.reject(new Error('unused')),
       prove: async () => null,
       betweenMs: 100,
       lastMs: 2_000,

@@ -32,13 +32,12 @@ function play() {
     now: 100,
     kernel: CLOSED,
     fills: 0,
-    stopped: 0,
+    stopped: [] as string[],
     events: null as HelperEvents | null,
     work: null as HelperWork | null,
     isBroken: false,
     ring: null as (() => void) | null,
-    reports: [] as unknown[],
-    lastWords: () => {},
+    stopping: () => {},
   };
   const window = createWindow(
     {
@@ -60,20 +59,15 @@ function play() {
           async begin(work) {
             world.work = work;
           },
-          lastWords: async () => world.lastWords(),
-          stop() {
-            world.stopped += 1;
+          async stop(why) {
+            world.stopped.push(why);
+            world.stopping();
           },
         };
       },
       now: () => world.now,
       alarm(seconds, ring) {
         world.ring = seconds === null ? null : ring;
-      },
-      reports: {
-        keep: running => void world.reports.push(running),
-        end: (running, ended) => void world.reports.push({ ...running, ended }),
-        take: () => [],
       },
       report() {},
     },
@@ -90,11 +84,11 @@ function play() {
 test('each heartbeat repeats the elements, and its end removes them', async () => {
   const { world, window, beat, signIn } = play();
   assert.deepEqual(await signIn(300), { signIn: true, seconds: 300 });
-  assert.deepEqual(world.kernel, OPEN);
+  assert.deepEqual([world.kernel, world.work], [OPEN, { uid: USER, servers: ['10.0.0.1'] }]);
   await beat();
   assert.deepEqual([world.kernel, world.fills, window.isOpen()], [OPEN, 2, true]);
   world.events!.ended();
-  await until(() => world.stopped === 1);
+  await until(() => world.stopped.length === 1);
   assert.deepEqual([world.kernel, window.isOpen()], [CLOSED, false]);
 });
 
@@ -112,37 +106,32 @@ for (const [what, why, change] of [
   ['its helper stands still', 'helper', world => world.ring!()],
   ['its command lets go', 'closed', world => world.events!.released()],
 ] as [string, string, (world: Play['world'], window: Play['window']) => unknown][])
-  test(`ends when ${what}, and reports what was let through until then`, async () => {
+  test(`ends when ${what}, and the helper says so`, async () => {
     const { world, window, signIn } = play();
     await signIn(300);
-    const total = { host: 'login.example', sent: 1, received: 2 };
-    world.events!.reported(total);
-    world.events!.reported({ host: 'a b', sent: 1, received: 2 });
-    world.lastWords = () => world.events!.reported({ ...total, received: 3 });
     await change(world, window);
     world.events!.beat();
-    await until(() => !window.isOpen() && world.reports.length > 1);
-    assert.deepEqual([world.kernel, world.stopped, world.ring], [CLOSED, 1, null]);
-    assert.deepEqual(world.reports.at(-1), { uid: USER, hosts: [{ ...total, received: 3 }], ended: why });
+    await until(() => !window.isOpen() && world.stopped.length > 0);
+    assert.deepEqual([world.kernel, world.stopped, world.ring], [CLOSED, [why], null]);
   });
 
 test('the last words of a helper are not for the next window', async () => {
   const { world, window, signIn } = play();
   await signIn(300);
   const first = world.events!;
-  world.lastWords = () => {
-    world.lastWords = () => {};
+  world.stopping = () => {
+    world.stopping = () => {};
     // queued behind the next window
     void signIn(300);
     first.released();
     first.ended();
   };
   await window.close('closed');
-  await window.takeReports({ uid: USER }); // behind all of them
-  assert.deepEqual([window.isOpen(), world.stopped], [true, 1]);
+  await signIn(300); // behind all of them
+  assert.deepEqual([window.isOpen(), world.stopped], [true, ['closed']]);
   const { fills } = world;
   first.beat();
-  await window.takeReports({ uid: USER });
+  await signIn(300);
   assert.equal(world.fills, fills);
 });
 
@@ -166,7 +155,7 @@ test('ends if logind fails twice in a row to say whether the user is still there
     assert.equal(window.isOpen(), true);
   }
   await beat();
-  assert.deepEqual([window.isOpen(), (world.reports.at(-1) as { ended: string }).ended], [false, 'logout']);
+  assert.deepEqual([window.isOpen(), world.stopped], [false, ['logout']]);
 });
 
 test('a sign-in that began without a session, or at no screen, does not end with one', async () => {
@@ -213,7 +202,7 @@ test('does not begin without a block, with a tunnel, or without a network, and l
     Object.assign(world, change);
     await assert.rejects(signIn(300), pattern);
     assert.deepEqual([world.kernel, window.isOpen()], [CLOSED, false]);
-    assert.equal(world.stopped, 'isBroken' in change ? 1 : 0);
+    assert.equal(world.stopped.length, 'isBroken' in change ? 1 : 0);
   }
 });
 
@@ -224,50 +213,4 @@ test('the elements are one transaction, which also empties the sets', () => {
       'flush set inet culvert sign_in_servers; add element inet culvert sign_in_servers { 61999 . "wlan0" . 10.0.0.1 }',
   );
   assert.doesNotMatch(renderElements(CLOSED, 'culvert'), /add/);
-});
-
-test('a test of the network lets out a helper without a user, and ends with its answer', async () => {
-  const { world, window, beat } = play();
-  const testing = window.detect();
-  await until(() => world.work !== null);
-  assert.deepEqual([world.work, world.kernel, window.isOpen()], [{ uid: null, servers: ['10.0.0.1'] }, OPEN, false]);
-  await beat();
-  world.events!.reported({ network: 'login', loginPage: 'http://login.example/' });
-  assert.deepEqual(await testing, { network: 'login', loginPage: 'http://login.example/' });
-  assert.deepEqual([world.kernel, world.stopped], [CLOSED, 1]);
-});
-
-test('a test that ends before its answer, or answers something else, found nothing', async () => {
-  const unreachable = { network: 'unreachable', loginPage: null };
-  for (const change of [
-    ({ world }) => world.events!.ended(),
-    ({ world }) => world.events!.reported({ network: 'yes' }),
-    ({ world, beat }) => {
-      world.now += 20;
-      return beat();
-    },
-    ({ signIn }) => signIn(300),
-  ] as ((stage: Play) => unknown)[]) {
-    const stage = play();
-    const testing = stage.window.detect();
-    await until(() => stage.world.work !== null);
-    await change(stage);
-    assert.deepEqual([await testing, stage.world.stopped], [unreachable, 1]);
-  }
-});
-
-test('nothing is tested during a sign-in, without a block, or with a tunnel', async () => {
-  const busy = play();
-  await busy.signIn(300);
-  await assert.rejects(busy.window.detect(), /LimitsExceeded|Somebody is signing in/);
-  assert.equal(busy.window.isOpen(), true);
-  for (const [change, pattern] of [
-    [{ isBlocking: false }, /does not block/],
-    [{ hasTunnel: true }, /Disconnect WARP first/],
-  ] as const) {
-    const { world, window } = play();
-    Object.assign(world, change);
-    await assert.rejects(window.detect(), pattern);
-    assert.equal(world.work, null);
-  }
 });

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
-import type { HistorySignIn } from '../../../../daemon/api/killswitch.ts';
-import { TARGETS } from '../../../../daemon/killswitch/sign-in/verdict.ts';
-import { askSecurely, probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
+import type { SignInEnd } from '../../../../daemon/killswitch/report.ts';
+import { askSecurely, probeNetwork, TARGETS } from '../../../../daemon/networks/portal/probe.ts';
 import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-window.ts';
 import { type LoginPageStage, type Mode, NAME_SERVER, setLoginPage } from '../../../support/killswitch/login-page.ts';
 import { missing, SIGN_IN_USER } from '../../../support/killswitch/stage.ts';
@@ -43,13 +42,6 @@ async function page(window: SignInWindow, host: string, path: string): Promise<s
   return text;
 }
 
-/** The report says why the sign-in ended, and the bytes of the login page. */
-function assertReport({ ended, hosts }: HistorySignIn, why: HistorySignIn['ended']): void {
-  const page = hosts.find(({ host }) => host === 'login.example');
-  assert.ok(page && page.sent > 50 && page.received > 50, JSON.stringify(hosts));
-  assert.equal(ended, why);
-}
-
 onNetwork('every kind of login page is found, and two exact answers end it', 'redirect', async stage => {
   const window = await stage.open();
   const login = { network: 'login', loginPage: null };
@@ -65,10 +57,9 @@ onNetwork('every kind of login page is found, and two exact answers end it', 're
   }
   assert.match(await page(window, 'login.example', '/accept'), /welcome/);
   assert.deepEqual(await probe(window), { network: 'open', loginPage: null });
-  await window.close();
-  assertReport(await stage.ended(), 'closed');
+  assert.equal(await window.close(), 'closed');
   await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
-  await until(() => stage.state()?.detail === null, 'the report');
+  await until(() => stage.state()?.detail === null, 'the state');
 });
 
 onNetwork(
@@ -80,8 +71,6 @@ onNetwork(
     const found = await askSecurely('connectivitycheck.gstatic.com', 443, window.connect);
     assert.deepEqual(found, { network: 'login', loginPage: 'https://connectivitycheck.gstatic.com/' });
     await window.close();
-    await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
-    assert.deepEqual(JSON.parse((await stage.call('DetectLogin')).text), found, 'the root service sees it as well');
   },
   t => {
     const { key, cert } = makeCertificate(t);
@@ -120,19 +109,17 @@ for (const [what, why, kill] of [
   ['the helper is killed', 'helper', async stage => signal(stage.helperPid(), 'SIGKILL')],
   ['the helper stands still', 'helper', async stage => signal(stage.helperPid(), 'SIGSTOP')],
   ['the root service is killed', 'service', stage => stage.kill()],
-] as [string, HistorySignIn['ended'], (stage: LoginPageStage) => Promise<unknown>][])
-  onNetwork(`the window closes when ${what}, and its last totals are known`, 'form', async (stage, t) => {
+] as [string, SignInEnd, (stage: LoginPageStage) => Promise<unknown>][])
+  onNetwork(`the window closes when ${what}, and its command knows`, 'form', async (stage, t) => {
     const window = await stage.open();
     assert.match(await page(window, 'login.example', '/accept'), /welcome/);
-    await until(() => stage.hasHeard('login.example'), 'a heartbeat');
     assert.equal(await stage.reaches(), true);
     await kill(stage);
     const killed = performance.now();
     await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
     t.diagnostic(`closed after ${Math.round(performance.now() - killed)} ms`);
     assert.equal(await stage.reaches(), false);
-    if (what.includes('service')) await stage.serve();
-    assertReport(await stage.ended(), why);
+    assert.equal(await window.closed, why);
   });
 
 onNetwork('the window closes when the command that holds it is killed', 'form', async (stage, t) => {
@@ -143,9 +130,6 @@ onNetwork('the window closes when the command that holds it is killed', 'form', 
   await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
   t.diagnostic(`closed after ${Math.round(performance.now() - killed)} ms`);
   assert.equal(await stage.reaches(), false);
-  assert.equal((await stage.ended()).ended, 'closed');
-  // a user gets no reports of another one
-  assert.equal((await stage.call('SignedIn', [], USER)).text, '[]');
 });
 
 for (const [what, why, change] of [
@@ -153,13 +137,12 @@ for (const [what, why, change] of [
   ['the link goes', 'network', 'ip link set up0 down'],
   ['the tunnel is there', 'tunnel', 'ip link add CloudflareWARP type ifb'],
 ] as const)
-  onNetwork(`the window closes when ${what}, and reports the hosts`, 'form', async stage => {
+  onNetwork(`the window closes when ${what}, and says so`, 'form', async stage => {
     const window = await stage.open();
     assert.match(await page(window, 'login.example', '/accept'), /welcome/);
     await stage.script(change);
-    await window.closed;
+    assert.equal(await window.closed, why);
     await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
-    assertReport(await stage.ended(), why);
   });
 
 for (const [title, what, why] of [
@@ -167,26 +150,23 @@ for (const [title, what, why] of [
   ['the user logs out', 'logout', 'logout'],
   ['the machine goes to sleep', 'sleep', 'sleep'],
 ] as const)
-  onNetwork(`the window closes when ${title}, and reports the hosts`, 'form', async stage => {
+  onNetwork(`the window closes when ${title}, and says so`, 'form', async stage => {
     const say = await stage.playLogin();
     const window = await stage.open();
     assert.equal(await stage.isOpen(), true);
     assert.match(await page(window, 'login.example', '/accept'), /welcome/);
     say(what);
-    await window.closed;
+    assert.equal(await window.closed, why);
     await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
-    assertReport(await stage.ended(), why);
   });
 
 onNetwork('the window closes when its time is over, and when the kill switch is paused', 'form', async stage => {
   const short = await stage.open(1);
-  await short.closed;
-  assert.equal((await stage.ended()).ended, 'time');
+  assert.equal(await short.closed, 'time');
   const window = await stage.open();
   assert.match(await page(window, 'login.example', '/accept'), /welcome/);
   assert.ok((await stage.call('Pause', ['u', '60'])).ok);
-  await window.closed;
-  assertReport(await stage.ended(), 'unblocked');
+  assert.equal(await window.closed, 'unblocked');
   const paused = await stage.call('SignIn', ['u', '60']);
   assert.match(paused.text, /NotEnabled: The kill switch does not block/);
 });
@@ -226,47 +206,6 @@ onNetwork('neither this machine nor another name server is reached by way of the
   await window.close();
 });
 
-onNetwork(
-  'everybody at the machine can have the network tested, which lets nothing else out',
-  'silent',
-  async stage => {
-    const denied = await stage.call('DetectLogin', [], USER);
-    assert.match(denied.text, /Denied/);
-    assert.deepEqual(await stage.names(), []);
-    stage.allow('detect-login');
-    const testing = stage.call('DetectLogin', [], USER);
-    await until(() => stage.isOpen(), 'the window to open', CLOSES);
-    assert.equal(await stage.greets(USER), false, 'it serves nobody');
-    assert.match((await stage.call('SignIn', ['u', '60'], USER)).text, /Denied/);
-    for (const uid of [USER, SIGN_IN_USER - 1]) await stage.tryAll(uid);
-    assert.deepEqual(JSON.parse((await testing).text), { network: 'unreachable', loginPage: null });
-    assert.equal(await stage.isOpen(), false);
-    assert.deepEqual(await stage.leaked(), { packets: 0, questions: 0 });
-    const asked = await stage.names();
-    assert.deepEqual([...new Set(asked)].sort(), TARGETS.map(({ url }) => new URL(url).host).sort());
-    // moments later nothing is asked
-    stage.setMode('open');
-    const again = await stage.call('DetectLogin', [], USER);
-    assert.equal(JSON.parse(again.text).network, 'unreachable');
-    assert.deepEqual(await stage.names(), asked);
-    await stage.script('ip route replace default via 10.9.0.3 dev up0');
-    assert.match((await stage.call('DetectLogin', [], USER)).text, /LimitsExceeded: A network was tested moments ago/);
-  },
-);
-
-onNetwork('a test finds the login page, and none runs with the tunnel or during a sign-in', 'redirect', async stage => {
-  await stage.script('ip link add CloudflareWARP type ifb');
-  assert.match((await stage.call('DetectLogin')).text, /Disconnect WARP first/);
-  await stage.script('ip link del CloudflareWARP');
-  const window = await stage.open();
-  assert.match((await stage.call('DetectLogin')).text, /LimitsExceeded: Somebody is signing in/);
-  await window.close();
-  await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
-  const found = JSON.parse((await stage.call('DetectLogin')).text);
-  assert.deepEqual(found, { network: 'login', loginPage: 'http://login.example/' });
-  assert.equal(await stage.isOpen(), false);
-});
-
 /** Connects without end to each socket of these directories that it may connect to. Says so once for each. */
 const FLOOD = `
 import os, socket, stat, sys
@@ -282,30 +221,25 @@ while True:
         if path not in reached: print(os.path.basename(path), flush=True)
         reached.add(path)`;
 
-onNetwork(
-  'another user who floods every socket keeps nobody from a sign-in or a test',
-  'redirect',
-  async (stage, t) => {
-    const reached = new Set<string>();
-    const as = ['setpriv', '--reuid=2', '--regid=2', '--clear-groups', '--'];
-    for (let i = 0; i < 4; i++) {
-      const flood = stage.start([...as, '/usr/bin/python3', '-c', FLOOD, stage.path('run'), stage.path('own')]);
-      flood.stdout!.on('data', data => {
-        for (const name of String(data).split('\n').filter(Boolean)) reached.add(name);
-      });
-    }
-    for (let i = 0; i < 3; i++) {
-      const from = performance.now();
-      const window = await stage.open();
-      t.diagnostic(`open after ${Math.round(performance.now() - from)} ms`);
-      await window.close();
-      await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
-    }
-    assert.equal(JSON.parse((await stage.call('DetectLogin')).text).network, 'login');
-    // that of the helper, which ends each connection of another user; none of the root service
-    assert.deepEqual([...reached], ['socket']);
-  },
-);
+onNetwork('another user who floods every socket keeps nobody from a sign-in', 'redirect', async (stage, t) => {
+  const reached = new Set<string>();
+  const as = ['setpriv', '--reuid=2', '--regid=2', '--clear-groups', '--'];
+  for (let i = 0; i < 4; i++) {
+    const flood = stage.start([...as, '/usr/bin/python3', '-c', FLOOD, stage.path('run'), stage.path('own')]);
+    flood.stdout!.on('data', data => {
+      for (const name of String(data).split('\n').filter(Boolean)) reached.add(name);
+    });
+  }
+  for (let i = 0; i < 3; i++) {
+    const from = performance.now();
+    const window = await stage.open();
+    t.diagnostic(`open after ${Math.round(performance.now() - from)} ms`);
+    await window.close();
+    await until(async () => !(await stage.isOpen()), 'the window to close', CLOSES);
+  }
+  // that of the helper, which ends each connection of another user; none of the root service
+  assert.deepEqual([...reached], ['socket']);
+});
 
 const IPV6 = 'ip -6 addr add 2001:db8::1/64 dev up0 nodad; ip -6 route add default via 2001:db8::2 dev up0';
 
@@ -326,10 +260,6 @@ onNetwork(
 
 onNetwork('a network with IPv6 alone is refused with the reason, and nothing is let out', 'redirect', async stage => {
   await stage.script(`${IPV6}; ip -4 route del default`);
-  for (const [method, args] of [
-    ['SignIn', ['u', '60']],
-    ['DetectLogin', []],
-  ] as const)
-    assert.match((await stage.call(method, args)).text, /Failed: This network has IPv6 alone/);
+  assert.match((await stage.call('SignIn', ['u', '60'])).text, /Failed: This network has IPv6 alone/);
   assert.equal(await stage.isOpen(), false);
 });

@@ -7,8 +7,14 @@ import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
-import { judge, type Target } from '../../../../daemon/killswitch/sign-in/verdict.ts';
-import { leadsHere, probeNetwork } from '../../../../daemon/networks/portal/probe.ts';
+import {
+  answerOf,
+  judge,
+  leadsHere,
+  probeNetwork,
+  TARGETS,
+  type Target,
+} from '../../../../daemon/networks/portal/probe.ts';
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1');
@@ -51,6 +57,23 @@ test('a network that lets one page through is not taken for open, and an address
     network: 'login',
     loginPage: null,
   });
+});
+
+test('only the exact page is open, and only addresses of the web are opened', () => {
+  const answer = (body: string, status = 200, location: string | null = null) =>
+    answerOf(TARGETS[1]!, { status, body, location });
+  assert.equal(answer('success\n').result, 'open');
+  assert.equal(answer('success!').result, 'login');
+  assert.equal(answer('', 503).result, 'silent');
+  for (const location of [
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    '/login',
+    'http://',
+    'http://a b/',
+    `http://${'a'.repeat(3000)}`,
+  ])
+    assert.deepEqual(answer('', 302, location), { result: 'login', location: null });
 });
 
 /** An IPv4 address in each form that IPv6 has for one. */

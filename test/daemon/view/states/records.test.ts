@@ -31,11 +31,6 @@ const day = (name: string, connectedSeconds: number, drops = {}) => ({
 });
 
 test('a change is described in words', () => {
-  const endedAt = '2026-01-01T00:00:00.000Z';
-  const hosts = [
-    { host: 'login.example', sent: 1_000, received: 2_000 },
-    { host: '*', sent: 1, received: 0 },
-  ];
   const cases: [Partial<HistoryChange>, string, string][] = [
     [{}, 'Connected', 'All traffic, via Amsterdam'],
     [
@@ -47,16 +42,6 @@ test('a change is described in words', () => {
       { effect: { subject: 'connection', value: 'off', rule: 'home', ended: true } },
       'Connected',
       'All traffic, via Amsterdam, Rule “home” no longer holds: WARP is paused',
-    ],
-    [
-      { state: 'disconnected', colo: null, signIn: { ended: 'closed', endedAt, hosts } },
-      'Disconnected',
-      'Sign-in outside WARP: login.example 3.0 kB, other hosts 1 B',
-    ],
-    [
-      { state: 'disconnected', colo: null, signIn: { ended: 'network', endedAt, hosts: [] } },
-      'Disconnected',
-      'Sign-in without any host, ended because the network changed',
     ],
     [
       { kind: 'start', network: 'unstable' },
