@@ -32,21 +32,17 @@ async function ask({ pid, port, socket }: Server, shape: string): Promise<void> 
   assert.ok(grown < MEGABYTES, `${shape}: grew by ${grown} MB`);
 }
 
-for (const shape of sample(['openapi', 'health', 'slow', 'bare'], 2))
+for (const shape of sample(['openapi', 'health', 'slow', 'bare'], 1))
   test(`another user who sends requests (${shape}) and reads nothing`, { skip: !isRoot && 'needs root' }, async t => {
     const server = await start(t);
     await attack(t, String(server.port), shape, 65534);
     await ask(server, shape);
   });
 
-/** A short run tries the first of each line: a long answer, a long body, one in chunks of a byte, and one that is refused. */
-const SHAPES = [
-  ['openapi', 'snapshot', 'missing'],
-  ['document', 'bare', 'chunked'],
-  ['pieces', 'invalid', 'head'],
-  ['large', 'unfinished', 'header', 'foreign'],
-].flat();
-for (const shape of sample(SHAPES, 4))
+/** Long answers, long bodies, bodies in chunks of a byte, and requests that are refused. */
+const SHAPES =
+  'openapi snapshot missing document bare chunked pieces invalid head large unfinished header foreign'.split(' ');
+for (const shape of sample(SHAPES, 2))
   test(`a program of this user that sends requests (${shape}) and reads nothing`, async t => {
     const server = await start(t);
     const children = [await attack(t, String(server.port), shape, null), await attack(t, server.socket, shape, null)];

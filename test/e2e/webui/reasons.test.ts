@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
-import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import { checkAccessibility, emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
 import { freePort } from '../../support/ports.ts';
 import { inTurn } from '../../support/thoroughness.ts';
@@ -131,6 +131,7 @@ test('each control that can’t be used has its reason in sight', async t => {
     if (words.includes('fault=not-authorized'))
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
     await page.locator('main .state', { hasText: title }).waitFor();
+    await checkAccessibility(page, title);
     const inert = await survey(page, inTurn(PAGE_NAMES, at));
     assert.ok(inert.length > 3, `${words}: ${inert.length}`);
     assertReasons(inert, words.join(' '), ['why', 'why-apps']);
