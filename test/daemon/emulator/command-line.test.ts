@@ -68,7 +68,7 @@ function commandsFor(version: string): [name: ActionName, argv: string[]][] {
 describe("the emulator's command line", { concurrency: 2 }, () => {
   let shared: Emulator;
   before(async () => {
-    shared = await emulator({ program: true });
+    shared = await emulator();
   });
   after(() => shared.remove());
 
@@ -119,8 +119,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
     });
 
     it(`answers every read of the daemon as ${version}`, async () => {
-      // `answers.test.ts` holds that the program answers what the service does
-      const it_ = await emulator({ version, program: version === VERSIONS.at(-1) });
+      const it_ = await emulator({ version, });
       try {
         await it_.run('connect');
         const can = capabilitiesOf(version)!;

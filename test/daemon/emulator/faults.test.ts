@@ -12,7 +12,7 @@ const DOWN =
 describe('faults of the emulator', () => {
   let it_: Emulator;
   before(async () => {
-    it_ = await emulator({ program: true });
+    it_ = await emulator();
   });
   after(() => it_.remove());
   beforeEach(() => it_.control('reset', 'clear'));

@@ -1,13 +1,14 @@
 // The search of the browser page: by the keyboard, to a row of another page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emulate, openTab, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import { emulate, openTab, shareBrowser, shareWeb } from '../../support/e2e/browser.ts';
 import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
+const openWeb = shareWeb();
 
 test('the search finds a row by an everyday word, and puts the keyboard onto it', async t => {
-  const { address } = await startWeb(t, {});
+  const { address } = await openWeb();
   const { page, complaints } = await openTab(await openBrowser(t), address);
   await page.getByRole('searchbox', { name: 'Search settings' }).fill('wlan');
   await page.getByRole('link', { name: /All Wi-Fi networks/ }).focus();
@@ -26,7 +27,7 @@ test('the search finds a row by an everyday word, and puts the keyboard onto it'
 });
 
 test('a hit on the page behind the search closes the search', async t => {
-  const { address } = await startWeb(t, {});
+  const { address } = await openWeb();
   const { page, complaints } = await openTab(await openBrowser(t), `${address}#/dns`);
   const search = page.getByRole('searchbox', { name: 'Search settings' });
   const closes = async (word: string, hit: RegExp) => {
@@ -44,7 +45,7 @@ test('a hit on the page behind the search closes the search', async t => {
 });
 
 test('a hit for the keyboard shortcuts opens them over the page, and one for the text size says whose setting it is', async t => {
-  const { address } = await startWeb(t, {});
+  const { address } = await openWeb();
   const { page, complaints } = await openTab(await openBrowser(t), address);
   const search = page.getByRole('searchbox', { name: 'Search settings' });
   await search.fill('hotkey');
@@ -62,7 +63,7 @@ test('a hit for the keyboard shortcuts opens them over the page, and one for the
 });
 
 test('rows of lists are found, and the number of hits is announced', async t => {
-  const { address } = await startWeb(t, {});
+  const { address } = await openWeb();
   const { page, complaints } = await openTab(await openBrowser(t), address);
   const search = page.getByRole('searchbox', { name: 'Search settings' });
   await search.fill('192.168.0.0/16');
@@ -79,7 +80,7 @@ test('rows of lists are found, and the number of hits is announced', async t => 
 });
 
 test('a search that is typed while the pages can’t be loaded keeps its text', async t => {
-  const { address, home } = await startWeb(t, {});
+  const { address, home } = await openWeb();
   const { page } = await openTab(await openBrowser(t), address);
   let refused = 0;
   await page.route(/\/chunk-\w+\.js$/, route => (refused++ === 0 ? route.abort() : route.continue()));
