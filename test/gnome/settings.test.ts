@@ -48,15 +48,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await gone('OK');
     });
 
-    test('are looked for on request, and a failed check says why', async () => {
-      await open();
-      daemon.onAsked = () => ({ ...noUpdate(), problem: { code: 'expired', detail: 'The manifest has expired.' } });
-      await press('This is the newest version: Check');
-      await find('Couldn’t check for updates');
-      await find('The manifest has expired.');
-      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
-    });
-
     test('that cannot reach this computer are warned of across the window', async () => {
       const warnings = {
         expired: 'The newest release has expired, so updates may be held back',
@@ -69,28 +60,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       }
       daemon.setUpdate(noUpdate());
       await gone(warnings.unreachable);
-    });
-
-    test('are undone only after a question', async () => {
-      daemon.setUpdate({ previous: '0.2.6' });
-      await open();
-      await press('Roll back to Culvert 0.2.6: Roll Back…');
-      await press('Cancel');
-      await gone('Roll back to Culvert 0.2.6?');
-      assert.deepEqual(daemon.asked, []);
-      await press('Roll back to Culvert 0.2.6: Roll Back…');
-      await press('Roll Back');
-      await find('Close and open this window to use it');
-      assert.deepEqual(daemon.asked, [{ line: 'POST /api/update/rollback', body: {} }]);
-    });
-
-    test('that were refused say why', async () => {
-      daemon.setUpdate({ ...NEWER, applicable: true });
-      daemon.onAsked = () => {
-        throw problem('update-refused', 409, 'The signature is wrong.');
-      };
-      await press('Update');
-      await find('The signature is wrong.');
     });
   });
 
@@ -212,21 +181,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await until(async () => !(await stage.toggle('Start at login')).checked, 'the switch');
     });
 
-    test('those of an organization are joined by name and token, which stay hidden', async () => {
-      await stage.turn('account');
-      await stage.enter('Team name', 'my team');
-      await find('Letters, digits and hyphens only');
-      await stage.enter('Team name', 'https://my-team.cloudflareaccess.com');
-      await press('Team name: Join');
-      await find('Continue in the browser');
-      assert.deepEqual(daemon.actions, [{ action: 'registerOrganization', value: 'my-team' }]);
-      const token = 'com.cloudflare.warp://my-team.cloudflareaccess.com/auth?token=abc';
-      await stage.enter('Address from the browser', token);
-      await press('Address from the browser: Finish');
-      await stage.acted(2);
-      assert.deepEqual(daemon.actions[1], { action: 'setRegistrationToken', value: token });
-    });
-
     test('delete a registration only after a question', async () => {
       await stage.turn('account');
       await press('Remove this device: Remove…');
@@ -265,20 +219,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
         { line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } },
         { line: 'POST /api/doctor/undo', body: {} },
       ]);
-    });
-
-    test('give the cause of a failing tunnel its one button, which shows what it changes first', async () => {
-      daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
-      const { id, title, evidence, explanation, fix, fixId, source } = broken;
-      daemon.setDiagnosis({ id, title, evidence, explanation, fix, fixId, source, at: new Date().toISOString() });
-      await find('Why.');
-      await press('Use another mode');
-      await find('culvert action setMode warp+doh');
-      await press('Apply');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked, [{ line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } }]);
-      daemon.setDiagnosis(null);
-      await gone('Why.');
     });
   });
   test('the accounts of tools are shown, changed and added, and nothing keeps the key', async () => {
