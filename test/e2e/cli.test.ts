@@ -32,7 +32,8 @@ interface Ended {
 function start(words: string[], input = '') {
   const child = spawn(program, words, { env: home.env, cwd: home.directory });
   const text = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', piece => (text[name] += piece));
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', piece => (text[name] += piece));
   child.stdin.on('error', () => {});
   child.stdin.end(input);
   const ended: Promise<Ended> = once(child, 'close').then(([code]) => ({ code, ...text }));

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { checkResult, MODE_FIX, noUpdate, richTool, tool, toolAccount } from '../support/gnome/initial.ts';
 import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
@@ -14,10 +13,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
 
   describe('updates', () => {
     const NEWER = { updateAvailable: true, latest: '0.3.0' };
-    const open = async () => {
-      await stage.turn('updates');
-      await find('Installed version');
-    };
 
     test('are offered across the window, and installed with their progress shown', async () => {
       daemon.setUpdate({ ...NEWER, applicable: true });

@@ -119,7 +119,7 @@ describe("the emulator's command line", { concurrency: 2 }, () => {
     });
 
     it(`answers every read of the daemon as ${version}`, async () => {
-      const it_ = await emulator({ version, });
+      const it_ = await emulator({ version });
       try {
         await it_.run('connect');
         const can = capabilitiesOf(version)!;

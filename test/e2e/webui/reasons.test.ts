@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
-import { checkAccessibility, emulate, openTab, SETUP_STATES, shareBrowser, shareWeb, startWeb } from '../../support/e2e/browser.ts';
+import {
+  checkAccessibility,
+  emulate,
+  openTab,
+  SETUP_STATES,
+  shareBrowser,
+  shareWeb,
+  startWeb,
+} from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
 import { freePort } from '../../support/ports.ts';
 import { inTurn } from '../../support/thoroughness.ts';
