@@ -77,7 +77,7 @@ test('toggle turns the tunnel round, and back', async () => {
   assert.match((await culvert(['toggle', '--wait'])).stdout, /^○ Disconnected/);
 });
 
-test('mode, protocol and proxy are what was set', async () => {
+test('mode, protocol and proxy are as they were set', async () => {
   assert.equal((await culvert(['mode', 'WARP+DoH'])).code, 0);
   assert.equal((await culvert(['mode'])).stdout, 'warp+doh\n');
   assert.equal((await culvert(['protocol', 'wireguard'])).code, 0);

@@ -147,7 +147,7 @@ for (const subject of SUBJECTS_OF_TUNNEL)
     fail();
     await until(() => memory.state.snapshot().changes[0]?.problem === 'It is down.');
     await turns();
-    assert.equal(tries(), 1, 'no try in the pause after one that failed');
+    assert.equal(tries(), 1, 'no try in the pause after a failure');
     memory.before = () => {};
     const { status } = memory.state.snapshot();
     memory.state.set('status', { ...status, blocked: 'service-stopped' });

@@ -69,7 +69,7 @@ test('the doctor looks with the home of another user, and remembers nothing ther
 });
 
 test(
-  'a file that root is asked to write there belongs to that user, and one that is replaced keeps its owner',
+  'a file that root writes there belongs to that user, and a replaced file keeps its owner',
   options,
   async t => {
     const home = homeOfAnother(t);

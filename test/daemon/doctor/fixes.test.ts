@@ -116,7 +116,7 @@ test('a fix keeps owner, mode and attributes of a file, and undo restores every 
   );
 });
 
-test('a file that is not UTF-8 gets no fix, and one that became so is left as it is', async t => {
+test('a file that is not UTF-8 gets no fix, and a file that has become so stays as it is', async t => {
   const { directory, context } = setUp(t);
   const path = join(directory, 'file');
   const bytes = Buffer.from('# gr\xf6\xdfer\r\nold\n', 'latin1');

@@ -127,7 +127,7 @@ describe('faults of the emulator', () => {
     assert.ok(exited - started < performance.now() - started);
   });
 
-  it('cut, unknown-output and huge: what is printed is not what was meant', async () => {
+  it('cut, unknown-output and huge: the output is damaged', async () => {
     const whole = (await it_.run('-j', 'settings')).stdout;
     assert.equal((await withFault('cut', '-j', 'settings')).stdout, whole.slice(0, Math.floor(whole.length / 2)));
     assert.equal((await withFault('cut=5', 'status')).stdout, 'Statu');

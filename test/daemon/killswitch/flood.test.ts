@@ -24,7 +24,7 @@ const CALLED_KIB = 100 << 10;
 const REPAIR = { limitMs: 15_000, pollMs: 50 };
 
 type Attack = readonly [kind: string, bytes: number, connections: number];
-/** They end a service whose gate lets everything pass, or one that leaves collecting garbage to GJS. */
+/** They end a service whose gate lets everything pass, or that leaves collecting garbage to GJS. */
 const ATTACKS: readonly Attack[] = [
   ['Enable', 24_000, 100],
   ['Enable', 14_000, 4],

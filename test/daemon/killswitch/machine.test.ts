@@ -124,7 +124,7 @@ const CASES: readonly [Mode, Event, Mode, string][] = [
   // a change to the value that returns anyway is not a trial
   [OFF, attempt(null), OFF, DISABLE],
   [ON, attempt(OLD), on(OLD), 'store-old forget-trial watch block-old disarm?'],
-  // another one in its place: the first value returns
+  // another trial replaces it: the first value returns
   [ON_FROM_OFF, attempt(OLD), trying(OLD, null), 'try-old watch block-old disarm?'],
   [ON_FROM_OFF, attempt(null), OFF, DISABLE],
   [NEW_FROM_OLD, attempt(null), trying(null, OLD), 'arm-30 try-off watch open'],

@@ -194,7 +194,7 @@ onStage('a pause ends in time though the service is dead and stays so', async st
   assert.match(readFileSync(stage.path('timers'), 'utf8'), /^start culvert-killswitch-resume@\d+\.timer 2000000$/m);
 });
 
-onStage('no pause begins where systemd does not take the timer, and one that ends early takes it back', async stage => {
+onStage('no pause begins where systemd refuses the timer, and a pause that ends early stops it', async stage => {
   await stage.serve();
   await stage.call('Enable', NARROW);
   writeFileSync(stage.path('no-timers'), '');
@@ -284,7 +284,7 @@ onStage('a rules file that cannot be written refuses the change, and nothing has
   assert.equal(await stage.table(), before);
 });
 
-onStage('an nft that fails is told with its words, and what held before holds', async stage => {
+onStage('a failure of nft is reported in its words, and the rules before it hold', async stage => {
   await stage.serve();
   await stage.call('Enable', NARROW);
   const before = await stage.table();

@@ -62,7 +62,7 @@ onStage('killed and started again it goes on to the same deadline, or returns wh
   assert.deepEqual([await stage.table(), stage.state()?.enabled, stage.state()?.unconfirmed], [null, false, null]);
 });
 
-onStage('a reboot takes back what was not confirmed', async stage => {
+onStage('a reboot reverts an unconfirmed change', async stage => {
   const reboot = async () => {
     await stage.kill();
     await stage.clear();
@@ -223,7 +223,7 @@ async function operations(stage: Stage, each: Case): Promise<FileOperation[]> {
 
 async function killAt(stage: Stage, each: Case, { call, ordinal }: FileOperation): Promise<boolean> {
   const { pid } = stage.state()!;
-  // the service's main thread is the one that writes
+  // the service's main thread writes
   const detach = await attachStrace(stage, pid, killingAt(call, ordinal));
   await perform(stage, each);
   await detach();

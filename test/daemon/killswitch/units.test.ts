@@ -133,7 +133,7 @@ test('the boot guard loads what is stored, and blocks where that cannot be loade
   }
   rmSync(rules);
   mkdirSync(rules);
-  assert.match(boot(), /policy drop/, 'a directory in its place');
+  assert.match(boot(), /policy drop/, 'a directory at its path');
   const table = join(path, 'table.nft');
   writeFileSync(table, render(wanted));
   assert.match(boot(`nft -f ${table}`), /162\.159\.193\.0\/24 udp dport 2408/, 'a table that blocks already stays');

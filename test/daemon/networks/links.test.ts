@@ -62,7 +62,7 @@ test('a link of systemd-networkd counts next to those of NetworkManager, unless 
   assert.equal((await read({ eth1: connecting }, 'eth1')).service, 'NetworkManager');
 });
 
-test('distinguishes a service that does not answer from one that does not run', async t => {
+test('distinguishes a service that does not answer from a service that does not run', async t => {
   const path = temporary(t, 'busctl');
   const busctl = (script: string) => {
     writeFileSync(join(path, 'busctl'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

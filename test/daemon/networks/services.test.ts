@@ -78,7 +78,7 @@ describe('the networks', { skip: missingMocks() }, () => {
     t.after(() => networks.stop());
     assert.equal(state.snapshot().networks, null);
     assert.equal((await networks.read()).links.length, 1);
-    // the monitor may not have begun to listen: a later change is noticed all the same
+    // the monitor may not have begun to listen: it still notices a later change
     let number = 0;
     const isOpen = () => state.snapshot().networks?.links[1]?.security === 'open';
     await until(() => {

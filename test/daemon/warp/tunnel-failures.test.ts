@@ -27,7 +27,7 @@ test('a missing CLI blocks, and is taken when it appears', async t => {
   assert.deepEqual([status().blocked, state.snapshot().tunnelCli.available], [null, true]);
 });
 
-test('a CLI that is removed, and one that is upgraded, are noticed while running', async t => {
+test('notices while running that the CLI was removed or upgraded', async t => {
   const { place, status, state, script, cli } = await startTunnel(t);
   await until(() => status().state === 'disconnected');
   rmSync(join(place.path, 'warp-cli'));
@@ -399,7 +399,7 @@ for (const [kind, words, code] of [
     );
   });
 
-test('a service that hangs is shown as such after several failures, and its return is noticed although the listener is silent', async t => {
+test('a service that hangs is shown as hanging after several failures, and its return is noticed although the listener is silent', async t => {
   const { tunnel, status, place, state } = await startTunnel(t, {
     fake: quiet(`*status) [ -e "$0-up" ] && echo '{"status":"Disconnected","reason":"Manual"}' || { echo '${TIMEOUT}' >&2; exit 1; };;
       *disconnect) echo '${TIMEOUT}' >&2; exit 1;;`),
@@ -510,7 +510,7 @@ test('the state says that systemd does not run, and nothing where it does', asyn
   }
 });
 
-test('a registration that a service token makes is marked as long as it is missing, with the file of the moment', async t => {
+test('a registration that a service token makes is marked as long as it is missing, with the present file', async t => {
   const policyFile = join(temporary(t), 'mdm.xml');
   const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-in-api', policyFile });
   await until(() => status().blocked === 'not-registered');

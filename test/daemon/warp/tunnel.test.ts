@@ -169,7 +169,7 @@ test('parts that cannot be read in time are listed with their age, until they ar
   });
   const stale = tunnel.stale();
   assert.ok(stale.every(({ ageSeconds }) => (ageSeconds ?? -1) >= 0));
-  assert.equal(tunnel.isFresh(), false, 'such a snapshot is not answered from the cache');
+  assert.equal(tunnel.isFresh(), false, 'a stale snapshot is not answered from the cache');
   await cli.control('clear');
   await tunnel.refresh('all');
   await fresh();

@@ -131,7 +131,7 @@ describe('one demo', { concurrency: false }, () => {
     assert.deepEqual(
       actions.map(({ action }) => action),
       ['connect'],
-      'what was not agreed to is not asked for',
+      'nothing is requested without agreement',
     );
   });
 

@@ -60,7 +60,7 @@ test('connect --wait prints each phase on stderr and the state on stdout', async
   });
   daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
   const child = await start(home, ['connect', '--wait']);
-  // each only once the one before was printed: a busy reader gets the newest state alone
+  // each after the previous state was printed: a busy reader gets only the newest state
   await prints(child, 'stderr', /Connecting: Looking for the fastest way to Cloudflare\n/);
   daemon.state.set('status', status('connecting', reason('Establishing connection to 162.159.198.2:443')));
   await prints(child, 'stderr', /Connecting: Connecting to the server\n/);

@@ -119,7 +119,7 @@ test('a daemon that does not answer ends wait with 1 near its time limit, not af
   assert.ok(open.size > 0);
 });
 
-test('wait lasts until a daemon starts, and over one that ends and starts again', async t => {
+test('wait lasts until a daemon starts, and survives its restart', async t => {
   const home = createHome(t);
   const child = await start(home, ['wait', '--timeout', '60']);
   await prints(child, 'stderr', /Waiting for the Culvert daemon/);

@@ -84,7 +84,7 @@ test('import --add changes nothing where a line is not valid or the mode differs
   assert.deepEqual(performed, []);
 });
 
-test('reset resets both lists, or the one that is named', async t => {
+test('reset resets both lists, or the named list', async t => {
   const home = createHome(t);
   const { performed } = await startDaemon(t, home);
   for (const words of [

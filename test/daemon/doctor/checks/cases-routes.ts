@@ -61,7 +61,7 @@ const CONTAINERS: Case[] = [
       world: t => inside(t, DOCKER, { root: tree(t, { '/etc/resolv.conf': `${WARP_ONLY}nameserver 192.0.2.1\n` }) }),
     },
     {
-      title: 'Docker with servers of its own',
+      title: 'Docker with its own servers',
       verdict: 'ok',
       shows: /daemon\.json gives containers these servers: 192\.0\.2\.53(?!, canary)/,
       world: t =>

@@ -93,7 +93,7 @@ function assertTranslatable(result: CheckResult): void {
 /** Folders whose texts describe a check. */
 const SOURCES = ['checks', 'world'];
 
-/** The sentences in the source; one that is put together of parts stays unresolved. */
+/** The sentences in the source; a sentence that is composed of parts stays unresolved. */
 function sentences(): string[] {
   const files = readdirSync('daemon/doctor', { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.ts') && (SOURCES.includes(name.split('/')[0]!) || !name.includes('/')))

@@ -221,7 +221,7 @@ test('culvert diagnose lists what it writes before it writes, and explains its o
   const home = createHome(t);
   const { daemon } = await startDaemon(t, home);
   daemon.state.set('status', status('connected'));
-  // a process of its own, whose directory is that of the file
+  // a separate process, whose directory is that of the file
   const written = await ended(await start(home, ['diagnose', '--out', 'report.zip']));
   assert.equal(written.code, 0, written.stderr);
   assert.match(written.stderr, /Inside:\n {2}contents\.txt[^\n]*\n {2}doctor\.json/);

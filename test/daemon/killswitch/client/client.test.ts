@@ -225,7 +225,7 @@ onStage('the rules follow the tunnel without confirming anything', async (stage,
   assert.equal(await stage.table(), null);
 });
 
-onStage('an older root service is told apart before anything is changed', async (stage, t) => {
+onStage('an older root service is recognized before anything changes', async (stage, t) => {
   const { control, service } = await createSide(t, stage);
   writeFileSync(
     service.busctl,
@@ -253,7 +253,7 @@ onStage('where the tunnel goes beyond the shipped endpoints, the rules follow it
 });
 
 onStage(
-  'endpoints of its own that need an administrator do not keep it from blocking at the start',
+  'custom endpoints that need an administrator do not keep it from blocking at the start',
   async (stage, t) => {
     await stage.serve();
     mkdirSync(stage.path('config'));

@@ -215,7 +215,7 @@ onNetwork(
   },
 );
 
-onNetwork('neither this machine nor another name server is reached by way of the helper', 'form', async stage => {
+onNetwork('the helper reaches neither this machine nor another name server', 'form', async stage => {
   const window = await stage.open();
   const own = stage.start([...stage.inside, '/usr/bin/python3', '-u', '-m', 'http.server', '8080']);
   await once(own.stdout!, 'data');

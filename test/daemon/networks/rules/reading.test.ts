@@ -12,7 +12,7 @@ test('a read without an answer keeps the networks as they were, and is repeated'
   await networks().answer({ rule: 'home', answer: 'always' });
   words();
   silence(1);
-  assert.deepEqual(await go(other), [], 'what was read last');
+  assert.deepEqual(await go(other), [], 'the last reading');
   await until(() => state.snapshot().networks?.links[0]?.name === 'Wired');
   assert.deepEqual(said, ['Networks: NetworkManager does not answer']);
 });

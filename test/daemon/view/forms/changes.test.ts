@@ -62,7 +62,7 @@ test('the countdown is in whole seconds and does not go below zero', () => {
   assert.deepEqual(texts, ['Reverting in 0:30', 'Reverting in 0:30', 'Reverting in 0:01', 'Reverting…', 'Reverting…']);
 });
 
-test('a state that ends shows its end, can be extended and ended; one that could not end is tried again', () => {
+test('a state that ends shows its end, can be extended and ended, and is tried again if it could not end', () => {
   const off = change('connection', { value: 'off', endsAt: ENDS_AT });
   const stuck = change('mode', { endsAt: ENDS_AT, problem: 'WARP does not answer.' });
   const client = withChanges([off, stuck, change('routes', { confirmBy: CONFIRM_BY })]);

@@ -264,7 +264,7 @@ describe('the cause that the daemon found', () => {
   });
 });
 
-test('a report names each file and its size, and counts what was replaced', () => {
+test('a report names each file and its size, and counts the replaced texts', () => {
   const files = [
     { name: 'doctor.json', text: '[]\n' },
     { name: 'unheard-of.json', text: '' },

@@ -53,7 +53,7 @@ test('a list that can’t be read says why, also without a daemon, until it is r
   assert.deepEqual(without.asked, []);
 });
 
-test('one request about an app runs at a time, and a new shortcut leaves the app in its place', async () => {
+test('one request about an app runs at a time, and a new shortcut does not move the app', async () => {
   const { page, view, ids, world } = await openedApps();
   const done = page.toggleShortcut('web.desktop');
   void page.launch('web.desktop');

@@ -322,7 +322,7 @@ test('an address that was searched for is not looked up after the search has end
   );
 });
 
-test('a browser lists the settings without a search of their own, and the first steps, which it has no menu for', () => {
+test('a browser lists the settings without a search, and the first steps, for which it has no menu', () => {
   const { form } = opened(settingsPage, client(INSTALLED));
   assert.equal(form().search, undefined);
   assert.equal(rowsOf(form()).at(-1)!.title, 'First Steps');

@@ -113,7 +113,7 @@ describe('the level decides', () => {
       assert.equal(notificationOf(null, after, null, tr), null, 'none at the start');
     });
 
-  test('on a tunnel that is back: it takes the place of the loss, and is no news of its own', () => {
+  test('on a tunnel that is back: it replaces that of the loss, and is not a separate notification', () => {
     assert.equal(notificationOf(down, up, null, tr), null);
     assert.equal(presentNotification('state', up, tr)!.summary, 'Connected');
     assert.equal(presentNotification('state', at('needs-me', up), tr), null);
@@ -199,7 +199,7 @@ test('a notification is over when its subject is', () => {
   assert.equal(presentNotification('state', withPart(down, { killSwitch: blocking }), tr)!.code, 'blocked');
 });
 
-/** Courses of states, and the summary of the notification at their end. */
+/** Sequences of states, and the summary of the last notification. */
 const unread = clientState({ status: { state: 'unknown', raw: 'Mystery' } });
 const COURSES: [what: string, course: ClientState[], summary: string | null][] = [
   ['a tunnel that is lost while its state is not known', [up, unread, off(null)], 'Disconnected'],

@@ -14,7 +14,7 @@ import { freePort } from '../../../support/ports.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
 
-/** A started tunnel over an emulator whose proxy mode listens on `port`, and what was run for it. */
+/** A started tunnel over an emulator whose proxy mode listens on `port`, and the commands that it ran. */
 async function setup(t: test.TestContext, options: { version?: string; faults?: string; proxyLimitMs?: number } = {}) {
   const place = folder();
   const port = freePort();

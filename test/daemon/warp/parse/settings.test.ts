@@ -18,7 +18,7 @@ test('every recorded listing is understood, and none takes a trap for the mode',
   for (const { stdout, version } of listings) {
     const reading = parseSettings(stdout);
     if (!/\bMode: |operation_mode/.test(stdout)) {
-      assert.equal(reading, null, 'a fragment without a key of its own is not a listing');
+      assert.equal(reading, null, 'a fragment without a key is not a listing');
       continue;
     }
     assert.ok(reading, version);

@@ -163,7 +163,7 @@ test('presets add the entries that the text lacks, once, with where they come fr
   assert.deepEqual(
     rows().flatMap(({ id }) => (id.startsWith('preset-') ? [id] : [])),
     ['preset-docker'],
-    'what was not found is not offered',
+    'a network that was not found is not offered',
   );
   await press('preset-docker');
   assert.equal(editor.state().text, `${ROUTES.document}172.17.0.0/16  # docker, docker0\n`);
@@ -201,7 +201,7 @@ test('an earlier document can be opened, and the last change undone', async () =
   assert.equal(named(rows(), 'undo').sensitive, false);
 });
 
-test('the progress of a long list is shown, also of one that another client sets', async () => {
+test('the progress of a long list is shown, also where another client sets it', async () => {
   const { editor, rows, send } = editing();
   await editor.read();
   const shown = () => named(rows(), 'apply').subtitle;
