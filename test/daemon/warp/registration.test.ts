@@ -106,24 +106,6 @@ test('a read that began before a registration does not overwrite it', async t =>
   assert.deepEqual([status().state, status().blocked], ['disconnected', null]);
 });
 
-for (const isGone of [true, false])
-  test(`a registration that is ${isGone ? 'gone' : 'still there'} after a deletion without an answer is read`, async t => {
-    const missing = `echo '{"code":"MissingRegistration","error":"Missing registration."}'`;
-    const present = `echo '{"id":"0a","account":{"type":"free","id":"0b"}}'`;
-    const { tunnel, state } = await startTunnel(t, {
-      fake: quiet(`*'registration delete') touch "$0-deleted"; echo '${TIMEOUT}' >&2; exit 1;;
-        *'registration show') [ ${isGone ? '-e "$0-deleted"' : '-e /nowhere'} ] && ${missing} || ${present};;
-        ${isGone ? `*status) ${missing};;` : CONNECTED}`),
-    });
-    await tunnel.refresh('all');
-    const deletion = tunnel.runAction({ action: 'deleteRegistration' });
-    if (isGone) await deletion;
-    else await assert.rejects(deletion, problem('service-hangs'));
-    await until(
-      () => state.snapshot().account.registered === !isGone && state.snapshot().status.blocked !== 'service-hangs',
-    );
-  });
-
 test('a registration that a service token makes is marked as long as it is missing, with the present file', async t => {
   const policyFile = join(temporary(t), 'mdm.xml');
   const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-in-api', policyFile });

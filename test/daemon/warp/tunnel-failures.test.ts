@@ -326,6 +326,24 @@ test('a service that hangs is shown as hanging after several failures, and its r
   await until(() => status().state === 'disconnected' && status().blocked === null);
 });
 
+for (const isGone of [true, false])
+  test(`a registration that is ${isGone ? 'gone' : 'still there'} after a deletion without an answer is read`, async t => {
+    const missing = `echo '{"code":"MissingRegistration","error":"Missing registration."}'`;
+    const present = `echo '{"id":"0a","account":{"type":"free","id":"0b"}}'`;
+    const { tunnel, state } = await startTunnel(t, {
+      fake: quiet(`*'registration delete') touch "$0-deleted"; echo '${TIMEOUT}' >&2; exit 1;;
+        *'registration show') [ ${isGone ? '-e "$0-deleted"' : '-e /nowhere'} ] && ${missing} || ${present};;
+        ${isGone ? `*status) ${missing};;` : CONNECTED}`),
+    });
+    await tunnel.refresh('all');
+    const deletion = tunnel.runAction({ action: 'deleteRegistration' });
+    if (isGone) await deletion;
+    else await assert.rejects(deletion, problem('service-hangs'));
+    await until(
+      () => state.snapshot().account.registered === !isGone && state.snapshot().status.blocked !== 'service-hangs',
+    );
+  });
+
 test('a write that failed without a refusal has what it may have changed read again', async t => {
   const { tunnel, state, place } = await startTunnel(t, {
     fake: quiet(`${CONNECTED}
