@@ -31,9 +31,7 @@ function resolve1(...servers: string[]): Services {
   );
   return {
     'org.freedesktop.resolve1': {
-      '/org/freedesktop/resolve1': {
-        'org.freedesktop.resolve1.Manager': { DNS: ['a(iiay)', `[${list.join(', ')}]`] },
-      },
+      '/org/freedesktop/resolve1': { 'org.freedesktop.resolve1.Manager': { DNS: ['a(iiay)', `[${list.join(', ')}]`] } },
     },
   };
 }
@@ -45,10 +43,7 @@ async function port53Taken(t: Ends, address: string) {
   const script = `require('dgram').createSocket('udp4').bind(53, '${address}', () => require('fs').writeSync(1, 'bound\\n')); setTimeout(() => {}, 600000)`;
   // the shell of the namespace becomes node, whose first line says that the port is taken
   const { pid } = await namespace(t, `exec '${process.execPath}' -e "${script.replaceAll('"', '\\"')}"`);
-  const root = tree(t, {
-    '/proc/net': { link: `/proc/${pid}/net` },
-    [`/proc/${pid}`]: { link: `/proc/${pid}` },
-  });
+  const root = tree(t, { '/proc/net': { link: `/proc/${pid}/net` }, [`/proc/${pid}`]: { link: `/proc/${pid}` } });
   return { root };
 }
 
