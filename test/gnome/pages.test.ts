@@ -268,7 +268,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     });
   });
 
-  test('that other machines are let in is said across the window, with what is not encrypted', async () => {
+  test('says across the window that other machines have access, and what is not encrypted', async () => {
     const title = 'Remote access is on. Culvert does not encrypt these connections.';
     daemon.send('remoteAccess', { address: null });
     await find(title);

@@ -119,7 +119,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     for (const text of ['162.159.198.2', 'MAD (927f116)', '142.0 MB']) await find(text);
   });
 
-  test('a tunnel CLI that hangs is said to be waited for', async () => {
+  test('says that it waits for a tunnel CLI that hangs', async () => {
     await given('disconnected');
     let answer = () => {};
     daemon.onAction = () =>
@@ -155,7 +155,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await find('Connected');
   });
 
-  test('a search key on a page without a search leads to that of the settings', async () => {
+  test('a search key on a page without a search leads to the search of the settings', async () => {
     await given('connected');
     key('ctrl+1');
     key('ctrl+f');
@@ -164,7 +164,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await find('Connected');
   });
 
-  test('a failure is a toast that fits, with the whole of it behind a button', async () => {
+  test('a failure is a toast that fits, with the details behind a button', async () => {
     await given('connected');
     daemon.onAction = () => {
       throw problem('tunnel-cli-failed', 502, 'warp-cli ended with 1 and said what nobody can read.', {

@@ -124,7 +124,7 @@ async function turns(): Promise<void> {
 }
 
 for (const subject of SUBJECTS_OF_TUNNEL)
-  test(`tries to revert the change of ${subject} once at a time, and again as soon as the tunnel CLI answers`, async t => {
+  test(`tries to revert the change of ${subject} one attempt at a time, and again as soon as the tunnel CLI answers`, async t => {
     const machine = stoppedClock(t);
     const memory = memoryTunnel({ mode: 'proxy' });
     const before = valuesOf(memory);

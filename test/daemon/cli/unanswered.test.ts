@@ -49,7 +49,7 @@ test('a suspended daemon is reported within seconds, with the command that lets 
   }
 });
 
-test('WARP that takes long is waited for, and that is said', async t => {
+test('waits for a slow WARP, and says so', async t => {
   const home = createHome(t);
   let answer = () => {};
   const late = new Promise<void>(resolve => {

@@ -146,7 +146,7 @@ test('a file that was changed after the fix is left as it is, and undo can be tr
   assert.deepEqual([readFileSync(path, 'utf8'), undoable(context.journal).length], ['mine\n', 1]);
 });
 
-test('actions that fail half-way are remembered as far as they went', async t => {
+test('records how far the actions went that fail half-way', async t => {
   const { context, performed } = setUp(t);
   const steps = (verb: 'add' | 'remove') =>
     ['10.1.0.0/16', 'refused'].map(value => ({ action: `${verb}SplitRange` as const, value }));

@@ -211,7 +211,7 @@ describe('versions of the emulator', () => {
     it(`takes "${text}" for ${version}`, () => assert.equal(generationOf(text).version, version));
 
   for (const text of ['2023.3.398', '2024.6.497', '0.2.0 (2021)', '2022 (Apr)'])
-    it(`refuses "${text}", whose commands had other names`, async () => {
+    it(`refuses "${text}", which named its commands differently`, async () => {
       assert.throws(() => generationOf(text), /the oldest is 2024\.9\.346/);
       const program = await emulator({ version: text, program: true });
       const { stderr, exitCode } = await program.run('--version');

@@ -171,7 +171,7 @@ describe('faults of the emulator', () => {
     assert.equal((await it_.run('status')).exitCode, 0);
   });
 
-  it('lists every fault in its help, which no command of the real tool can collide with', async () => {
+  it('lists every fault in its help, under a word that the real tool does not have', async () => {
     const help = await it_.control('help');
     for (const name of ['service-down', 'terms', 'hang-deaf', 'grandchild', 'listener-exits', 'huge', 'stuck']) {
       assert.ok(help.includes(`  ${name} `), name);

@@ -58,7 +58,7 @@ describe('the state of the emulator', () => {
     assert.ok((await hosts()).includes('last.example'));
   });
 
-  it('takes the lock of a dead process, not that of a living one', async () => {
+  it('takes the lock of a dead process, and waits for a living one', async () => {
     await it_.run('status');
     const lock = `${it_.stateFile}.lock`;
     const dead = spawn('true');

@@ -90,7 +90,7 @@ test('pipelined requests get whole answers in their order, however they are cut'
   }
 });
 
-test('a refusal of what follows a request does not overtake its answer', async t => {
+test('the refusal of garbage after a request does not overtake the answer to the request', async t => {
   const { port } = await startListeners(t);
   const client = open({ port });
   client.end(`${request('GET /api/config', `127.0.0.1:${port}`)}garbage\r\n\r\n`);

@@ -131,7 +131,7 @@ for (const bus of ['dbus-daemon', 'dbus-broker'])
     }
   });
 
-test('a monitor that went deaf is found out and started again', { skip: missing }, async t => {
+test('a monitor that has stopped listening is noticed and started again', { skip: missing }, async t => {
   const stage = await stageFor(t);
   await stage.serve();
   await stage.call('Enable', NARROW);

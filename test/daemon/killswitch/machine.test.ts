@@ -206,7 +206,7 @@ test('a failed change restores the rules that were in force', () => {
   }
 });
 
-test('a failed change of what is not confirmed leaves that as it was', () => {
+test('a failed change of an unconfirmed value leaves that value as it is', () => {
   const enable: Event = { kind: 'enable', wanted: NEW };
   for (const [before, event, rules, effects] of [
     [ON_FROM_OFF, enable, null, 'restore-trial forget-rules watch'],

@@ -300,7 +300,7 @@ onStage('a failure of nft is reported in its words, and the rules before it hold
 });
 
 onStage(
-  'stopped in order it leaves the rules and takes back what it published, unless there is nothing to guard',
+  'stopped in order, it leaves the rules and withdraws its published state, unless there is nothing to guard',
   async stage => {
     const stop = async (service: {
       once(event: 'exit', done: () => void): unknown;

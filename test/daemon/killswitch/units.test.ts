@@ -199,7 +199,7 @@ test('a boot guard that can load nothing fails, and says that nothing is blocked
   }
 });
 
-test('removing it for good masks the service first, and removes the table before the mask', { skip: missing }, t => {
+test('a permanent removal masks the service first, and removes the table before the mask', { skip: missing }, t => {
   const path = directory(t);
   const script = substituted('culvert-killswitch-remove.in', path)
     .replaceAll('/var/lib/', `${path}/`)

@@ -45,7 +45,7 @@ function join(bus: MockBus, ssid: string, security: number, number: number): voi
 }
 
 describe('the networks', { skip: missingMocks() }, () => {
-  test('are those of NetworkManager, without devices that are not up', async t => {
+  test('come from NetworkManager, without devices that are not up', async t => {
     const bus = await manager(t);
     const wired = { service: 'NetworkManager', links: [link('eth0', { kind: 'ethernet', connectivity: 'full' })] };
     assert.deepEqual(await readLinks(askBus(bus.env), () => GATEWAYS), wired);
@@ -90,7 +90,7 @@ describe('the networks', { skip: missingMocks() }, () => {
     assert.deepEqual(said, []);
   });
 
-  test('are those of systemd-networkd and iwd together', async t => {
+  test('come from systemd-networkd and iwd together', async t => {
     const bus = await startMockBus(t);
     assert.deepEqual(await readLinks(askBus(bus.env)), { service: null, links: [] });
     const [networkd, iwd] = ['org.freedesktop.network1', 'net.connman.iwd'];

@@ -216,7 +216,7 @@ for (const [title, actions] of [
     assert.deepEqual(listed(memory), before);
   });
 
-test('undo goes back one action at a time, and a document in between counts as well', async t => {
+test('undo reverts one action at a time, and a document in between counts as well', async t => {
   const { boot, memory } = machine(t);
   const { changes, routes } = boot();
   const lists = [listed(memory)];

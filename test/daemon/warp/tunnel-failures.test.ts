@@ -356,7 +356,7 @@ test('a write that failed without a refusal has what it may have changed read ag
   await until(() => state.snapshot().settings.Mode === 'doh');
 });
 
-test('a crash while the status is polled is no state, and is shown from the first one on', async t => {
+test('a crash while the status is polled is not a state, and is shown from the first crash on', async t => {
   const { status, events, place, runs } = await startTunnel(t, {
     fake: `case "$*" in
       --version) echo "warp-cli 2026.7.1377.0";;
@@ -377,7 +377,7 @@ test('a crash while the status is polled is no state, and is shown from the firs
   assert.equal(status().lastKnown, undefined);
 });
 
-test('a connection that was accepted and never begins is no disconnection by hand, until the tunnel moves', async t => {
+test('a connection that was accepted and never begins is not shown as a disconnection by hand, until the tunnel moves', async t => {
   const manual = 'Status update: Disconnected\nReason: Manual Disconnection';
   const { tunnel, status, place } = await startTunnel(t, {
     ignoredMs: 100,

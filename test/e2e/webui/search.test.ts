@@ -44,7 +44,7 @@ test('a hit on the page behind the search closes the search', async t => {
   assert.deepEqual(complaints, []);
 });
 
-test('a hit for the keyboard shortcuts opens them over the page, and one for the text size says whose setting it is', async t => {
+test('a hit for the keyboard shortcuts opens them over the page, and a hit for the text size says whose setting it is', async t => {
   const { address } = await openWeb();
   const { page, complaints } = await openTab(await openBrowser(t), address);
   const search = page.getByRole('searchbox', { name: 'Search settings' });

@@ -318,7 +318,7 @@ function writeCodes(home: ReturnType<typeof createHome>, text: string): void {
   writeFileSync(join(directory, 'codes.toml'), text);
 }
 
-test('explain prints neither control characters of what it was asked nor of a user’s file', async t => {
+test('explain prints no control characters of its argument or of a user’s file', async t => {
   const home = createHome(t);
   writeCodes(home, '[[code]]\ncode = "MINE_\\u001b[31m"\nkind = "error"\ntitle = "Own \\u009b2J"\nmeaning = "Text"\n');
   const own = await culvert(home, ['explain', 'MINE_[31m']);

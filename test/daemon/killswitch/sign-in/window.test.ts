@@ -193,7 +193,7 @@ onNetwork('the window closes when its time is over, and when the kill switch is 
 });
 
 onNetwork(
-  'only who is allowed opens it, for fifteen minutes at most, and no other user uses it',
+  'only an allowed user opens it, for fifteen minutes at most, and no other user uses it',
   'form',
   async stage => {
     const denied = await stage.call('SignIn', ['u', '60'], USER);
@@ -228,7 +228,7 @@ onNetwork('the helper reaches neither this machine nor another name server', 'fo
 });
 
 onNetwork(
-  'everybody at the machine can have the network tested, which lets nothing else out',
+  'everybody at the machine can have the network tested, and the test lets nothing else out',
   'silent',
   async stage => {
     const denied = await stage.call('DetectLogin', [], USER);
@@ -311,7 +311,7 @@ onNetwork(
 const IPV6 = 'ip -6 addr add 2001:db8::1/64 dev up0 nodad; ip -6 route add default via 2001:db8::2 dev up0';
 
 onNetwork(
-  'with IPv4 and IPv6, a sign-in goes by IPv4, whatever name servers the network names',
+  'with IPv4 and IPv6, a sign-in uses IPv4, whatever name servers the network names',
   'redirect',
   async stage => {
     const lease = '/run/systemd/netif/leases/$(cat /sys/class/net/up0/ifindex)';

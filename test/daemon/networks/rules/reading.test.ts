@@ -55,7 +55,7 @@ test('a slow read is not followed after a later one', async t => {
   assert.equal(state.snapshot().networks?.links[0]?.name, 'Home');
 });
 
-test('refuses a document with a mistake, or of an older revision, and follows none of it', async t => {
+test('refuses a document with a mistake, or of an older revision, and applies none of it', async t => {
   const { networks, paths } = stage(t);
   const { revision } = await networks().read();
   await assert.rejects(networks().set({ document: `${RULES}[[network]]\n` }), { code: 'document-invalid' });

@@ -29,7 +29,7 @@ function withChanges(changes: Change[], status: Partial<Snapshot['status']> = {}
   return { ...client, snapshot: { ...client.snapshot!, changes } };
 }
 
-test('unconfirmed changes are one bar, which keeps or reverts exactly those', () => {
+test('unconfirmed changes share one bar, which keeps or reverts exactly these changes', () => {
   const client = withChanges([
     change('mode', { value: 'doh', setAt: '2026-01-01T10:00:01.000Z', confirmBy: CONFIRM_BY }),
     change('routes', { confirmBy: '2026-01-01T10:00:40.000Z' }),

@@ -21,7 +21,7 @@ async function openedApps(world = client(clientState({ settings: { Mode: 'proxy'
   return { page, view, ids, world, changes: () => changes };
 }
 
-test('apps are listed once they were read, without those that few look for, which a search covers', async () => {
+test('apps are listed once they were read, without rarely wanted apps, which a search still finds', async () => {
   const { page, view, ids, world, changes } = await openedApps();
   assert.deepEqual([ids(), view().hasApps, view().failed], [['mail', 'web'], true, null]);
   assert.equal(view().listed, view().listed, 'nothing has changed');

@@ -54,7 +54,7 @@ test('the history of the chosen length of time is read, again as time goes on an
   assert.equal(changes, before);
 });
 
-test('a late answer is not shown as that of another length of time', async () => {
+test('a late answer is not shown for another length of time', async () => {
   const world = client(INSTALLED);
   const page = openHistory(world.host, () => {});
   const view = () => page.view(world.host.view());
@@ -91,7 +91,7 @@ test('the history reads nothing while it can’t be seen, and catches up then', 
   page.close();
 });
 
-test('only a failure of the length of time that is still chosen is said', async () => {
+test('reports only a failure of the length of time that is still chosen', async () => {
   const world = client(INSTALLED);
   const errors: unknown[] = [];
   const page = openHistory({ ...world.host, showError: error => errors.push(error) }, () => {});

@@ -160,7 +160,7 @@ const SHORT = [
   'reminder',
 ];
 
-test('the product of what makes a state has every state, each with a name, a sentence and an icon', () => {
+test('the cases cover every state, each with a name, a sentence and an icon', () => {
   const seen = new Set<string>();
   for (const { name, client } of CASES) {
     const { state, label, sentence, icon } = describe(client, '1', tr).tunnel;
@@ -236,7 +236,7 @@ test('a tunnel that is to connect and is still down is called so on every surfac
   assert.deepEqual(wrong, []);
 });
 
-test('a connection that WARP accepted and did not make is no state that its user wanted', () => {
+test('a connection that WARP accepted and did not make is shown as a warning', () => {
   for (const { name, client } of CASES) {
     const { state, tone } = describe(client, '1', tr).tunnel;
     const isIgnored = client.snapshot!.status.reason?.code === 'ConnectIgnored';

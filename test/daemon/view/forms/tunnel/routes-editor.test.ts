@@ -24,7 +24,7 @@ const PREVIEW: RoutesPreview = {
   warnings: [{ code: 'gateway', value: '10.0.0.1' }],
 };
 
-test('a difference is shown line by line, and what is too much of it is counted', () => {
+test('a difference is shown line by line, and lines beyond the limit are counted', () => {
   assert.deepEqual(
     differenceText(
       differenceLines(
@@ -170,7 +170,7 @@ test('presets add the entries that the text lacks, once, with where they come fr
   assert.equal(named(rows(), 'preset-docker').sensitive, false);
 });
 
-test('the text is imported from a file, as which it is applied, and exported as one', async () => {
+test('the text is imported from a file, applied with that cause, and exported to a file', async () => {
   const { editor, press, files, asked } = editing();
   await editor.read();
   await press('import');
