@@ -188,7 +188,7 @@ test('a change that waits for its confirmation is pending, with all its parts', 
   });
 });
 
-test('a mode can be chosen only where it can be set, and a rare mode is offered while it is set', () => {
+test('a mode can be chosen only where it can be set, and one that is rare is among them while it is set', () => {
   const usable = (...given: Parameters<typeof client>) => of(...given).Modes.every(([, , can]) => can);
   assert.equal(usable({ status: { state: 'connected' } }), true);
   assert.equal(usable({ status: { state: 'connected' } }, { pending: 'connect' }), false);

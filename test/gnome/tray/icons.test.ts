@@ -1,4 +1,4 @@
-// Each state has its own shape at the sizes of panels.
+// Each state has a shape of its own at the sizes of panels.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
