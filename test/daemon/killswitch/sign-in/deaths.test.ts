@@ -34,7 +34,7 @@ const DAEMON = `
   console.log('ready');`;
 const program = bundleScript({ text: DAEMON }, temporary({ after }, 'daemon'));
 
-/** A daemon in a separate process. */
+/** A daemon in a process of its own. */
 async function startDaemon(t: TestContext) {
   const home = createHome(t);
   const daemon = spawn(process.execPath, [program, home.socket], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -37,7 +37,7 @@ test('within half a minute, all callers get the answer of one test', async () =>
   assert.equal(world.tests, 2);
 });
 
-test('another network waits as well, and so does a network that is gone', async () => {
+test('another network waits as well, and so does one that went', async () => {
   const { world, detect } = play();
   await detect();
   world.link = { ...world.link!, gateway: '10.0.0.2' };

@@ -112,7 +112,7 @@ for (const [what, why, change] of [
   ['its helper stands still', 'helper', world => world.ring!()],
   ['its command lets go', 'closed', world => world.events!.released()],
 ] as [string, string, (world: Play['world'], window: Play['window']) => unknown][])
-  test(`ends when ${what}, and reports the traffic until then`, async () => {
+  test(`ends when ${what}, and reports what was let through until then`, async () => {
     const { world, window, signIn } = play();
     await signIn(300);
     const total = { host: 'login.example', sent: 1, received: 2 };

@@ -10,7 +10,6 @@ import { type LoginPageStage, type Mode, NAME_SERVER, setLoginPage } from '../..
 import { missing, SIGN_IN_USER } from '../../../support/killswitch/stage.ts';
 import { makeCertificate } from '../../../support/networks/certificate.ts';
 import { signal } from '../../../support/signal.ts';
-import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
 
 const USER = 1000;
@@ -193,7 +192,7 @@ onNetwork('the window closes when its time is over, and when the kill switch is 
 });
 
 onNetwork(
-  'only an allowed user opens it, for fifteen minutes at most, and no other user uses it',
+  'only who is allowed opens it, for fifteen minutes at most, and no other user uses it',
   'form',
   async stage => {
     const denied = await stage.call('SignIn', ['u', '60'], USER);
@@ -215,7 +214,7 @@ onNetwork(
   },
 );
 
-onNetwork('the helper reaches neither this machine nor another name server', 'form', async stage => {
+onNetwork('neither this machine nor another name server is reached by way of the helper', 'form', async stage => {
   const window = await stage.open();
   const own = stage.start([...stage.inside, '/usr/bin/python3', '-u', '-m', 'http.server', '8080']);
   await once(own.stdout!, 'data');
@@ -228,7 +227,7 @@ onNetwork('the helper reaches neither this machine nor another name server', 'fo
 });
 
 onNetwork(
-  'everybody at the machine can have the network tested, and the test lets nothing else out',
+  'everybody at the machine can have the network tested, which lets nothing else out',
   'silent',
   async stage => {
     const denied = await stage.call('DetectLogin', [], USER);
@@ -289,13 +288,13 @@ onNetwork(
   async (stage, t) => {
     const reached = new Set<string>();
     const as = ['setpriv', '--reuid=2', '--regid=2', '--clear-groups', '--'];
-    for (let i = 0; i < (FULL ? 4 : 2); i++) {
+    for (let i = 0; i < 4; i++) {
       const flood = stage.start([...as, '/usr/bin/python3', '-c', FLOOD, stage.path('run'), stage.path('own')]);
       flood.stdout!.on('data', data => {
         for (const name of String(data).split('\n').filter(Boolean)) reached.add(name);
       });
     }
-    for (let i = 0; i < (FULL ? 3 : 1); i++) {
+    for (let i = 0; i < 3; i++) {
       const from = performance.now();
       const window = await stage.open();
       t.diagnostic(`open after ${Math.round(performance.now() - from)} ms`);
@@ -311,7 +310,7 @@ onNetwork(
 const IPV6 = 'ip -6 addr add 2001:db8::1/64 dev up0 nodad; ip -6 route add default via 2001:db8::2 dev up0';
 
 onNetwork(
-  'with IPv4 and IPv6, a sign-in uses IPv4, whatever name servers the network names',
+  'with IPv4 and IPv6, a sign-in goes by IPv4, whatever name servers the network names',
   'redirect',
   async stage => {
     const lease = '/run/systemd/netif/leases/$(cat /sys/class/net/up0/ifindex)';
