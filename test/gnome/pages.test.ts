@@ -190,7 +190,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await find('warp-cli connect, OK');
     });
 
-    test('marks failures, and unfolds their output', async () => {
+    test('shows failures, and unfolds their output', async () => {
       await log(
         logEntry(1, 'warp-cli mode moon', { ok: false, exitCode: 2, stdout: '', stderr: 'invalid value: moon' }),
       );

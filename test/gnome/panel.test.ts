@@ -381,7 +381,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     assert.deepEqual(daemon.actions.at(-1), { action: 'disconnect' });
   });
 
-  test('a report of a problem is shown, with its replacements, before it is saved', async () => {
+  test('the window shows the report of a problem, and what was replaced in it, before saving', async () => {
     await given('disconnected');
     await press('Main Menu');
     await press('Report a Problem…');

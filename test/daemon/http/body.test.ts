@@ -9,7 +9,7 @@ const LONG = JSON.stringify({ text: `# ${'x'.repeat(50_000)}` });
 /** Long requests that are read at a time. */
 const TURNS = 2;
 
-/** Sends the head of a long request; `text` is the answer so far. */
+/** Sends the head of a long request; `text` is what was answered so far. */
 function begin(port: number, headers: Record<string, string | null> = {}) {
   const socket = open({ port });
   const client = { socket, text: '', headers };
