@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkAccessibility, emulate, openTab, shareBrowser, shareWeb } from '../../support/e2e/browser.ts';
-import { culvert } from '../../support/e2e/culvert.ts';
+import { culvert, getJson } from '../../support/e2e/culvert.ts';
 import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
@@ -81,11 +81,18 @@ test('rows of lists are found, and the number of hits is announced', async t => 
   assert.deepEqual(complaints, []);
 });
 
+/** The demo as it starts: disconnected, in the usual mode. */
+async function openFresh() {
+  const web = await openWeb();
+  await emulate(web.home, 'reset');
+  await getJson(web.port, '/api/snapshot?fresh=1');
+  return web;
+}
+
 const FOCUSED = 'document.activeElement.innerText.split("\\n")[0]';
 
 test('the mode is chosen from cards by keyboard, and “More” leads to all modes', async t => {
-  const { address, home } = await openWeb();
-  await emulate(home, 'reset');
+  const { address } = await openFresh();
   const { page, actions, complaints } = await openTab(await openBrowser(t), address);
   const row = page.getByRole('main').getByRole('button', { name: /^Mode/ });
   const dialog = page.getByRole('dialog', { name: 'What goes through the tunnel' });
@@ -119,8 +126,7 @@ test('the mode is chosen from cards by keyboard, and “More” leads to all mod
 });
 
 test('a pause is a ring that gets shorter, is extended, and ends with its button', async t => {
-  const { address, home } = await openWeb();
-  await emulate(home, 'reset');
+  const { address, home } = await openFresh();
   assert.equal((await culvert(home, 'connect', '--wait')).code, 0);
   const { page, complaints } = await openTab(await openBrowser(t), address);
   const main = page.getByRole('main');
@@ -146,7 +152,7 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
 });
 
 test('a search that is typed while the pages can’t be loaded keeps its text', async t => {
-  const { address, home } = await openWeb();
+  const { address, home } = await openFresh();
   const { page } = await openTab(await openBrowser(t), address);
   let refused = 0;
   await page.route(/\/chunk-\w+\.js$/, route => (refused++ === 0 ? route.abort() : route.continue()));
