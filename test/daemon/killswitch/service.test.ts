@@ -34,8 +34,9 @@ const ELEMENTS = 100_000;
 /** Limit for the CPU time of a repair with the elements, relative to one without; a service that reads each of 100,000 needs 50. */
 const MOST_REPAIRS = 12;
 
-const withElements = 'a flush is repaired soon, also where another program has just loaded many elements';
-test(withElements, { skip: missing || (!FULL && 'only with --full') }, async t => {
+test('a flush is repaired soon, also where another program has just loaded many elements', {
+  skip: missing || (!FULL && 'only with --full'),
+}, async t => {
   const stage = await stageFor(t);
   const service = await stage.serve();
   await stage.call('Enable', NARROW);
