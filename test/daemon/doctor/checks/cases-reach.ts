@@ -5,7 +5,6 @@ import { captivePortal, noTraffic, proxyDead, reachability } from '../../../../d
 import {
   BLOCKING,
   KNOWLEDGE,
-  namespace,
   onlyPrograms,
   type Parts,
   type Services,

@@ -5,7 +5,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { settingsPage } from '../../../../daemon/view/pages/search.ts';
-import { app, TRUST } from '../../../support/gnome/initial.ts';
+import { app, KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState } from '../../../support/gnome/view/translator.ts';
 import { client, INSTALLED, OFFLINE, opened, settled } from '../../../support/gnome/view/world.ts';
