@@ -85,20 +85,22 @@ describe('faults of the emulator', () => {
   });
 
   it('hang: no answer, SIGTERM ends it; hang-deaf: only SIGKILL does', async () => {
-    it_.env.CULVERT_EMULATOR_FAULTS = 'hang';
-    const polite = it_.start('status');
-    it_.env.CULVERT_EMULATOR_FAULTS = 'hang-deaf';
-    const deaf = it_.start('status');
-    delete it_.env.CULVERT_EMULATOR_FAULTS;
+    // the program answers no sooner than it hangs
+    const program = await emulator({ program: true });
+    program.env.CULVERT_EMULATOR_FAULTS = 'hang';
+    const polite = program.start('status');
+    program.env.CULVERT_EMULATOR_FAULTS = 'hang-deaf';
+    const deaf = program.start('status');
+    delete program.env.CULVERT_EMULATOR_FAULTS;
     try {
       // An answer that takes as long as the hanging ones had so far, and longer.
-      for (let i = 0; i < 5; i++) await it_.run('status');
+      for (let i = 0; i < 5; i++) await program.run('status');
       assert.deepEqual([polite.exitCode, deaf.exitCode], [null, null]);
       const ends = Promise.all([once(polite, 'exit'), once(deaf, 'exit')]);
       polite.kill('SIGTERM');
       deaf.kill('SIGTERM');
       await once(polite, 'exit');
-      for (let i = 0; i < 3; i++) await it_.run('status');
+      for (let i = 0; i < 3; i++) await program.run('status');
       assert.equal(deaf.exitCode, null);
       assert.equal(deaf.signalCode, null);
       deaf.kill('SIGKILL');
@@ -109,6 +111,7 @@ describe('faults of the emulator', () => {
     } finally {
       polite.kill('SIGKILL');
       deaf.kill('SIGKILL');
+      await program.remove();
     }
   });
 
