@@ -10,7 +10,7 @@ import { bundledOnce } from '../support/built.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
-/** Keeps a program at its end, where signals still arrive, until a file is there. */
+/** Holds a program that is about to end, where signals still arrive, until a file exists. */
 const HOLD = `const { RELEASED } = process.env;
 process.once('exit', () => {
   const { existsSync, writeSync } = require('node:fs');

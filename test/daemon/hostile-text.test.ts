@@ -60,7 +60,7 @@ const sources = {
 const CATALOG = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));
 const RULES = Object.values(loadCatalog(CATALOG, '').providers).flatMap(({ rules }) => rules);
 
-/** Readers of foreign text, each with the text in its place. */
+/** Readers of foreign text, each given the text where it expects it. */
 const READERS: Record<string, (text: string) => unknown> = {
   'an archive': text =>
     analyze(

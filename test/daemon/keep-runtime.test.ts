@@ -55,7 +55,7 @@ test('the runtime directory and its files are made again when they are removed',
   assert.ok(files.every(file => !existsSync(file)));
 });
 
-test('a loss is noticed again after a directory that went one file after the other', async t => {
+test('notices a second loss after a directory that vanished file by file', async t => {
   const paths = pathsOf({ HOME: temporary(t, 'home'), XDG_RUNTIME_DIR: temporary(t, 'run') });
   const files = [paths.socket, paths.record, paths.statusFile, paths.lock];
   const servers: Server[] = [];

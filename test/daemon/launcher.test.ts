@@ -39,7 +39,7 @@ test('an option that only prints is named where it has company', () => {
     );
 });
 
-test('a panel that the session bus starts is as frugal as one that the launcher starts', () => {
+test('a panel that the session bus starts is as frugal as a panel that the launcher starts', () => {
   const service = readFileSync('data/org.culvert.Culvert.service.in', 'utf8');
   const [, settings] = /^Exec=\/usr\/bin\/env (.*) @GJS@ /m.exec(service)!;
   assert.deepEqual(Object.fromEntries(settings!.split(' ').map(setting => setting.split('='))), FRUGAL);

@@ -20,7 +20,7 @@ test('a Culvert of this user that answers on a busy port is used', async t => {
   assert.ok('running' in search && search.running.version === '9');
 });
 
-test('a Culvert of this user is found on a later port without taking one, and that of another user is not', async t => {
+test('finds a Culvert of this user on a later port without taking a port, and ignores a Culvert of another user', async t => {
   const port = await busyPort(t);
   assert.deepEqual(await findOnPorts(port), { pid: 1, port: 1, version: '9', demo: false });
   assert.equal((await findOnPorts(port - 1))?.version, '9');

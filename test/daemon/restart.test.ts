@@ -11,7 +11,7 @@ test('only the main process of a unit that systemd waits for is started again by
   const cases: [NodeJS.ProcessEnv, boolean][] = [
     [{}, false],
     [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify', SYSTEMD_EXEC_PID: '42' }, true],
-    // started within a session that is such a unit itself, as GNOME's is
+    // started within a session that is itself a unit, as in GNOME
     [{ NOTIFY_SOCKET: '/run/user/1000/systemd/notify', SYSTEMD_EXEC_PID: '41' }, false],
     // a desktop's own unit for a started app, which systemd does not restart
     [{ SYSTEMD_EXEC_PID: '42', INVOCATION_ID: 'x' }, false],

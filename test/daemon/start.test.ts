@@ -10,7 +10,7 @@ import { freePort } from '../support/ports.ts';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 
-/** Each of them costs more of the daemon's start than everything of its own. */
+/** Each of them takes longer to load than all of the daemon's own code. */
 const COSTLY = ['crypto', 'tls', 'https', 'http2', 'zlib', 'worker_threads'];
 
 /** Packages that take memory of every daemon once they are loaded, and a text that only their code has. */

@@ -268,7 +268,7 @@ const BROWSERS = {
 };
 
 for (const [name, browser] of Object.entries(BROWSERS))
-  test(`${name} sees the page from the proxy’s side only, also next to one that runs, and nothing once the proxy is gone`, {
+  test(`${name} sees the page from the proxy’s side only, also next to a running instance, and nothing once the proxy is gone`, {
     skip: without(name) || (name === 'firefox-esr' && !FULL ? 'a full run starts Firefox' : false),
   }, async t => {
     const { home, entry, launch, at, direct, arrivals, proxyOn, settled } = await createWorld(t);

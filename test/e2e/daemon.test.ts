@@ -22,6 +22,7 @@ import type { ToolAccounts } from '../../daemon/api/accounts.ts';
 import { isSuspended } from '../../daemon/core/process.ts';
 import { createHome, culvert, getJson, prefix, program, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
+import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 
 /** The environment as /proc shows it; empty for a process that has ended. */
@@ -174,7 +175,7 @@ test('with 64 streams open it ends within two seconds of SIGTERM, and leaves not
   await assert.rejects(getJson(port, '/api/health'), /ECONNREFUSED/);
 });
 
-for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM', 'SIGHUP', 'SIGSEGV'] as const)
+for (const signal of sample(['SIGKILL', 'SIGINT', 'SIGTERM', 'SIGHUP', 'SIGSEGV'] as const, 3))
   test(`after ${signal} no child is left, and the next start is an ordinary one`, async t => {
     const home = createHome(t);
     const first = await startDemo(home);

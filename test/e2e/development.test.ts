@@ -101,7 +101,7 @@ test('a development build has source maps that name the files of the tree, and i
   }
 });
 
-test('a development build of culvert-wrap has accounts, originals and state of its own', t => {
+test('a development build of culvert-wrap has its own accounts, originals and state', t => {
   const home = createHome(t);
   const tree = temporary(t, 'development');
   bundleProgram('wrap', join(tree, 'wrap'), define, true);

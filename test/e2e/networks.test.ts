@@ -1,4 +1,4 @@
-// Rules for networks in the built daemon, with a NetworkManager on a bus of its own.
+// Rules for networks in the built daemon, with a NetworkManager on a private bus.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

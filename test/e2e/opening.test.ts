@@ -36,7 +36,7 @@ function createDesktop(t: TestContext, environment: Record<string, string>) {
     await until(() => said.includes('answers on') || child.exitCode !== null, 'the daemon answers');
     return { ended };
   }
-  /** The pages opened so far; one that `culvert web` opens shows that no other is on its way. */
+  /** The pages opened so far; a page that `culvert web` opens shows that no other is on its way. */
   async function openedBefore() {
     const before = opened().length;
     await culvert(home, 'web');

@@ -1,7 +1,6 @@
 // The panel's kill switch, apps, log and history as a person uses them.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { NO_KILL_SWITCH } from '../../daemon/state/store.ts';
 import { problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, logEntry, recorded } from '../support/gnome/initial.ts';
@@ -37,29 +36,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await find('Traffic is blocked before the network is up');
     });
 
-    test('has a separate switch for the local network', async () => {
-      daemon.set('killSwitch', { enabled: true, active: true });
-      await find('On: traffic outside the tunnel is blocked.');
-      await stage.turn('killswitch');
-      await press('Allow local network');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked[0]!.body, { enabled: true, allowLan: true });
-      await until(async () => (await stage.toggle('Allow local network')).checked, 'the switch');
-    });
-
-    test('pauses from its menu, counts down while it is seen, and resumes', async () => {
-      daemon.set('killSwitch', { enabled: true, active: true });
-      await stage.turn('killswitch');
-      await press('Pause for 15 minutes: Pause');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked[0], { line: 'POST /api/killswitch/pause', body: { seconds: 900 } });
-      await find('Paused: nothing is blocked until the pause ends.');
-      await until(async () => (await stage.names()).some(name => /^14:5\d left$/.test(name)), 'the clock');
-      await press('Paused: Resume');
-      await find('On: traffic outside the tunnel is blocked.');
-      assert.deepEqual(daemon.asked[1]!.body, { seconds: 0 });
-    });
-
     test('that blocks while the tunnel is down says so across the window, and offers a pause', async () => {
       daemon.set('killSwitch', { enabled: true, active: true });
       await find(BLOCKED);
@@ -72,35 +48,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked[0]!.body, { seconds: 300 });
       daemon.set('status', { state: 'connected' });
       await gone(BLOCKED);
-    });
-
-    test('can be paused where the tunnel cannot come up', async () => {
-      daemon.set('killSwitch', { enabled: true, active: true });
-      daemon.set('status', { state: 'unable', blocked: 'cli-missing' });
-      await find(BLOCKED);
-      await press('Pause Kill Switch 5 min');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked[0]!.body, { seconds: 300 });
-      await gone(BLOCKED);
-    });
-
-    test('that is wanted but not measured, or measured not to be there, says so', async () => {
-      daemon.set('killSwitch', { enabled: true, active: null, detail: 'The service does not answer.' });
-      await find('On, but Culvert couldn’t check that it works.');
-      await stage.turn('killswitch');
-      await find('The service does not answer.');
-      daemon.set('killSwitch', { active: false });
-      await find('On, but its rules are missing: nothing is blocked.');
-      await gone(BLOCKED);
-    });
-
-    test('that is not installed comes with the command that installs it, to copy', async () => {
-      daemon.set('killSwitch', { ...NO_KILL_SWITCH, command: 'sudo install-it' });
-      await stage.turn('killswitch');
-      await find('Install it once, in a terminal:');
-      assert.deepEqual(await positions(SWITCH), [false, false]);
-      await press('Copy “sudo install-it”');
-      await find('Copied');
     });
 
     test('that was denied stays where it is, and says why', async () => {
@@ -227,39 +174,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
         { line: 'POST /api/apps/shortcut', body: shortcut(false) },
       ]);
     });
-
-    test('are started outside the tunnel, unless the root service refuses that, and says why', async () => {
-      daemon.set('settings', { Mode: 'warp' });
-      daemon.set('killSwitch', { installed: true });
-      await stage.turn('apps');
-      stage.key('ctrl+r');
-      daemon.onAsked = () => {
-        throw problem('killswitch-failed', 502, 'The kill switch is on, so no program may send outside the tunnel.');
-      };
-      await press('More ways to start Firefox');
-      await press('Start Outside the Tunnel');
-      await press('Details');
-      await find('The kill switch is on, so no program may send outside the tunnel.');
-      await press('OK');
-      await gone('OK');
-      assert.deepEqual(daemon.asked, [{ line: 'POST /api/apps/outside-launcher', body: { appId: 'firefox.desktop' } }]);
-    });
-
-    test('that fail to start say why', async () => {
-      await proxy();
-      daemon.onAsked = () => {
-        throw problem('proxy-not-answering', 409, 'Nothing answers on port 40000.');
-      };
-      await press('Start Mail');
-      await find('Nothing answers on port 40000.');
-      assert.equal((await find('Start Mail')).sensitive, true);
-    });
-
-    test('are warned about while the tunnel is down', async () => {
-      await proxy();
-      daemon.set('status', { state: 'disconnected' });
-      await find('The tunnel is not connected: apps started now can’t reach anything.');
-    });
   });
 
   describe('the log', () => {
@@ -354,7 +268,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
     });
   });
 
-  test('that other machines are let in is said across the window, with what is not encrypted', async () => {
+  test('says across the window that other machines have access, and what is not encrypted', async () => {
     const title = 'Remote access is on. Culvert does not encrypt these connections.';
     daemon.send('remoteAccess', { address: null });
     await find(title);

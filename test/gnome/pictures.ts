@@ -200,7 +200,7 @@ async function take(
   await stage.settled();
   await drawLatency(daemon, stage);
   stage.x('windowsize', '--sync', stage.window(), String(width), String(height));
-  // without a window manager, one that runs from right to left begins to the left of the screen
+  // without a window manager, a window that runs from right to left begins to the left of the screen
   stage.x('windowmove', '--sync', stage.window(), '0', '0');
   // a pointer above the window would bring a tooltip
   stage.x('mousemove', String(width + 39), String(height + 39));

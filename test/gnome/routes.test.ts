@@ -81,29 +81,6 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       await find('No preview yet');
     });
 
-    test('take presets and earlier documents, and undo', async () => {
-      await stage.turn('editor');
-      await press('Docker networks: Add to Text');
-      await find('Changes of the text: Discard');
-      await press('Changes of the text: Discard');
-      await gone('Changes of the text: Discard');
-      await press('Last change: Undo');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked[0], { line: 'POST /api/routes/undo', body: { confirmWithin: 30 } });
-    });
-
-    test('an organization’s list can only be read', async () => {
-      const routes = ROUTE_ANSWERS['GET /api/routes'];
-      daemon.answers = { ...ROUTE_ANSWERS, 'GET /api/routes': { ...routes, readOnly: true } };
-      await stage.turn('editor');
-      stage.key('ctrl+r');
-      await find('Your organization manages this list');
-      await gone('Apply changes: Apply');
-      daemon.answers = ROUTE_ANSWERS;
-      stage.key('ctrl+r');
-      await find('Apply changes: Apply');
-    });
-
     test('have a field to ask whether a target would go through the tunnel', async () => {
       await stage.turn('routes');
       await stage.enter('Does this site use WARP?', 'example.com');
@@ -201,13 +178,6 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
       assert.equal(await ringed(), false);
       assert.equal(await stage.ask({ do: 'focused' }), 'Connect');
     });
-
-    test('can be those of the last file of settings', async () => {
-      await stage.turn('preferences');
-      await press('Undo last import: Undo');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked[0], { line: 'POST /api/settings/undo', body: { confirmWithin: 30 } });
-    });
   });
 
   describe('the focus', () => {
@@ -215,11 +185,8 @@ describe('the routes and changes', { skip: missing('xdotool'), concurrency: fals
     const cases: [page: PageName, control: string, key?: string, typed?: string][] = [
       ['connection', 'Connect'],
       ['mode', 'All traffic, your own DNS'],
-      ['mode', 'WireGuard'],
-      ['dns', 'Malware'],
       ['dns', 'Add a domain', 'Return', 'corp.example'],
       ['networks', 'All Wi-Fi networks'],
-      ['routes', 'Address, range or host to add', 'Return', '203.0.113.7'],
       ['mode', 'Default protocol: Reset'],
       ['killswitch', 'Allow local network'],
       ['apps', 'Start Mail'],

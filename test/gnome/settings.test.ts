@@ -1,11 +1,21 @@
-// The panel's settings, updates, checks and accounts of tools as a person uses them.
+// The panel's settings, updates, checks, set-up, accounts of tools and list of pages as a person uses them.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { problem } from '../support/gnome/daemon.ts';
+import type { Blocked } from '../../daemon/api/schema.ts';
 import { missing } from '../support/gnome/desktop.ts';
-import { checkResult, MODE_FIX, noUpdate, richTool, tool, toolAccount } from '../support/gnome/initial.ts';
+import {
+  app,
+  change,
+  checkResult,
+  MODE_FIX,
+  noUpdate,
+  recorded,
+  richTool,
+  tool,
+  toolAccount,
+} from '../support/gnome/initial.ts';
 import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
 import { until } from '../support/until.ts';
 
@@ -14,10 +24,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
 
   describe('updates', () => {
     const NEWER = { updateAvailable: true, latest: '0.3.0' };
-    const open = async () => {
-      await stage.turn('updates');
-      await find('Installed version');
-    };
 
     test('are offered across the window, and installed with their progress shown', async () => {
       daemon.setUpdate({ ...NEWER, applicable: true });
@@ -48,15 +54,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await gone('OK');
     });
 
-    test('are looked for on request, and a failed check says why', async () => {
-      await open();
-      daemon.onAsked = () => ({ ...noUpdate(), problem: { code: 'expired', detail: 'The manifest has expired.' } });
-      await press('This is the newest version: Check');
-      await find('Couldn’t check for updates');
-      await find('The manifest has expired.');
-      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
-    });
-
     test('that cannot reach this computer are warned of across the window', async () => {
       const warnings = {
         expired: 'The newest release has expired, so updates may be held back',
@@ -69,28 +66,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       }
       daemon.setUpdate(noUpdate());
       await gone(warnings.unreachable);
-    });
-
-    test('are undone only after a question', async () => {
-      daemon.setUpdate({ previous: '0.2.6' });
-      await open();
-      await press('Roll back to Culvert 0.2.6: Roll Back…');
-      await press('Cancel');
-      await gone('Roll back to Culvert 0.2.6?');
-      assert.deepEqual(daemon.asked, []);
-      await press('Roll back to Culvert 0.2.6: Roll Back…');
-      await press('Roll Back');
-      await find('Close and open this window to use it');
-      assert.deepEqual(daemon.asked, [{ line: 'POST /api/update/rollback', body: {} }]);
-    });
-
-    test('that were refused say why', async () => {
-      daemon.setUpdate({ ...NEWER, applicable: true });
-      daemon.onAsked = () => {
-        throw problem('update-refused', 409, 'The signature is wrong.');
-      };
-      await press('Update');
-      await find('The signature is wrong.');
     });
   });
 
@@ -212,21 +187,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await until(async () => !(await stage.toggle('Start at login')).checked, 'the switch');
     });
 
-    test('those of an organization are joined by name and token, which stay hidden', async () => {
-      await stage.turn('account');
-      await stage.enter('Team name', 'my team');
-      await find('Letters, digits and hyphens only');
-      await stage.enter('Team name', 'https://my-team.cloudflareaccess.com');
-      await press('Team name: Join');
-      await find('Continue in the browser');
-      assert.deepEqual(daemon.actions, [{ action: 'registerOrganization', value: 'my-team' }]);
-      const token = 'com.cloudflare.warp://my-team.cloudflareaccess.com/auth?token=abc';
-      await stage.enter('Address from the browser', token);
-      await press('Address from the browser: Finish');
-      await stage.acted(2);
-      assert.deepEqual(daemon.actions[1], { action: 'setRegistrationToken', value: token });
-    });
-
     test('delete a registration only after a question', async () => {
       await stage.turn('account');
       await press('Remove this device: Remove…');
@@ -266,21 +226,55 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
         { line: 'POST /api/doctor/undo', body: {} },
       ]);
     });
+  });
+  describe('the set-up', () => {
+    const block = (blocked: Blocked | null) =>
+      daemon.set('status', { state: blocked ? 'unable' : 'disconnected', reason: null, blocked });
 
-    test('give the cause of a failing tunnel its one button, which shows what it changes first', async () => {
-      daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
-      const { id, title, evidence, explanation, fix, fixId, source } = broken;
-      daemon.setDiagnosis({ id, title, evidence, explanation, fix, fixId, source, at: new Date().toISOString() });
-      await find('Why.');
-      await press('Use another mode');
-      await find('culvert action setMode warp+doh');
-      await press('Apply');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked, [{ line: 'POST /api/doctor/fix', body: { id: 'mode', fixId: 'as shown' } }]);
-      daemon.setDiagnosis(null);
-      await gone('Why.');
+    test('without warp-cli it says how to get it, and what the demo is', async () => {
+      block('cli-missing');
+      await find('Cloudflare WARP is not installed');
+      await find('Installation Guide');
+      await find('Try the Demo');
+    });
+
+    test('a stopped service can be started by a button, or by a command to copy', async () => {
+      block('service-stopped');
+      await find('Start the Service');
+      await press('Copy “sudo systemctl enable --now warp-svc”');
+      await find('Copied');
+    });
+
+    test('terms and registration are one step', async () => {
+      block('terms-not-accepted');
+      await find('Terms of Service');
+      daemon.onAction = ({ action }) => block(action === 'acceptTerms' ? 'not-registered' : null);
+      await press('Agree and Set Up');
+      await stage.acted(2);
+      assert.deepEqual(daemon.actions, [{ action: 'acceptTerms' }, { action: 'register' }]);
+      await find('Disconnected');
+    });
+
+    test('a device that is not registered is set up with one button, or joins an organization', async () => {
+      block('not-registered');
+      await press('Join an Organization…');
+      await find('Team name');
+      await press('Back');
+      daemon.onAction = () => block(null);
+      await press('Set Up');
+      await find('WARP is set up');
+      await find('Disconnected');
+      assert.deepEqual(daemon.actions, [{ action: 'register' }]);
+    });
+
+    test('a user who may not change WARP sees why', async () => {
+      block('not-authorized');
+      await find('You can’t change WARP on this computer');
+      block(null);
+      await find('Disconnected');
     });
   });
+
   test('the accounts of tools are shown, changed and added, and nothing keeps the key', async () => {
     daemon.tools = [richTool(Date.now()), tool('netlify')];
     await stage.turn('tools');
@@ -320,5 +314,124 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     await find('another');
     await gone('team-a');
     assert.equal((await stage.names()).join().includes('fc-canary'), false);
+  });
+
+  // last: it leaves the window wide
+  describe('the list of pages next to the page of a wide window', () => {
+    const place = async (name: string) => (await stage.ask({ do: 'place', name })) as number[] | null;
+    const resize = async (width: number) => {
+      stage.x('windowsize', '--sync', stage.window(), String(width), '700');
+      // a shadow around the window is part of what X measures
+      await until(async () => {
+        const [, , found] = (await place('Culvert'))!;
+        return found! <= width && found! > width - 60;
+      }, `${width} pixels`);
+    };
+    const isListed = async () => (await stage.names()).includes('Server and Proxy');
+    const shown = async () => ((await stage.ask({ do: 'page' })) as string) || '';
+    const focus = (name: string) => stage.ask({ do: 'focus', name });
+    const focused = () => stage.ask({ do: 'focused' });
+
+    test('is next to the page from 720 pixels on, with the page that is shown marked', async () => {
+      await resize(700);
+      assert.equal(await isListed(), false);
+      await resize(1000);
+      await until(isListed, 'the list');
+      const [, , width] = (await place('Pages'))!;
+      const [left] = (await place('Connect'))!;
+      assert.ok(left! > width!, 'the page is next to the list');
+      const apps = (await stage.names()).filter(name => name === 'Apps');
+      assert.equal(apps.length, 2, 'it takes the place of the switcher: a row and its label');
+      assert.deepEqual(await stage.ask({ do: 'selected' }), ['Connection']);
+    });
+
+    for (const width of [440, 700, 1000, 1400])
+      test(`at ${width} pixels, the cards and lists of a page have the same edges`, async () => {
+        await resize(width);
+        const wrong: Record<string, number[][]> = {};
+        daemon.apps = [app('mail', 'Mail'), app('calc', 'Calculator')];
+        daemon.history = recorded();
+        for (const page of ['connection', 'apps', 'routes', 'editor', 'history', 'settings', 'dns'] as const) {
+          await stage.turn(page);
+          await stage.settled();
+          let cards: number[][] = [];
+          const hasCards = async () => {
+            cards = (await stage.ask({ do: 'cards' })) as number[][];
+            return cards.length > 0;
+          };
+          await until(hasCards, `a card or list on the page ${page}`);
+          const edges = cards.map(([left, , width]) => [left!, left! + width!]);
+          if (new Set(edges.map(String)).size > 1) wrong[page] = edges;
+        }
+        assert.deepEqual(wrong, {});
+      });
+
+    test('the question about a change has its buttons on one line each', async () => {
+      await resize(1000);
+      daemon.setChanges([change('mode', { value: 'doh', confirmBy: new Date(Date.now() + 600_000).toISOString() })]);
+      await find('Revert Now');
+      await stage.settled();
+      const [revert, keep] = [(await place('Revert Now'))!, (await place('Keep'))!];
+      daemon.setChanges([]);
+      assert.equal(revert[3], keep[3], 'as high as a button of one word');
+      await stage.gone('Revert Now');
+    });
+
+    test('Enter on an entry opens the page, without a way back that leads nowhere else', async () => {
+      await resize(1000);
+      await until(isListed, 'the list');
+      await focus('Routes');
+      stage.x('key', 'Down');
+      await until(async () => (await focused()) === 'DNS', 'the next entry has the focus');
+      assert.equal(await shown(), 'connection', 'the arrow keys turn to no page');
+      stage.x('key', 'Return');
+      await until(async () => (await shown()) === 'dns', 'the page');
+      assert.deepEqual(await stage.ask({ do: 'selected' }), ['DNS']);
+      assert.equal((await stage.names()).includes('Back'), false);
+      await stage.turn('editor');
+      await find('Back');
+      assert.deepEqual(await stage.ask({ do: 'selected' }), ['Routes']);
+      await press('Back');
+      await until(async () => (await shown()) === 'dns', 'the page before');
+    });
+
+    test('goes with the room for it, and leaves the page and its focus as they are', async () => {
+      await resize(1000);
+      await until(isListed, 'the list');
+      await stage.turn('killswitch');
+      await focus('Allow local network');
+      await resize(600);
+      await until(async () => !(await isListed()), 'no list');
+      assert.equal(await shown(), 'killswitch');
+      assert.equal(await focused(), 'Allow local network');
+      await find('Back');
+      await resize(1000);
+      await until(isListed, 'the list');
+      assert.equal(await focused(), 'Allow local network');
+      await focus('History');
+      await resize(600);
+      await until(async () => !(await isListed()), 'no list');
+      await until(async () => (await focused()) !== '', 'the focus is in the page');
+      await resize(360);
+    });
+
+    test('has tool accounts only where they are of use', async () => {
+      await resize(1000);
+      await until(isListed, 'the list');
+      assert.equal((await stage.names()).includes('Tool Accounts'), true);
+      daemon.set('toolAccounts', { offered: false });
+      await stage.gone('Tool Accounts');
+      daemon.set('toolAccounts', { offered: true });
+      await find('Tool Accounts');
+    });
+
+    test('the search still finds settings', async () => {
+      await resize(1000);
+      await until(isListed, 'the list');
+      stage.key('ctrl+f');
+      await until(async () => (await shown()) === 'settings', 'the page with the search');
+      stage.x('type', '--delay', '20', 'malware');
+      await find('Malware');
+    });
   });
 });

@@ -9,6 +9,7 @@ import { describe, test } from 'node:test';
 import { errno } from '../../daemon/core/errors.ts';
 import { createDaemon } from '../support/gnome/daemon.ts';
 import { missing, openDesktop, talk } from '../support/gnome/desktop.ts';
+import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 
 /** Opens a named pipe; null while it has no reader. */
@@ -23,10 +24,11 @@ function openToWrite(pipe: string): number | null {
 
 describe('a panel that starts', { skip: missing('xdotool'), concurrency: false }, () => {
   test('the reason for starting a panel waits for the state', async () => {
-    for (const [action, shown] of [
-      ['report', 'Report a problem'],
+    const reasons = [
       ['copy-proxy', 'Copied'],
-    ] as const) {
+      ['report', 'Report a problem'],
+    ] as const;
+    for (const [action, shown] of sample(reasons, 1)) {
       const another = await openDesktop();
       const behind = join(another.directory, 'behind.sock');
       const service = createDaemon(behind);
@@ -52,10 +54,11 @@ describe('a panel that starts', { skip: missing('xdotool'), concurrency: false }
   });
 
   test('the first steps are shown until they were seen, and can be left at each', async () => {
-    for (const [presses, left] of [
-      [['Next', 'Next', 'Done'], 'Done'],
+    const ways = [
+      [['Next', 'Previous', 'Next', 'Next', 'Done'], 'Done'],
       [['Next', 'Previous', 'Skip'], 'Skip'],
-    ] as const) {
+    ] as const;
+    for (const [presses, left] of sample(ways, 1)) {
       const another = await openDesktop();
       const service = createDaemon(another.socket);
       service.config.config.ui.firstSteps = true;

@@ -7,7 +7,7 @@ import { versionAt } from '../../daemon/core/file-version.ts';
 const LIMIT_MS = 60_000;
 const POLL_MS = 10;
 /** Longest pause after a condition that takes long itself, such as one that starts a process. */
-const PAUSE_MS = 100;
+const PAUSE_MS = 200;
 
 /**
  * Waits until a condition holds, and returns what it returned.
@@ -29,8 +29,8 @@ export async function until<T>(
     const now = performance.now();
     if (now > end)
       throw new Error(`Waited ${limitMs / 1000} s in vain for: ${typeof what === 'string' ? what : what()}`);
-    // two thirds of the time are left to what is waited for
-    await delay(Math.max(pollMs, Math.min(2 * (now - asked), PAUSE_MS)));
+    // four fifths of the time are left to what is waited for
+    await delay(Math.max(pollMs, Math.min(4 * (now - asked), PAUSE_MS)));
   }
 }
 

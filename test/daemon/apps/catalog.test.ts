@@ -141,7 +141,7 @@ test('a program that comes or goes has only what depends on it described again',
   assert.deepEqual(described, ['a.desktop', 'b.desktop', 'b.desktop', 'b.desktop']);
 });
 
-test('thousands of entries are read while others get their turn, and one that changes does not cost them all again', async t => {
+test('reads thousands of entries without blocking others, and after a change only the entry that changed', async t => {
   const count = FULL ? 10_000 : 2_000;
   const { place, write, names, described } = createPlace(t, 'apps');
   for (let at = 0; at < count; at++) write(`apps/app${at}.desktop`, `App ${at}`);

@@ -144,7 +144,7 @@ test('hostile entries start nothing but their own program with their own argumen
     );
 });
 
-test('ids that are paths, or of what is not an app, are not found', async t => {
+test('finds no app by an id that is a path or belongs to something else', async t => {
   const { apps, entry, program, place } = await createDesktop(t);
   program('curl');
   entry('hidden', ['Name=H', 'NoDisplay=true', 'Exec=curl']);

@@ -54,7 +54,7 @@ test('names and icons are in the session’s language, or in the configured one'
   );
 });
 
-test('each app is said to take the proxy as it does, and none is said to that does not', async t => {
+test('says of each app correctly whether and how it takes the proxy', async t => {
   const desktop = await createDesktop(t);
   const { apps, entry, program, place } = desktop;
   for (const name of ['chromium', 'firefox', 'curl', 'unheard-of', 'flatpak', 'launcher']) program(name);
@@ -120,7 +120,7 @@ test('each app is said to take the proxy as it does, and none is said to that do
   assert.equal(found.chromium?.note, null);
 });
 
-test('without proxychains4 what is unknown is said to have no way, with what to install', async t => {
+test('without proxychains4, an unknown app has no way, and the answer says what to install', async t => {
   const { apps, entry, program, env, bin } = await createDesktop(t);
   env.PATH = bin;
   program('unheard-of');

@@ -30,7 +30,7 @@ function procfs(t: TestContext, processes: [exe: string, cgroup: string][]): str
   return proc;
 }
 
-test('names the option for a browser that already runs outside, unless it has a profile of its own', t => {
+test('names the option for a browser that already runs outside, unless it has a separate profile', t => {
   const proc = procfs(t, [
     ['/usr/lib/firefox-esr/firefox-esr', OUTSIDE],
     ['/opt/google/chrome/chrome', OUTSIDE],
@@ -46,7 +46,7 @@ test('names the option for a browser that already runs outside, unless it has a 
   for (const command of ['thunderbird', 'chromium', 'curl']) assert.equal(option(command), null, command);
   assert.equal(runsElsewhere('/opt/google/chrome/chrome', 'tunnel-only', proc), true);
   assert.equal(runsElsewhere('/usr/bin/thunderbird', 'tunnel-only', proc), false);
-  // each program outside the tunnel has a network of its own
+  // each program outside the tunnel has its own network
   assert.match(takenOver(['thunderbird'], 'outside', { path: '', procfs: proc })!.option!, /-profile/);
   assert.equal(runsElsewhere('/usr/bin/thunderbird', 'outside', proc), true);
   assert.deepEqual([isKept(10, proc), isKept(12, proc)], [false, true]);
@@ -76,7 +76,7 @@ const described = (kind: 'firefox' | 'chromium' | 'generic') =>
     packaging: 'native',
   }) as unknown as Parameters<typeof ownProfile>[0];
 
-test('a browser gets a profile of its own, apart from the one for the proxy', () => {
+test('a browser gets a separate profile, which is not the profile for the proxy', () => {
   const line = (...args: string[]) => ({ args, located: { at: 0, program: args[0]!, packaging: 'native' as const } });
   const options = { state: '/state', way: 'tunnel-only' as const };
   assert.deepEqual(ownProfile(described('firefox'), line('firefox', '-P', 'x', '--new-tab'), options), {

@@ -167,7 +167,7 @@ test('a change that changes nothing is not reverted', async t => {
   assert.deepEqual(memory.state.snapshot().changes, []);
 });
 
-test('a change that fails leaves no return, and the one before it stays', async t => {
+test('a change that fails schedules no return, and the previous change stays', async t => {
   const m = machine(t);
   const memory = memoryTunnel();
   const service = m.boot(memory);

@@ -124,7 +124,7 @@ async function turns(): Promise<void> {
 }
 
 for (const subject of SUBJECTS_OF_TUNNEL)
-  test(`tries to revert the change of ${subject} once at a time, and again as soon as the tunnel CLI answers`, async t => {
+  test(`tries to revert the change of ${subject} one attempt at a time, and again as soon as the tunnel CLI answers`, async t => {
     const machine = stoppedClock(t);
     const memory = memoryTunnel({ mode: 'proxy' });
     const before = valuesOf(memory);
@@ -147,7 +147,7 @@ for (const subject of SUBJECTS_OF_TUNNEL)
     fail();
     await until(() => memory.state.snapshot().changes[0]?.problem === 'It is down.');
     await turns();
-    assert.equal(tries(), 1, 'no try in the pause after one that failed');
+    assert.equal(tries(), 1, 'no try in the pause after a failure');
     memory.before = () => {};
     const { status } = memory.state.snapshot();
     memory.state.set('status', { ...status, blocked: 'service-stopped' });

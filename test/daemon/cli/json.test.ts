@@ -1,11 +1,10 @@
 // `--json` of what fails. That every command keeps to one form is test/e2e/json.test.ts.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../support/daemon/command.ts';
+import { createHome, culvert, startHome } from '../../support/daemon/command.ts';
 
 test('the commands of the kill switch print one line of JSON with ok: true', async t => {
-  const home = createHome(t);
-  await startDaemon(t, home);
+  const { home } = await startHome(t);
   for (const words of [['status'], ['off'], ['pause', '5'], ['resume']]) {
     const { code, stdout, stderr } = await culvert(home, ['killswitch', ...words, '--json']);
     assert.deepEqual([code, stderr], [0, ''], words.join(' '));
@@ -29,8 +28,7 @@ test('a failure is one line of JSON with ok: false on stderr', async t => {
 });
 
 test('a check for updates without an answer is not ok', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   const { handlers } = daemon.features;
   const check = await handlers['GET /api/update/check']({ body: undefined, query: {} });
   handlers['GET /api/update/check'] = () => ({

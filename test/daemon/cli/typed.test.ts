@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
-import { createHome, culvert, startDaemon } from '../../support/daemon/command.ts';
+import { createHome, culvert, startDaemon, startHome } from '../../support/daemon/command.ts';
 
 const LONG = 'x'.repeat(70_000);
 
 test('no message names the contract or a field of the API', async t => {
-  const home = createHome(t);
-  await startDaemon(t, home);
+  const { home } = await startHome(t);
   for (const words of [
     ['why', ''],
     ['why', LONG],

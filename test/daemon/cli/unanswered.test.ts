@@ -8,13 +8,12 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isSuspended, startTime } from '../../../daemon/core/process.ts';
-import { createHome, culvert, ended, prints, start, startDaemon } from '../../support/daemon/command.ts';
+import { createHome, culvert, ended, prints, start, startDaemon, startHome } from '../../support/daemon/command.ts';
 import { open } from '../../support/daemon/listeners.ts';
 import { until } from '../../support/until.ts';
 
 test('a daemon without a free connection is busy, with exit code 1', async t => {
-  const home = createHome(t);
-  const { socket } = await startDaemon(t, home, undefined, { limits: { unixConnections: 4 } });
+  const { home, socket } = await startHome(t, undefined, { limits: { unixConnections: 4 } });
   const idle = Array.from({ length: 4 }, () => open({ path: socket }));
   t.after(() => idle.forEach(each => void each.destroy()));
   await Promise.all(idle.map(each => once(each, 'connect')));
@@ -50,7 +49,7 @@ test('a suspended daemon is reported within seconds, with the command that lets 
   }
 });
 
-test('WARP that takes long is waited for, and that is said', async t => {
+test('waits for a slow WARP, and says so', async t => {
   const home = createHome(t);
   let answer = () => {};
   const late = new Promise<void>(resolve => {
@@ -111,8 +110,7 @@ test('settings that are being read are not blamed on the tunnel CLI', async t =>
 });
 
 test('a status that could not be read again says when it was known, and what WARP answered', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   const connected = { ...daemon.state.snapshot().status, state: 'connected' as const, blocked: null };
   for (const [said, words] of [
     [null, 'WARP does not answer'],

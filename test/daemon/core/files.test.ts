@@ -67,7 +67,7 @@ test('the version of a file differs after every change, also within one tick of 
   assert.equal(versionOf(settled), versionOf(settled), 'a cache can be hit');
 });
 
-test('makes a directory with those above it, private, and leaves one that is there', t => {
+test('makes a private directory with its parents, and leaves an existing directory as it is', t => {
   const place = temporary(t);
   for (let round = 0; round < 2; round++) {
     makeDirectory(join(place, 'a/b/c'));

@@ -1,4 +1,4 @@
-// A lock under a crowd, after kills, and with something else in its place.
+// A lock under contention, after kills, and where its path holds something else.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

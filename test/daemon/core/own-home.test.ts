@@ -68,22 +68,18 @@ test('the doctor looks with the home of another user, and remembers nothing ther
   assert.deepEqual(readdirSync(home), []);
 });
 
-test(
-  'a file that root is asked to write there belongs to that user, and one that is replaced keeps its owner',
-  options,
-  async t => {
-    const home = homeOfAnother(t);
-    const files = ['report.zip', 'settings.toml', 'old.toml'].map(name => join(home, name));
-    await writeBundle(files[0]!, { files: [], redacted: {} });
-    writeDocument(files[1]!, 'x', { mode: 0o600, force: false });
-    writeFileSync(files[2]!, 'old');
-    chownSync(files[2]!, UID + 1, UID);
-    writeDocument(files[2]!, 'x', { mode: 0o600, force: true });
-    const own = join(temporary(t), 'settings.toml');
-    writeDocument(own, 'x', { mode: 0o600, force: false });
-    assert.deepEqual(
-      [...files, own].map(file => statSync(file).uid),
-      [UID, UID, UID + 1, 0],
-    );
-  },
-);
+test('a file that root writes there belongs to that user, and a replaced file keeps its owner', options, async t => {
+  const home = homeOfAnother(t);
+  const files = ['report.zip', 'settings.toml', 'old.toml'].map(name => join(home, name));
+  await writeBundle(files[0]!, { files: [], redacted: {} });
+  writeDocument(files[1]!, 'x', { mode: 0o600, force: false });
+  writeFileSync(files[2]!, 'old');
+  chownSync(files[2]!, UID + 1, UID);
+  writeDocument(files[2]!, 'x', { mode: 0o600, force: true });
+  const own = join(temporary(t), 'settings.toml');
+  writeDocument(own, 'x', { mode: 0o600, force: false });
+  assert.deepEqual(
+    [...files, own].map(file => statSync(file).uid),
+    [UID, UID, UID + 1, 0],
+  );
+});

@@ -140,7 +140,7 @@ test('a service that owns its name and never answers leads to unknown', async t 
   assert.equal(result.verdict, 'unknown');
 });
 
-test('an /etc/resolv.conf of 1 MB is not read, and one with control characters does no harm', async t => {
+test('an /etc/resolv.conf of 1 MB is not read, and control characters in it do no harm', async t => {
   const large = world(t, { root: tree(t, { '/etc/resolv.conf': `search ${'a.b '.repeat(260_000)}` }) });
   for (const each of [resolvConf, search]) {
     const { verdict, evidence } = await examine(each, large);

@@ -116,7 +116,7 @@ test('a fix keeps owner, mode and attributes of a file, and undo restores every 
   );
 });
 
-test('a file that is not UTF-8 gets no fix, and one that became so is left as it is', async t => {
+test('a file that is not UTF-8 gets no fix, and a file that has become so stays as it is', async t => {
   const { directory, context } = setUp(t);
   const path = join(directory, 'file');
   const bytes = Buffer.from('# gr\xf6\xdfer\r\nold\n', 'latin1');
@@ -146,7 +146,7 @@ test('a file that was changed after the fix is left as it is, and undo can be tr
   assert.deepEqual([readFileSync(path, 'utf8'), undoable(context.journal).length], ['mine\n', 1]);
 });
 
-test('actions that fail half-way are remembered as far as they went', async t => {
+test('records how far the actions went that fail half-way', async t => {
   const { context, performed } = setUp(t);
   const steps = (verb: 'add' | 'remove') =>
     ['10.1.0.0/16', 'refused'].map(value => ({ action: `${verb}SplitRange` as const, value }));

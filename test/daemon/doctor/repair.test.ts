@@ -105,7 +105,7 @@ test('a name or a parameter that is not of the list is refused before anything i
   assert.deepEqual([commands, contents(root), done(root)], [[], before, []]);
 });
 
-test('each repair runs its own commands, and undo runs those that restore what was there', async t => {
+test('each repair runs its own commands, and undo runs the commands that restore the former state', async t => {
   const cases: [argv: string[], changes: string[], undone: string[]][] = [
     [['restart-warp'], ['systemctl restart warp-svc'], []],
     [

@@ -177,7 +177,7 @@ test('a tunnel that fails gets its most likely cause, once, and loses it when it
   assert.equal(events.filter(({ event, data }) => event === 'diagnosis' && data !== null).length, 1);
 });
 
-test('a cause, which every client gets, has no text of a file', async t => {
+test('the cause that every client gets has no text of a file', async t => {
   const fix = { kind: 'file', label: 'x', path: '/x', diff: '+canary', content: 'canary', privileged: true } as const;
   for (const check of CHECKS) t.mock.method(check, 'probe', async () => problem([], [], fix));
   const { doctor, state, status, events } = await setUp(t);

@@ -224,7 +224,7 @@ describe('the emulated client', () => {
 });
 
 describe('an emulated connection in time', () => {
-  it('passes through its phases, which follow from the clock and not from a process', async () => {
+  it('passes through its phases by the clock, without a process', async () => {
     const it_ = await emulator({ connectMs: 60_000 });
     try {
       assert.equal((await it_.run('connect')).stdout, 'Success\n');

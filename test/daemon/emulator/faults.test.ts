@@ -12,7 +12,7 @@ const DOWN =
 describe('faults of the emulator', () => {
   let it_: Emulator;
   before(async () => {
-    it_ = await emulator({ program: true });
+    it_ = await emulator();
   });
   after(() => it_.remove());
   beforeEach(() => it_.control('reset', 'clear'));
@@ -85,20 +85,22 @@ describe('faults of the emulator', () => {
   });
 
   it('hang: no answer, SIGTERM ends it; hang-deaf: only SIGKILL does', async () => {
-    it_.env.CULVERT_EMULATOR_FAULTS = 'hang';
-    const polite = it_.start('status');
-    it_.env.CULVERT_EMULATOR_FAULTS = 'hang-deaf';
-    const deaf = it_.start('status');
-    delete it_.env.CULVERT_EMULATOR_FAULTS;
+    // the program answers no sooner than it hangs
+    const program = await emulator({ program: true });
+    program.env.CULVERT_EMULATOR_FAULTS = 'hang';
+    const polite = program.start('status');
+    program.env.CULVERT_EMULATOR_FAULTS = 'hang-deaf';
+    const deaf = program.start('status');
+    delete program.env.CULVERT_EMULATOR_FAULTS;
     try {
       // An answer that takes as long as the hanging ones had so far, and longer.
-      for (let i = 0; i < 5; i++) await it_.run('status');
+      for (let i = 0; i < 5; i++) await program.run('status');
       assert.deepEqual([polite.exitCode, deaf.exitCode], [null, null]);
       const ends = Promise.all([once(polite, 'exit'), once(deaf, 'exit')]);
       polite.kill('SIGTERM');
       deaf.kill('SIGTERM');
       await once(polite, 'exit');
-      for (let i = 0; i < 3; i++) await it_.run('status');
+      for (let i = 0; i < 3; i++) await program.run('status');
       assert.equal(deaf.exitCode, null);
       assert.equal(deaf.signalCode, null);
       deaf.kill('SIGKILL');
@@ -109,6 +111,7 @@ describe('faults of the emulator', () => {
     } finally {
       polite.kill('SIGKILL');
       deaf.kill('SIGKILL');
+      await program.remove();
     }
   });
 
@@ -127,7 +130,7 @@ describe('faults of the emulator', () => {
     assert.ok(exited - started < performance.now() - started);
   });
 
-  it('cut, unknown-output and huge: what is printed is not what was meant', async () => {
+  it('cut, unknown-output and huge: the output is damaged', async () => {
     const whole = (await it_.run('-j', 'settings')).stdout;
     assert.equal((await withFault('cut', '-j', 'settings')).stdout, whole.slice(0, Math.floor(whole.length / 2)));
     assert.equal((await withFault('cut=5', 'status')).stdout, 'Statu');
@@ -171,7 +174,7 @@ describe('faults of the emulator', () => {
     assert.equal((await it_.run('status')).exitCode, 0);
   });
 
-  it('lists every fault in its help, which no command of the real tool can collide with', async () => {
+  it('lists every fault in its help, under a word that the real tool does not have', async () => {
     const help = await it_.control('help');
     for (const name of ['service-down', 'terms', 'hang-deaf', 'grandchild', 'listener-exits', 'huge', 'stuck']) {
       assert.ok(help.includes(`  ${name} `), name);

@@ -50,7 +50,7 @@ describe('bin/culvert-emulator', () => {
     assert.equal(JSON.parse(other.stdout).settings.alwaysOn, true);
   });
 
-  it('runs with the Node.js that is written in where PATH has none, and with that of PATH where it is gone', async () => {
+  it('runs with the configured Node.js where PATH has none, and with the Node.js of PATH where the configured one is gone', async () => {
     const launcher = await readFile(join(home, 'a prefix/bin/culvert-emulator'), 'utf8');
     const tools = join(home, 'tools');
     await mkdir(tools);

@@ -1,4 +1,4 @@
-// Killed before each file operation of recording, summing up and deleting: what was written stays, and no byte counts twice.
+// Killed before each file operation of recording, summing up and deleting, the history keeps its records and counts no byte twice.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const QUARTERS = [0, 900, 1_800, 2_700, 3_600].map(
 );
 const CHANGE = `${JSON.stringify({ at: Date.parse('2026-11-05T00:20:00Z'), kind: 'state', state: 'connected' })}\n`;
 
-/** A history with a connection that goes on, a week-old day in full, one in quarters, and one that is too old. */
+/** A history with a connection that goes on, a week-old day in full, a day in quarters, and a day that is too old. */
 function prepare(t: TestContext): string {
   const directory = join(temporary(t, 'crash'), 'history');
   boot(directory, NOON).record([seen(0, 'connected', null, 100), seen(1, 'connected', null, 300)]);

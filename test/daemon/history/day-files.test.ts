@@ -42,7 +42,7 @@ test('lines are read as they were appended, and only this user may read them', t
   assert.deepEqual(lines('2026-11-20'), []);
 });
 
-test('half a line, which a kill leaves, is not read, and is cut off by the next write', t => {
+test('the half line that a kill leaves is not read, and the next write cuts it off', t => {
   const { files, lines, path } = setUp(t);
   files.append(DAY, 'a\nb\n');
   writeFileSync(path, 'a\nb\nhal');

@@ -80,7 +80,7 @@ test('a tunnel that no client reads is read while it is connected', async t => {
   assert.ok(totals!.received >= 100, `${totals!.received}`);
 });
 
-test('turned off, nothing is recorded, and what was recorded stays', async t => {
+test('turned off, it records nothing, and earlier records stay', async t => {
   const { history, status, figures, enable } = await setUp(t);
   history.start();
   status('connected');
@@ -107,7 +107,7 @@ test('deleting notifies every client, and the present state begins the new histo
 });
 
 for (const by of ['an action', 'another program'] as const)
-  test(`a switch of the mode by ${by} is no drop, and each row names the mode of its own`, async t => {
+  test(`a switch of the mode by ${by} is no drop, and each row names its own mode`, async t => {
     const { tunnel, state, status, cli } = await startTunnel(t);
     const home = temporary(t, 'history');
     const settings = await loadConfig({ system: `${home}/system.json`, user: `${home}/user.json` }, {});

@@ -56,7 +56,7 @@ test('a state is recorded when it changes, with its reason, mode and data center
   }
 });
 
-test('a tunnel that did not connect is recorded as such once, however often it is asked to', () => {
+test('records once that a tunnel did not connect, however often it is asked to', () => {
   const observer = createObserver(NOTHING);
   const codes = ['NoNetwork', 'ConnectAccepted', 'ConnectIgnored', 'ConnectAccepted', 'ConnectIgnored'];
   const recorded = codes.flatMap(code => observer.observe(seen('disconnected', code)).changes);

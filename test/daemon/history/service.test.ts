@@ -122,7 +122,7 @@ test('no file is deleted by a clock that is wrong for a moment', async t => {
   assert.equal(readdirSync(directory).filter(name => name.endsWith('.log')).length, 2);
 });
 
-test('a failure to write is reported once, and does no harm', async t => {
+test('reports a failure to write once, and goes on', async t => {
   const { boot, said, directory } = setUp(t);
   const service = boot();
   writeFileSync(directory, 'in the way');

@@ -32,15 +32,16 @@ async function ask({ pid, port, socket }: Server, shape: string): Promise<void> 
   assert.ok(grown < MEGABYTES, `${shape}: grew by ${grown} MB`);
 }
 
-for (const shape of sample(['openapi', 'health', 'slow', 'bare'], 2))
+for (const shape of sample(['openapi', 'health', 'slow', 'bare'], 1))
   test(`another user who sends requests (${shape}) and reads nothing`, { skip: !isRoot && 'needs root' }, async t => {
     const server = await start(t);
     await attack(t, String(server.port), shape, 65534);
     await ask(server, shape);
   });
 
-const SHAPES = ['openapi', 'snapshot', 'missing', 'bare', 'invalid', 'head', 'header', 'foreign'];
-for (const shape of sample(SHAPES, 4))
+/** A short run tries the first two: a long answer, and one that is refused. */
+const SHAPES = ['openapi', 'invalid', 'snapshot', 'missing', 'bare', 'head', 'header', 'foreign'];
+for (const shape of sample(SHAPES, 2))
   test(`a program of this user that sends requests (${shape}) and reads nothing`, async t => {
     const server = await start(t);
     const children = [await attack(t, String(server.port), shape, null), await attack(t, server.socket, shape, null)];

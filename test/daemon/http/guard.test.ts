@@ -21,7 +21,7 @@ function code(via: Via, line: string, headers: Record<string, string> = {}, more
 
 const POST = { 'content-type': 'application/json' };
 
-test('the limits are those of the contract', () => {
+test('has the limits of the contract', () => {
   assert.deepEqual(LIMITS, {
     targetBytes: 2048,
     headerBytes: 8192,

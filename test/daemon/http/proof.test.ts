@@ -67,7 +67,7 @@ test('in the demo nothing is asked, and the answer says so', async t => {
   assert.deepEqual([through, answered, wordMessage(seen, english), asked], [false, false, 'Not in the demo', 0]);
 });
 
-test('a page that fails or stays silent is no proof, and the answer says why', async t => {
+test('a page that fails or stays silent proves nothing, and the answer says why', async t => {
   let silent = false;
   const { prove } = await open(t, (_, reply) => {
     if (!silent) reply.writeHead(503).end();

@@ -192,7 +192,7 @@ test('no answer, event or report of a program shows a text of the user’s files
   for (const [line, endpoint] of GETS)
     for (const address of addressesOf(line, endpoint, 'localhost:9')) note(address, await read(socket, address));
   for (const line of ['GET /api/accounts', 'GET /api/apps'])
-    assert.match(shown.find(([what]) => what === line)![1], /"planted"/i, `${line} reads what was planted`);
+    assert.match(shown.find(([what]) => what === line)![1], /"planted"/i, `${line} reads the planted text`);
   for (const text of [...published, ...said, JSON.stringify(daemon.log.since(0, 500))]) note('event or log', text);
   assert.deepEqual(
     shown.filter(([, text]) => hasSecret(text)),

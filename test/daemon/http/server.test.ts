@@ -157,7 +157,7 @@ test('an action reaches the tunnel with its value, and its failure comes back as
   ]);
 });
 
-test('a change to the configuration can be made conditional on what was read', async t => {
+test('a change to the configuration can be conditional on the configuration that was read', async t => {
   const { port, directory } = await startListeners(t);
   const host = `localhost:${port}`;
   const etag = (await raw({ port }, request('GET /api/config', host))).headers.etag!;

@@ -75,7 +75,7 @@ const HEADER = {
   sender: ':1.42',
 };
 
-test('every message within the limit comes out as it went in, wherever the stream is cut', () => {
+test('every message within the limit arrives unchanged, wherever the stream is cut', () => {
   const messages = [
     message({}),
     message({ body: 1 }),
@@ -116,7 +116,7 @@ test('a header too long to read is refused without being kept', () => {
   }
 });
 
-test('the header says whether a reply is expected, and from whom it came', () => {
+test('the header says whether a reply is expected, and names the sender', () => {
   for (const [options, expected] of [
     [{ flags: 1 }, { replyExpected: false }],
     [{ flags: 2 }, { replyExpected: true }],

@@ -124,7 +124,7 @@ const CASES: readonly [Mode, Event, Mode, string][] = [
   // a change to the value that returns anyway is not a trial
   [OFF, attempt(null), OFF, DISABLE],
   [ON, attempt(OLD), on(OLD), 'store-old forget-trial watch block-old disarm?'],
-  // another one in its place: the first value returns
+  // another trial replaces it: the first value returns
   [ON_FROM_OFF, attempt(OLD), trying(OLD, null), 'try-old watch block-old disarm?'],
   [ON_FROM_OFF, attempt(null), OFF, DISABLE],
   [NEW_FROM_OLD, attempt(null), trying(null, OLD), 'arm-30 try-off watch open'],
@@ -206,7 +206,7 @@ test('a failed change restores the rules that were in force', () => {
   }
 });
 
-test('a failed change of what is not confirmed leaves that as it was', () => {
+test('a failed change of an unconfirmed value leaves that value as it is', () => {
   const enable: Event = { kind: 'enable', wanted: NEW };
   for (const [before, event, rules, effects] of [
     [ON_FROM_OFF, enable, null, 'restore-trial forget-rules watch'],

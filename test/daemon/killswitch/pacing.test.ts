@@ -71,7 +71,7 @@ test('a message between two beats does not count as the answer to the next', () 
   assert.deepEqual(counts, { beats: 1, deaf: 1 });
 });
 
-test('it beats neither before it is started nor after it is stopped, and starting twice makes no second one', () => {
+test('it beats neither before its start nor after its stop, and a second start adds no second heartbeat', () => {
   const { clock, counts, heartbeat } = setUp(() => true);
   clock.pass(100);
   assert.equal(counts.beats, 0);

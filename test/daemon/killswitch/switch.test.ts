@@ -285,7 +285,7 @@ test('a pause is neither confirmed nor reverted as an unconfirmed change is', as
   assert.equal((await control.check()).repairedAt, null);
 });
 
-test('a clock of the wall that jumps neither ends a pause nor lengthens it', async () => {
+test('a jump of the wall clock neither ends a pause nor lengthens it', async () => {
   for (const jump of [-86_400_000, 86_400_000]) {
     const machine = createMachine();
     const control = machine.boot();

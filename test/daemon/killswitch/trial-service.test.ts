@@ -24,28 +24,25 @@ async function done(stage: Stage, method: string, args: readonly string[] = [], 
   assert.ok(ok, `${method}: ${text}`);
 }
 
-onStage(
-  'turned on for a moment, it is off again at its deadline, and on for good once it is confirmed',
-  async stage => {
-    await stage.serve();
-    await done(stage, 'TryEnable', within(6));
-    const { confirmBy, previous } = stage.state()!.unconfirmed!;
-    assert.notEqual(await stage.table(), null);
-    assert.equal(existsSync(stage.path('state/rules.nft')), false, 'the boot guard would load it');
-    assert.equal(statSync(stage.path('state/trial.json')).mode & 0o777, 0o600);
-    assert.deepEqual([previous, stage.state()?.bootGuard], [{ enabled: false, allowLan: false }, false]);
-    await until(async () => (await stage.table()) === null);
-    assert.ok(Date.now() >= Date.parse(confirmBy) - 100);
-    await until(() => stage.state()?.unconfirmed === null && stage.state()?.enabled === false);
-    assert.equal(existsSync(stage.path('state/trial.json')), false);
-    assert.match((await stage.call('Confirm')).text, /NothingPending: /);
+onStage('turned on for a moment, it is off again at its deadline, and stays on once it is confirmed', async stage => {
+  await stage.serve();
+  await done(stage, 'TryEnable', within(6));
+  const { confirmBy, previous } = stage.state()!.unconfirmed!;
+  assert.notEqual(await stage.table(), null);
+  assert.equal(existsSync(stage.path('state/rules.nft')), false, 'the boot guard would load it');
+  assert.equal(statSync(stage.path('state/trial.json')).mode & 0o777, 0o600);
+  assert.deepEqual([previous, stage.state()?.bootGuard], [{ enabled: false, allowLan: false }, false]);
+  await until(async () => (await stage.table()) === null);
+  assert.ok(Date.now() >= Date.parse(confirmBy) - 100);
+  await until(() => stage.state()?.unconfirmed === null && stage.state()?.enabled === false);
+  assert.equal(existsSync(stage.path('state/trial.json')), false);
+  assert.match((await stage.call('Confirm')).text, /NothingPending: /);
 
-    await done(stage, 'TryEnable', within(600));
-    await done(stage, 'Confirm');
-    assert.deepEqual([stage.state()?.unconfirmed, stage.state()?.bootGuard], [null, true]);
-    assert.match(readFileSync(stage.path('state/rules.nft'), 'utf8'), /^# culvert kill switch 1 /);
-  },
-);
+  await done(stage, 'TryEnable', within(600));
+  await done(stage, 'Confirm');
+  assert.deepEqual([stage.state()?.unconfirmed, stage.state()?.bootGuard], [null, true]);
+  assert.match(readFileSync(stage.path('state/rules.nft'), 'utf8'), /^# culvert kill switch 1 /);
+});
 
 onStage('killed and started again it goes on to the same deadline, or returns where that is over', async stage => {
   await stage.serve();
@@ -62,7 +59,7 @@ onStage('killed and started again it goes on to the same deadline, or returns wh
   assert.deepEqual([await stage.table(), stage.state()?.enabled, stage.state()?.unconfirmed], [null, false, null]);
 });
 
-onStage('a reboot takes back what was not confirmed', async stage => {
+onStage('a reboot reverts an unconfirmed change', async stage => {
   const reboot = async () => {
     await stage.kill();
     await stage.clear();
@@ -223,7 +220,7 @@ async function operations(stage: Stage, each: Case): Promise<FileOperation[]> {
 
 async function killAt(stage: Stage, each: Case, { call, ordinal }: FileOperation): Promise<boolean> {
   const { pid } = stage.state()!;
-  // the service's main thread is the one that writes
+  // the service's main thread writes
   const detach = await attachStrace(stage, pid, killingAt(call, ordinal));
   await perform(stage, each);
   await detach();

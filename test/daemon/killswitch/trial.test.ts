@@ -19,7 +19,7 @@ const SECONDS = 30;
 /** An address that warp-svc may switch to. */
 const MOVED = { cidr: '104.16.1.2', protocol: 'udp', ports: [443] } as const;
 
-/** A value before, and the one that is tried. */
+/** The value before, and the tried value. */
 const CHANGES: [string, Wanted | null, Wanted | null][] = [
   ['on', null, NARROW],
   ['on with the local network', NARROW, WIDE],
@@ -131,7 +131,7 @@ for (const [variant, [name, previous, wanted]] of CHANGES.entries()) {
     await killedEverywhere(previous, wanted);
   });
 
-  test(`turned ${name}: a step that fails leaves what was, and says so`, async () => {
+  test(`turned ${name}: a step that fails leaves the former value, and says so`, async () => {
     // in a short run each step of an act fails in one of the changes
     for (const act of acts(wanted))
       for (let failing = variant % STRIDE; ; failing += STRIDE) {
@@ -349,7 +349,7 @@ test('another user confirms nothing by asking for the same, nor takes over what 
   assertReturned({ machine, report: await control.enable(NARROW, BOB.granted) }, NARROW);
 });
 
-test('a timer never leads to less than what was confirmed', async () => {
+test('a timer never leads to less protection than was confirmed', async () => {
   // a user turns it on for a moment, an administrator permanently, and then the user starts a change that would revert to off
   const { machine, control } = await startedWith(null);
   await control.try(NARROW, SECONDS, BOB);

@@ -132,7 +132,7 @@ test('the boot guard loads what is stored, and blocks where that cannot be loade
   }
   rmSync(rules);
   mkdirSync(rules);
-  assert.match(boot(), /policy drop/, 'a directory in its place');
+  assert.match(boot(), /policy drop/, 'a directory at its path');
   const table = join(path, 'table.nft');
   writeFileSync(table, render(wanted));
   assert.match(boot(`nft -f ${table}`), /162\.159\.193\.0\/24 udp dport 2408/, 'a table that blocks already stays');
@@ -198,7 +198,7 @@ test('a boot guard that can load nothing fails, and says that nothing is blocked
   }
 });
 
-test('removing it for good masks the service first, and removes the table before the mask', { skip: missing }, t => {
+test('a permanent removal masks the service first, and removes the table before the mask', { skip: missing }, t => {
   const path = directory(t);
   const script = substituted('culvert-killswitch-remove.in', path)
     .replaceAll('/var/lib/', `${path}/`)

@@ -14,7 +14,7 @@ test('bytes go on across reconnects and are never counted twice', () => {
   const counters = from('connected', figures(1, 5_000, 700));
   const received = () => counters.counts(0).receivedBytes;
   const steps: [Tunnel, number, string][] = [
-    [figures(1, 5_000, 700), 0, 'what was there before the first request is not counted'],
+    [figures(1, 5_000, 700), 0, 'bytes before the first request are not counted'],
     [figures(2, 6_000, 800), 1_000, 'what came since'],
     [figures(2, 9_000, 900), 1_000, 'the same reading published again'],
     [figures(3, 6_000, 800), 1_000, 'nothing came'],

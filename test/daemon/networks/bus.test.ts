@@ -1,4 +1,4 @@
-// Networks are followed again after gdbus ended; one that is missing, or always ends, is reported once.
+// Networks are followed again after gdbus has ended; a gdbus that is missing, or always ends, is reported once.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -49,7 +49,7 @@ function ask(devices: Record<string, number>, interfaces: readonly string[]) {
   return async ([service]: readonly [string, ...string[]]) => replies[service] ?? null;
 }
 
-test('a link of systemd-networkd counts next to those of NetworkManager, unless NetworkManager manages its device', async () => {
+test('a link of systemd-networkd counts next to the links of NetworkManager, unless NetworkManager manages its device', async () => {
   const [unmanaged, connecting, activated] = [10, 70, 100];
   const read = (devices: Record<string, number>, ...interfaces: string[]) =>
     readLinks(ask(devices, interfaces), () => new Map());
@@ -62,7 +62,7 @@ test('a link of systemd-networkd counts next to those of NetworkManager, unless 
   assert.equal((await read({ eth1: connecting }, 'eth1')).service, 'NetworkManager');
 });
 
-test('distinguishes a service that does not answer from one that does not run', async t => {
+test('distinguishes a service that does not answer from a service that does not run', async t => {
   const path = temporary(t, 'busctl');
   const busctl = (script: string) => {
     writeFileSync(join(path, 'busctl'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -85,7 +85,7 @@ const NEIGHBORS = `IP address       HW type     Flags       HW address          
 10.0.3.1         0x1         0x0         00:00:00:00:00:00     *        eth1
 `;
 
-test('the gateway of a device is that of its best default route, with its hardware address once that is known', () => {
+test('the gateway of a device is the gateway of its best default route, with its hardware address once known', () => {
   assert.deepEqual(
     [...gatewaysOf(ROUTES, NEIGHBORS)],
     [

@@ -45,7 +45,7 @@ function join(bus: MockBus, ssid: string, security: number, number: number): voi
 }
 
 describe('the networks', { skip: missingMocks() }, () => {
-  test('are those of NetworkManager, without devices that are not up', async t => {
+  test('come from NetworkManager, without devices that are not up', async t => {
     const bus = await manager(t);
     const wired = { service: 'NetworkManager', links: [link('eth0', { kind: 'ethernet', connectivity: 'full' })] };
     assert.deepEqual(await readLinks(askBus(bus.env), () => GATEWAYS), wired);
@@ -78,7 +78,7 @@ describe('the networks', { skip: missingMocks() }, () => {
     t.after(() => networks.stop());
     assert.equal(state.snapshot().networks, null);
     assert.equal((await networks.read()).links.length, 1);
-    // the monitor may not have begun to listen: a later change is noticed all the same
+    // the monitor may not have begun to listen: it still notices a later change
     let number = 0;
     const isOpen = () => state.snapshot().networks?.links[1]?.security === 'open';
     await until(() => {
@@ -90,7 +90,7 @@ describe('the networks', { skip: missingMocks() }, () => {
     assert.deepEqual(said, []);
   });
 
-  test('are those of systemd-networkd and iwd together', async t => {
+  test('come from systemd-networkd and iwd together', async t => {
     const bus = await startMockBus(t);
     assert.deepEqual(await readLinks(askBus(bus.env)), { service: null, links: [] });
     const [networkd, iwd] = ['org.freedesktop.network1', 'net.connman.iwd'];

@@ -112,7 +112,7 @@ test('goes back one document at a time, also over changes of other programs and 
   await assert.rejects(routes.undo({}), { code: 'nothing-to-undo' });
   await routes.apply({ document: 'c.example\n' });
   await routes.undo({});
-  assert.deepEqual(listed(memory), first, 'a new document follows the one that undo went back to');
+  assert.deepEqual(listed(memory), first, 'a new document follows the document that undo restored');
   const { documents } = routes.history();
   assert.deepEqual(
     documents.map(({ cause, current }) => [cause, current]),
@@ -216,7 +216,7 @@ for (const [title, actions] of [
     assert.deepEqual(listed(memory), before);
   });
 
-test('undo goes back one action at a time, and a document in between counts as well', async t => {
+test('undo reverts one action at a time, and a document in between counts as well', async t => {
   const { boot, memory } = machine(t);
   const { changes, routes } = boot();
   const lists = [listed(memory)];

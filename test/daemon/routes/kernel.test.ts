@@ -31,7 +31,7 @@ function random(seed: number): (below: number) => number {
 for (const family of [4, 6] as const)
   test(`the forecast for IPv${family} equals the kernel`, { skip }, () => {
     const next = random(20261121 + family);
-    // networks of documentation and benchmarks: no address of them has a meaning of its own to the kernel
+    // networks of documentation and benchmarks: the kernel treats none of their addresses specially
     const address = () =>
       family === 4
         ? `198.18.${next(4)}.${next(256)}`

@@ -37,7 +37,7 @@ test('names repeated and contained entries with their lines', () => {
   assert.equal(add.length, 4);
 });
 
-test('refuses another mode than the one that is set, which warp-cli cannot change', () => {
+test('refuses a mode other than the present mode, which warp-cli cannot change', () => {
   assert.match(added('mode include\n', list('exclude', [])).invalid[0]!.reason, /no command to change/);
   assert.deepEqual(added('mode exclude\n', list('exclude', [])).invalid, []);
   assert.deepEqual(added('mode include\n', list(null, [])).invalid, [], 'nothing is known to differ');

@@ -158,7 +158,7 @@ describe('the forecast', () => {
     assert.equal(ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP').disagrees, false);
   });
 
-  test('claims nothing about the kernel in the demo, which routes nothing', () => {
+  test('claims nothing about the kernel in the demo', () => {
     const found = ask(
       '192.0.2.1',
       '192.0.2.1',

@@ -118,7 +118,7 @@ test('everything about the tunnel returns where it is not confirmed', async t =>
   assert.deepEqual([all(machine).slice(0, 5), machine.pending()], [BEFORE.slice(0, 5), []]);
 });
 
-test('a step that fails reverts the ones before it', async t => {
+test('a step that fails reverts the earlier steps', async t => {
   for (let failing = 1; failing <= 6; failing++) {
     const machine = await setUp(t);
     machine.memory.before = (_, number) => {

@@ -148,7 +148,7 @@ test('the launcher hands over an output that fails in place of a closed one, and
   assert.notEqual(output('--no-open', '>&-'), '/dev/full');
 });
 
-/** The launcher, which says what it hands over to Node, or runs a program in its place. */
+/** The launcher, which says what it passes to Node, or runs a program instead. */
 function launcherIn(home: string, program = 'echo handed over:'): string {
   const launcher = join(home, 'launcher');
   const text = readFileSync('data/bin/culvert.in', 'utf8').replaceAll('@NAME@', 'culvert');

@@ -82,7 +82,7 @@ test('gives culvert-wrap’s own words for what it refuses', async t => {
   await assert.rejects(accounts.change({ change: 'install', cli: 'no-such-tool' }), { code: 'wrapper-refused' });
 });
 
-test('reports a program that is missing, and one that prints no JSON', async t => {
+test('reports a program that is missing, and a program that prints no JSON', async t => {
   const { box } = setUp(t);
   const state = createState({ available: true, path: null, version: null, emulated: false });
   const with_ = (program: string) => createToolAccounts({ env: box.env, state }, { program, catalog: '/dev/null' });

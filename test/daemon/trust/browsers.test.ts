@@ -63,7 +63,7 @@ test('the databases of browsers have the certificate, and are as they were after
   assert.deepEqual([bytes(CURRENT), bytes(PROFILE)], before);
 });
 
-test('a database at the old place is the one that counts; without any it is made there, and removed', {
+test('a database at the old path counts; without any, it is made there, and removed', {
   skip,
 }, async t => {
   const { pc, at, make, names } = withBrowsers(t);

@@ -331,7 +331,7 @@ test('follows a renewal, two certificates, and a withdrawal while tools trust it
   );
 });
 
-test('never has a tool trust a certificate that has expired, and finds one that does', async t => {
+test('never has a tool trust a certificate that has expired, and finds a tool that does', async t => {
   const pc = machine(t);
   const old = authority(t, { until: new Date('2021-01-01') });
   pc.install(old);

@@ -195,7 +195,7 @@ test('a rollback prints the version', async t => {
   assert.deepEqual([code, stdout], [0, `Went back from Culvert 2.0.0 to ${VERSION}.\n`]);
 });
 
-test('a rollback says what was reverted, and what still ends later', async t => {
+test('a rollback says which changes it reverted, and which still end later', async t => {
   const deadline = { bootId: 'x', uptimeMs: 0, at: '2026-01-01T18:00:00.000Z' };
   const entry = (subject: string, value: unknown, more: object) => ({
     previous: { subject, value },

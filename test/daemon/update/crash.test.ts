@@ -28,7 +28,7 @@ interface Kind {
   artifact(directory: string): Record<string, Buffer>;
   /** The version that is there now; fails when it is not whole. */
   version(home: string): string;
-  /** Completes what was interrupted, as the next start of the daemon does. */
+  /** Completes the interrupted update, as the next start of the daemon does. */
   settle(home: string): Promise<void>;
   /** Names below the home when 2.0.0 is installed and nothing was ever interrupted. */
   left: RegExp;

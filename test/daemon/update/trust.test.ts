@@ -53,7 +53,7 @@ test('a release of the locked key revokes the daily one, also after a restart of
   write(source, Buffer.from(JSON.stringify(mended.object)), revoking, otherKey);
   const found = await updater.updates.check(true);
   assert.deepEqual([found.latest, found.problem], ['2.0.1', null]);
-  // the thief is back, with a serial of their own choice
+  // the thief is back, with a chosen serial
   write(source, Buffer.from(JSON.stringify(stolen.object)), { ...stolen.statement, serial: 600 }, key);
   for (const { updates } of [updater, await start()])
     assert.equal((await updates.check(true)).problem?.code, 'key-revoked');

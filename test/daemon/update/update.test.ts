@@ -333,7 +333,7 @@ test('an AppImage that cannot be replaced says why', async t => {
   assert.match((await problemOf(gone.updates.apply())).message, /can't be replaced: ENOENT/);
 });
 
-test('an AppImage behind a link is replaced in its place, and the link stays', async t => {
+test('an AppImage behind a link is replaced, and the link stays', async t => {
   const { source, file, home } = await setUp(t);
   fs.mkdirSync(path.join(home, 'Desktop'));
   const link = path.join(home, 'Desktop', 'Culvert');

@@ -36,7 +36,7 @@ test('each format has its line for a connected tunnel', () => {
   });
 });
 
-test('without a daemon the line is unknown, never what was before', () => {
+test('without a daemon the line is unknown, never the former state', () => {
   const gone = shownState(null);
   assert.deepEqual([stateOf(gone), JSON.parse(line(gone, 'waybar')).class], ['unknown', 'unknown']);
   for (const format of BAR_FORMATS) assert.doesNotMatch(line(gone, format), /connected/i, format);
@@ -74,7 +74,7 @@ test('a text with markup, tags and line ends stays one line that shows them', ()
   }
 });
 
-test('each state has a sign of its own', () => {
+test('each state has its own sign', () => {
   const signs = STATES.map(state => {
     const client = state === 'paused' ? paused : state === 'blocked' ? blocked : shownOf(state);
     return line(client, 'plain').split(' ')[0];

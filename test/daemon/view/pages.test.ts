@@ -197,7 +197,7 @@ test('the filter keeps failures and actions, leaves routine reads out, and searc
   assert.deepEqual([kept('all', ' LATENCY '), kept('all', 'no daemon'), kept('notable', 'latency')], [[1], [2], []]);
 });
 
-test('an entry is text that a shell would take, with how it went', () => {
+test('an entry is text that a shell would take, with its outcome', () => {
   const entry = logEntry(1, 'x', {
     argv: ['warp-cli', 'add', "it's", ''],
     at: '2026-11-21T09:00:00.000Z',

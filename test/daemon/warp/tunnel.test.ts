@@ -169,7 +169,7 @@ test('parts that cannot be read in time are listed with their age, until they ar
   });
   const stale = tunnel.stale();
   assert.ok(stale.every(({ ageSeconds }) => (ageSeconds ?? -1) >= 0));
-  assert.equal(tunnel.isFresh(), false, 'such a snapshot is not answered from the cache');
+  assert.equal(tunnel.isFresh(), false, 'a stale snapshot is not answered from the cache');
   await cli.control('clear');
   await tunnel.refresh('all');
   await fresh();
@@ -204,7 +204,7 @@ test('a listener that floods does not keep actions and snapshots from their answ
 
 test('a command that never stops printing ends at its time limit', async t => {
   const { tunnel } = await startTunnel(t, {
-    fake: `case "$*" in --version) echo "warp-cli 2026.7.1377.0";; *) exec yes x;; esac`,
+    fake: `case "$*" in --version) echo "warp-cli 2026.7.1377.0";; *) while :; do echo x; sleep 0.1; done;; esac`,
   });
   const begin = performance.now();
   await assert.rejects(tunnel.runAction({ action: 'connect' }), problem('tunnel-cli-timeout'));

@@ -50,7 +50,7 @@ const COURSES: [before: Word, after: Word[], code: string | undefined][] = [
   ['manual', ['turned off'], 'SettingsChanged'],
   ['turned off', ['connecting', 'turned off'], 'SettingsChanged'],
   ['manual', ['connecting', 'turned off', 'manual'], 'Manual'],
-  // another registration has no wish of the one before
+  // another registration has no wish of the previous registration
   ['manual', ['unregistered', 'manual'], 'Manual'],
 ];
 

@@ -134,7 +134,7 @@ test('only the files of the page can be asked for, and only read', async t => {
   assert.deepEqual([answer.status, answer.headers.allow], [405, 'GET, HEAD']);
 });
 
-test('the guard protects the page: another host, origin or site gets none of it', async t => {
+test('the guard protects the page from another host, origin or site', async t => {
   const { get, turn } = await startPage(t);
   turn(true);
   assert.equal((await get('/', { host: 'evil.example' })).status, 421);

@@ -5,13 +5,23 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
-import { checkAccessibility, openTab, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import { checkAccessibility, emulate, openTab, shareBrowser, shareWeb, startWeb } from '../../support/e2e/browser.ts';
 import { culvert, getJson } from '../../support/e2e/culvert.ts';
 import { serve } from '../../support/listen.ts';
 
 /** Every name of this site leads to this machine, as after a rebinding of its DNS. */
 const EVIL = 'evil.example';
 const openBrowser = shareBrowser([`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
+const openWeb = shareWeb();
+
+/** Actions that reached the tunnel since an entry of its log. */
+async function actionsSince(port: number, entry = 0): Promise<unknown[]> {
+  const { entries } = (await getJson(port, `/api/logs?since=${entry}`)) as unknown as { entries: { source: string }[] };
+  return entries.filter(({ source }) => source === 'action');
+}
+
+/** The last entry of the log. */
+const lastEntry = async (port: number) => Number((await getJson(port, '/api/logs')).next);
 
 /** Runs in the hostile page. Each attack answers with what it got hold of, or null. */
 const ATTACKS = `async target => {
@@ -97,7 +107,9 @@ async function startHostileSite(t: TestContext): Promise<number> {
 
 for (const site of ['127.0.0.1', EVIL])
   test(`a page of ${site} on another port reads nothing and changes nothing`, async t => {
-    const { address, port } = await startWeb(t);
+    const { address, home, port } = await openWeb();
+    await emulate(home, 'reset');
+    const before = await lastEntry(port);
     const hostile = await startHostileSite(t);
     const browser = await openBrowser(t);
     const own = await openTab(browser, address);
@@ -107,18 +119,13 @@ for (const site of ['127.0.0.1', EVIL])
     const succeeded = Object.entries(got).filter(([, found]) => found !== null);
     assert.deepEqual(succeeded, []);
     assert.ok(Object.keys(got).length > 15);
-    const logs = (await getJson(port, '/api/logs')) as { entries?: { source: string }[] };
-    assert.deepEqual(
-      logs.entries!.filter(({ source }) => source === 'action'),
-      [],
-      'no action reached the tunnel',
-    );
+    assert.deepEqual(await actionsSince(port, before), []);
     await own.page.getByRole('button', { name: 'Connect', exact: true }).click();
     await own.page.locator('main .state', { hasText: 'Demo: Connected' }).waitFor();
   });
 
 test('a site whose name leads here after a rebinding gets neither page nor API', async t => {
-  const { port } = await startWeb(t);
+  const { port } = await openWeb();
   const browser = await openBrowser(t);
   const { page } = await openTab(browser, `http://${EVIL}:${port}/`);
   assert.match(await page.content(), /host-not-allowed/);
@@ -127,7 +134,7 @@ test('a site whose name leads here after a rebinding gets neither page nor API',
 });
 
 test('a link on another site opens nothing of the page, and typing its address does', async t => {
-  const { address } = await startWeb(t);
+  const { address } = await openWeb();
   const hostile = await startHostileSite(t);
   const browser = await openBrowser(t);
   const { page } = await openTab(browser, `http://${EVIL}:${hostile}/`);
@@ -139,7 +146,8 @@ test('a link on another site opens nothing of the page, and typing its address d
 });
 
 test('a link, a typed address and a redirect have the API start nothing, and show a refusal', async t => {
-  const { address, port } = await startWeb(t);
+  const { address, port } = await openWeb();
+  const before = await lastEntry(port);
   const asked: string[] = [];
   const away = await serve(t, (request, response) => {
     asked.push(request.url!);
@@ -166,11 +174,7 @@ test('a link, a typed address and a redirect have the API start nothing, and sho
     asked.filter(url => !url.startsWith('/?to=') && url !== '/' && url !== '/favicon.ico'),
     [],
   );
-  const logs = (await getJson(port, '/api/logs')) as { entries?: { source: string }[] };
-  assert.deepEqual(
-    logs.entries!.filter(({ source }) => source === 'action'),
-    [],
-  );
+  assert.deepEqual(await actionsSince(port, before), []);
 });
 
 test('a browser on another machine sees nothing until it has the token, and is warned of a connection without TLS', async t => {

@@ -14,7 +14,7 @@ import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
 
 const NAME = 'culvert.example.org';
-/** Neither the daemon's user nor one that may do anything. */
+/** Neither the daemon's user nor a privileged one. */
 const NOBODY = 65_534;
 const page = readFileSync('data/doc/browser-page.md', 'utf8');
 

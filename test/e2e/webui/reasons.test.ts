@@ -6,13 +6,22 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
-import { emulate, openTab, SETUP_STATES, shareBrowser, startWeb } from '../../support/e2e/browser.ts';
+import {
+  checkAccessibility,
+  emulate,
+  openTab,
+  SETUP_STATES,
+  shareBrowser,
+  shareWeb,
+  startWeb,
+} from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
 import { freePort } from '../../support/ports.ts';
 import { inTurn } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
+const openWeb = shareWeb();
 
 interface Inert {
   page: string;
@@ -131,6 +140,7 @@ test('each control that can’t be used has its reason in sight', async t => {
     if (words.includes('fault=not-authorized'))
       await page.getByRole('button', { name: 'Connect', exact: true }).click();
     await page.locator('main .state', { hasText: title }).waitFor();
+    await checkAccessibility(page, title);
     const inert = await survey(page, inTurn(PAGE_NAMES, at));
     assert.ok(inert.length > 3, `${words}: ${inert.length}`);
     assertReasons(inert, words.join(' '), ['why', 'why-apps']);
@@ -163,23 +173,17 @@ test('without WARP each control says that it is missing', async t => {
   assertReasons(await survey(page, inTurn(PAGE_NAMES, 1)), 'missing', ['why', 'why-apps']);
 });
 
-test('in high contrast, what can’t be used can still be read', async t => {
-  const web = await startWeb(t);
-  await emulate(web.home, 'fault=terms');
-  const { page } = await openTab(await openBrowser(t), web.address, { contrast: 'more' });
-  await page.locator('main .state', { hasText: 'Set up WARP' }).waitFor();
-  for (const name of ['mode', 'dns', 'routes'] as const) {
-    await turn(page, name);
-    await page.locator('main :is([aria-disabled=true], :disabled)').first().waitFor();
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      assert.deepEqual(await page.evaluate<string[]>(READ_FAINT), [], `${name}, ${colorScheme}`);
-    }
-  }
+test('a field that is left empty says so when it is sent', async t => {
+  const web = await openWeb();
+  const { page, actions } = await openTab(await openBrowser(t), `${web.address}#/dns`);
+  await page.getByRole('button', { name: 'Add a domain: Add', exact: true }).click();
+  await page.getByText('Fill in this field first.').waitFor();
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'INPUT');
+  assert.deepEqual(actions, []);
 });
 
 test('while an action runs each control says so, and nothing moves', async t => {
-  const web = await startWeb(t);
+  const web = await openWeb();
   const { page } = await openTab(await openBrowser(t), web.address);
   await page.locator('main .state', { hasText: 'Disconnected' }).waitFor();
   let release = () => {};
@@ -198,11 +202,18 @@ test('while an action runs each control says so, and nothing moves', async t => 
   release();
 });
 
-test('a field that is left empty says so when it is sent', async t => {
-  const web = await startWeb(t);
-  const { page, actions } = await openTab(await openBrowser(t), `${web.address}#/dns`);
-  await page.getByRole('button', { name: 'Add a domain: Add', exact: true }).click();
-  await page.getByText('Fill in this field first.').waitFor();
-  assert.equal(await page.evaluate('document.activeElement.tagName'), 'INPUT');
-  assert.deepEqual(actions, []);
+test('in high contrast, what can’t be used can still be read', async t => {
+  const web = await openWeb();
+  await emulate(web.home, 'reset', 'fault=terms');
+  await getJson(web.port, '/api/snapshot?fresh=1');
+  const { page } = await openTab(await openBrowser(t), web.address, { contrast: 'more' });
+  await page.locator('main .state', { hasText: 'Set up WARP' }).waitFor();
+  for (const name of ['mode', 'dns', 'routes'] as const) {
+    await turn(page, name);
+    await page.locator('main :is([aria-disabled=true], :disabled)').first().waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await page.evaluate<string[]>(READ_FAINT), [], `${name}, ${colorScheme}`);
+    }
+  }
 });

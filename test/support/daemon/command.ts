@@ -122,6 +122,12 @@ export async function startDaemon(
   return running;
 }
 
+/** A home with a daemon at its socket. */
+export async function startHome(t: Ends, perform?: Perform, options?: Parameters<typeof startDaemon>[3]) {
+  const home = createHome(t);
+  return Object.assign(await startDaemon(t, home, perform, options), { home });
+}
+
 export function status(state: ConnectionState, more: Partial<Status> = {}): Status {
   return { state, reason: null, network: null, blocked: null, since: '2026-01-01T10:00:00.000Z', raw: null, ...more };
 }

@@ -122,7 +122,7 @@ export async function createDesktop(t: test.TestContext, more: NodeJS.ProcessEnv
     entry(id: string, lines: string[], directory = join(system, 'applications')) {
       write(join(directory, `${id}.desktop`), ['[Desktop Entry]', 'Type=Application', ...lines, ''].join('\n'));
     },
-    /** A program in PATH; without a body one that writes down arguments and environment, then waits a while. */
+    /** A program in PATH; without a body it records its arguments and environment, then waits a while. */
     program(name: string, body?: string) {
       const log = join(place, `${name}.log`);
       const recording = `for arg; do printf '%s\\0' "$arg"; done >'${log}.args'\nenv >'${log}.env'\npwd >'${log}.pwd'\nmv '${log}.args' '${log}'\nexec sleep 5`;

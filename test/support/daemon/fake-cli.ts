@@ -33,7 +33,7 @@ export function folder(): Folder {
   };
 }
 
-/** True for a process that runs, which a killed one that is not yet reaped does not. */
+/** True for a process that runs; a killed process that is not yet reaped does not. */
 export function alive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

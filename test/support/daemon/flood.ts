@@ -1,4 +1,4 @@
-// Sends pipelined requests and reads no answers, until stdin ends. A program of its own, so that it can run as another user.
+// Sends pipelined requests and reads no answers, until stdin ends. A separate program, so that it can run as another user.
 // Arguments: target (a port, or the path of a socket), connections, shape.
 import { connect, type Socket } from 'node:net';
 

@@ -1,4 +1,4 @@
-// Starts listeners in a process of their own, and clients that flood them as this user or as another.
+// Starts listeners in a separate process, and clients that flood them as this user or as another.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync } from 'node:fs';

@@ -42,7 +42,7 @@ export interface MemoryTunnel {
   tunnel: Tunnel;
   values: Values;
   performed: ActionRequest[];
-  /** False: nothing can be read, so the state keeps what was read before, and says so. */
+  /** False: nothing can be read, so the state keeps its last values, and says so. */
   readable: boolean;
   /** Is asked before each action; what it throws or awaits fails or delays the action. */
   before: (request: ActionRequest, number: number) => unknown;

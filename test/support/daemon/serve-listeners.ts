@@ -1,4 +1,4 @@
-// Serves the listeners over a tunnel that only records, in a process of its own, until stdin ends.
+// Serves the listeners over a tunnel that only records, in a separate process, until stdin ends.
 import { startListeners } from './listeners.ts';
 
 const ends: (() => Promise<void>)[] = [];

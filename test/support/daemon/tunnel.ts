@@ -1,4 +1,4 @@
-// A started tunnel over the emulator, or over a script in its place, that counts what is spawned.
+// A started tunnel over the emulator or a script, which counts what is spawned.
 import { join } from 'node:path';
 import type test from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';

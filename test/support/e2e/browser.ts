@@ -121,6 +121,22 @@ export async function startWeb(t: Ends, environment: Record<string, string> = {}
   return { home, ...daemon, address: `http://127.0.0.1:${daemon.port}/` };
 }
 
+/**
+ * One demo daemon for all tests of a file that leave it as they found it, and for the last one: call it at the top of the file.
+ * @returns what gives a test the daemon
+ */
+export function shareWeb(): () => ReturnType<typeof startWeb> {
+  const ends: (() => Promise<void>)[] = [];
+  let started: ReturnType<typeof startWeb> | undefined;
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  return () => {
+    started ??= startWeb({ after: end => ends.push(end) });
+    return started;
+  };
+}
+
 /** Brings the daemon's emulator into a state: `emulate(home, 'fault=terms')`. */
 export async function emulate({ env }: Pick<Home, 'env'>, ...words: string[]): Promise<void> {
   await promisify(execFile)(join(prefix, 'bin/culvert-emulator'), ['--emulate', ...words], { env });

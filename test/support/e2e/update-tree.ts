@@ -1,8 +1,8 @@
 // Trees of a user installation as a release has them: the real programs and templates, of any version, with the tests' key.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { bundledOnce } from '../built.ts';
+import { builtOnce, bundledOnce } from '../built.ts';
 import { key, pem } from '../manifest/release.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -69,16 +69,18 @@ export function makeTree(directory: string, version: string, format: 'user' | 'a
     put(join(tree, `lib/systemd/user/${unit}.service`), fill(`${unit}.service.in`));
   cpSync(join(data, 'icons/hicolor'), join(share, 'icons/hicolor'), { recursive: true });
   put(join(share, 'gnome-shell/extensions/culvert@culvert.org/metadata.json'), '{}');
-  const generated = join(directory, `generated-${version}`);
-  execFileSync(process.execPath, [join(program, 'cli/main.cjs'), '__generate', generated]);
+  const generate = join(bundledOnce('cli', define), 'main.cjs');
+  const generated = builtOnce(`generated-${format}`, into => {
+    execFileSync(process.execPath, [generate, '__generate', into]);
+  });
   const places = {
     'culvert.1': 'man/man1',
     'culvert.bash': 'bash-completion/completions',
     _culvert: 'zsh/site-functions',
     'culvert.fish': 'fish/vendor_completions.d',
   };
-  for (const [file, place] of Object.entries(places)) cpSync(join(generated, file), join(share, place, file));
-  rmSync(generated, { recursive: true });
+  for (const [file, place] of Object.entries(places))
+    put(join(share, place, file), readFileSync(join(generated, file), 'utf8').replaceAll(ANY_VERSION, version));
   return tree;
 }
 

@@ -188,7 +188,8 @@ export async function setStage(
       child.stderr?.on('data', data => (errors += data));
       await until(async () => {
         if (child.exitCode !== null) throw new Error(`the service ended: ${errors}`);
-        return (await stage.call('Status')).ok;
+        // it publishes its state before it answers, and to read a file takes no process
+        return stage.state()?.pid === child.pid && (await stage.call('Status')).ok;
       });
       return child;
     },

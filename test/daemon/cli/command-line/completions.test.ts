@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
-import { createHome, culvert, program, startDaemon } from '../../../support/daemon/command.ts';
+import { culvert, program, startHome } from '../../../support/daemon/command.ts';
 import { skipWithout, ZSH_DRIVER } from '../../../support/shells.ts';
 
 /** Words typed before the Tab key, and all completions offered. */
@@ -50,8 +50,7 @@ const SHELLS: Record<string, (directory: string) => string[]> = {
 
 /** A daemon with a split tunnel and an app, and `culvert` on PATH; the directory has no files to offer. */
 async function machine(t: TestContext) {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   const route = (value: string) => ({ value, description: 'CLI exclude' });
   daemon.state.set('splitTunnel', { mode: 'exclude', ips: [route('10.0.0.0/8')], hosts: [route('*.example.com')] });
   const app = { id: 'org.example.App.desktop', name: 'App', method: 'none', note: null, shortcut: false };

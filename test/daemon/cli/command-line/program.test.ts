@@ -54,7 +54,7 @@ test('every command belongs to one task, and every alias to a command', () => {
   }
 });
 
-test('every command prints help of its own, lists --json, and has code behind it', async t => {
+test('every command prints its own help, lists --json, and has code', async t => {
   const home = createHome(t);
   assert.ok(ALL.length > 30);
   const load = (specs: readonly CommandSpec[]): Promise<unknown[]> =>

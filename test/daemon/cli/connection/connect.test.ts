@@ -15,6 +15,7 @@ import {
   reason,
   start,
   startDaemon,
+  startHome,
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
@@ -41,8 +42,7 @@ const connecting: Perform = state => {
 };
 
 test('connect asks and does not wait', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   assert.deepEqual(await culvert(home, ['connect']), { code: 0, stdout: '', stderr: 'Connecting.\n' });
   const { code, stdout, stderr } = await culvert(home, ['disconnect', '--json']);
   assert.deepEqual([code, JSON.parse(stdout).action, stderr], [0, 'disconnect', '']);
@@ -60,7 +60,7 @@ test('connect --wait prints each phase on stderr and the state on stdout', async
   });
   daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
   const child = await start(home, ['connect', '--wait']);
-  // each only once the one before was printed: a busy reader gets the newest state alone
+  // each after the previous state was printed: a busy reader gets only the newest state
   await prints(child, 'stderr', /Connecting: Looking for the fastest way to Cloudflare\n/);
   daemon.state.set('status', status('connecting', reason('Establishing connection to 162.159.198.2:443')));
   await prints(child, 'stderr', /Connecting: Connecting to the server\n/);
@@ -74,16 +74,14 @@ test('connect --wait prints each phase on stderr and the state on stdout', async
 });
 
 test('connect --wait on a terminal leaves only the result behind', async t => {
-  const home = createHome(t);
-  await startDaemon(t, home, connecting);
+  const { home } = await startHome(t, connecting);
   const { code, stdout } = await ended(await startOnTerminal(home, ['connect', '--wait'], { NO_COLOR: '1' }));
   const visible = stdout.replace(/[^\n]*\x1b\[2K/g, '');
   assert.deepEqual([code, visible], [0, '● Connected\r\n']);
 });
 
 test('connect --wait succeeds immediately when the tunnel is up, and --json prints the status', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   const { code, stdout } = await culvert(home, ['connect', '--wait', '--json']);
   assert.deepEqual([code, JSON.parse(stdout)], [0, { ok: true, action: 'connect', status: status('connected') }]);
@@ -215,8 +213,7 @@ const TOGGLES: [ConnectionState, string][] = [
 ];
 for (const [state, action] of TOGGLES) {
   test(`toggle asks to ${action} when ${state}`, async t => {
-    const home = createHome(t);
-    const { daemon, performed } = await startDaemon(t, home);
+    const { home, daemon, performed } = await startHome(t);
     daemon.state.set('status', status(state));
     assert.equal((await culvert(home, ['toggle'])).code, 0);
     assert.deepEqual(performed, [[action, undefined]]);
@@ -224,8 +221,7 @@ for (const [state, action] of TOGGLES) {
 }
 
 test('toggle asks nothing when the state is not known', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   const { code, stderr } = await culvert(home, ['toggle']);
   assert.equal(code, 1);
   assert.match(stderr, /Say which: culvert connect, or culvert disconnect/);
@@ -234,8 +230,7 @@ test('toggle asks nothing when the state is not known', async t => {
 
 for (const value of ['0', '-1', 'soon', '1e3', '']) {
   test(`--timeout "${value}" is wrong usage, and nothing is asked`, async t => {
-    const home = createHome(t);
-    const { performed } = await startDaemon(t, home);
+    const { home, performed } = await startHome(t);
     assert.equal((await culvert(home, ['connect', '--wait', `--timeout=${value}`])).code, 2);
     assert.deepEqual(performed, []);
   });

@@ -17,6 +17,7 @@ import {
   reason,
   start,
   startDaemon,
+  startHome,
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
@@ -170,8 +171,7 @@ test('on a terminal the line is broken between its parts, and a long part at its
 });
 
 test('status prints one line, and --check turns "not connected" into exit code 3', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('disconnected', reason('Manual Disconnection')));
   assert.deepEqual(await culvert(home, ['status']), {
     code: 0,
@@ -184,8 +184,7 @@ test('status prints one line, and --check turns "not connected" into exit code 3
 });
 
 test('status --json is the state with mode and port, and --long --json the whole snapshot', async t => {
-  const home = createHome(t);
-  const { daemon, port } = await startDaemon(t, home);
+  const { home, daemon, port } = await startHome(t);
   daemon.state.set('settings', { Mode: 'doh' });
   const remoteAccess = { address: null };
   daemon.state.set('remoteAccess', remoteAccess);
@@ -206,8 +205,7 @@ test('status --json is the state with mode and port, and --long --json the whole
 });
 
 test('status --long adds what is known and leaves out what is not', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'proxy' });
   daemon.state.set('tunnel', {
@@ -243,8 +241,7 @@ test('without a daemon every form of status exits 5 and says how to start one', 
 });
 
 test('status --watch prints a line for each change, none for what changes nothing, and ends cleanly on Ctrl+C', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   const child = await start(home, ['status', '--watch']);
   await prints(child, 'stdout', /Reading the state…\n/);
   daemon.state.set(
@@ -293,8 +290,7 @@ test('status --watch outlives the daemon, says so, and shows the state of the ne
 
 for (const [begin, ...format] of [[/Reading the state…/], [/"alt"/, '--format', 'waybar']] as [RegExp, ...string[]][])
   test(`${['status --watch', ...format].join(' ')} ends silently when its reader closes the pipe`, async t => {
-    const home = createHome(t);
-    const { daemon } = await startDaemon(t, home);
+    const { home, daemon } = await startHome(t);
     const child = await start(home, ['status', '--watch', ...format]);
     await prints(child, 'stdout', begin);
     child.stdout.destroy();
@@ -309,8 +305,7 @@ for (const [begin, ...format] of [[/Reading the state…/], [/"alt"/, '--format'
   });
 
 test('color goes to terminals only, and NO_COLOR takes it away there as well', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   assert.equal((await ended(await startOnTerminal(home, ['status'], { NO_COLOR: '1' }))).stdout, '● Connected\r\n');
   assert.match((await ended(await startOnTerminal(home, ['status']))).stdout, /\x1b\[32m●\x1b\[39m/);

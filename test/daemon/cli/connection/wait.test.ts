@@ -14,6 +14,7 @@ import {
   program,
   start,
   startDaemon,
+  startHome,
   status,
 } from '../../../support/daemon/command.ts';
 import { KNOWLEDGE } from '../../../support/doctor/world.ts';
@@ -25,16 +26,14 @@ function tracePage(t: TestContext, ...words: string[]): Promise<string> {
 }
 
 test('wait returns immediately with 0 when the tunnel is up', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   const { code, stdout } = await culvert(home, ['wait', '--json']);
   assert.deepEqual([code, JSON.parse(stdout)], [0, { ok: true, state: 'connected', proof: null }]);
 });
 
 test('wait returns when the tunnel comes up', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connecting'));
   const child = await start(home, ['wait', '--timeout', '60']);
   await prints(child, 'stderr', /Waiting for the tunnel: .*Connecting/);
@@ -49,15 +48,13 @@ for (const [what, code, set] of [
   ['a missing tunnel CLI', 6, status('unknown', { blocked: 'cli-missing' })],
 ] as const)
   test(`at the time limit, ${what} ends wait with ${code}`, async t => {
-    const home = createHome(t);
-    const { daemon } = await startDaemon(t, home);
+    const { home, daemon } = await startHome(t);
     daemon.state.set('status', set);
     assert.equal((await culvert(home, ['wait', '--timeout', '0'])).code, code);
   });
 
 test('a client that is too old is named with its version by commands that need it', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('tunnelCli', { ...daemon.state.snapshot().tunnelCli, version: '2023.7.159' });
   daemon.state.set('status', status('unknown', { blocked: 'cli-too-old' }));
   for (const [argv, expected] of [
@@ -83,8 +80,7 @@ test('wait exits with 5 without a daemon, and with 2 for wrong arguments', async
 });
 
 test('at the time limit wait says why the tunnel is not up, and what to do', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('unable', { reason: { code: 'NoNetwork', text: 'No Network' } }));
   const plain = await culvert(home, ['wait', '--timeout', '0']);
   assert.deepEqual([plain.code, plain.stdout], [3, '']);
@@ -119,7 +115,7 @@ test('a daemon that does not answer ends wait with 1 near its time limit, not af
   assert.ok(open.size > 0);
 });
 
-test('wait lasts until a daemon starts, and over one that ends and starts again', async t => {
+test('wait lasts until a daemon starts, and survives its restart', async t => {
   const home = createHome(t);
   const child = await start(home, ['wait', '--timeout', '60']);
   await prints(child, 'stderr', /Waiting for the Culvert daemon/);
@@ -136,8 +132,7 @@ test('wait lasts until a daemon starts, and over one that ends and starts again'
 });
 
 test('wait --proof returns when a request has come through the tunnel', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'warp' });
   daemon.settings.setSession({ warp: { traceUrl: await tracePage(t, 'off', 'on') } });
@@ -147,8 +142,7 @@ test('wait --proof returns when a request has come through the tunnel', async t 
 });
 
 test('a tunnel that is connected and proves nothing ends wait --proof with 8', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'warp' });
   daemon.settings.setSession({ warp: { traceUrl: await tracePage(t, 'off') } });
@@ -160,8 +154,7 @@ test('a tunnel that is connected and proves nothing ends wait --proof with 8', a
 });
 
 test('wait --proof asks directly in a mode without a proxy, though the port of one is known', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'warp' });
   daemon.state.set('tunnel', { ...daemon.state.snapshot().tunnel, proxyPort: 1 });
@@ -176,8 +169,7 @@ test('wait --proof asks directly in a mode without a proxy, though the port of o
 });
 
 test('a tunnel that goes down while it is proven ends wait with 3', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'warp' });
   const asked = await serve(t, (_, reply) => {
@@ -191,8 +183,7 @@ test('a tunnel that goes down while it is proven ends wait with 3', async t => {
 });
 
 test('Ctrl+C ends wait with 130, also while a trace page does not answer', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('settings', { Mode: 'warp' });
   let [reached, tell] = [false, () => {}];
@@ -212,8 +203,7 @@ test('Ctrl+C ends wait with 130, also while a trace page does not answer', async
 });
 
 test('Ctrl+C ends wait with 130', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connecting'));
   const child = await start(home, ['wait']);
   await prints(child, 'stderr', /Waiting/);
@@ -328,7 +318,7 @@ function writeCodes(home: ReturnType<typeof createHome>, text: string): void {
   writeFileSync(join(directory, 'codes.toml'), text);
 }
 
-test('explain prints neither control characters of what it was asked nor of a user’s file', async t => {
+test('explain prints no control characters of its argument or of a user’s file', async t => {
   const home = createHome(t);
   writeCodes(home, '[[code]]\ncode = "MINE_\\u001b[31m"\nkind = "error"\ntitle = "Own \\u009b2J"\nmeaning = "Text"\n');
   const own = await culvert(home, ['explain', 'MINE_[31m']);

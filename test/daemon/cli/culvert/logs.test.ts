@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import type { LogEntry } from '../../../../daemon/api/schema.ts';
-import { createHome, culvert, ended, prints, start, startDaemon } from '../../../support/daemon/command.ts';
+import { createHome, culvert, ended, prints, start, startDaemon, startHome } from '../../../support/daemon/command.ts';
 
 const entry = (name: string, more: Partial<LogEntry> = {}): Omit<LogEntry, 'id'> => ({
   at: '2026-01-01T10:00:00.000Z',
@@ -18,8 +18,7 @@ const entry = (name: string, more: Partial<LogEntry> = {}): Omit<LogEntry, 'id'>
 });
 
 test('logs shows the last entries, oldest first, and why one failed', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   assert.equal((await culvert(home, ['logs'])).stdout, 'No command was run yet.\n');
   daemon.log.append(entry('connect'));
   daemon.log.append(entry('mode', { argv: ['warp-cli', 'mode', 'a b\x1b[0m'] }));

@@ -1,12 +1,11 @@
 // `culvert metrics`: off with what to do, then what GET /api/metrics answers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+import { culvert, startHome } from '../../../support/daemon/command.ts';
 import { readMetrics, valueIn } from '../../../support/metrics/openmetrics.ts';
 
 test('says how to turn the metrics on, and prints them', async t => {
-  const home = createHome(t);
-  const { metrics } = await startDaemon(t, home);
+  const { home, metrics } = await startHome(t);
   t.after(() => metrics.stop());
   const off = await culvert(home, ['metrics']);
   assert.notEqual(off.code, 0);

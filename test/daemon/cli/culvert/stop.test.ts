@@ -143,7 +143,7 @@ test('a change of the demo is not taken for one of this machine', async t => {
   assert.doesNotMatch(stderr, /^Reverts only/m);
 });
 
-test('a change whose record a purge removes is not said to revert', () => {
+test('does not announce that a change reverts if a purge removes its record', () => {
   const at = '2026-01-01T18:00:00.000Z';
   const change: PendingChange = {
     subject: 'mode',
@@ -200,7 +200,7 @@ test('stop finds a daemon that left no file by its port', async t => {
   assert.deepEqual([code, stdout], [0, `Stopped the daemon (pid ${child.pid}).\n`]);
 });
 
-test('stop leaves a daemon on the port alone whose state is another one', async t => {
+test('stop leaves alone a daemon on the port that has another state', async t => {
   const home = createHome(t);
   const { child, env } = await onPort(t, home, join(home.path, 'other'));
   assert.equal((await culvert(home, ['stop'], '', env)).code, 5);

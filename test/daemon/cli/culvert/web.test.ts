@@ -1,11 +1,10 @@
 // `culvert web`: turns the page on and off.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+import { culvert, startHome } from '../../../support/daemon/command.ts';
 
 async function running(t: TestContext) {
-  const home = createHome(t);
-  const { daemon, port } = await startDaemon(t, home);
+  const { home, daemon, port } = await startHome(t);
   const web = (...words: string[]) => culvert(home, ['web', ...words]);
   return { daemon, port, address: `http://127.0.0.1:${port}/`, web };
 }

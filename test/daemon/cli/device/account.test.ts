@@ -10,6 +10,7 @@ import {
   ended,
   prints,
   startDaemon,
+  startHome,
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
@@ -74,8 +75,7 @@ for (const [name, cause, expected, isOffered] of [
   });
 
 test('register, accept-terms and delete perform their action, and delete asks for confirmation', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   await culvert(home, ['account', 'register']);
   await culvert(home, ['account', 'register', '--organization', 'acme']);
   await culvert(home, ['account', 'register', '--organization', 'https://acme.cloudflareaccess.com/']);
@@ -92,8 +92,7 @@ test('register, accept-terms and delete perform their action, and delete asks fo
 });
 
 test('delete asks on a terminal, and only yes is yes', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   for (const [answer, count] of [
     ['n\r', 0],
     ['\r', 0],
@@ -115,8 +114,7 @@ for (const [words, action] of [
   [['action', 'setOverrideCode'], 'setOverrideCode'],
 ] as const) {
   test(`${words.join(' ')} reads its secret from a pipe and prints it nowhere`, async t => {
-    const home = createHome(t);
-    const { performed } = await startDaemon(t, home);
+    const { home, performed } = await startHome(t);
     const { code, stdout, stderr } = await culvert(home, [...words], `${KEY}\n`);
     assert.equal(code, 0);
     assert.deepEqual(performed, [[action, KEY]]);
@@ -143,8 +141,7 @@ test('a secret typed on a terminal is not shown, can be corrected, and is not in
 });
 
 test('arrow keys do not end up in a hidden secret', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   const child = await startOnTerminal(home, ['account', 'license']);
   await prints(child, 'stdout', /not shown\): /);
   const [up, down, right, end, del] = ['\x1b[A', '\x1b[B', '\x1b[C', '\x1b[F', '\x1b[3~'];
@@ -156,8 +153,7 @@ test('arrow keys do not end up in a hidden secret', async t => {
 });
 
 test('Ctrl+D at an empty prompt changes nothing, and after text it submits nothing', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   for (const typed of ['\x04', 'abc\x04\x03']) {
     const child = await startOnTerminal(home, ['account', 'license']);
     await prints(child, 'stdout', /not shown\): /);
@@ -168,8 +164,7 @@ test('Ctrl+D at an empty prompt changes nothing, and after text it submits nothi
 });
 
 test('Ctrl+C at the prompt changes nothing', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   const child = await startOnTerminal(home, ['account', 'license']);
   await prints(child, 'stdout', /not shown\): /);
   child.stdin.write('abc\x03');
@@ -178,8 +173,7 @@ test('Ctrl+C at the prompt changes nothing', async t => {
 });
 
 test('no secret, more than one line, and a secret on the command line are wrong usage', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   for (const input of ['', '\n', ' \n', 'one\ntwo\n'])
     assert.equal((await culvert(home, ['account', 'license'], input)).code, 2);
   for (const words of [
@@ -194,8 +188,7 @@ test('no secret, more than one line, and a secret on the command line are wrong 
 });
 
 test('action performs any action with its value and refuses what the table does not know', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+  const { home, performed } = await startHome(t);
   assert.equal((await culvert(home, ['action', 'setProxyPort', '40001'])).code, 0);
   assert.deepEqual(performed, [['setProxyPort', '40001']]);
   for (const [words, why] of [

@@ -13,7 +13,7 @@ import {
   culvert,
   type Home,
   prints,
-  startDaemon,
+  startHome,
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
@@ -36,8 +36,7 @@ function withProgram(home: Home, name: string, text: string): Record<string, str
 }
 
 test('with a healthy daemon, the checks of Culvert find no problem', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('account', { registered: true, type: 'Free', organization: null, managed: false });
   const only = ['--only', 'service,tunnel-cli,port,socket-directory,configuration,knowledge-files,display'];
@@ -62,8 +61,7 @@ for (const [blocked, id, says, fix] of [
   ['not-authorized', 'service', /administrator/, /^none$/],
 ] as const)
   test(`a tunnel that reports ${blocked} is a problem of the check ${id}`, async t => {
-    const home = createHome(t);
-    const { daemon } = await startDaemon(t, home);
+    const { home, daemon } = await startHome(t);
     daemon.state.set('status', status('unable', { blocked }));
     const { code, byId } = await examine(home, ['--only', id]);
     const { verdict, explanation, fix: offered } = byId(id);
@@ -98,8 +96,7 @@ test('a broken configuration file is named with its line', async t => {
 });
 
 test('a check that cannot be completed ends with 7, and an unknown one with 2', async t => {
-  const home = createHome(t);
-  await startDaemon(t, home);
+  const { home } = await startHome(t);
   const env = { PATH: missing(t) };
   assert.equal((await examine(home, ['--only', 'bridge-mtu'], env)).code, 7);
   const { code, stderr } = await culvert(home, ['doctor', '--only', 'no-such-check']);
@@ -108,15 +105,13 @@ test('a check that cannot be completed ends with 7, and an unknown one with 2', 
 });
 
 test('the real GJS answers for the panel and the tray', async t => {
-  const home = createHome(t);
-  await startDaemon(t, home);
+  const { home } = await startHome(t);
   const { byId } = await examine(home, ['--only', 'display,panel,tray'], { DISPLAY: ':9' });
   assert.deepEqual([byId('panel').verdict, byId('tray').verdict], ['ok', 'notice']);
 });
 
 test('a fix is shown, applied with --yes, and reverted by undo', async t => {
-  const home = createHome(t);
-  await startDaemon(t, home);
+  const { home } = await startHome(t);
   const runtime = join(home.path, 'run', 'culvert');
   const mode = () => statSync(runtime).mode & 0o777;
   chmodSync(runtime, 0o755);
@@ -134,8 +129,7 @@ test('a fix is shown, applied with --yes, and reverted by undo', async t => {
 });
 
 test('undo lists what an administrator may have run, with the commands that revert it', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   const state = join(home.path, '.local/state/culvert');
   mkdirSync(state, { recursive: true });
   const shell = ['sudo systemctl start dnsmasq.service'];
@@ -156,8 +150,7 @@ test('undo lists what an administrator may have run, with the commands that reve
 });
 
 test('a fix that consists of actions goes through the daemon, and so does its undo', async t => {
-  const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home);
+  const { home, daemon, performed } = await startHome(t);
   daemon.state.set('settings', { Mode: 'doh', 'Fallback domains': ['corp'] });
   const { code, stderr } = await culvert(home, ['doctor', 'fix', 'dns-fallback-only', '--yes']);
   assert.equal(code, 0, stderr);
@@ -170,8 +163,7 @@ test('a fix that consists of actions goes through the daemon, and so does its un
 });
 
 test('on a terminal the fix is asked for, and the spinner names what is checked', async t => {
-  const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home);
+  const { home, daemon, performed } = await startHome(t);
   daemon.state.set('settings', { Mode: 'dot', 'Fallback domains': ['corp'] });
   const child = await startOnTerminal(home, ['doctor', 'fix', 'dns-fallback-only']);
   await prints(child, 'stdout', /Checking: Local names in DNS-only mode/);
@@ -182,8 +174,7 @@ test('on a terminal the fix is asked for, and the spinner names what is checked'
 });
 
 test('a kill switch is judged by what it does', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   const on = { ...NO_KILL_SWITCH, enabled: true, active: true, installed: true, bootGuard: true };
   for (const [state, verdict, says] of [
     [NO_KILL_SWITCH, 'not-applicable', null],

@@ -188,7 +188,7 @@ for (const words of [
   ['proxy', 'on'],
   ['action', 'enableLocalProxy'],
 ])
-  test(`refuses without a terminal and --yes a change of the mode, or one that can’t be undone: ${words.join(' ')}`, async t => {
+  test(`refuses a change of the mode, or a permanent change, without a terminal and --yes: ${words.join(' ')}`, async t => {
     const { home, memory } = await setUp(t);
     assert.equal((await culvert(home, words)).code, 2);
     assert.deepEqual(memory.performed, []);

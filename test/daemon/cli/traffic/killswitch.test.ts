@@ -27,7 +27,7 @@ const SSH = { SSH_CONNECTION: '203.0.113.9 50000 198.51.100.2 22' };
 /** A daemon whose kill switch does as requested. */
 async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first: KillSwitch, refusal?: Problem) {
   const calls: unknown[] = [];
-  /** Lists of what was blocked, for one call each. */
+  /** Lists of blocked packets, one for each call. */
   const lists: BlockedList[] = [];
   const running = await startDaemon(t, home);
   const { state } = running.daemon;
@@ -249,7 +249,7 @@ test('prints the state without a daemon, and turning off asks the root service d
   assert.doesNotMatch(off.stderr, /Start it with: culvert$/m);
 });
 
-test('lists what was blocked: program, destination, count and rule', async t => {
+test('lists blocked packets by program, destination, count and rule', async t => {
   const home = createHome(t);
   const { lists } = await startWith(t, home, ON);
   const entry = {

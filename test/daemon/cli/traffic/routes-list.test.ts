@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { lstatSync, mkdirSync, readFileSync, rmdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+import { createHome, culvert, startDaemon, startHome } from '../../../support/daemon/command.ts';
 import { memoryTunnel, showIn } from '../../../support/daemon/memory-tunnel.ts';
 import { missing } from '../../../support/temporary.ts';
 
@@ -14,8 +14,7 @@ const some = {
 };
 
 test('split alone and split list show the entries with their kind and description', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', { mode: 'exclude', ips: [], hosts: [] });
   assert.equal((await culvert(home, ['split'])).stdout, 'Nothing bypasses WARP. Add a site: culvert routes add HOST\n');
   daemon.state.set('splitTunnel', some);
@@ -27,8 +26,7 @@ test('split alone and split list show the entries with their kind and descriptio
 });
 
 test('lists that were never read are not shown or exported as empty', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', { mode: null, ips: [], hosts: [] });
   for (const words of [['list'], ['export'], ['remove', '10.0.0.0/8']]) {
     const { stdout, stderr, code } = await culvert(home, ['split', ...words]);
@@ -69,8 +67,7 @@ test('the old spelling adds, removes, imports and undoes through the same list',
 });
 
 test('import --add changes nothing where a line is not valid or the mode differs', async t => {
-  const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home);
+  const { home, daemon, performed } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   const invalid = await culvert(home, ['routes', 'import', '--add'], '192.0.2.1\nno host\n');
   assert.equal(invalid.code, 1);
@@ -84,9 +81,8 @@ test('import --add changes nothing where a line is not valid or the mode differs
   assert.deepEqual(performed, []);
 });
 
-test('reset resets both lists, or the one that is named', async t => {
-  const home = createHome(t);
-  const { performed } = await startDaemon(t, home);
+test('reset resets both lists, or the named list', async t => {
+  const { home, performed } = await startHome(t);
   for (const words of [
     ['split', 'reset'],
     ['split', 'reset', '--ips'],
@@ -101,8 +97,7 @@ test('reset resets both lists, or the one that is named', async t => {
 });
 
 test('export writes a list that import accepts, to stdout or a file', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   const text = 'mode exclude\n10.0.0.0/8  # CLI exclude\nexample.com\n';
   assert.equal((await culvert(home, ['split', 'export'])).stdout, text);
@@ -113,8 +108,7 @@ test('export writes a list that import accepts, to stdout or a file', async t =>
 });
 
 test('export replaces a file whole or leaves it, and keeps the link to it', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   const [file, link] = [join(home.path, 'list'), join(home.path, 'link')];
   writeFileSync(file, 'before', { mode: 0o640 });
@@ -135,8 +129,7 @@ test('export replaces a file whole or leaves it, and keeps the link to it', asyn
 });
 
 test('a list that is not there, and a place that cannot be written, are failures with the reason', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   const file = join(missing(t), 'list');
   const unread = await culvert(home, ['split', 'import', file]);

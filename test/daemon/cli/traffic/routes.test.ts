@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createHome, culvert, startDaemon } from '../../../support/daemon/command.ts';
+import { culvert, startHome } from '../../../support/daemon/command.ts';
 
 const some = {
   mode: 'exclude' as const,
@@ -15,8 +15,7 @@ const some = {
 };
 
 test('prints the document with the origin of each entry', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   assert.equal(
     (await culvert(home, ['routes'])).stdout,
@@ -29,8 +28,7 @@ test('prints the document with the origin of each entry', async t => {
 });
 
 test('shows what a document would change, with line numbers and warnings, and performs nothing', async t => {
-  const home = createHome(t);
-  const { daemon, performed } = await startDaemon(t, home);
+  const { home, daemon, performed } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   const file = join(home.path, 'routes.txt');
   writeFileSync(file, 'mode exclude\n10.0.0.0/8\n10.0.0.0/8\n10.1.0.0/16\nnot/a/host\nnew.example\n');
@@ -53,8 +51,7 @@ test('shows what a document would change, with line numbers and warnings, and pe
 });
 
 test('ends with 0 for the document that it prints itself', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   const { stdout } = await culvert(home, ['routes']);
   const same = await culvert(home, ['routes', 'diff', '-', '--json'], stdout);
@@ -62,8 +59,7 @@ test('ends with 0 for the document that it prints itself', async t => {
 });
 
 test('simplifies a document, and names the first line that cannot be read', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('splitTunnel', some);
   const good = await culvert(home, ['routes', 'simplify', '-'], 'mode include\n10.0.0.0/9\n10.128.0.0/9\n');
   assert.deepEqual([good.code, good.stdout], [0, 'mode include\n10.0.0.0/8\n']);
@@ -76,8 +72,7 @@ test('simplifies a document, and names the first line that cannot be read', asyn
 });
 
 test('why says where a target goes, what decides that, and what the kernel says', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', { ...daemon.state.snapshot().status, state: 'connected' });
   daemon.state.set('settings', { Mode: 'warp' });
   daemon.state.set('splitTunnel', some);

@@ -23,7 +23,7 @@ import { armored, certificate, signerOf } from '../../../../data/repository/open
 import { BLOCKING, CULVERT, NOW, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
 import { listen } from '../../../support/listen.ts';
 import type { Ends } from '../../../support/temporary.ts';
-import type { Case } from './cases.ts';
+import { type Case, proofs } from './cases.ts';
 
 const own = (t: Ends, facts: Partial<CulvertFacts>) => world(t, { culvert: { ...CULVERT, ...facts } });
 const unconfirmed: KillSwitch['unconfirmed'] = {
@@ -84,125 +84,97 @@ const subscribedByDnf = (t: Ends, keys: number[], address = 'https://culvert.exa
   });
 
 const PACKAGES: Case[] = [
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'no subscription',
-    verdict: 'not-applicable',
-    world: t => world(t, { root: tree(t) }),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'keys that hold, one of them for a month',
-    verdict: 'ok',
-    shows: /expire at 2027-06-09.*holds until 2026-12-01/s,
-    world: t => subscribed(t, [29, 200], 'Valid-Until: Tue, 01 Dec 2026 00:00:00 UTC\n'),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'the last key expires within a month',
-    verdict: 'notice',
-    shows: /expire at 2026-12-20/,
-    fix: /https:\/\/culvert\.example\/my_packages\/culvert-archive-keyring\.pgp/,
-    world: t => subscribed(t, [3, 29]),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'keys that have expired',
-    verdict: 'problem',
-    shows: /expired at 2026-11-20.*apt refuses updates/s,
-    fix: /curl/,
-    world: t => subscribed(t, [-1, -2]),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'no file of keys',
-    verdict: 'problem',
-    shows: /keyring\.pgp is missing/,
-    fix: /curl/,
-    world: t => subscribed(t, []),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'a list that has expired',
-    verdict: 'problem',
-    shows: /expired at 2026-11-20.*sudo apt update.*maintainer has to sign it again/s,
-    fix: null,
-    world: t => subscribed(t, [200], 'Valid-Until: Fri, 20 Nov 2026 00:00:00 UTC\n'),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'keys of dnf, one of which holds',
-    verdict: 'ok',
-    shows: /RPM-GPG-KEY-culvert expire at 2027-06-09/,
-    world: t => subscribedByDnf(t, [-1, 200]),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'the last key of dnf expires within a month',
-    verdict: 'notice',
-    shows: /expire at 2026-12-20.*dnf then refuses updates/s,
-    fix: /RPM-GPG-KEY-culvert","https:\/\/culvert\.example\/my_packages\/culvert-archive-keyring\.asc/,
-    world: t => subscribedByDnf(t, [3, 29]),
-  },
-  {
-    check: culvertPackages,
-    how: 'files',
-    title: 'a repository of dnf elsewhere',
-    verdict: 'unknown',
-    shows: /culvert\.repo names no address/,
-    world: t => subscribedByDnf(t, [200], 'https://culvert.example/'),
-  },
+  ...proofs(culvertPackages, 'files', [
+    { title: 'no subscription', verdict: 'not-applicable', world: t => world(t, { root: tree(t) }) },
+    {
+      title: 'keys that hold, one of them for a month',
+      verdict: 'ok',
+      shows: /expire at 2027-06-09.*holds until 2026-12-01/s,
+      world: t => subscribed(t, [29, 200], 'Valid-Until: Tue, 01 Dec 2026 00:00:00 UTC\n'),
+    },
+    {
+      title: 'the last key expires within a month',
+      verdict: 'notice',
+      shows: /expire at 2026-12-20/,
+      fix: /https:\/\/culvert\.example\/my_packages\/culvert-archive-keyring\.pgp/,
+      world: t => subscribed(t, [3, 29]),
+    },
+    {
+      title: 'keys that have expired',
+      verdict: 'problem',
+      shows: /expired at 2026-11-20.*apt refuses updates/s,
+      fix: /curl/,
+      world: t => subscribed(t, [-1, -2]),
+    },
+    {
+      title: 'no file of keys',
+      verdict: 'problem',
+      shows: /keyring\.pgp is missing/,
+      fix: /curl/,
+      world: t => subscribed(t, []),
+    },
+    {
+      title: 'a list that has expired',
+      verdict: 'problem',
+      shows: /expired at 2026-11-20.*sudo apt update.*maintainer has to sign it again/s,
+      fix: null,
+      world: t => subscribed(t, [200], 'Valid-Until: Fri, 20 Nov 2026 00:00:00 UTC\n'),
+    },
+    {
+      title: 'keys of dnf, one of which holds',
+      verdict: 'ok',
+      shows: /RPM-GPG-KEY-culvert expire at 2027-06-09/,
+      world: t => subscribedByDnf(t, [-1, 200]),
+    },
+    {
+      title: 'the last key of dnf expires within a month',
+      verdict: 'notice',
+      shows: /expire at 2026-12-20.*dnf then refuses updates/s,
+      fix: /RPM-GPG-KEY-culvert","https:\/\/culvert\.example\/my_packages\/culvert-archive-keyring\.asc/,
+      world: t => subscribedByDnf(t, [3, 29]),
+    },
+    {
+      title: 'a repository of dnf elsewhere',
+      verdict: 'unknown',
+      shows: /culvert\.repo names no address/,
+      world: t => subscribedByDnf(t, [200], 'https://culvert.example/'),
+    },
+  ]),
 ];
 
 export const CULVERT_CASES: Case[] = [
   ...PACKAGES,
-  { check: daemon, how: 'snapshot', title: 'no daemon', verdict: 'problem', world: t => own(t, { daemon: null }) },
-  {
-    check: daemon,
-    how: 'snapshot',
-    title: 'a daemon of another version',
-    verdict: 'notice',
-    world: t => own(t, { daemon: { version: '1.0.0', pid: 1, port: null } }),
-  },
-  { check: daemon, how: 'snapshot', title: 'a daemon of this version', verdict: 'ok', world: t => own(t, {}) },
-  {
-    check: socketDirectory,
-    how: 'files',
-    title: 'a directory that others can enter',
-    verdict: 'problem',
-    shows: /mode 755/,
-    fix: /"chmod","700"/,
-    world: t => runtime(t, 0o755),
-  },
-  {
-    check: socketDirectory,
-    how: 'files',
-    title: 'a private directory',
-    verdict: 'ok',
-    world: t => runtime(t, 0o700),
-  },
-  {
-    check: port,
-    how: 'HTTP server',
-    title: 'another program at the port of the daemon',
-    verdict: 'problem',
-    world: async t => own(t, { daemon: { version: '1.2.3', pid: 4, port: await health(t, 5) } }),
-  },
-  {
-    check: port,
-    how: 'HTTP server',
-    title: 'the daemon at its port',
-    verdict: 'ok',
-    world: async t => own(t, { daemon: { version: '1.2.3', pid: 4, port: await health(t, 4) } }),
-  },
+  ...proofs(daemon, 'snapshot', [
+    { title: 'no daemon', verdict: 'problem', world: t => own(t, { daemon: null }) },
+    {
+      title: 'a daemon of another version',
+      verdict: 'notice',
+      world: t => own(t, { daemon: { version: '1.0.0', pid: 1, port: null } }),
+    },
+    { title: 'a daemon of this version', verdict: 'ok', world: t => own(t, {}) },
+  ]),
+  ...proofs(socketDirectory, 'files', [
+    {
+      title: 'a directory that others can enter',
+      verdict: 'problem',
+      shows: /mode 755/,
+      fix: /"chmod","700"/,
+      world: t => runtime(t, 0o755),
+    },
+    { title: 'a private directory', verdict: 'ok', world: t => runtime(t, 0o700) },
+  ]),
+  ...proofs(port, 'HTTP server', [
+    {
+      title: 'another program at the port of the daemon',
+      verdict: 'problem',
+      world: async t => own(t, { daemon: { version: '1.2.3', pid: 4, port: await health(t, 5) } }),
+    },
+    {
+      title: 'the daemon at its port',
+      verdict: 'ok',
+      world: async t => own(t, { daemon: { version: '1.2.3', pid: 4, port: await health(t, 4) } }),
+    },
+  ]),
   {
     check: configuration,
     how: 'snapshot',
@@ -258,7 +230,7 @@ export const CULVERT_CASES: Case[] = [
     title: 'a daemon that could not read its changes',
     verdict: 'problem',
     shows: /\/state\/changes\.json can't be read/,
-    world: t => world(t, { tunnel: snapshot({ lostChanges: { file: '/state/changes.json' } }) }),
+    tunnel: { lostChanges: { file: '/state/changes.json' } },
   },
   {
     check: pendingChanges,
@@ -266,92 +238,57 @@ export const CULVERT_CASES: Case[] = [
     title: 'a broken file, without a daemon',
     verdict: 'problem',
     shows: /changes\.json\.broken can't be read/,
-    world: t => world(t, { root: tree(t, { [CULVERT.brokenChanges]: '' }) }),
+    files: { [CULVERT.brokenChanges]: '' },
   },
   { check: pendingChanges, how: 'snapshot', title: 'no lost changes', verdict: 'ok', world: t => own(t, {}) },
-  {
-    check: killSwitch,
-    how: 'snapshot',
-    title: 'on, without blocking',
-    verdict: 'problem',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...BLOCKING, active: false } }) }),
-  },
-  {
-    check: killSwitch,
-    how: 'snapshot',
-    title: 'paused',
-    verdict: 'notice',
-    world: t =>
-      world(t, {
-        tunnel: snapshot({ killSwitch: { ...BLOCKING, active: false, pausedUntil: '2026-11-21T12:05:00.000Z' } }),
-      }),
-  },
-  {
-    check: killSwitch,
-    how: 'snapshot',
-    title: 'on and blocking',
-    verdict: 'ok',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: BLOCKING }) }),
-  },
-  {
-    check: killSwitch,
-    how: 'snapshot',
-    title: 'not blocking while the machine starts',
-    verdict: 'notice',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...BLOCKING, bootGuard: false } }) }),
-  },
-  {
-    check: killSwitch,
-    how: 'snapshot',
-    title: 'turned on, and not confirmed yet',
-    verdict: 'ok',
-    world: t => world(t, { tunnel: snapshot({ killSwitch: { ...BLOCKING, bootGuard: false, unconfirmed } }) }),
-  },
-  {
-    check: remoteAccess,
-    how: 'snapshot',
-    title: 'remote access without encryption',
-    verdict: 'notice',
-    shows: /does not encrypt/,
-    world: t => world(t, { tunnel: snapshot({ remoteAccess: { address: null } }) }),
-  },
-  {
-    check: remoteAccess,
-    how: 'snapshot',
-    title: 'a reverse proxy that encrypts',
-    verdict: 'ok',
-    world: t => world(t, { tunnel: snapshot({ remoteAccess: { address: 'https://culvert.example.org' } }) }),
-  },
-  { check: remoteAccess, how: 'snapshot', title: 'no remote access', verdict: 'ok', world: t => world(t) },
-  { check: display, how: 'programs', title: 'no display', verdict: 'notice', world: t => world(t) },
-  { check: display, how: 'programs', title: 'a display', verdict: 'ok', world: t => gjs(t, {}) },
-  {
-    check: panel,
-    how: 'programs',
-    title: 'no libadwaita',
-    verdict: 'problem',
-    shows: /missing: Adw 1/,
-    world: t => gjs(t, { missing: ['Adw 1'], host: true }),
-  },
-  {
-    check: panel,
-    how: 'programs',
-    title: 'all libraries',
-    verdict: 'ok',
-    world: t => gjs(t, { missing: [], host: true }),
-  },
-  {
-    check: tray,
-    how: 'programs',
-    title: 'no tray host',
-    verdict: 'notice',
-    world: t => gjs(t, { missing: [], host: false }),
-  },
-  {
-    check: tray,
-    how: 'programs',
-    title: 'a tray host',
-    verdict: 'ok',
-    world: t => gjs(t, { missing: [], host: true }),
-  },
+  ...proofs(killSwitch, 'snapshot', [
+    { title: 'on, without blocking', verdict: 'problem', tunnel: { killSwitch: { ...BLOCKING, active: false } } },
+    {
+      title: 'paused',
+      verdict: 'notice',
+      tunnel: { killSwitch: { ...BLOCKING, active: false, pausedUntil: '2026-11-21T12:05:00.000Z' } },
+    },
+    { title: 'on and blocking', verdict: 'ok', tunnel: { killSwitch: BLOCKING } },
+    {
+      title: 'not blocking while the machine starts',
+      verdict: 'notice',
+      tunnel: { killSwitch: { ...BLOCKING, bootGuard: false } },
+    },
+    {
+      title: 'turned on, and not confirmed yet',
+      verdict: 'ok',
+      tunnel: { killSwitch: { ...BLOCKING, bootGuard: false, unconfirmed } },
+    },
+  ]),
+  ...proofs(remoteAccess, 'snapshot', [
+    {
+      title: 'remote access without encryption',
+      verdict: 'notice',
+      shows: /does not encrypt/,
+      tunnel: { remoteAccess: { address: null } },
+    },
+    {
+      title: 'a reverse proxy that encrypts',
+      verdict: 'ok',
+      world: t => world(t, { tunnel: snapshot({ remoteAccess: { address: 'https://culvert.example.org' } }) }),
+    },
+    { title: 'no remote access', verdict: 'ok' },
+  ]),
+  ...proofs(display, 'programs', [
+    { title: 'no display', verdict: 'notice' },
+    { title: 'a display', verdict: 'ok', world: t => gjs(t, {}) },
+  ]),
+  ...proofs(panel, 'programs', [
+    {
+      title: 'no libadwaita',
+      verdict: 'problem',
+      shows: /missing: Adw 1/,
+      world: t => gjs(t, { missing: ['Adw 1'], host: true }),
+    },
+    { title: 'all libraries', verdict: 'ok', world: t => gjs(t, { missing: [], host: true }) },
+  ]),
+  ...proofs(tray, 'programs', [
+    { title: 'no tray host', verdict: 'notice', world: t => gjs(t, { missing: [], host: false }) },
+    { title: 'a tray host', verdict: 'ok', world: t => gjs(t, { missing: [], host: true }) },
+  ]),
 ];

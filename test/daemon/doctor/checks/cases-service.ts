@@ -4,27 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { knowledgeFiles, knownIssues } from '../../../../daemon/doctor/checks/issues.ts';
 import { clock, nftFeatures, resources, serviceJournal } from '../../../../daemon/doctor/checks/machine.ts';
-import { mdmFile } from '../../../../daemon/doctor/checks/organization.ts';
 import { packageRepository } from '../../../../daemon/doctor/checks/packages.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../../daemon/doctor/checks/registration.ts';
-import {
-  ENV,
-  type Fixture,
-  KNOWLEDGE,
-  snapshot,
-  startBus,
-  tree,
-  withPrograms,
-  world,
-} from '../../../support/doctor/world.ts';
+import { ENV, type Fixture, KNOWLEDGE, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
 import { type Ends, temporary } from '../../../support/temporary.ts';
-import type { Case } from './cases.ts';
+import { type Case, proofs } from './cases.ts';
 
-const MDM = '/var/lib/cloudflare-warp/mdm.xml';
-const plist = (entries: string) => ({ [MDM]: `<dict>\n${entries}\n</dict>\n` });
-const configurations = (...entries: string[]) =>
-  `<array>${entries.map(each => `<dict>${each}</dict>`).join('')}</array>`;
-const text = (name: string, value: string) => `<key>${name}</key><string>${value}</string>`;
 const reason = (code: string | null, words: string) => ({ reason: { code, text: words } });
 const organization = { account: { registered: true, type: 'team', organization: 'example', managed: true } };
 
@@ -92,38 +77,29 @@ function withKey(t: Ends, suite: string, key: string): string {
 }
 
 const REGISTRATION: Case[] = [
-  {
-    check: tunnelCli,
-    how: 'snapshot',
-    title: 'no tunnel CLI',
-    verdict: 'problem',
-    world: t => world(t, { tunnel: snapshot({ tunnelCli: { available: false, path: null, version: null } }) }),
-  },
-  {
-    check: tunnelCli,
-    how: 'snapshot',
-    title: 'a tunnel CLI that is too old',
-    verdict: 'problem',
-    shows: /2023\.7\.159 is too old: install version 2024\.9\.346 or newer/,
-    world: t =>
-      world(t, { tunnel: snapshot({ tunnelCli: { version: '2023.7.159' }, status: { blocked: 'cli-too-old' } }) }),
-  },
-  { check: tunnelCli, how: 'snapshot', title: 'an installed tunnel CLI', verdict: 'ok', world: t => world(t) },
-  {
-    check: clock,
-    how: 'files',
-    title: 'a clock that was not synchronized yet',
-    verdict: 'notice',
-    shows: /has not synchronized the clock/,
-    world: t => world(t, { root: tree(t, { '/run/systemd/timesync/.keep': '' }) }),
-  },
-  {
-    check: clock,
-    how: 'files',
-    title: 'a synchronized clock',
-    verdict: 'ok',
-    world: t => world(t, { root: tree(t, { '/run/systemd/timesync/synchronized': '' }) }),
-  },
+  ...proofs(tunnelCli, 'snapshot', [
+    {
+      title: 'no tunnel CLI',
+      verdict: 'problem',
+      tunnel: { tunnelCli: { available: false, path: null, version: null } },
+    },
+    {
+      title: 'a tunnel CLI that is too old',
+      verdict: 'problem',
+      shows: /2023\.7\.159 is too old: install version 2024\.9\.346 or newer/,
+      tunnel: { tunnelCli: { version: '2023.7.159' }, status: { blocked: 'cli-too-old' } },
+    },
+    { title: 'an installed tunnel CLI', verdict: 'ok' },
+  ]),
+  ...proofs(clock, 'files', [
+    {
+      title: 'a clock that was not synchronized yet',
+      verdict: 'notice',
+      shows: /has not synchronized the clock/,
+      files: { '/run/systemd/timesync/.keep': '' },
+    },
+    { title: 'a synchronized clock', verdict: 'ok', files: { '/run/systemd/timesync/synchronized': '' } },
+  ]),
   {
     check: service,
     how: 'bus',
@@ -131,288 +107,107 @@ const REGISTRATION: Case[] = [
     verdict: 'problem',
     shows: /warp-svc\.service is inactive, and at start: disabled/,
     fix: /"enable","--now","warp-svc"/,
-    world: async t =>
-      world(t, {
-        bus: await startBus(t, systemd1('loaded', 'inactive')),
-        tunnel: snapshot({ status: { state: 'unknown', blocked: 'service-stopped' } }),
-      }),
+    bus: systemd1('loaded', 'inactive'),
+    tunnel: { status: { state: 'unknown', blocked: 'service-stopped' } },
   },
-  {
-    check: service,
-    how: 'snapshot',
-    title: 'a device that was never registered',
-    verdict: 'problem',
-    fix: /"actions":\[\{"action":"register"\}\]/,
-    world: t =>
-      world(t, {
-        tunnel: snapshot({
-          status: {
-            state: 'unable',
-            blocked: 'not-registered',
-            ...reason('RegistrationMissing', 'Registration Missing due to: Daemon Startup'),
-          },
+  ...proofs(service, 'snapshot', [
+    {
+      title: 'a device that was never registered',
+      verdict: 'problem',
+      fix: /"actions":\[\{"action":"register"\}\]/,
+      tunnel: {
+        status: {
+          state: 'unable',
+          blocked: 'not-registered',
+          ...reason('RegistrationMissing', 'Registration Missing due to: Daemon Startup'),
+        },
+      },
+    },
+    {
+      title: 'a registration that the server does not know',
+      verdict: 'problem',
+      fix: /"deleteRegistration"[\s\S]*"register"/,
+      tunnel: {
+        status: {
+          state: 'unable',
+          blocked: 'not-registered',
+          ...reason('RegistrationMissing', 'Registration Missing due to: Does not exist in API'),
+        },
+      },
+    },
+    {
+      title: 'a device that its organization removed',
+      verdict: 'problem',
+      shows: /The organization removed this device/,
+      fix: null,
+      tunnel: {
+        status: {
+          state: 'unable',
+          blocked: 'not-registered',
+          ...reason('Revoked', 'Registration Missing due to: Revoked'),
+        },
+      },
+    },
+    {
+      title: 'a program of WARP that crashes',
+      verdict: 'problem',
+      shows: /panicked at main\.rs/,
+      fix: /"restart","warp-svc"/,
+      tunnel: {
+        status: { state: 'unknown', raw: 'thread panicked at main.rs', ...reason('ProgramFailed', 'It failed') },
+      },
+    },
+    {
+      title: 'a state that could not be read again',
+      verdict: 'problem',
+      shows: /did not answer[\s\S]*last known at/,
+      tunnel: { status: { state: 'connected', lastKnown: { at: '2020-11-21T09:59:00.000Z', said: null } } },
+    },
+    { title: 'a registered device', verdict: 'ok' },
+  ]),
+  ...proofs(registrationStuck, 'snapshot', [
+    {
+      title: 'a registration that has been checking for two hours',
+      verdict: 'problem',
+      shows: /7200 s/,
+      tunnel: {
+        tunnelCli: { version: '2026.6.822.0' },
+        status: { state: 'unable', ...reason(null, 'Checking your organization configuration') },
+      },
+    },
+    {
+      title: 'a registration that has just begun',
+      verdict: 'ok',
+      world: t =>
+        world(t, {
+          now: () => Date.parse('2026-11-21T10:00:20.000Z'),
+          tunnel: snapshot({
+            tunnelCli: { version: '2026.6.822.0' },
+            status: { state: 'unable', ...reason(null, 'Checking your organization configuration') },
+          }),
         }),
-      }),
-  },
-  {
-    check: service,
-    how: 'snapshot',
-    title: 'a registration that the server does not know',
-    verdict: 'problem',
-    fix: /"deleteRegistration"[\s\S]*"register"/,
-    world: t =>
-      world(t, {
-        tunnel: snapshot({
-          status: {
-            state: 'unable',
-            blocked: 'not-registered',
-            ...reason('RegistrationMissing', 'Registration Missing due to: Does not exist in API'),
-          },
-        }),
-      }),
-  },
-  {
-    check: service,
-    how: 'snapshot',
-    title: 'a device that its organization removed',
-    verdict: 'problem',
-    shows: /The organization removed this device/,
-    fix: null,
-    world: t =>
-      world(t, {
-        tunnel: snapshot({
-          status: {
-            state: 'unable',
-            blocked: 'not-registered',
-            ...reason('Revoked', 'Registration Missing due to: Revoked'),
-          },
-        }),
-      }),
-  },
-  {
-    check: service,
-    how: 'snapshot',
-    title: 'a program of WARP that crashes',
-    verdict: 'problem',
-    shows: /panicked at main\.rs/,
-    fix: /"restart","warp-svc"/,
-    world: t =>
-      world(t, {
-        tunnel: snapshot({
-          status: { state: 'unknown', raw: 'thread panicked at main.rs', ...reason('ProgramFailed', 'It failed') },
-        }),
-      }),
-  },
-  {
-    check: service,
-    how: 'snapshot',
-    title: 'a state that could not be read again',
-    verdict: 'problem',
-    shows: /did not answer[\s\S]*last known at/,
-    world: t =>
-      world(t, {
-        tunnel: snapshot({
-          status: { state: 'connected', lastKnown: { at: '2020-11-21T09:59:00.000Z', said: null } },
-        }),
-      }),
-  },
-  { check: service, how: 'snapshot', title: 'a registered device', verdict: 'ok', world: t => world(t) },
-  {
-    check: registrationStuck,
-    how: 'snapshot',
-    title: 'a registration that has been checking for two hours',
-    verdict: 'problem',
-    shows: /7200 s/,
-    world: t =>
-      world(t, {
-        tunnel: snapshot({
-          tunnelCli: { version: '2026.6.822.0' },
-          status: { state: 'unable', ...reason(null, 'Checking your organization configuration') },
-        }),
-      }),
-  },
-  {
-    check: registrationStuck,
-    how: 'snapshot',
-    title: 'a registration that has just begun',
-    verdict: 'ok',
-    world: t =>
-      world(t, {
-        now: () => Date.parse('2026-11-21T10:00:20.000Z'),
-        tunnel: snapshot({
-          tunnelCli: { version: '2026.6.822.0' },
-          status: { state: 'unable', ...reason(null, 'Checking your organization configuration') },
-        }),
-      }),
-  },
-  {
-    check: sessionExpiry,
-    how: 'snapshot',
-    title: 'a session that has ended',
-    verdict: 'problem',
-    world: t =>
-      world(t, {
-        tunnel: snapshot({ ...organization, status: { ...reason('AuthenticationExpired', 'Authentication Expired') } }),
-      }),
-  },
-  {
-    check: sessionExpiry,
-    how: 'snapshot',
-    title: 'a session that ends in an hour',
-    verdict: 'notice',
-    world: t =>
-      world(t, { tunnel: snapshot({ ...organization, settings: { session_expires_at: '2026-11-21T13:00:00Z' } }) }),
-  },
-  {
-    check: sessionExpiry,
-    how: 'snapshot',
-    title: 'a session that ends in a week',
-    verdict: 'ok',
-    world: t =>
-      world(t, { tunnel: snapshot({ ...organization, settings: { session_expires_at: '2026-11-28T13:00:00Z' } }) }),
-  },
+    },
+  ]),
+  ...proofs(sessionExpiry, 'snapshot', [
+    {
+      title: 'a session that has ended',
+      verdict: 'problem',
+      tunnel: { ...organization, status: { ...reason('AuthenticationExpired', 'Authentication Expired') } },
+    },
+    {
+      title: 'a session that ends in an hour',
+      verdict: 'notice',
+      tunnel: { ...organization, settings: { session_expires_at: '2026-11-21T13:00:00Z' } },
+    },
+    {
+      title: 'a session that ends in a week',
+      verdict: 'ok',
+      tunnel: { ...organization, settings: { session_expires_at: '2026-11-28T13:00:00Z' } },
+    },
+  ]),
 ];
 
-const FILES: Case[] = [
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a symbolic link',
-    verdict: 'problem',
-    shows: /symbolic link to \/etc\/mdm\.xml/,
-    world: t => world(t, { root: tree(t, { [MDM]: { link: '/etc/mdm.xml' } }) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'an empty file',
-    verdict: 'problem',
-    world: t => world(t, { root: tree(t, { [MDM]: '' }) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a file with an open element',
-    verdict: 'problem',
-    shows: /mdm\.xml: \d+:\d+: /,
-    world: t => world(t, { root: tree(t, { [MDM]: '<dict><key>organization</key><string>a</dict>' }) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'half a service token',
-    verdict: 'problem',
-    shows: /auth_client_secret is missing/,
-    world: t =>
-      world(t, { root: tree(t, plist(text('organization', 'example') + text('auth_client_id', 'abc.access'))) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a list of configurations, of which one has half a service token',
-    verdict: 'problem',
-    shows: /^(?!.*configs).*In configuration 1, a:.*auth_client_secret is missing/s,
-    world: t =>
-      world(t, {
-        root: tree(t, {
-          [MDM]: configurations(
-            text('organization', 'a') + text('auth_client_id', 'abc.access'),
-            text('organization', 'b') + text('auth_client_secret', 's'),
-          ),
-        }),
-      }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a key that appears twice',
-    verdict: 'problem',
-    shows: /organization appears twice/,
-    world: t => world(t, { root: tree(t, plist(text('organization', 'a') + text('organization', 'b'))) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a value that is misspelled',
-    verdict: 'problem',
-    shows: /onboarding has the value <flase\/>/,
-    world: t => world(t, { root: tree(t, plist(`${text('organization', 'a')}<key>onboarding</key><flase/>`)) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a placeholder between percent signs',
-    verdict: 'problem',
-    shows: /organization has a placeholder/,
-    world: t => world(t, { root: tree(t, plist(text('organization', '%ORG%'))) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a file in UTF-16',
-    verdict: 'problem',
-    shows: /is in UTF-16/,
-    world: t =>
-      world(t, { root: tree(t, { [MDM]: Buffer.from('\ufeff<dict></dict>', 'utf16le').toString('latin1') }) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a list of configurations by their names',
-    verdict: 'ok',
-    shows: /Production environment, Cloudflare China network, test-org/,
-    world: t =>
-      world(t, {
-        root: tree(t, {
-          [MDM]: configurations(
-            text('organization', 'a') + text('display_name', 'Production environment'),
-            text('organization', 'a') + text('display_name', 'Cloudflare China network'),
-            text('organization', 'test-org'),
-          ),
-        }),
-      }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a list under a key that XML does not have',
-    verdict: 'problem',
-    shows: /configs is a list that the client ignores/,
-    world: t =>
-      world(t, {
-        root: tree(
-          t,
-          plist(`<key>configs</key>${configurations(text('organization', 'a'), text('organization', 'b'))}`),
-        ),
-      }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a placeholder that was not replaced',
-    verdict: 'problem',
-    shows: /display_name has a placeholder(?!.*\{ORG)/s,
-    world: t =>
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of the file
-      world(t, { root: tree(t, plist(text('organization', 'a') + text('display_name', '${ORG}'))) }),
-  },
-  {
-    check: mdmFile,
-    how: 'files',
-    title: 'a whole file',
-    verdict: 'ok',
-    world: t =>
-      world(t, {
-        root: tree(
-          t,
-          plist(
-            text('organization', 'example') +
-              text('auth_client_id', 'abc.access') +
-              text('auth_client_secret', 's3cret'),
-          ),
-        ),
-      }),
-  },
+const MACHINE: Case[] = [
   {
     check: nftFeatures,
     how: 'programs',
@@ -430,13 +225,7 @@ const FILES: Case[] = [
     title: 'a service without the right to change the network',
     verdict: 'problem',
     shows: /without CAP_NET_ADMIN/,
-    world: t =>
-      world(t, {
-        root: tree(t, {
-          '/proc/55/comm': 'warp-svc\n',
-          '/proc/55/status': 'Name:\twarp-svc\nCapEff:\t0000000000000400\n',
-        }),
-      }),
+    files: { '/proc/55/comm': 'warp-svc\n', '/proc/55/status': 'Name:\twarp-svc\nCapEff:\t0000000000000400\n' },
   },
   {
     check: nftFeatures,
@@ -445,34 +234,32 @@ const FILES: Case[] = [
     verdict: 'ok',
     world: t => world(t, { env: ENV }),
   },
-  {
-    check: resources,
-    how: 'process',
-    title: 'a service that grows by 100 MiB an hour',
-    verdict: 'notice',
-    shows: /memory: 400 MiB, \+100 MiB an hour/,
-    world: t =>
-      world(t, {
-        root: tree(t, warpSvc(400 * 1024, 5)),
-        samples: [
-          {
-            at: Date.parse('2026-11-21T10:00:00.000Z'),
-            started: '4711',
-            memoryBytes: 200 * 2 ** 20,
-            descriptors: 5,
-            logBytes: null,
-          },
-        ],
-      }),
-  },
-  {
-    check: resources,
-    how: 'process',
-    title: 'a service with almost no descriptors left',
-    verdict: 'problem',
-    shows: /descriptors: 95 of 100/,
-    world: t => world(t, { root: tree(t, warpSvc(60 * 1024, 95)) }),
-  },
+  ...proofs(resources, 'process', [
+    {
+      title: 'a service that grows by 100 MiB an hour',
+      verdict: 'notice',
+      shows: /memory: 400 MiB, \+100 MiB an hour/,
+      world: t =>
+        world(t, {
+          root: tree(t, warpSvc(400 * 1024, 5)),
+          samples: [
+            {
+              at: Date.parse('2026-11-21T10:00:00.000Z'),
+              started: '4711',
+              memoryBytes: 200 * 2 ** 20,
+              descriptors: 5,
+              logBytes: null,
+            },
+          ],
+        }),
+    },
+    {
+      title: 'a service with almost no descriptors left',
+      verdict: 'problem',
+      shows: /descriptors: 95 of 100/,
+      files: warpSvc(60 * 1024, 95),
+    },
+  ]),
   {
     check: resources,
     how: 'files',
@@ -507,71 +294,55 @@ const FILES: Case[] = [
 ];
 
 const PACKAGES: Case[] = [
-  {
-    check: packageRepository,
-    how: 'files',
-    title: 'a key that has expired',
-    verdict: 'problem',
-    shows: /every key in it has expired/,
-    fix: /pubkey\.gpg/,
-    world: t => world(t, { root: withKey(t, 'bookworm', keyring(t, '20240101T000000', 30)) }),
-  },
-  {
-    check: packageRepository,
-    how: 'files',
-    title: 'a key from before the change, in the form of text',
-    verdict: 'problem',
-    shows: /from 2025-06-01, before the change/,
-    world: t =>
-      world(t, {
-        root: tree(t, { ...list('bookworm'), [KEYRING]: { text: 'key', at: new Date('2025-06-01T00:00:00Z') } }),
-      }),
-  },
-  {
-    check: packageRepository,
-    how: 'files',
-    title: 'a release that is not served, in the form of deb822',
-    verdict: 'problem',
-    shows: /does not serve buster/,
-    world: t =>
-      world(t, {
-        root: tree(t, {
-          '/etc/apt/sources.list.d/warp.sources':
-            'Types: deb\nURIs: https://pkg.cloudflareclient.com/\nSuites: buster\nComponents: main\n',
+  ...proofs(packageRepository, 'files', [
+    {
+      title: 'a key that has expired',
+      verdict: 'problem',
+      shows: /every key in it has expired/,
+      fix: /pubkey\.gpg/,
+      world: t => world(t, { root: withKey(t, 'bookworm', keyring(t, '20240101T000000', 30)) }),
+    },
+    {
+      title: 'a key from before the change, in the form of text',
+      verdict: 'problem',
+      shows: /from 2025-06-01, before the change/,
+      files: { ...list('bookworm'), [KEYRING]: { text: 'key', at: new Date('2025-06-01T00:00:00Z') } },
+    },
+    {
+      title: 'a release that is not served, in the form of deb822',
+      verdict: 'problem',
+      shows: /does not serve buster/,
+      world: t =>
+        world(t, {
+          root: tree(t, {
+            '/etc/apt/sources.list.d/warp.sources':
+              'Types: deb\nURIs: https://pkg.cloudflareclient.com/\nSuites: buster\nComponents: main\n',
+          }),
         }),
-      }),
-  },
-  {
-    check: packageRepository,
-    how: 'files',
-    title: 'a key that is good',
-    verdict: 'ok',
-    world: t => world(t, { root: withKey(t, 'bookworm', keyring(t, '20260101T000000', 3650)) }),
-  },
-  {
-    check: knownIssues,
-    how: 'snapshot',
-    title: 'proxy mode in a version whose connections stall',
-    verdict: 'problem',
-    shows: /Connections stall in proxy mode/,
-    world: t => world(t, { tunnel: snapshot({ tunnelCli: { version: '2026.3.846.0' }, settings: { Mode: 'proxy' } }) }),
-  },
-  { check: knownIssues, how: 'snapshot', title: 'the newest version', verdict: 'ok', world: t => world(t) },
-  {
-    check: knowledgeFiles,
-    how: 'files',
-    title: 'an entry that cannot be used',
-    verdict: 'notice',
-    world: t => world(t, { knowledge: { ...KNOWLEDGE, problems: ['known-issues.toml: entry 3 is not used'] } }),
-  },
-  {
-    check: knowledgeFiles,
-    how: 'files',
-    title: 'the shipped files',
-    verdict: 'ok',
-    shows: /84 known bugs, 82 codes, 75 limits/,
-    world: t => world(t),
-  },
+    },
+    {
+      title: 'a key that is good',
+      verdict: 'ok',
+      world: t => world(t, { root: withKey(t, 'bookworm', keyring(t, '20260101T000000', 3650)) }),
+    },
+  ]),
+  ...proofs(knownIssues, 'snapshot', [
+    {
+      title: 'proxy mode in a version whose connections stall',
+      verdict: 'problem',
+      shows: /Connections stall in proxy mode/,
+      tunnel: { tunnelCli: { version: '2026.3.846.0' }, settings: { Mode: 'proxy' } },
+    },
+    { title: 'the newest version', verdict: 'ok' },
+  ]),
+  ...proofs(knowledgeFiles, 'files', [
+    {
+      title: 'an entry that cannot be used',
+      verdict: 'notice',
+      world: t => world(t, { knowledge: { ...KNOWLEDGE, problems: ['known-issues.toml: entry 3 is not used'] } }),
+    },
+    { title: 'the shipped files', verdict: 'ok', shows: /84 known bugs, 82 codes, 75 limits/ },
+  ]),
 ];
 
 const printed = (file: string) => `cat ${new URL(`../../../fixtures/journal/${file}.txt`, import.meta.url).pathname}`;
@@ -642,4 +413,4 @@ const JOURNAL: Case[] = (
   ] as const
 ).map(row => journalCase(row, ignored));
 
-export const SERVICE_CASES: Case[] = [...REGISTRATION, ...FILES, ...PACKAGES, ...JOURNAL, ...OTHER_JOURNAL];
+export const SERVICE_CASES: Case[] = [...REGISTRATION, ...MACHINE, ...PACKAGES, ...JOURNAL, ...OTHER_JOURNAL];

@@ -2,6 +2,15 @@
 import type { CheckResult } from '../../../../daemon/api/doctor.ts';
 import type { Check } from '../../../../daemon/doctor/check.ts';
 import type { World } from '../../../../daemon/doctor/world/world.ts';
+import {
+  type Fixture,
+  type Parts,
+  type Services,
+  snapshot,
+  startBus,
+  tree,
+  world,
+} from '../../../support/doctor/world.ts';
 import type { Ends } from '../../../support/temporary.ts';
 
 export interface Case {
@@ -14,5 +23,24 @@ export interface Case {
   shows?: RegExp;
   /** Matches the fix as JSON; null if there has to be none. */
   fix?: RegExp | null;
-  world(t: Ends): World | Promise<World>;
+  /** Files of the world, services on its bus, and the parts of the tunnel's state that differ from the usual. */
+  files?: Fixture;
+  bus?: Services;
+  tunnel?: Parts;
+  /** Makes the world where it takes more than these. */
+  world?(t: Ends): World | Promise<World>;
 }
+
+/** The world of a case. */
+export async function worldOf({ files, bus, tunnel, ...given }: Case, t: Ends): Promise<World> {
+  if (given.world) return given.world(t);
+  return world(t, {
+    ...(files && { root: tree(t, files) }),
+    ...(bus && { bus: await startBus(t, bus) }),
+    ...(tunnel && { tunnel: snapshot(tunnel) }),
+  });
+}
+
+/** Cases of one check in worlds of one kind. */
+export const proofs = (check: Check, how: Case['how'], rows: Omit<Case, 'check' | 'how'>[]): Case[] =>
+  rows.map(row => ({ check, how, ...row }));

@@ -15,14 +15,24 @@ import { english, type Translator } from '../../../../daemon/view/translator.ts'
 import { languages } from '../../../../data/build/catalogs.ts';
 import { examine, KNOWLEDGE, world } from '../../../support/doctor/world.ts';
 import { foreign, pseudo } from '../../../support/gnome/pseudo.ts';
-import type { Case } from './cases.ts';
+import { type Case, worldOf } from './cases.ts';
 import { CULVERT_CASES } from './cases-culvert.ts';
 import { DNS_CASES } from './cases-dns.ts';
-import { NETWORK_CASES } from './cases-network.ts';
+import { ORGANIZATION_CASES } from './cases-organization.ts';
+import { REACH_CASES } from './cases-reach.ts';
+import { ROUTES_CASES } from './cases-routes.ts';
 import { SERVICE_CASES } from './cases-service.ts';
 import { TRUST_CASES } from './cases-trust.ts';
 
-const CASES: Case[] = [...DNS_CASES, ...NETWORK_CASES, ...SERVICE_CASES, ...TRUST_CASES, ...CULVERT_CASES];
+const CASES: Case[] = [
+  ...DNS_CASES,
+  ...ROUTES_CASES,
+  ...REACH_CASES,
+  ...SERVICE_CASES,
+  ...ORGANIZATION_CASES,
+  ...TRUST_CASES,
+  ...CULVERT_CASES,
+];
 const TEXTS = new Set(Object.keys(po.parse(readFileSync('po/culvert.pot')).translations[''] ?? {}));
 /** Translates what the catalogs have, and nothing else. */
 const PSEUDO: Translator = {
@@ -35,9 +45,10 @@ const MODE_IDS = /warp\+do|tunnel_only|\bmode (?:is )?(?:warp|doh|dot|proxy)\b/;
 const proved = new Map<string, Set<string>>();
 
 describe('checks', { concurrency: 3 }, () => {
-  for (const { check, how, title, verdict, shows, fix, world } of CASES)
+  for (const each of CASES) {
+    const { check, how, title, verdict, shows, fix } = each;
     test(`${check.id}: ${title} is ${verdict}`, async t => {
-      const result = await examine(check, await world(t), { limitMs: 30_000 });
+      const result = await examine(check, await worldOf(each, t), { limitMs: 30_000 });
       assert.equal(result.verdict, verdict, JSON.stringify(result));
       if (shows) assert.match([...result.evidence, result.explanation].join('\n'), shows);
       if (fix === null) assert.equal(result.fix, null);
@@ -49,6 +60,7 @@ describe('checks', { concurrency: 3 }, () => {
       const key = `${check.id} ${state}`;
       proved.set(key, (proved.get(key) ?? new Set()).add(how));
     });
+  }
 });
 
 /** Root's side knows the change that a fix names, under the same label where its undo is listed. */
@@ -81,7 +93,7 @@ function assertTranslatable(result: CheckResult): void {
 /** Folders whose texts describe a check. */
 const SOURCES = ['checks', 'world'];
 
-/** The sentences in the source; one that is put together of parts stays unresolved. */
+/** The sentences in the source; a sentence that is composed of parts stays unresolved. */
 function sentences(): string[] {
   const files = readdirSync('daemon/doctor', { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.ts') && (SOURCES.includes(name.split('/')[0]!) || !name.includes('/')))

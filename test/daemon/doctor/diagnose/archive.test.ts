@@ -119,7 +119,7 @@ test('entries that leave the archive, links, devices and encrypted ones are skip
 });
 
 test('a zip bomb is cut, however large it claims to be', async t => {
-  const zeros = Buffer.alloc(200 * 2 ** 20, 'a');
+  const zeros = Buffer.alloc(80 * 2 ** 20, 'a');
   const path = archive(t, [
     ...DIAG,
     { name: 'bomb.log', content: zeros },
@@ -131,7 +131,7 @@ test('a zip bomb is cut, however large it claims to be', async t => {
   const bomb = files.find(({ name }) => name === 'bomb.log');
   assert.deepEqual([bomb?.cut, bomb?.text.length], [true, LIMITS.fileBytes]);
   assert.ok(skipped.some(line => line.startsWith('liar.log: ')));
-  assert.ok(process.memoryUsage().rss - before < 200 * 2 ** 20);
+  assert.ok(process.memoryUsage().rss - before < 100 * 2 ** 20);
 });
 
 test('100,000 entries, a file that is not an archive, a damaged one, a directory and a pipe are refused with a reason', async t => {

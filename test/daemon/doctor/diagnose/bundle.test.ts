@@ -17,7 +17,7 @@ import {
 } from '../../../../daemon/doctor/diagnose/bundle.ts';
 import { createRedactor } from '../../../../daemon/doctor/diagnose/redact.ts';
 import { runChecks } from '../../../../daemon/doctor/engine.ts';
-import { createHome, culvert, ended, start, startDaemon, status } from '../../../support/daemon/command.ts';
+import { culvert, ended, start, startHome, status } from '../../../support/daemon/command.ts';
 import { memoryTunnel } from '../../../support/daemon/memory-tunnel.ts';
 import { KNOWLEDGE, snapshot, tree, world } from '../../../support/doctor/world.ts';
 import { link } from '../../../support/networks/mocks.ts';
@@ -218,10 +218,9 @@ test('a bundle is written once, for this user only, and lists its contents', asy
 });
 
 test('culvert diagnose lists what it writes before it writes, and explains its own archives', async t => {
-  const home = createHome(t);
-  const { daemon } = await startDaemon(t, home);
+  const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
-  // a process of its own, whose directory is that of the file
+  // a separate process, whose directory is that of the file
   const written = await ended(await start(home, ['diagnose', '--out', 'report.zip']));
   assert.equal(written.code, 0, written.stderr);
   assert.match(written.stderr, /Inside:\n {2}contents\.txt[^\n]*\n {2}doctor\.json/);

@@ -1,4 +1,4 @@
-// The list of what was blocked, with the real root service, nft and kernel: program, destination, rule; and recording it opens nothing.
+// The list of blocked packets, with the real root service, nft and kernel: program, destination, rule. Recording opens nothing.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -47,7 +47,7 @@ const enable = async (method = 'Enable', seconds: string[] = []) => {
   assert.ok(ok, text);
 };
 const table = () => machine.nft('list', 'table', 'inet', 'culvert_blocked').catch(() => null);
-/** Ends the recording, and with it what was recorded: the next service removes what a killed one left. */
+/** Ends the recording and removes its records: the next service removes the leftovers of a killed service. */
 async function startAgain(): Promise<void> {
   await machine.kill();
   service = await machine.serve();

@@ -82,7 +82,7 @@ test('ends some time after the last reader', async () => {
   assert.deepEqual(asked.slice(-2), ['delete table inet culvert_blocked', 'end']);
 });
 
-test('follows the rules that are in force, and keeps what was recorded', async () => {
+test('follows the rules that are in force, and keeps its records', async () => {
   const { asked, kernel, recorder, renderings } = createStage();
   await recorder.read(1000, 60);
   assert.doesNotMatch(renderings()[0]!, /goto note_own/);
@@ -196,7 +196,7 @@ const entry = (more: Partial<Recorded>): Recorded => ({
 const read = (entries: Recorded[], uid: number, first = new Map<string, number>()) =>
   listOf({ entries, missed: 0 }, { uid, began: NOW - 60_000, readAt: NOW, first, programsIn: () => ['mail'] });
 
-test('a user sees what was blocked of that user, and how much more there is; root sees all', () => {
+test('a user sees the blocked packets of that user, and how many others there are; root sees all', () => {
   const entries = [
     entry({}),
     entry({ uid: 0 }),

@@ -44,7 +44,7 @@ test('lets pass unrecorded what the kill switch lets pass', () => {
   assert.match(text, /meta skuid 0 ip daddr \{ 162\.159\.193\.0\/24 \} udp dport \{ 2408 \} accept/);
 });
 
-test('records nothing of what blocks nothing', () => {
+test('records nothing of rules that block nothing', () => {
   const idle = renderRecording({ rules: null, uids: [] });
   assert.doesNotMatch(idle, /goto note_(?:own|forwarded)/);
   assert.doesNotMatch(idle, /goto leave/);

@@ -225,7 +225,7 @@ onStage('the rules follow the tunnel without confirming anything', async (stage,
   assert.equal(await stage.table(), null);
 });
 
-onStage('an older root service is told apart before anything is changed', async (stage, t) => {
+onStage('an older root service is recognized before anything changes', async (stage, t) => {
   const { control, service } = await createSide(t, stage);
   writeFileSync(
     service.busctl,
@@ -252,27 +252,24 @@ onStage('where the tunnel goes beyond the shipped endpoints, the rules follow it
   assert.equal(readFileSync(stage.path('calls'), 'utf8').match(/ Enable /g)?.length, 2);
 });
 
-onStage(
-  'endpoints of its own that need an administrator do not keep it from blocking at the start',
-  async (stage, t) => {
-    await stage.serve();
-    mkdirSync(stage.path('config'));
-    writeFileSync(
-      stage.path('config/config.json'),
-      '{"warp": {"killSwitch": true, "endpoints": "104.20.0.0/16 udp 443"}}',
-    );
-    stage.allow('enable');
-    const { control, killSwitch, said } = await createSide(t, stage, { uid: 1 });
-    control.start();
-    await until(() => killSwitch().active === true);
-    assert.match(said.join('\n'), /warp\.endpoints needs an administrator/);
-    assert.doesNotMatch((await stage.table())!, /104\.20\.0\.0/);
-    await assert.rejects(control.set({ enabled: true, allowLan: false }), { code: 'killswitch-denied' });
-    stage.allow('enable', 'disable');
-    await control.set({ enabled: true, allowLan: false });
-    assert.match((await stage.table())!, /104\.20\.0\.0\/16/);
-  },
-);
+onStage('custom endpoints that need an administrator do not keep it from blocking at the start', async (stage, t) => {
+  await stage.serve();
+  mkdirSync(stage.path('config'));
+  writeFileSync(
+    stage.path('config/config.json'),
+    '{"warp": {"killSwitch": true, "endpoints": "104.20.0.0/16 udp 443"}}',
+  );
+  stage.allow('enable');
+  const { control, killSwitch, said } = await createSide(t, stage, { uid: 1 });
+  control.start();
+  await until(() => killSwitch().active === true);
+  assert.match(said.join('\n'), /warp\.endpoints needs an administrator/);
+  assert.doesNotMatch((await stage.table())!, /104\.20\.0\.0/);
+  await assert.rejects(control.set({ enabled: true, allowLan: false }), { code: 'killswitch-denied' });
+  stage.allow('enable', 'disable');
+  await control.set({ enabled: true, allowLan: false });
+  assert.match((await stage.table())!, /104\.20\.0\.0\/16/);
+});
 
 onStage('the demo neither blocks a machine nor lets anything through', async (stage, t) => {
   await stage.serve();

@@ -20,7 +20,7 @@ const inside = (stage: Stage, ...words: string[]) =>
   execFileSync(stage.inside[0]!, [...stage.inside.slice(1), ...words], { encoding: 'utf8' });
 const isRecording = async (stage: Stage) => /culvert_blocked/.test(await stage.nft('list', 'tables'));
 
-onStage('a request answers with what was blocked of this user', async (stage, t) => {
+onStage('a request answers with the blocked packets of this user', async (stage, t) => {
   await stage.serve();
   const { control } = await createSide(t, stage);
   const { killSwitch, port } = await startListeners(t);

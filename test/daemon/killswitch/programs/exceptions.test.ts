@@ -50,7 +50,7 @@ if not os.fork():
     os._exit(0)
 os.wait()`,
   },
-  'one that entered': {
+  'a program that entered': {
     enter: pid => ['nsenter', '--preserve-credentials', '-U', '-n', '-t', `${pid}`, '/opt/copy', '-c', SEND],
   },
 };

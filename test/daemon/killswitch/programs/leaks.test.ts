@@ -1,4 +1,4 @@
-// Ways out of the place of a kept program: by each, a program that is not kept leaks, and one that is kept sends 0 packets.
+// Ways out of the place of a kept program: by each, another program leaks, and a kept program sends 0 packets.
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { cgroupOf } from '../../../../daemon/killswitch/rules/place.ts';
@@ -31,7 +31,7 @@ after(() => machine?.end());
 const REPORTS = 4;
 
 const python = (text: string) => ['/usr/bin/python3', '-c', text];
-/** Has a connection of the far end end with its program: repeats of one that is left over are answered in a later test. */
+/** Ends a connection of the far end with its program: a later test would answer the repeats of a leftover connection. */
 const NO_LINGER = 'connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0, 0, 0, 0, 0]))';
 
 /** A test with the addresses of IPv4, and one with those of IPv6. */
@@ -233,7 +233,7 @@ s.send(b"x" * 1000)`);
     await machine.kill();
     await machine.serve();
     const refused = await machine.refused();
-    await until(async () => (await machine.refused()) > refused, 'what was left to be repeated');
+    await until(async () => (await machine.refused()) > refused, 'the repeated packets');
   };
   assert.equal(await left(machine.kept(...write), refusedAgain), 0);
 });

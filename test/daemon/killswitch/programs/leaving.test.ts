@@ -36,7 +36,7 @@ after(() => machine?.end());
 
 const python = (text: string) => ['/usr/bin/python3', '-c', text];
 
-/** Tries to move to each cgroup on the way up, and to one that it makes; then sends. */
+/** Tries to move to each parent cgroup, and to a cgroup that it makes; then sends. */
 const MOVE = `
 import os, socket
 place = "/sys/fs/cgroup" + [line[3:].strip() for line in open("/proc/self/cgroup") if line.startswith("0::")][0]
@@ -56,7 +56,7 @@ try:
     print("sent")
 except OSError as error: print(type(error).__name__)`;
 
-test('a user can’t move a program out of its place by the files of cgroups, nor from namespaces of its own', {
+test('a user can’t move a program out of its place by the files of cgroups, nor from the program’s own namespaces', {
   skip,
 }, async () => {
   // the control: root can
@@ -65,7 +65,7 @@ test('a user can’t move a program out of its place by the files of cgroups, no
   assert.match(control.out, /\nsent\n$/);
   const before = await machine.seen();
   assert.ok(before.uplink > uplink, 'the control');
-  // its scope, the slices of its programs, its user and all users, and the root; and a cgroup of its own
+  // its scope, the slices of its programs, its user and all users, and the root; and its own cgroup
   const all = "6 {'PermissionError'}\nPermissionError\n";
   assert.equal((await machine.run(machine.kept(...python(MOVE)))).out, all);
   assert.equal((await machine.run(machine.kept('unshare', '--user', '--map-root-user', ...python(MOVE)))).out, all);
@@ -105,7 +105,7 @@ print(c.recv(100).decode().strip())`);
   await ended;
 });
 
-test('a program enters the network of one that runs outside, as culvert-run(1) says', { skip }, async () => {
+test('a program enters the network of a program outside, as culvert-run(1) says', { skip }, async () => {
   assert.equal((await machine.run(machine.kept(...ASK_UDP))).out, 'PermissionError\n', 'the control');
   const outside = machine.start(machine.outside('sh', '-c', 'echo ready; exec sleep infinity'));
   await line(outside);

@@ -1,4 +1,4 @@
-// As many programs of one user as there can be: each that started stays in its place, and each that was refused says why and never ran.
+// As many programs of one user as there can be: every started program stays in its place, and a refused program says why and never runs.
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { after, before, test } from 'node:test';

@@ -81,7 +81,7 @@ before(async () => {
 });
 const running = new Set<ChildProcess>();
 after(async () => {
-  // they are in networks of their own
+  // each is in its own network
   for (const child of running) child.kill('SIGKILL');
   await machine?.end();
 });
@@ -260,7 +260,7 @@ test('it is refused where an organization manages WARP, where WARP does not say,
   await refused([machine.program, 'run', '--outside', '--', '-x'], /begins like an option/);
   await refused([machine.program, 'run', 'run', '--outside'], /How the program may use the network is missing/);
   await refused(machine.outside('flatpak', 'run', 'x'), /flatpak can't run outside the tunnel/);
-  // a caller can't name a process: its parent is this test, which belongs to root, or lacks a network of its own
+  // a caller can't name a process: its parent is this test, which belongs to root, or has no separate network
   assert.match((await machine.call('LeadOutside', [], DAEMON)).text, /Refused: Only a process of your own/);
   const busctl = 'busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 LeadOutside';
   // and no device of this machine comes and goes with the call: the kernel numbers them one after another

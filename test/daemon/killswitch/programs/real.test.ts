@@ -22,7 +22,7 @@ const PORTS = { http: 8000, ssh: 2222 } as const;
 /** Far above what a browser needs to start, and below the time in which a connection to nowhere is given up. */
 const LIMIT_MS = 90_000;
 
-/** Each command fetches `/NAME`, or begins a session of SSH. @param home a directory of its own */
+/** Each command fetches `/NAME`, or begins a session of SSH. @param home a separate directory */
 const PROGRAMS: Readonly<Record<string, (url: string, home: string, address: string) => string[]>> = {
   curl: url => ['curl', '--fail', '--silent', '--show-error', url],
   ssh: (_url, _home, address) =>

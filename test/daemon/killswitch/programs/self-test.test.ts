@@ -84,7 +84,7 @@ test('nor where another link has the name of the tunnel', { skip: later }, async
   await machine.script('ip link del CloudflareWARP');
 });
 
-test('a link that takes no packet of the test is no reason against it, and stays closed', { skip: later }, async () => {
+test('a link that takes no packet of the test prevents no start, and stays closed', { skip: later }, async () => {
   const multicast = 'multicast ff00::/8 dev up0 table local metric 256';
   await machine.script(`ip -6 route del ${multicast}; ip -6 rule add pref 1 to ff01::/16 unreachable`);
   const all = [

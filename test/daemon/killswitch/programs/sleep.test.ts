@@ -23,7 +23,7 @@ const BYTES = 100_000;
 /** Addresses of the new uplink, in the order of `FAMILIES`. */
 const NEW = ['10.8.0.1', '2001:db8:8::1'];
 
-/** For each line, sends bytes to an address that come back, by a connection of its own. Prints how many did. */
+/** For each line, sends bytes over a new connection to an address that returns them. Prints how many came back. */
 const ECHO = [
   '/usr/bin/python3',
   '-c',

@@ -27,6 +27,9 @@ const PORTS = { kept: 9001, outside: 9002, plain: 9003 } as const;
 /** Another user, whose place comes and goes. */
 const OTHER = 2;
 
+/** Seconds between two rounds of a program's packets. */
+const PAUSE = FULL ? 0.002 : 0.01;
+
 const neighborOf = (port: number) => `2001:db8:9::${port}`;
 
 /** Sends UDP and begins TCP connections all the time, and answers each line after some more of them. */
@@ -48,7 +51,7 @@ def send():
                 except OSError: pass
                 s.close()
         sent += 1
-        time.sleep(0.002)
+        time.sleep(${PAUSE})
 threading.Thread(target=send, daemon=True).start()
 print("ready", flush=True)
 for line in sys.stdin:

@@ -81,7 +81,7 @@ test('only a process of the caller is put into a place, with permission, and it 
 }, async () => {
   // its parent is this test, which belongs to root
   assert.match((await machine.call('KeepInTunnel', [], DAEMON)).text, /InvalidArgument: Only a process of your own/);
-  // its parent is a shell of its own, whose parent is this test
+  // its parent is a separate shell, whose parent is this test
   const busctl = `busctl call org.culvert.KillSwitch1 /org/culvert/KillSwitch1 org.culvert.KillSwitch1 KeepInTunnel`;
   const shell = await machine.run(['sh', '-c', `${busctl}; cat /proc/$$/cgroup`]);
   assert.match(shell.err, /InvalidArgument: Only a process of your own/);

@@ -140,7 +140,7 @@ test('spellings that only other programs accept as an address are refused', () =
   );
 });
 
-test('a range contains itself and what is in it, of its own family', () => {
+test('a range contains itself and its parts, in its own family', () => {
   const of = (word: string) => parseCidr(word) as Cidr;
   for (const [outer, inner, expected] of [
     ['104.16.0.0/16', '104.16.0.0/16', true],

@@ -178,7 +178,7 @@ test('the kernel takes the rules, holds just them, and gives them up again', { s
   assert.equal(inside(`nft -f - && nft list ruleset`, renderRemoval()), '');
 });
 
-test('a changed table is distinguished from the one that was loaded', { skip: missing }, () => {
+test('a changed table is distinguished from the loaded table', { skip: missing }, () => {
   const text = render(options);
   for (const [change, said] of [
     ['delete table inet culvert', /no table/],

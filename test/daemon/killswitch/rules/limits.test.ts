@@ -31,7 +31,7 @@ function lacks(qdisc: 'tbf' | 'clsact'): string | false {
   return status !== 0 && `needs tc, and ${qdisc} in the kernel`;
 }
 
-/** Runs the script in a network of its own; the rules are on stdin. @returns the numbers that it prints */
+/** Runs the script in a separate network; the rules are on stdin. @returns the numbers that it prints */
 function counts(script: string): number[] {
   const input = render({ allowLan: false, endpoints: [] });
   return execFileSync('unshare', ['-n', 'sh', '-c', LINK + script], {

@@ -149,12 +149,12 @@ test('a table with flags is destroyed before it is made', () => {
   assert.equal(renderRemoval(), 'add table inet culvert\ndelete table inet culvert\n');
 });
 
-test('every name of the tunnel takes the place of the default one', () => {
+test('a configured name of the tunnel replaces the default name everywhere', () => {
   const text = render({ ...OPTIONS, tunnelInterfaces: ['wg0', 'CloudflareWARP'] });
   assert.equal(text.match(/[io]ifname \{ "wg0", "CloudflareWARP" \} (meta [io]iftype 65534|ct )/g)?.length, 7);
 });
 
-test('a port of an endpoint is any but those of DNS', () => {
+test('an endpoint has any port except the ports of DNS', () => {
   for (const port of [1, 52, 54, 443, 852, 854, 65535]) assert.equal(isEndpointPort(port), true, String(port));
   for (const port of [-1, 0, 0.5, 53, 853, 65536, Number.NaN, Number.POSITIVE_INFINITY])
     assert.equal(isEndpointPort(port), false, String(port));

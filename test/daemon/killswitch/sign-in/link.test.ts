@@ -35,7 +35,7 @@ test('takes the default route with the lowest metric of a physical device', () =
   assert.equal(defaultRoute('', isPhysical), null);
 });
 
-test('finds a default route of IPv6 by way of a router, on a physical device', () => {
+test('finds a default route of IPv6 over a router, on a physical device', () => {
   const zero = '0'.repeat(32);
   const row = (to: string, flags: string, device: string) =>
     `${to} 00 ${zero} 00 20010db8000000000000000000000002 00000400 00000001 00000000 ${flags}      ${device}\n`;

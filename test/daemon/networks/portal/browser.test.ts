@@ -1,4 +1,4 @@
-// The browser for a login page has a profile of its own, which goes with it.
+// The browser for a login page has a separate profile, which is removed with it.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -52,7 +52,7 @@ test('a redirect, a form with status 200, and status 511 are login pages', async
   assert.deepEqual(await verdict(t, required, required, required), { network: 'login', loginPage: null });
 });
 
-test('a network that lets one page through is not taken for open, and an address that is no page is not opened', async t => {
+test('a network that lets one page through does not count as open, and an address without a page is not opened', async t => {
   assert.deepEqual(await verdict(t, good, redirect('javascript:alert(1)'), good), {
     network: 'login',
     loginPage: null,
@@ -131,7 +131,7 @@ test('a network names no page of this machine, however it is written, and a page
     assert.equal((await verdict(t, redirect(`http://${host}/`), good, good)).loginPage, `http://${host}/`);
 });
 
-test('a page whose name leads here, or may lead here, is not opened', async t => {
+test('does not open a page if its name leads, or may lead, to this machine', async t => {
   const answer = (...addresses: string[]) => addresses.map(address => ({ address, family: 4 }));
   const others = Array.from({ length: 20 }, (_, index) => `10.231.253.${index}`);
   const failed = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));

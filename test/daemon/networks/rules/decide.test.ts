@@ -183,7 +183,7 @@ test('the stricter of two rules counts in either order', () => {
 /** Modes by the traffic that they protect, the strongest first. */
 const MODES = [['warp', 'warp+doh', 'warp+dot'], ['tunnel_only'], ['proxy'], ['doh', 'dot']] as const;
 
-test('a mode lowers the protection where it protects less than the one before', () => {
+test('a mode lowers the protection where it protects less than the previous mode', () => {
   const all = MODES.flatMap((modes, rank) => modes.map(mode => ({ mode, rank })));
   for (const before of [...all, { mode: 'of a later version', rank: 0 }])
     for (const { mode, rank } of all) {

@@ -243,7 +243,7 @@ test('a preset of routes bypasses WARP on a network that its beacon proves, and 
   assert.deepEqual([memory.values.connected, memory.values.split], [true, before]);
 });
 
-test('routes of one network do not stay on another one that has routes as well', async t => {
+test('routes of one network do not stay on another network that has routes as well', async t => {
   const { go, networks, presets, memory } = stage(t);
   const ips = () => memory.values.split.ips.map(({ value }) => value).slice(2);
   const rule = (ssid: string, preset: string) =>

@@ -12,7 +12,7 @@ test('a read without an answer keeps the networks as they were, and is repeated'
   await networks().answer({ rule: 'home', answer: 'always' });
   words();
   silence(1);
-  assert.deepEqual(await go(other), [], 'what was read last');
+  assert.deepEqual(await go(other), [], 'the last reading');
   await until(() => state.snapshot().networks?.links[0]?.name === 'Wired');
   assert.deepEqual(said, ['Networks: NetworkManager does not answer']);
 });
@@ -55,7 +55,7 @@ test('a slow read is not followed after a later one', async t => {
   assert.equal(state.snapshot().networks?.links[0]?.name, 'Home');
 });
 
-test('refuses a document with a mistake, or of an older revision, and follows none of it', async t => {
+test('refuses a document with a mistake, or of an older revision, and applies none of it', async t => {
   const { networks, paths } = stage(t);
   const { revision } = await networks().read();
   await assert.rejects(networks().set({ document: `${RULES}[[network]]\n` }), { code: 'document-invalid' });

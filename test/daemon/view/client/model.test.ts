@@ -76,7 +76,7 @@ test('a stream that resumes with nothing missed is not reported as offline', asy
   assert.equal(daemon.resumed.length, 2);
 });
 
-test('a goodbye is reported as such, and another daemon on the socket starts over with its snapshot', async t => {
+test('reports a goodbye, and starts over with the snapshot of another daemon on the socket', async t => {
   const { daemon, model, attempts } = await open(t);
   await daemon.stop();
   await until(() => model.state().offline?.code === 'stopped', 'the goodbye');

@@ -29,7 +29,7 @@ function withChanges(changes: Change[], status: Partial<Snapshot['status']> = {}
   return { ...client, snapshot: { ...client.snapshot!, changes } };
 }
 
-test('unconfirmed changes are one bar, which keeps or reverts exactly those', () => {
+test('unconfirmed changes share one bar, which keeps or reverts exactly these changes', () => {
   const client = withChanges([
     change('mode', { value: 'doh', setAt: '2026-01-01T10:00:01.000Z', confirmBy: CONFIRM_BY }),
     change('routes', { confirmBy: '2026-01-01T10:00:40.000Z' }),
@@ -62,7 +62,7 @@ test('the countdown is in whole seconds and does not go below zero', () => {
   assert.deepEqual(texts, ['Reverting in 0:30', 'Reverting in 0:30', 'Reverting in 0:01', 'Reverting…', 'Reverting…']);
 });
 
-test('a state that ends shows its end, can be extended and ended; one that could not end is tried again', () => {
+test('a state that ends shows its end, can be extended and ended, and is tried again if it could not end', () => {
   const off = change('connection', { value: 'off', endsAt: ENDS_AT });
   const stuck = change('mode', { endsAt: ENDS_AT, problem: 'WARP does not answer.' });
   const client = withChanges([off, stuck, change('routes', { confirmBy: CONFIRM_BY })]);

@@ -108,7 +108,7 @@ describe('the page of checks', () => {
     assert.equal(rowOf({ ...NO_CHECKS, failed: 'No answer.' }, 'run').subtitle, 'No answer.');
   });
 
-  test('takes each event in: a result replaces that of the same check, and the end brings the fix that can be undone', () => {
+  test('applies each event: a result replaces the earlier result of the check, and the end brings the fix that can be undone', () => {
     const at = '2026-11-21T10:00:00.000Z';
     const progress = { running: true, completed: 1, total: 2, result: result('a', 'problem'), undo: null };
     let now = receiveProgress(NO_CHECKS, progress);
@@ -236,7 +236,7 @@ describe('the cause that the daemon found', () => {
     return describeTunnel(client, tr);
   };
 
-  test('takes the place of the words for a reason that is not known, with its one button', () => {
+  test('replaces the words for an unknown reason, with its one button', () => {
     const { label, sentence, remedy, details } = shown('unable', FIXES.action);
     assert.equal(label, 'Can’t connect');
     assert.equal(sentence, 'Because.');
@@ -264,7 +264,7 @@ describe('the cause that the daemon found', () => {
   });
 });
 
-test('a report names each file and its size, and counts what was replaced', () => {
+test('a report names each file and its size, and counts the replaced texts', () => {
   const files = [
     { name: 'doctor.json', text: '[]\n' },
     { name: 'unheard-of.json', text: '' },

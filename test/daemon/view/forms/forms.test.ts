@@ -103,7 +103,7 @@ test('every action of the API is asked for by some page', () => {
   );
 });
 
-test('the ids of a form’s rows are unique, and so are those of its groups', () => {
+test('the ids of a form’s rows and groups are unique', () => {
   for (const [page, { groups }] of Object.entries(forms())) {
     assert.equal(new Set(groups.map(({ id }) => id)).size, groups.length, page);
     for (const { id, rows } of groups)
@@ -123,7 +123,7 @@ test('options that few people need are folded, after the others, unless one of t
   assert.equal(encrypted.groups.find(({ id }) => id === 'variants')?.folded, false);
 });
 
-test('the name of a page leads there, and that of a former page to what became of it', () => {
+test('the name of a page leads there, and the name of a former page leads to its successor', () => {
   assert.deepEqual(placeOf('dns'), { page: 'dns', row: null });
   assert.deepEqual(placeOf('graph'), { page: 'history', row: 'now' });
   for (const name of ['', 'nowhere', 'constructor', '__proto__']) assert.equal(placeOf(name), null);

@@ -40,7 +40,7 @@ function answer(given: Why, view = viewOf([])) {
   return [row.title, row.label, row.command.ask.kind === 'action' ? row.command.ask.request.action : null];
 }
 
-test('only whole addresses and host names are looked up, also those of a web address', () => {
+test('only whole addresses and host names are looked up, also within a web address', () => {
   assert.equal(targetOf('netflix.com'), 'netflix.com');
   assert.equal(targetOf(' https://www.Netflix.com/browse?a=1 '), 'www.netflix.com');
   assert.equal(targetOf('https://me@www.netflix.com:8443/browse'), 'www.netflix.com');

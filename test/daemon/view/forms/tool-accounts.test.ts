@@ -49,7 +49,7 @@ test('shows per account what is left, pause, forecast, renewal and shared quota'
   );
 });
 
-test('shows per program at the gateway its requests, the last account, and what was refused', () => {
+test('shows for each program at the gateway its requests, the last account, and refusals', () => {
   const counts = { requests: 0, accounts: {}, refused: 0, used: 0 };
   const idle = { name: 'idle', ends: null, ...counts, budget: null, last: null, account: null };
   const over = { ...idle, name: 'over', ends: later(-1), requests: 1, used: 2 };

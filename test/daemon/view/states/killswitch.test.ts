@@ -266,7 +266,7 @@ test('the page of a kill switch that is off or missing has no pauses', () => {
   });
 });
 
-test('the page of a kill switch that is on offers pauses, and of one that is paused to resume', () => {
+test('the page of the kill switch offers pauses while it is on, and to resume while it is paused', () => {
   const on = page({ ...ON, allowLan: true, command: 'sudo nft', detail: 'x' });
   assert.deepEqual(on, {
     switch: [

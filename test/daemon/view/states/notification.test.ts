@@ -113,7 +113,7 @@ describe('the level decides', () => {
       assert.equal(notificationOf(null, after, null, tr), null, 'none at the start');
     });
 
-  test('on a tunnel that is back: it takes the place of the loss, and is no news of its own', () => {
+  test('on a tunnel that is back: it replaces the notification of the loss', () => {
     assert.equal(notificationOf(down, up, null, tr), null);
     assert.equal(presentNotification('state', up, tr)!.summary, 'Connected');
     assert.equal(presentNotification('state', at('needs-me', up), tr), null);
@@ -127,7 +127,7 @@ describe('the level decides', () => {
   });
 });
 
-test('a change by the user is no news', () => {
+test('a change by the user needs no notification', () => {
   assert.equal(notificationOf(up, down, 'disconnect', tr), null);
   assert.equal(notificationOf(up, off('Manual'), null, tr), null);
   assert.equal(notificationOf(off('Manual'), off('ConnectAccepted'), null, tr), null);
@@ -157,7 +157,7 @@ test('a state that cannot be read is not a tunnel that was lost', () => {
   assert.equal(notificationOf(unread, up, null, tr), null);
 });
 
-test('title, shape and button are those of the state', () => {
+test('title, shape and button follow the state', () => {
   const said = (after: ClientState) => {
     const { summary, state, action } = notificationOf(up, after, null, tr)!;
     return [summary, state, action?.label];
@@ -199,7 +199,7 @@ test('a notification is over when its subject is', () => {
   assert.equal(presentNotification('state', withPart(down, { killSwitch: blocking }), tr)!.code, 'blocked');
 });
 
-/** Courses of states, and the summary of the notification at their end. */
+/** Sequences of states, and the summary of the last notification. */
 const unread = clientState({ status: { state: 'unknown', raw: 'Mystery' } });
 const COURSES: [what: string, course: ClientState[], summary: string | null][] = [
   ['a tunnel that is lost while its state is not known', [up, unread, off(null)], 'Disconnected'],

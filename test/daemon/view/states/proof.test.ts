@@ -37,7 +37,7 @@ test('the proof names city and address, and when it was made', () => {
   assert.equal(text({ address: null, dataCenter: null }), 'Your requests go through WARP — verified just now');
 });
 
-test('a request that came past the tunnel is no good news', () => {
+test('a request that bypassed the tunnel is not shown as good', () => {
   const { text, tone } = describeProof(proven({ through: false }), AT, tr)!;
   assert.deepEqual([text, tone], ['Not through WARP: https://trace.example saw warp=off', 'warning']);
 });

@@ -40,7 +40,7 @@ for (const [expected, status, more = {}] of CASES)
     assert.equal(describeTunnel(client, tr).icon, stateIcon(stateOf(client)));
     for (const code of ['not-running', 'not-responding', 'starting'] as const) {
       const gone = { ...client, offline: { code, detail: '' } };
-      assert.equal(stateOf(gone), 'unknown', 'what was before is not shown');
+      assert.equal(stateOf(gone), 'unknown', 'the former state is not shown');
       assert.equal(describeTunnel(gone, tr).icon, stateIcon('unknown'));
     }
   });

@@ -85,7 +85,7 @@ test('output that is not understood is shown as it is, without a switch', () => 
   assert.equal(view.settable, true);
 });
 
-test('a tunnel CLI that crashes, or prints nothing, is said to, and restarting the service is offered', () => {
+test('says that a tunnel CLI crashes or prints nothing, and offers to restart the service', () => {
   for (const [raw, details] of [
     ['', null],
     ['Segmentation fault', 'Segmentation fault'],
@@ -247,7 +247,7 @@ test('an organization’s lock is named, and the tunnel can be turned on but not
   assert.equal(describe(locked, tr).toggle.sensitive, true);
 });
 
-test('a tunnel CLI that takes long is said to be waited for', () => {
+test('says that it waits for a slow tunnel CLI', () => {
   assert.equal(describe(facts({}, { pending: 'connect', slow: true }), tr).waiting, 'Waiting for WARP…');
   assert.equal(describe(facts({}, { pending: 'connect' }), tr).waiting, null);
 });
@@ -323,7 +323,7 @@ test('a connection is shown as good unless the network is unstable or a check fo
   assert.notEqual(view({ state: 'disconnected', network: 'unstable' }).tone, 'warning');
 });
 
-test('an unstable network is described by the figures of its reason, not by those of the tunnel', () => {
+test('an unstable network is described by the figures of its reason, not by the figures of the tunnel', () => {
   const sentence = (text: string) => {
     const reason = { code: 'NetworkDegraded', text };
     const status = { state: 'connected', network: 'unstable', reason } as const;
@@ -334,7 +334,7 @@ test('an unstable network is described by the figures of its reason, not by thos
   assert.equal(sentence('Network degraded'), 'Slow connection');
 });
 
-test('the figures are those of the reason where the network is unstable, else those of the tunnel', () => {
+test('the figures come from the reason where the network is unstable, otherwise from the tunnel', () => {
   const reason = { code: 'NetworkDegraded', text: 'Network degraded: 8 % loss, 400 ms round trip' };
   const figures = (status: Partial<Status>) => {
     const { latencyMs, loss } = figuresOf(clientState({ status, tunnel: { loss: 0.0007, latencyMs: 16 } }).snapshot!);

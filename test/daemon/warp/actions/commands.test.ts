@@ -136,7 +136,7 @@ for (const name of ACTION_NAMES) {
   test(`${name} becomes "${command}"`, () => {
     const plan = planAction(actionRequest(name, value), NEWEST);
     assert.equal(plan.argv.join(' '), command);
-    if (value !== undefined) assert.ok(plan.argv.includes(value), 'the value is one argument of its own');
+    if (value !== undefined) assert.ok(plan.argv.includes(value), 'the value is a separate argument');
     assert.ok(plan.timeoutMs >= 10_000 && plan.timeoutMs <= 60_000);
   });
 

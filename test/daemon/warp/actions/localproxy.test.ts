@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import test from 'node:test';
+import { load } from '../../../../daemon/emulator/state.ts';
 import { Problem } from '../../../../daemon/problem.ts';
 import { createLog, createState } from '../../../../daemon/state/store.ts';
 import { createTunnel } from '../../../../daemon/warp/tunnel.ts';
@@ -13,7 +14,7 @@ import { freePort } from '../../../support/ports.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
 
-/** A started tunnel over an emulator whose proxy mode listens on `port`, and what was run for it. */
+/** A started tunnel over an emulator whose proxy mode listens on `port`, and the commands that it ran. */
 async function setup(t: test.TestContext, options: { version?: string; faults?: string; proxyLimitMs?: number } = {}) {
   const place = folder();
   const port = freePort();
@@ -43,12 +44,18 @@ async function setup(t: test.TestContext, options: { version?: string; faults?: 
       .read('runs')
       .split('\n')
       .filter(line => /^(tunnel protocol set|mode|set-mode|connect|disconnect)/.test(line));
-  const settings = async () => {
-    await tunnel.refresh('all');
-    const { Mode, 'WARP tunnel protocol': protocol } = state.snapshot().settings;
-    return [Mode, protocol, state.snapshot().status.state];
+  /** Waits for mode, protocol and state, as far as they are given. In proxy mode each answer of the emulator takes a process, a look at its file none. */
+  const becomes = async (...expected: string[]) => {
+    const now = () => {
+      const { settings } = load(cli.stateFile);
+      return [settings.mode ?? 'warp', settings.protocol ?? 'MASQUE', state.snapshot().status.state];
+    };
+    await until(
+      () => expected.every((value, i) => now()[i] === value),
+      () => `${expected}; it is ${now()}`,
+    );
   };
-  return { cli, port, state, tunnel, changes, settings };
+  return { cli, port, tunnel, changes, becomes };
 }
 
 const problem =
@@ -82,13 +89,13 @@ async function page(t: test.TestContext): Promise<number> {
 }
 
 test('a disconnected WireGuard client gets MASQUE, the mode and the connection, and then curl goes through', async t => {
-  const { cli, tunnel, port, changes, settings } = await setup(t);
+  const { cli, tunnel, port, changes, becomes } = await setup(t);
   await tunnel.runAction({ action: 'setProtocol', value: 'WireGuard' });
   await cli.control('proxyFrom=127.0.0.77');
   const output = await tunnel.runAction({ action: 'enableLocalProxy' });
   assert.deepEqual(output?.argv.slice(1), ['mode', 'proxy']);
   assert.deepEqual(changes(), ['tunnel protocol set WireGuard', 'tunnel protocol set MASQUE', 'mode proxy', 'connect']);
-  assert.deepEqual(await settings(), ['proxy', 'MASQUE', 'connected']);
+  await becomes('proxy', 'MASQUE', 'connected');
   const address = `http://127.0.0.1:${await page(t)}/`;
   for (const kind of ['socks5', 'socks5h', 'http', 'socks4'])
     assert.equal(await curl('-x', `${kind}://127.0.0.1:${port}`, address), 'asked from 127.0.0.77', kind);
@@ -107,11 +114,11 @@ test('a proxy that already answers starts nothing, and simultaneous requests sha
 
 test('a port in use is named with its program, and everything is as it was before', async t => {
   for (const connected of FULL ? [true, false] : [true]) {
-    const { tunnel, port, settings, cli } = await setup(t);
+    const { tunnel, port, becomes, cli } = await setup(t);
     await tunnel.runAction({ action: 'setProtocol', value: 'WireGuard' });
     if (connected) await cli.run('connect');
     const expected = ['warp', 'WireGuard', connected ? 'connected' : 'disconnected'];
-    await until(async () => (await settings())[2] === expected[2]);
+    await becomes(...expected);
     const server = createServer().listen(port, '127.0.0.1');
     await once(server, 'listening');
     await assert.rejects(
@@ -121,22 +128,21 @@ test('a port in use is named with its program, and everything is as it was befor
         new RegExp(`Port ${port} .* in use by \\S+ \\(process ${process.pid}, user \\d+\\)`),
       ),
     );
-    await until(async () => (await settings())[2] === expected[2]);
-    assert.deepEqual(await settings(), expected);
+    await becomes(...expected);
     server.close();
     await once(server, 'close');
     await tunnel.runAction({ action: 'enableLocalProxy' });
-    assert.deepEqual(await settings(), ['proxy', 'MASQUE', 'connected']);
+    await becomes('proxy', 'MASQUE', 'connected');
   }
 });
 
 test('a port taken by another proxy is not mistaken for the tunnel’s', async t => {
   const other = await setup(t);
   await other.tunnel.runAction({ action: 'enableLocalProxy' });
-  const { tunnel, cli, settings } = await setup(t);
+  const { tunnel, cli, becomes } = await setup(t);
   await cli.control(`settings.proxyPort=${other.port}`);
   await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('proxy-port-in-use'));
-  assert.deepEqual(await settings(), ['warp', 'MASQUE', 'disconnected']);
+  await becomes('warp', 'MASQUE', 'disconnected');
 });
 
 for (const [fault, seen] of [
@@ -144,33 +150,33 @@ for (const [fault, seen] of [
   ['proxy-deaf', /: it accepts connections, but speaks neither SOCKS5 nor HTTP\. The tunnel is connected/],
 ] as const)
   test(`a proxy with the fault ${fault} is reported as not answering, and undone`, async t => {
-    const { tunnel, settings } = await setup(t, { faults: fault, proxyLimitMs: 4000 });
+    const { tunnel, becomes } = await setup(t, { faults: fault, proxyLimitMs: 4000 });
     await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('proxy-not-answering', seen));
-    assert.deepEqual(await settings(), ['warp', 'MASQUE', 'disconnected']);
+    await becomes('warp', 'MASQUE', 'disconnected');
   });
 
 test('a tunnel that can’t connect is given up before all time is over, with its reason, and undone', async t => {
-  const { tunnel, settings } = await setup(t, { faults: 'unable=CaptivePortalTimedOut' });
+  const { tunnel, becomes } = await setup(t, { faults: 'unable=CaptivePortalTimedOut' });
   await assert.rejects(
     tunnel.runAction({ action: 'enableLocalProxy' }),
     problem('proxy-not-answering', /unable \(Signing in to this network/),
   );
-  assert.equal((await settings())[0], 'warp');
+  await becomes('warp');
 });
 
 test('a mode that an organization locked is reported, and nothing stays changed', async t => {
-  const { tunnel, cli, settings } = await setup(t);
+  const { tunnel, cli, becomes } = await setup(t);
   await cli.control('organization=example', 'policy.allowModeSwitch=false', 'policy.protocol=MASQUE');
   await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('not-authorized'));
   await cli.control('policy=null');
-  assert.deepEqual((await settings())[0], 'warp');
+  await becomes('warp');
 });
 
 test('without a registration it is refused, and the mode stays', async t => {
-  const { tunnel, cli, settings } = await setup(t, { faults: 'not-registered' });
+  const { tunnel, cli, becomes } = await setup(t, { faults: 'not-registered' });
   await assert.rejects(tunnel.runAction({ action: 'enableLocalProxy' }), problem('not-registered'));
   await cli.control('clear');
-  assert.deepEqual((await settings())[0], 'warp');
+  await becomes('warp');
 });
 
 test('a release before 2025.8 works with SOCKS5 only', async t => {

@@ -24,7 +24,7 @@ test('Debian, Ubuntu and their derivatives name the release that they are made f
   }
 });
 
-test('Fedora, RHEL and its rebuilds, and Arch have commands of their own', () => {
+test('Fedora, RHEL and its rebuilds, and Arch have their own commands', () => {
   for (const osRelease of ['ID=fedora\nVERSION_ID=44', 'ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.6"'])
     assert.match(commandFor(osRelease) ?? '', /cloudflare-warp-ascii\.repo[\s\S]*sudo dnf install -y cloudflare-warp$/);
   for (const osRelease of ['ID=arch', 'ID=manjaro\nID_LIKE=arch'])

@@ -68,7 +68,7 @@ test('a block of text that arrives in one piece is one message, and is reported 
   assert.deepEqual(splitter.push('work\n'), ['Status update: Unable\nReason: No Network']);
 });
 
-test('other lines are messages of their own and belong to no block', () => {
+test('other lines are separate messages and belong to no block', () => {
   const lines = ['Success', 'Status update: Connected', 'DNS: example.com A', 'Reason: x'];
   assert.deepEqual(split(`${lines.join('\n')}\n\n`), lines);
 });

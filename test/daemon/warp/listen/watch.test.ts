@@ -95,7 +95,7 @@ test('after a good life the first pause applies again', async t => {
   assert.ok(paused < 3_000, `paused for ${paused} ms`);
 });
 
-test('a CLI without JSON is listened to in text, one that does not know -l is polled', async t => {
+test('listens to a CLI without JSON in text, and polls a CLI that does not know -l', async t => {
   const { runs, watch, polls } = setup(
     t,
     `case "$*" in
@@ -162,7 +162,7 @@ test('stop ends a child that ignores SIGTERM, with its group', async t => {
   assert.equal(runs().length, 1, 'nothing is started after stop');
 });
 
-test('another CLI replaces the one before, whose messages are then ignored', async t => {
+test('another CLI replaces the previous CLI, whose messages are then ignored', async t => {
   const { watch, messages, runs, place } = setup(t, `echo one; exec sleep 60`);
   await until(() => messages.length === 1);
   const other = place.script('other', 'echo two; exec sleep 60');

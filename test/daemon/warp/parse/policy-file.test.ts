@@ -1,4 +1,4 @@
-// The service token in a policy file: only one that WARP can use counts.
+// The service token in a policy file: only a token that WARP can use counts.
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -18,7 +18,7 @@ test('every recorded listing is understood, and none takes a trap for the mode',
   for (const { stdout, version } of listings) {
     const reading = parseSettings(stdout);
     if (!/\bMode: |operation_mode/.test(stdout)) {
-      assert.equal(reading, null, 'a fragment without a key of its own is not a listing');
+      assert.equal(reading, null, 'a fragment without a key is not a listing');
       continue;
     }
     assert.ok(reading, version);
@@ -69,7 +69,7 @@ test('include mode, with spaces where the original has a tab', () => {
   });
 });
 
-test('JSON has the same keys as text, and keeps those whose text is unknown', () => {
+test('JSON has the same keys as text, and keeps keys without a known text', () => {
   const { settings, splitTunnel, proxyPort } = find('2026.7.1377', 'operation_mode');
   assert.deepEqual(settings, {
     'Always On': true,
@@ -153,7 +153,7 @@ test('a text that is not a listing is null', () => {
     assert.equal(parseSettings(text), null, text);
 });
 
-test('the port of the local proxy is that of the mode, of the settings, or the documented default', () => {
+test('the port of the local proxy comes from the mode, the settings, or the documented default', () => {
   const port = (settings: object) => parseSettings(JSON.stringify(settings))?.proxyPort;
   assert.equal(port({ operation_mode: 'proxy', proxy_port: 41_000 }), 41_000);
   assert.equal(port({ operation_mode: { WarpProxy: 42_000 }, proxy_port: 41_000 }), 42_000);

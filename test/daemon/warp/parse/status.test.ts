@@ -267,7 +267,7 @@ test('a field needs no space behind its colon', () => {
   assert.equal(parseStatusText('Status update: Connected\nNetwork:healthy\n')?.network, 'healthy');
 });
 
-test('text that is no name stays as it is, in each place of a reason', () => {
+test('text that is not a name stays as it is, anywhere in a reason', () => {
   for (const text of [
     '2026-12-01T00:00:00Z',
     '192.0.2.7:2408',

@@ -20,7 +20,7 @@ test('a part is stale before it is read, and after its time', () => {
   assert.equal(fresh.isDue('a'), true);
 });
 
-test('a part without an end of its own stays fresh until it is expired', () => {
+test('a part without an end stays fresh until it is expired', () => {
   const { fresh, pass } = clock();
   fresh.read('a', Number.POSITIVE_INFINITY);
   pass(1e9);

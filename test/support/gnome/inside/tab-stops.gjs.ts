@@ -7,7 +7,7 @@ export const directionOf = Gtk.Widget.prototype.get_direction;
 
 interface Stop {
   name: string;
-  /** In the window, or in the area that scrolls both this stop and the one before it. */
+  /** In the window, or in the area that scrolls both this stop and the previous stop. */
   box: [left: number, top: number, right: number, bottom: number];
   /** Box of the stop before it; null for the first one of the window, and of a title bar. */
   before: Stop['box'] | null;
@@ -46,7 +46,7 @@ export function tabStops(): Stop[] {
   return stops;
 }
 
-/** The widgets; instead of one that scrolls without the other the area that it scrolls in, since its own place moves. */
+/** The widgets; where only one of them scrolls, its scrolled area instead, since the place of the widget moves. */
 function level(a: Gtk.Widget, b: Gtk.Widget): [Gtk.Widget, Gtk.Widget] {
   const lift = (widget: Gtk.Widget, other: Gtk.Widget) => {
     let area = widget;

@@ -46,7 +46,7 @@ export function toggleIn(widget: Gtk.Widget): Gtk.Widget | undefined {
   return [...inside(widget)].find(child => child instanceof Gtk.Switch || child instanceof Gtk.CheckButton);
 }
 
-/** The control that a name belongs to: the named widget, or the one that it is the label of. */
+/** The control that a name belongs to: the named widget, or the widget that it labels. */
 export function control(name: string): Gtk.Widget | undefined {
   for (const widget of widgets()) {
     if (!namesOf(widget).includes(name)) continue;

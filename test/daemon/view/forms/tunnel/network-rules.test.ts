@@ -91,7 +91,7 @@ test('a rule that acted can be reverted, and a failure is shown', () => {
   assert.equal(row(reverted, 'problem')?.subtitle, 'home: failed');
 });
 
-test('a network without a rule of its own can be trusted, after the question', () => {
+test('a network without a rule can be trusted, after the question', () => {
   const button = row(state(UNKNOWN), 'trust');
   assert.ok(button?.kind === 'button');
   const change = {

@@ -24,7 +24,7 @@ const PREVIEW: RoutesPreview = {
   warnings: [{ code: 'gateway', value: '10.0.0.1' }],
 };
 
-test('a difference is shown line by line, and what is too much of it is counted', () => {
+test('a difference is shown line by line, and lines beyond the limit are counted', () => {
   assert.deepEqual(
     differenceText(
       differenceLines(
@@ -163,14 +163,14 @@ test('presets add the entries that the text lacks, once, with where they come fr
   assert.deepEqual(
     rows().flatMap(({ id }) => (id.startsWith('preset-') ? [id] : [])),
     ['preset-docker'],
-    'what was not found is not offered',
+    'a network that was not found is not offered',
   );
   await press('preset-docker');
   assert.equal(editor.state().text, `${ROUTES.document}172.17.0.0/16  # docker, docker0\n`);
   assert.equal(named(rows(), 'preset-docker').sensitive, false);
 });
 
-test('the text is imported from a file, as which it is applied, and exported as one', async () => {
+test('the text is imported from a file, applied with that cause, and exported to a file', async () => {
   const { editor, press, files, asked } = editing();
   await editor.read();
   await press('import');
@@ -201,7 +201,7 @@ test('an earlier document can be opened, and the last change undone', async () =
   assert.equal(named(rows(), 'undo').sensitive, false);
 });
 
-test('the progress of a long list is shown, also of one that another client sets', async () => {
+test('the progress of a long list is shown, also where another client sets it', async () => {
   const { editor, rows, send } = editing();
   await editor.read();
   const shown = () => named(rows(), 'apply').subtitle;

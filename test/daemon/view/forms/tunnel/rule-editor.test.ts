@@ -83,7 +83,7 @@ test('a new rule begins with the present network, says what it does here, and as
   ]);
 });
 
-test('a rule is edited in its place, renamed, and saved without a question where it only strengthens', async () => {
+test('a rule is edited, renamed, and saved without a question where it only strengthens', async () => {
   const { row, run, choose, sent, document, rows } = setUp();
   await run(row('item', 'rule-cafes').edit!.command);
   await choose('draft-network', 'A Wi-Fi network by its name');

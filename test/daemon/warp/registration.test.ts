@@ -1,0 +1,141 @@
+// Terms and registrations of the tunnel: what is asked of the user, and what is read after a change.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
+import { temporary } from '../../support/temporary.ts';
+import { until } from '../../support/until.ts';
+
+test('the terms are accepted only when the user agrees, and that is remembered', async t => {
+  const { tunnel, status, acceptedTerms, runs } = await startTunnel(t, { faults: 'terms' });
+  await until(() => status().blocked === 'terms-not-accepted');
+  await assert.rejects(tunnel.runAction({ action: 'register' }), problem('terms-not-accepted'));
+  assert.equal(existsSync(acceptedTerms), false);
+  assert.ok(!runs().some(run => run.includes('--accept-tos')));
+  assert.equal(await tunnel.runAction({ action: 'acceptTerms' }), null);
+  await until(() => status().state === 'disconnected');
+  assert.equal(status().blocked, null);
+  assert.match(readFileSync(acceptedTerms, 'utf8'), /^accepted 20/);
+  assert.equal(statSync(acceptedTerms).mode & 0o777, 0o600);
+  await tunnel.runAction({ action: 'connect' });
+  assert.ok(runs().includes('--accept-tos connect'));
+});
+
+test('an agreement that cannot be stored is not acted on', async t => {
+  const { tunnel, place, runs } = await startTunnel(t, { faults: 'terms' });
+  writeFileSync(join(place.path, 'state'), 'in the way');
+  await assert.rejects(tunnel.runAction({ action: 'acceptTerms' }), problem('config-not-writable'));
+  assert.ok(!runs().some(run => run.includes('--accept-tos')));
+});
+
+test('an unregistered device: connecting is refused without a process, registering works', async t => {
+  const { tunnel, status, spawned, state } = await startTunnel(t, { faults: 'not-registered' });
+  await until(() => status().blocked === 'not-registered');
+  assert.deepEqual([status().state, status().reason?.code], ['unable', 'RegistrationMissing']);
+  assert.equal(state.snapshot().account.registered, false);
+  assert.deepEqual(
+    await spawned(() =>
+      assert.rejects(
+        tunnel.runAction({ action: 'connect' }),
+        problem('not-registered', p => Boolean(p.extras.hint)),
+      ),
+    ),
+    [],
+  );
+  const account = await tunnel.account();
+  assert.deepEqual([account.ok, account.registered, account.devices], [true, false, []]);
+});
+
+test('"not registered" is not kept once the status contradicts it, even if the registration cannot be read', async t => {
+  const { tunnel, cli, status, state } = await startTunnel(t, { faults: 'not-registered' });
+  await until(() => status().blocked === 'not-registered');
+  assert.equal((await tunnel.account()).registered, false);
+  await cli.control('fault=not-authorized');
+  await until(() => status().state === 'disconnected');
+  assert.equal(state.snapshot().account.registered, null);
+  await assert.rejects(tunnel.account(), problem('tunnel-cli-failed'));
+  await cli.control('clear');
+  await tunnel.refresh('all');
+  assert.equal((await tunnel.account()).registered, true);
+});
+
+test('registering and deleting a registration change the account', async t => {
+  const { tunnel, status, state } = await startTunnel(t);
+  await tunnel.runAction({ action: 'deleteRegistration' });
+  await until(() => status().blocked === 'not-registered');
+  await until(() => state.snapshot().account.registered === false);
+  await tunnel.runAction({ action: 'register' });
+  await until(() => status().blocked === null && state.snapshot().account.registered === true);
+  const account = await tunnel.account();
+  assert.equal(account.registered, true);
+  assert.match(account.license ?? '', /^\*{4}\w{4}$/);
+  assert.equal(account.devices.length, 1);
+});
+
+test('a read that began before a registration does not overwrite it', async t => {
+  const { tunnel, place, cli, status, state } = await startTunnel(t, { missing: true });
+  const reach = (name: string) => writeFileSync(join(place.path, name), '');
+  const reached = (name: string) => until(() => existsSync(join(place.path, name)));
+  const wait = (name: string) => `until [ -e ${name} ]; do sleep 0.01; done`;
+  place.script(
+    'warp-cli',
+    `case "$*" in
+    *'registration show')
+      cd ${place.path}
+      if mv hold began 2>/dev/null; then
+        ${wait('removed')}; ${cli.bin} "$@" 2>errors; echo $? >code; touch asked
+        ${wait('registered')}; cat errors >&2; exit $(cat code)
+      fi ;;
+    esac
+    exec ${cli.bin} "$@"`,
+  );
+  await until(() => status().state === 'disconnected');
+  reach('hold');
+  const reading = tunnel.refresh('all');
+  await reached('began');
+  await tunnel.runAction({ action: 'deleteRegistration' });
+  await until(() => status().blocked === 'not-registered');
+  reach('removed');
+  await reached('asked');
+  await tunnel.runAction({ action: 'register' });
+  await until(() => status().blocked === null);
+  reach('registered');
+  await reading;
+  await until(() => state.snapshot().account.registered === true);
+  assert.deepEqual([status().state, status().blocked], ['disconnected', null]);
+});
+
+test('a registration that a service token makes is marked as long as it is missing, with the present file', async t => {
+  const policyFile = join(temporary(t), 'mdm.xml');
+  const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-in-api', policyFile });
+  await until(() => status().blocked === 'not-registered');
+  const asked: Record<string, () => unknown> = {
+    'a snapshot': () => tunnel.isFresh(),
+    'the account': () => tunnel.account(),
+    'a connection': () => assert.rejects(tunnel.runAction({ action: 'connect' })),
+  };
+  for (const [what, ask] of Object.entries(asked)) {
+    writeFileSync(
+      policyFile,
+      '<dict><key>auth_client_id</key><string>a.access</string><key>auth_client_secret</key><string>s</string></dict>',
+    );
+    await ask();
+    assert.equal(status().serviceToken, true, what);
+    rmSync(policyFile);
+    await ask();
+    assert.equal(status().serviceToken, undefined, what);
+    const { since } = status();
+    await ask();
+    assert.equal(status().since, since, 'the same state goes on');
+  }
+  writeFileSync(
+    policyFile,
+    '<dict><key>auth_client_id</key><string>a.access</string><key>auth_client_secret</key><string>s</string></dict>',
+  );
+  const refused = problem('not-registered', ({ extras }) => /service token.*administrator/.test(extras.hint ?? ''));
+  await assert.rejects(tunnel.runAction({ action: 'connect' }), refused);
+  await cli.control('reset');
+  await until(() => status().state === 'disconnected');
+  assert.equal(status().serviceToken, undefined);
+});
