@@ -1,4 +1,4 @@
-// Programs of the npm registry, installed into a directory of their own, and a Node.js that is new enough for them.
+// Programs of the npm registry, installed into a new directory, and a Node.js that is new enough for them.
 import { execFile, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';

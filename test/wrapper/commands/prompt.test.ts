@@ -43,7 +43,7 @@ test('H7: a key that is typed as soon as the prompt is seen is not echoed', asyn
   }
 });
 
-test('H7: what was typed before the prompt, and so was echoed, is not taken for a key', async t => {
+test('H7: words typed before the prompt, which were echoed, are not taken for a key', async t => {
   const box = setUp(t);
   let answered = false;
   const { screen, exit } = await atTerminal(box, 'fake auth add a --file', {

@@ -12,7 +12,7 @@ test('L12: installing without names leaves system directories alone and asks at 
   box.script('tvly', '#!/bin/sh\necho tvly\n');
   const asked = (await box.wrap(['install', '--help'])).stdout.replace(/\s+/g, ' ');
   assert.match(asked, /by default, of each known tool in your own directories/);
-  const installed = JSON.parse((await box.wrap(['install', '--json'])).stdout);
+  const installed = await box.json('install');
   const bins = installed.installed.map(({ bin }: { bin: string }) => bin);
   assert.ok(bins.includes(path.join(box.bin, 'tvly')));
   assert.ok(
@@ -65,7 +65,7 @@ test('every command that a person uses says that a shim was replaced, and that a
   assert.equal((await box.wrap(['completion', 'bash'])).stderr, '');
 });
 
-test('a shim in a directory of its own is named where PATH or the table of a shell hides it, and where it is gone', async t => {
+test('a shim in a separate directory is reported where PATH or the table of a shell hides it, and where it is gone', async t => {
   const box = setUp(t);
   box.uninstall('fake');
   const own = path.join(box.home, 'shims');
@@ -87,7 +87,7 @@ test('a shim in a directory of its own is named where PATH or the table of a she
 
 test('doctor names a mistake in the configuration once', async t => {
   const box = setUp(t, { a: 'k1' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), 'typo = [\n');
-  const { findings } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
+  box.configure('typo = [\n');
+  const { findings } = await box.json('doctor');
   assert.equal(findings.filter(({ what }: { what: string }) => what.includes("can't be used")).length, 1);
 });

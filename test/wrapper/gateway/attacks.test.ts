@@ -29,11 +29,11 @@ async function setUp(t: TestContext, respond: Respond = (_key, _req, res) => jso
   return { ...provider, ...opened, at: Number(new URL(opened.gateway.url).port) };
 }
 
-/** A gateway in a process of its own, whose memory can be measured. */
+/** A gateway in another process, whose memory can be measured. */
 async function startProcess(t: TestContext, respond: Respond, args: readonly string[] = []) {
   const { port } = await startProvider(t, respond);
   const box = homeFor(t, port, { a: KEY });
-  const { placeholder, url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'x', '--json'])).stdout);
+  const { placeholder, url } = await box.json('serve', 'token', 'add', 'fake', 'x');
   const child = box.start(process.execPath, [...args, buildWrapper(), 'serve', 'fake']);
   const texts = [textOf(child.stdout!), textOf(child.stderr!)];
   const said = () => texts.map(text => text()).join('');
@@ -153,7 +153,7 @@ test('another user gets nothing, also with a placeholder', { skip: notRoot }, as
   assert.equal((await ask('/x')).status, 200);
 });
 
-/** Opens connections in a process of its own, which has its own limit of open files. */
+/** Opens connections in another process, which has its own limit of open files. */
 async function openIdle(t: TestContext, port: number, { count, uid }: { count: number; uid?: number }) {
   const script = `
     let left = ${count};

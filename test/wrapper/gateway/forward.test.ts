@@ -152,7 +152,7 @@ test('an idempotency key whose request was billed stays with its account', async
   assert.deepEqual(calls, ['real-a POST /crawl', 'real-a POST /crawl']);
 });
 
-test('events go out as they come, and one that breaks off breaks off for the program', async t => {
+test('events go out as they come, and a stream that breaks off does so for the program', async t => {
   let more: () => void = () => {};
   let cut: () => void = () => {};
   const { ask } = await setUp(t, { a: 'real-a' }, (_key, _req, res) => {
@@ -305,7 +305,7 @@ test('a connection that died while the machine slept is not used', async t => {
   assert.equal(calls.length, 3);
 });
 
-test('an account that brings an address of its own never has its key sent to that of the entry', async t => {
+test('an account that brings its own address never has its key sent to that of the entry', async t => {
   const { port, calls } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
   const box = homeFor(t, port, { own: 'fk-own', b: 'fk-b' }, 'hosts = { env = ["FAKE_URL"] }');
   const config = path.join(box.config, 'config.toml');

@@ -24,7 +24,7 @@ const PAST = 'Sun, 06 Nov 1994 08:49:37 GMT';
 async function setUp(t: TestContext, respond: Respond, { more = '', config = '', now = Date.now } = {}) {
   const provider = await startProvider(t, respond);
   const box = homeFor(t, provider.port, AB, more);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), config);
+  box.configure(config);
   return { ...provider, box, ...(await openGateway(t, box, now)) };
 }
 
@@ -77,7 +77,7 @@ test('an answer to an account that is only selected is not changed, and a closed
   assert.ok(calls.every(call => call.startsWith('real-a ')));
 });
 
-test('after no answer, a request that can be made twice may be, and one that may have been billed must not', async t => {
+test('without an answer, a request that can be made twice may be repeated, and a request that may have been billed must not', async t => {
   const { ask } = await setUp(t, (_key, _req, res) => void res.destroy());
   const told = async (init: RequestInit) => (await ask('/scrape', init)).headers.get('x-should-retry');
   assert.equal(await told({}), null);

@@ -52,7 +52,7 @@ for (const cli of ['firecrawl', 'tvly', 'exa', 'openai', 'elevenlabs', 'deepl'])
     assert.ok(!(await bytesOf(url, ['GET /json HTTP/1.1'])).includes(KEY), 'without a placeholder');
   });
 
-/** Ways in which honest programs write a key that has signs of its own. */
+/** Ways in which honest programs write a key with special characters. */
 const FORMS: Record<string, (key: string) => string> = {
   plain: key => key,
   'JSON with escaped slashes': key => JSON.stringify(key).slice(1, -1).replaceAll('/', '\\/'),

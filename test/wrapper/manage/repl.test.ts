@@ -27,7 +27,7 @@ test('L9: the prompt has editing and history, takes the account commands, and su
   assert.deepEqual(calls(box), ['k1 search one', 'k1 search one two', 'k2 search three'], screen);
 });
 
-test('every line of a paste at the prompt runs in its order, also of one that arrives in many pieces', async t => {
+test('the lines of a paste at the prompt run in their order, even if the paste arrives in many pieces', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' });
   fs.appendFileSync(path.join(box.config, 'providers.toml'), PROMPT);
   const long = Array.from({ length: 60 }, (_, i) => `search ${i} ${'x'.repeat(120)}`);
@@ -53,7 +53,7 @@ test('every line of a paste at the prompt runs in its order, also of one that ar
   assert.deepEqual(calls(box), [...expected, ...long.map(line => `k1 ${line}`)], screen);
 });
 
-test('Ctrl-C in a pasted line ends the paste, and says what was not run', async t => {
+test('Ctrl-C in a pasted line ends the paste, and the lines that did not run are printed', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' });
   fs.appendFileSync(path.join(box.config, 'providers.toml'), PROMPT);
   const original = JSON.parse(fs.readFileSync(path.join(box.state, 'installs.json'), 'utf8')).fake.original;

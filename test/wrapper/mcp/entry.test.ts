@@ -1,13 +1,8 @@
 // The catalog's MCP servers: which command line starts one, and which sentences are its errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { entryFor, isTested } from '../../../wrapper/mcp/entry.ts';
-import { missing } from '../../support/temporary.ts';
-
-const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
-const catalog = loadCatalog(shipped, missing(test));
+import { catalog } from '../../support/wrapper/shipped.ts';
 
 const STARTED: readonly [cli: string, ...command: string[]][] = [
   ['tvly', 'npx', '-y', 'tavily-mcp'],
@@ -83,7 +78,7 @@ test('a server is recognized by the program or package that a command line start
   for (const command of OTHERS) assert.equal(cliOf(command), undefined, command.join(' '));
 });
 
-test('versions are compared number by number, and one that is no version is untested', () => {
+test('versions are compared number by number, and a word that is no version counts as untested', () => {
   const { server } = entryFor(['tavily-mcp'], catalog)!;
   const tested = ['0.2.0', '0.2.22', '0.2.3-beta.1', '0.2'];
   const others = ['0.1.9', '0.3.0', '1.0.0', 'latest', ''];

@@ -33,7 +33,7 @@ function open(t: TestContext, { name, server, home }: Recording, keys: Record<st
   const box = home(t, keys);
   const processes = putRecorded(box, server, exchanges);
   const client = clientOf(box.start(process.execPath, [buildWrapper(), 'mcp', '--', server]));
-  /** Plays the client's lines, each after the answers to the one before. */
+  /** Plays the client's lines, each after the answers to the last. */
   const play = async (part = exchanges) => {
     let expected = client.lines().length;
     for (const { sent, received } of part) {

@@ -37,7 +37,7 @@ async function behindCluster(t: TestContext): Promise<Found> {
 const KINDS = { Sentinels: behindSentinel, cluster: behindCluster };
 
 for (const [kind, begin] of Object.entries(KINDS)) {
-  test(`${kind}: commands share the accounts, and one that gets none ends with the reason`, async t => {
+  test(`${kind}: commands share the accounts, and a command that gets none ends with the reason`, async t => {
     const { url } = await begin(t);
     const api = await countingApi(t, { ka: 1, kb: 1 });
     const boxes = [poolBox(t, { url, api }), poolBox(t, { url, api })];

@@ -154,7 +154,7 @@ test('no command waits longer than pool.timeout for a server that takes no conne
   const deaf = spawn('python3', ['-I', '-c', DEAF], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => deaf.stdin.end());
   const port = Number(String((await once(deaf.stdout, 'data'))[0]));
-  // it holds one that it has not accepted, and the kernel lets all others wait
+  // one connection waits to be accepted, and the kernel holds all others back
   const first = connect(port, '127.0.0.1');
   t.after(() => first.destroy());
   await once(first, 'connect');

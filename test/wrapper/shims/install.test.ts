@@ -221,7 +221,7 @@ test('lost state and a broken configuration leave the command usable', async t =
   assert.equal((await box.run('tool', ['x'])).stdout, 'tool x\n');
 });
 
-test('an unknown CLI and one that is not on PATH are refused with what is known', async t => {
+test('an unknown CLI and a CLI that is not on PATH are refused, and the known names are listed', async t => {
   const box = withTool(t);
   const unknown = await box.wrap(['install', 'nothere']);
   assert.equal(unknown.exit, 2);

@@ -80,7 +80,7 @@ for (const [name, command] of Object.entries(EDITED)) {
     const real = path.join(dotfiles, 'real.toml');
     fs.mkdirSync(path.join(dotfiles, 'sub'), { recursive: true });
     fs.renameSync(file, real);
-    // by way of a linked directory, of whose real parent `..` is meant
+    // through a linked directory: `..` means its real parent
     fs.symlinkSync(path.join(dotfiles, 'sub'), path.join(box.home, 'short'));
     fs.symlinkSync(`${box.home}/short/../link.toml`, file);
     fs.symlinkSync('real.toml', path.join(dotfiles, 'link.toml'));

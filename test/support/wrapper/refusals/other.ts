@@ -23,7 +23,7 @@ const TYPES = {
 };
 
 type Row = [source: string, status: number, body: unknown, meaning: Meaning, headers?: Headers];
-/** An answer to a gateway for a service with a key of its own. */
+/** An answer to a gateway for a service with its own key. */
 function row(...[source, status, body, meaning, headers = {}]: Row): RefusalCase {
   const isText = typeof body === 'string';
   const own: Headers = isText ? {} : { 'content-type': TYPES.json };
@@ -207,7 +207,7 @@ export const OTHER_REFUSALS: readonly RefusalCase[] = [
   row('a byte order mark', 401, '\uFEFF{"error":"invalid api key"}', AUTH, typed('json')),
   row('a body that is cut', 402, '{"error":"Insufficient cre', QUOTA, typed('json')),
   row('plain words of who knows', 401, 'Zugriff verweigert', NONE, typed('text')),
-  // services with an interface of their own
+  // services with their own interface
   row('Discord', 429, { message: 'You are being rate limited.', retry_after: 3.2, global: false }, rate(3.2 * S), {
     'x-ratelimit-reset-after': '3.2',
   }),

@@ -14,7 +14,7 @@ const PACKAGES = ['httpx', 'httpcore', 'h11', 'anyio', 'sniffio', 'certifi', 'id
 const modules = temporary({ after }, 'httpx');
 const skip = await install();
 
-/** Unpacks the packages into a directory of their own. @returns why they could not be */
+/** Unpacks the packages into a new directory. @returns why that failed */
 async function install(): Promise<string | false> {
   if (!FULL) return 'only in a full run';
   const run = promisify(execFile);

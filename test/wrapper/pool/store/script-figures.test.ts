@@ -78,7 +78,7 @@ test('a lease that has ended can pause its account and lower its figures, and ca
   assert.equal((await row('a')).paused, HOUR);
 });
 
-test('a report that is older than the log of what was used can only lower the figures', async t => {
+test('a report that is older than the log of uses can only lower the figures', async t => {
   const { got, lease, row, pass } = await pool(t);
   await got({ seen: [knows('a', 50)] });
   await pass(10 * MINUTE);

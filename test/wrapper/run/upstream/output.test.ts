@@ -48,7 +48,7 @@ test('the beginning, the end and matching passages of a flood stay', () => {
   assert.ok(searched.length > 0 && Math.max(...searched) < 256 * KB);
 });
 
-test('the latest piece comes with the end of what was before it, wherever in the text it is', () => {
+test('the latest piece comes with the end of the text before it, wherever it is', () => {
   for (const before of [0, 3, 1_500, 65_530, 65_536, 100_000, 131_072, 400_000]) {
     const output = new OutputText(() => []);
     pushAll(output, Buffer.alloc(before, 'x\n'), 65_536);

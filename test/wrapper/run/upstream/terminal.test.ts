@@ -159,7 +159,7 @@ const LINES = 'i=0; while [ $((i += 1)) -le 200 ]; do echo "line $i"; done';
 const AFTER =
   'stty rows 24 cols 80; fake x; echo "exit $?"; stty -a | tr " ;" "\\n\\n" | grep -E "^-?(icanon|echo|isig)$"; read l; echo "next: $l"';
 
-/** Types each text when what comes after the one before matches. */
+/** Types each text when the screen since the last one matches. */
 function typing(...steps: [RegExp, string][]): (screen: string) => string | undefined {
   let at = 0;
   return screen => {

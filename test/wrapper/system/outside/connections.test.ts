@@ -1,4 +1,4 @@
-// Every connection that the wrapper makes: through an inspecting proxy with an authority of its own, as the user's own programs.
+// Every connection that the wrapper makes: through an inspecting proxy with its own authority, as the user's programs connect.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
