@@ -39,7 +39,7 @@ async function main(argv: string[]): Promise<void> {
   const fromShim = calledByShim && cli !== undefined && original !== undefined;
   if (fromShim && mode === 'shim') {
     const end = await runShimmed(cli, original, argv.slice(3), context);
-    exitLike(end.exit, end.signal);
+    return exitLike(end.exit, end.signal);
   }
   // Inside an AppImage only the file path is stable; AppRun forwards shim arguments
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;

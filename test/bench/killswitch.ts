@@ -28,7 +28,7 @@ async function measure(): Promise<void> {
     const service = await host.start();
     const all = shippedEndpoints();
     const [bare, enabling]: [number[], number[]] = [[], []];
-    // the first round makes nft and the service warm; each round has other rules than the one before
+    // the first round makes nft and the service warm; each round has other rules than the last
     for (let round = -1; round < rounds; round++) {
       const endpoints = round % 2 ? all : all.slice(1);
       const rules = render({ allowLan: false, endpoints });

@@ -50,7 +50,7 @@ const STEPS: [name: string, step: (visit: Visit) => Promise<void>][] = [
 ];
 
 /**
- * @param pictures directory for what was seen
+ * @param pictures directory for screenshots
  * @param report called after each step
  */
 export async function visit(shell: Shell, pictures: string, report: (step: Step) => void): Promise<void> {
@@ -157,7 +157,7 @@ async function everyEntry(visit: Visit): Promise<void> {
   assert.ok(entries.length >= 8, `only ${entries.length} entries`);
   for (const { id, label } of entries) {
     if (label === 'Quit Culvert') continue; // the last step
-    // both, one after the other: the tray may still show what was before the last action
+    // both, one after the other: the tray may still show the state before the last action
     await show(visit, 'disconnected', 'Disconnected');
     daemon.set('settings', { Mode: 'warp' });
     await show(visit, 'connected', 'Connected');

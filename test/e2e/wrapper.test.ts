@@ -224,7 +224,7 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) 
     assert.equal(alone.exit, 69, alone.stderr);
     assert.match(alone.stderr, /account "a" was refused \(auth\); another account is another set of things/);
     assert.deepEqual([...keys], ['Bearer keyaaaaaaaa']);
-    fs.appendFileSync(path.join(box.config, 'config.toml'), `[tools.${cli}]\nfailover = true\n`);
+    box.configure(`[tools.${cli}]\nfailover = true\n`);
     const result = await box.run(cli, probe.args.map(fill));
     assert.equal(result.exit, 1, result.stderr);
     const lines = result.stderr.split('\n').filter(line => line.startsWith('culvert-wrap:'));

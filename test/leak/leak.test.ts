@@ -13,8 +13,8 @@ import { SIGN_IN_SCENARIOS } from './scenarios/sign-in-scenarios.ts';
 import type { Scenario } from './stage.ts';
 
 /**
- * Variants of other scenarios, what test/daemon/killswitch/crash.test.ts tries as well, proofs that a change of the rules in two
- * steps would leak, and all but one that a foreign program's packets would: a full run has them.
+ * Scenarios of full runs only: variants of others, those that test/daemon/killswitch/crash.test.ts tries as well, proofs that a
+ * change of the rules in two steps would leak, and all but one of the proofs that a foreign program's packets would.
  */
 const VARIANTS =
   /^((imposter-ipvlan|vrf|flowtable|advertisement-global|better-uplink)(-control)?|(imposter|advertisement|edges|swap|flush)-control|(reroute|edges)-lan|torn|service-killed)$/;

@@ -1,4 +1,4 @@
-// Machines for the leak test: each a network of its own and a /run of its own, held by one process and gone with it.
+// Machines for the leak test. One process holds the network and the /run of each, and both end with it.
 // Nothing has a name outside, so that runs side by side don't meet; whatever ends this process ends them all.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -44,8 +44,8 @@ export const enable = ({ rig }: Stage, options: Partial<RuleOptions> = {}) =>
 export const remove = ({ rig }: Stage) => removeTable(rig.client);
 
 /**
- * Takes the table away. One with flags takes no `add`, which an nft before 1.0.7 needs for its removal; and one that is owned
- * can't be removed until its owner has died.
+ * Removes the table. A table with flags takes no `add`, which an nft before 1.0.7 needs for a removal; a table with an owner
+ * stays until the owner has died.
  */
 export async function removeTable(client: Machine, nft = 'nft'): Promise<void> {
   const done = async (command: readonly string[], input?: string) => (await client.attempt(command, input)).code === 0;

@@ -19,7 +19,7 @@ export interface Wire {
 
 /** Both wait until the far end has seen all that the near one sent. @throws Error when it never does */
 interface Recording {
-  /** Forgets what was counted. */
+  /** Sets the counters to zero. */
   mark(): Promise<void>;
   end(): Promise<Report>;
 }

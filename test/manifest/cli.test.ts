@@ -182,7 +182,7 @@ describe('a release from keygen to verify', () => {
     assert.equal((await runHere(['verify', release.manifest, '--key', release.publicKey])).exit, 0);
   });
 
-  test('can be signed by a program that holds the key, such as one for a token', async t => {
+  test('can be signed by a program that holds the key, such as that of a token', async t => {
     const release = makeRelease(t);
     const file = secret(release);
     const signer = `cat >bytes && openssl pkeyutl -sign -inkey ${file} -rawin -in bytes`;

@@ -31,7 +31,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       .readFileSync(join(at(version), `dists/${suite}/main/binary-all/Packages`), 'utf8')
       .match(/(?<=^Package: culvert\nVersion: ).*/gm);
 
-  test('a suite has the present release and the one before, and a beta is in its own', () => {
+  test('a suite has the present and the last release, and a beta has another suite', () => {
     assert.deepEqual(versions('1.0.0', 'stable'), ['1.0.0']);
     assert.deepEqual(versions('1.0.1', 'beta'), ['1.0.1', '1.0.0']);
     if (!FULL) return;

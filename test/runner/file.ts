@@ -1,4 +1,4 @@
-// Runs one test file in a process group of its own and collects its events. A file fails when it makes no progress,
+// Runs one test file in its own process group and collects its events. A file fails when it makes no progress,
 // never because it takes long: it says something, or its processes work.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

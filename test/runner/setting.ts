@@ -66,7 +66,7 @@ function compileClock(): void {
   mkdirSync(dirname(CLOCK), { recursive: true });
   const part = `${CLOCK}.${process.pid}`;
   execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', part, join(root, 'test/runner/clock.c')]);
-  renameSync(part, CLOCK); // another run may use the one before
+  renameSync(part, CLOCK); // another run may use the earlier one
 }
 
 /** Compiles a locale where neither the machine nor an earlier run has it. @throws Error when it is unknown */

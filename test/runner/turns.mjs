@@ -1,5 +1,5 @@
 // Gives the event loop a turn after each test: `node:test` reports nothing between tests that only wait for children
-// synchronously, and the runner takes their file for one that makes no progress.
+// synchronously, and the runner finds no progress in their file.
 import { afterEach } from 'node:test';
 
 const nextTurn = setImmediate; // before a test replaces it

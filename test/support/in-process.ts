@@ -1,14 +1,20 @@
-// Runs a bundled program in the process of the test: a start of Node takes longer than most commands. What the program sees of the
-// process is its own: arguments, environment, streams, exit code.
+// Runs a bundled program in the process of the test: a start of Node takes longer than most commands. The program sees its own
+// arguments, environment, directory, streams and exit code, and its children inherit these.
+import * as childProcess from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import * as tty from 'node:tty';
 import { Script } from 'node:vm';
 
 export interface Ended {
   code: number | null;
+  /** The signal that the program sent to itself, to end as its child did. */
+  signal?: NodeJS.Signals;
   stdout: string;
   stderr: string;
 }
@@ -33,7 +39,7 @@ function codeOf(filename: string): Code {
   return code;
 }
 
-/** The file that a loader would run as a program of its own. */
+/** The file that a loader would run as the program. */
 function behindLoader(main: string): string {
   const program = fs.readdirSync(dirname(main)).find(file => file.startsWith('program-'));
   return program ? join(dirname(main), program) : main;
@@ -68,7 +74,8 @@ export function runInProcess(
       });
       return columns ? Object.assign(stream, { isTTY: true, columns }) : stream;
     };
-    const end = (code: number) => setImmediate(() => resolve({ code, ...text }));
+    const end = (code: number | null, signal?: NodeJS.Signals) =>
+      setImmediate(() => resolve({ code, ...(signal && { signal }), ...text }));
     const events = new EventEmitter();
     const streams = { stdout: sink('stdout'), stderr: sink('stderr') };
     const own = {
@@ -79,7 +86,11 @@ export function runInProcess(
       cwd: () => cwd,
       on: events.on.bind(events),
       once: events.once.bind(events),
+      off: events.off.bind(events),
+      removeAllListeners: events.removeAllListeners.bind(events),
       exit: end,
+      kill: (pid: number, signal?: NodeJS.Signals) =>
+        pid === process.pid ? end(null, signal) : process.kill(pid, signal),
     };
     const seen = Object.create(process, Object.getOwnPropertyDescriptors(own));
     let exitCode = 0;
@@ -95,6 +106,12 @@ export function runInProcess(
       text[fd === 1 ? 'stdout' : 'stderr'] += data;
       return data.length;
     };
+    const instead: Record<string, object> = {
+      process: seen,
+      fs: { ...fs, writeSync, fstatSync: withoutStdin },
+      tty: { ...tty, isatty: () => false },
+      child_process: { ...childProcess, spawn: spawner({ env: own.env, cwd, text }) },
+    };
     const modules = new Map<string, Module>();
     const load = (filename: string): unknown => {
       const loaded = modules.get(filename);
@@ -104,8 +121,7 @@ export function runInProcess(
       const builtin = createRequire(filename);
       const require = (name: string) => {
         if (name.startsWith('.')) return load(join(dirname(filename), name));
-        if (/^(node:)?process$/.test(name)) return seen;
-        return /^(node:)?fs$/.test(name) ? { ...fs, writeSync } : builtin(name);
+        return instead[name.replace(/^node:/, '')] ?? builtin(name);
       };
       const { exports } = module;
       codeOf(filename === main ? behindLoader(main) : filename)({
@@ -121,4 +137,61 @@ export function runInProcess(
     ({ ended } = load(main) as { ended?: Promise<void> });
     void ended?.then(() => end(exitCode));
   });
+}
+
+/** Descriptor 0 is the test's: programs find the null device there, which they leave alone. */
+const withoutStdin = (fd: number) => (fd === 0 ? fs.statSync('/dev/null') : fs.fstatSync(fd));
+
+/** `spawn` for a program in this process: the outputs that a child inherits go into files, and into `text` when the child ends. */
+function spawner({
+  env,
+  cwd,
+  text,
+}: {
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  text: Record<'stdout' | 'stderr', string>;
+}) {
+  return (
+    file: string,
+    args: readonly string[] = [],
+    { stdio = 'pipe', ...options }: childProcess.SpawnOptions = {},
+  ) => {
+    const channels: Exclude<childProcess.StdioOptions, string> = Array.isArray(stdio)
+      ? [...stdio]
+      : [stdio, stdio, stdio];
+    if (channels[0] === 'inherit') channels[0] = 'ignore';
+    const files = ([1, 2] as const).flatMap(index => {
+      const own = channels[index] === 'inherit' ? index : channels[index];
+      if (own !== 1 && own !== 2) return [];
+      const fd = unlinkedFile();
+      channels[index] = fd;
+      return { fd, name: own === 1 ? ('stdout' as const) : ('stderr' as const) };
+    });
+    const child = childProcess.spawn(file, args, {
+      ...options,
+      env: options.env ?? env,
+      cwd: options.cwd ?? cwd,
+      stdio: channels,
+    });
+    const collect = () => {
+      for (const { fd, name } of files.splice(0)) {
+        const bytes = Buffer.alloc(fs.fstatSync(fd).size);
+        fs.readSync(fd, bytes, 0, bytes.length, 0);
+        text[name] += bytes;
+        fs.closeSync(fd);
+      }
+    };
+    // before the program's own listeners, so that it prints after its child
+    child.once('exit', collect).once('error', collect);
+    return child;
+  };
+}
+
+/** A descriptor of a file without a name, to which children append. */
+function unlinkedFile(): number {
+  const path = join(tmpdir(), `culvert-output-${randomUUID()}`);
+  const fd = fs.openSync(path, 'ax+', 0o600);
+  fs.unlinkSync(path);
+  return fd;
 }

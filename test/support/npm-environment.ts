@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 const BUNDLE = '/etc/ssl/certs/ca-certificates.crt';
 
 /**
- * The tests' environment, with the certificates that this machine trusts: Node has a list of its own, and an organization's network
+ * The tests' environment, with the certificates that this machine trusts: Node has its own list, and an organization's network
  * may inspect what the registry sends. The runner takes the machine's own setting away.
  */
 export const npmEnvironment: NodeJS.ProcessEnv = {

@@ -11,7 +11,7 @@ export interface Ends {
 
 /**
  * An empty directory, removed with everything in it when the test ends.
- * @param name part of the directory's name, so that one that was left behind can be recognized
+ * @param name part of the directory's name, by which a leftover can be recognized
  * @returns its real path
  */
 export function temporary(t: Ends, name = 'test'): string {

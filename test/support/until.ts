@@ -1,4 +1,4 @@
-// The one way in which tests wait for what has no event of its own.
+// The one way in which tests wait for a change without an event.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { versionAt } from '../../daemon/core/file-version.ts';

@@ -58,7 +58,7 @@ function setUp(t: Parameters<typeof sandbox>[0], accounts: Record<string, string
   box.provider('fake', rules());
   if (url) box.env.FAKE_API = url;
   box.accounts('fake', accounts);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), config);
+  box.configure(config);
   return box;
 }
 
@@ -75,7 +75,7 @@ test('status shows what each account has left and the total, and asks no more of
   assert.match(stdout, /total +1,230 +5,100/);
   assert.match(stdout, /c .*answered with HTTP status 401/);
   assert.match(stdout, /d .*something that is not JSON/);
-  const again = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
+  const again = await box.json('status', 'fake');
   assert.deepEqual(again.total, { remaining: 1230, limit: 5100, used: 3870 });
   assert.equal(api.requests.filter(line => line.endsWith(' k1')).length, 1);
   assert.equal(api.requests[0]!.startsWith('GET /usage '), true);
@@ -89,15 +89,15 @@ test('a provider without an endpoint is asked by its status command', async t =>
     `inject = ["FAKE_KEY"]\nstatus_command = 'echo "{\\"remaining\\": 7, \\"limit\\": 10, \\"used\\": 3}"'\n`,
   );
   box.accounts('fake', { a: 'k1', b: 'k2' });
-  const { total } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
+  const { total } = await box.json('status', 'fake');
   assert.deepEqual(total, { remaining: 14, limit: 20, used: 6 });
 });
 
 test('an account that would fall below the reserve is tried after the others', async t => {
   const api = await fakeApi(t, { k1: { remaining: 60, limit: 100 }, k2: { remaining: 500, limit: 1000 } });
   const box = setUp(t, { a: 'k1', b: 'k2' }, '[capacity.fake]\nreserve = 20\n', api.url);
-  await box.run('fake', ['small']);
-  await box.run('fake', ['big']);
+  await box.shim('fake', ['small']);
+  await box.shim('fake', ['big']);
   assert.deepEqual(calls(box), ['k1 small', 'k2 big']);
 });
 
@@ -109,40 +109,40 @@ test('with nothing left a command is queued with exit 75, listed, and run once s
   assert.equal(queued.exit, 75);
   assert.match(queued.stderr, /queued as .*culvert-wrap queue run/);
   for (const args of [['--version'], ['login'], ['status'], ['x', '--help']])
-    assert.equal((await box.run('fake', args)).exit, 0);
-  const { queue } = JSON.parse((await box.wrap(['queue', 'list', '--json'])).stdout);
+    assert.equal((await box.shim('fake', args)).exit, 0);
+  const { queue } = await box.json('queue', 'list');
   assert.deepEqual(queue[0].args, ['-', 'two words']);
   const early = await box.wrap(['queue', 'run']);
   assert.equal(early.exit, 1);
-  assert.equal(JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue.length, 1);
+  assert.equal((await box.json('queue')).queue.length, 1);
   usage.k1 = { remaining: 10, limit: 10 };
   const state = path.join(box.state, 'accounts/fake.json');
   fs.writeFileSync(state, fs.readFileSync(state, 'utf8').replace(/"at":\d+/, '"at":0'));
   const run = await box.wrap(['queue', 'run']);
   assert.equal(run.stdout, 'from stdinok\n');
   assert.equal(run.exit, 0);
-  assert.equal(JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue.length, 0);
+  assert.equal((await box.json('queue')).queue.length, 0);
 });
 
 test('a queued command can be dropped, and with shed it is refused', async t => {
   const api = await fakeApi(t, { k1: { remaining: 0, limit: 10 } });
   const box = setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "queue"\n', api.url);
-  await box.run('fake', ['x']);
-  const [{ id }] = JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue;
+  await box.shim('fake', ['x']);
+  const [{ id }] = (await box.json('queue')).queue;
   assert.equal((await box.wrap(['queue', 'drop', '../x'])).exit, 2);
   assert.match((await box.wrap(['queue', 'drop', id])).stdout, /dropped/);
   const config = path.join(box.config, 'config.toml');
   fs.writeFileSync(config, fs.readFileSync(config, 'utf8').replace('"queue"', '"shed"'));
-  const refused = await box.run('fake', ['x']);
+  const refused = await box.shim('fake', ['x']);
   assert.equal(refused.exit, 69);
   assert.deepEqual(calls(box), []);
-  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+  const { entries } = await box.json('audit');
   assert.deepEqual(
     entries.map((entry: { outcome: string }) => entry.outcome),
     ['queued', 'refused'],
   );
   fs.writeFileSync(config, fs.readFileSync(config, 'utf8').replace('"shed"', '"execute"'));
-  assert.equal((await box.run('fake', ['x'])).exit, 0);
+  assert.equal((await box.shim('fake', ['x'])).exit, 0);
 });
 
 test('a low pool is reported once an hour, with the configured command', async t => {
@@ -153,18 +153,18 @@ test('a low pool is reported once an hour, with the configured command', async t
     '[capacity.fake]\nwarn_below = 20\nwarn_command = \'echo "$CULVERT_WRAP_CLI $CULVERT_WRAP_REMAINING" >> "$HOME/warned"\'\n',
     api.url,
   );
-  assert.match((await box.run('fake', ['x'])).stderr, /fake: 8 left over all accounts, below 20/);
+  assert.match((await box.shim('fake', ['x'])).stderr, /fake: 8 left over all accounts, below 20/);
   const warned = path.join(box.home, 'warned');
   await until(() => fs.existsSync(warned) && fs.readFileSync(warned, 'utf8') === 'fake 8\n', 'the warning command');
-  assert.equal((await box.run('fake', ['x'])).stderr, '');
-  assert.doesNotMatch((await box.run('fake', ['--help'])).stderr, /left/);
+  assert.equal((await box.shim('fake', ['x'])).stderr, '');
+  assert.doesNotMatch((await box.shim('fake', ['--help'])).stderr, /left/);
 });
 
 test('a usage endpoint that is down or silent does not stop a command', async t => {
   const api = await fakeApi(t, { k1: { hang: true } });
   const box = setUp(t, { a: 'k1' }, '[capacity.fake]\npolicy = "shed"\nreserve = 5\n', api.url);
-  assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
-  assert.equal((await box.run('fake', ['x'], { env: { FAKE_API: 'http://127.0.0.1:1' } })).stdout, 'ok\n');
+  assert.equal((await box.shim('fake', ['x'])).stdout, 'ok\n');
+  assert.equal((await box.shim('fake', ['x'], { env: { FAKE_API: 'http://127.0.0.1:1' } })).stdout, 'ok\n');
 });
 
 test('an account without quota is paused until the period that the provider named ends', async t => {
@@ -173,5 +173,5 @@ test('an account without quota is paused until the period that the provider name
   const box = setUp(t, { a: 'bad1', b: 'k2' }, '', api.url);
   await box.wrap(['status', 'fake']);
   const named = { env: { CULVERT_WRAP_ACCOUNT: 'a' } };
-  assert.match((await box.run('fake', ['x'], named)).stderr, /quota, paused for 5 d/);
+  assert.match((await box.shim('fake', ['x'], named)).stderr, /quota, paused for 5 d/);
 });

@@ -54,7 +54,7 @@ function setUp(t: Parameters<typeof sandbox>[0]) {
 test('a limit on the first account continues on the second, says so in one line, and keeps the second', async t => {
   const { box, calls, state } = setUp(t);
   box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
-  const first = await box.run('fake', ['search', 'x']);
+  const first = await box.shim('fake', ['search', 'x']);
   assert.equal(first.stdout, 'result of search x\n');
   assert.equal(first.exit, 0);
   assert.match(
@@ -62,7 +62,7 @@ test('a limit on the first account continues on the second, says so in one line,
     /^culvert-wrap: fake: account "a" has no quota left \(quota, paused for 60 min\); trying "b"\nnote\n$/,
   );
   assert.equal(state().default, 'b');
-  const second = await box.run('fake', ['search', 'y']);
+  const second = await box.shim('fake', ['search', 'y']);
   assert.deepEqual(second, { exit: 0, signal: null, stdout: 'result of search y\n', stderr: 'note\n' });
   assert.deepEqual(calls(), ['quota-a search x', 'ok-b search x', 'ok-b search y']);
 });
@@ -70,13 +70,13 @@ test('a limit on the first account continues on the second, says so in one line,
 test('when every account fails, the last attempt counts and the paused ones are tried last next time', async t => {
   const { box, calls, state } = setUp(t);
   box.accounts('fake', { a: 'quota-a', b: 'rate-b', c: 'auth-c' });
-  const result = await box.run('fake', ['search']);
+  const result = await box.shim('fake', ['search']);
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /Error: bad key\nculvert-wrap: fake: account "c" was refused .*; no account is left\n$/);
   assert.equal(state().default, undefined);
   const { since, until } = state().paused.c;
   assert.equal(until - since, 3_600_000, 'a refused key is asked about again');
-  await box.run('fake', ['search']);
+  await box.shim('fake', ['search']);
   assert.deepEqual(
     calls()
       .slice(3)
@@ -88,18 +88,18 @@ test('when every account fails, the last attempt counts and the paused ones are 
 test('an account refused for its credential is tried first again once the credential has changed', async t => {
   const { box, calls } = setUp(t);
   box.accounts('fake', { a: 'auth-a', b: 'ok-b' });
-  await box.run('fake', ['one']);
+  await box.shim('fake', ['one']);
   const keys = path.join(box.config, 'keys.env');
   fs.writeFileSync(keys, fs.readFileSync(keys, 'utf8').replace('auth-a', 'ok-a'));
-  await box.run('fake', ['two'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
-  await box.run('fake', ['three'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
+  await box.shim('fake', ['two'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  await box.shim('fake', ['three'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
   assert.deepEqual(calls(), ['auth-a one', 'ok-b one', 'ok-b two', 'ok-a three']);
 });
 
 test('a failure that no rule knows is final and leaves the default alone', async t => {
   const { box, calls } = setUp(t);
   box.accounts('fake', { a: 'broken-a', b: 'ok-b' });
-  const result = await box.run('fake', ['search']);
+  const result = await box.shim('fake', ['search']);
   assert.deepEqual(result, { exit: 9, signal: null, stdout: '', stderr: 'Error: something else\n' });
   assert.equal(calls().length, 1);
 });
@@ -149,26 +149,26 @@ test('a credential given by the user, and passthrough commands, run the original
   const { box, calls } = setUp(t);
   box.accounts('fake', { a: 'quota-a', b: 'ok-b' });
   const env = { FAKE_KEY: 'mine' };
-  await box.run('fake', ['search', '--key', 'k'], { env });
-  await box.run('fake', ['search', '--key=k'], { env });
-  await box.run('fake', ['login'], { env });
-  await box.run('fake', ['search', '--help'], { env });
+  await box.shim('fake', ['search', '--key', 'k'], { env });
+  await box.shim('fake', ['search', '--key=k'], { env });
+  await box.shim('fake', ['login'], { env });
+  await box.shim('fake', ['search', '--help'], { env });
   assert.deepEqual(calls(), ['mine search --key k', 'mine search --key=k', 'mine login', 'mine search --help']);
 });
 
 test('an account without a credential is skipped and never runs with whatever key is around', async t => {
   const { box, calls } = setUp(t);
   box.accounts('fake', { a: '', b: 'ok-b' });
-  const result = await box.run('fake', ['search'], { env: { FAKE_KEY: 'stray' } });
+  const result = await box.shim('fake', ['search'], { env: { FAKE_KEY: 'stray' } });
   assert.match(result.stderr, /skipping account "a": FAKE_KEY from file:.*: it is empty\n/);
   assert.deepEqual(calls(), ['ok-b search']);
-  await box.run('fake', ['login', 'disable', 'b']);
+  await box.shim('fake', ['login', 'disable', 'b']);
 });
 
 test('with no usable account nothing runs and the exit status is 69', async t => {
   const { box } = setUp(t);
   box.accounts('fake', { a: '', b: '' });
-  const result = await box.run('fake', ['search']);
+  const result = await box.shim('fake', ['search']);
   assert.equal(result.exit, 69);
   assert.match(result.stderr, /no account can be used/);
   assert.ok(!fs.existsSync(path.join(box.home, 'calls')));

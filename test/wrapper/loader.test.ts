@@ -46,7 +46,7 @@ test('the compiled code is what runs', async t => {
   const [from, to] = ['running ', 'gunning '].map(text => Buffer.from(text, 'latin1')) as [Buffer, Buffer];
   for (let at = code.indexOf(from); at >= 0; at = code.indexOf(from)) to.copy(code, at);
   fs.writeFileSync(file, withDigest(code.subarray(32)));
-  fs.appendFileSync(path.join(box.config, 'config.toml'), 'broken');
+  box.configure('broken');
   assert.match((await box.run('fake', ['x'])).stderr, /gunning fake without an account/);
 });
 

@@ -31,7 +31,7 @@ function setUp(t: Parameters<typeof sandbox>[0]) {
   box.script('fake', FAKE);
   box.provider('fake', RULES);
   box.accounts('fake', { a: 'bad1', b: 'bad2' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
+  box.configure('[capacity.fake]\npolicy = "queue"\n');
   return box;
 }
 
@@ -41,7 +41,7 @@ function setKeys(box: Sandbox, a: string, b: string): void {
   fs.rmSync(path.join(box.state, 'accounts/fake.json'), { force: true });
 }
 
-const listed = async (box: Sandbox) => JSON.parse((await box.wrap(['queue', '--json'])).stdout);
+const listed = async (box: Sandbox) => await box.json('queue');
 const whys = async (box: Sandbox) =>
   (await listed(box)).queue.map((entry: { args: string[]; failed?: { why: string } }) => [
     entry.args[0],
@@ -54,7 +54,7 @@ async function running(box: Sandbox, first: string, env: Record<string, string> 
     [first, 'one'],
     ['search', 'two'],
   ])
-    assert.equal((await box.run('fake', args, { env })).exit, 75);
+    assert.equal((await box.shim('fake', args, { env })).exit, 75);
   setKeys(box, 'k1', 'k2');
   fs.rmSync(path.join(box.home, 'calls'));
   fs.writeFileSync(path.join(box.home, 'slow'), '');
@@ -95,7 +95,7 @@ test('H6: an entry whose runner was killed stays in sight, and is run again on r
     ['crawl', 'uncertain'],
     ['search', undefined],
   ]);
-  assert.equal(JSON.parse((await box.wrap(['status', '--json'])).stdout).queue.waiting, 2);
+  assert.equal((await box.json('status')).queue.waiting, 2);
   fs.rmSync(path.join(box.home, 'slow'));
   await end;
   assert.equal((await box.wrap(['queue', 'run'])).exit, 0);
@@ -129,8 +129,8 @@ test('H6: an entry that is dropped while it runs does not come back', async t =>
 
 test('H6: a command that creates a job and failed for no known reason is run again on request only', async t => {
   const box = setUp(t);
-  await box.run('fake', ['crawl', 'one']);
-  await box.run('fake', ['search', 'two']);
+  await box.shim('fake', ['crawl', 'one']);
+  await box.shim('fake', ['search', 'two']);
   setKeys(box, 'net', 'net');
   assert.equal((await box.wrap(['queue', 'run'])).exit, 1);
   assert.deepEqual(await whys(box), [
@@ -142,8 +142,8 @@ test('H6: a command that creates a job and failed for no known reason is run aga
 test('a queued command runs with the account that was named for it', async t => {
   const box = setUp(t);
   const env = { CULVERT_WRAP_ACCOUNT: 'b' };
-  assert.equal((await box.run('fake', ['search', 'one'], { env })).exit, 75);
-  assert.equal((await box.run('fake', ['search', 'two'])).exit, 75);
+  assert.equal((await box.shim('fake', ['search', 'one'], { env })).exit, 75);
+  assert.equal((await box.shim('fake', ['search', 'two'])).exit, 75);
   setKeys(box, 'k1', 'k2');
   fs.rmSync(path.join(box.home, 'calls'));
   assert.equal((await box.wrap(['queue', 'run'])).exit, 0);
@@ -154,7 +154,7 @@ test('a queued command whose directory is gone stays, and the run says why', asy
   const box = setUp(t);
   const cwd = path.join(box.home, 'project');
   fs.mkdirSync(cwd);
-  assert.equal((await box.run('fake', ['search'], { cwd })).exit, 75);
+  assert.equal((await box.shim('fake', ['search'], { cwd })).exit, 75);
   setKeys(box, 'k1', 'k2');
   fs.rmdirSync(cwd);
   const [{ id }] = (await listed(box)).queue;

@@ -28,32 +28,28 @@ function setUp(t: Test, keys: Record<string, string>, { rules = RULES, config = 
   box.script('fake', script);
   box.provider('fake', rules);
   box.accounts('fake', keys);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), config);
+  box.configure(config);
   return box;
 }
 
 const remember = (box: Sandbox, remaining: Record<string, object>) => {
-  fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
   const known = Object.entries(remaining).map(([name, own]) => [
     name,
     { remaining: 5, limit: 10, used: 5, resets: null, at: Date.now(), ...own },
   ]);
-  fs.writeFileSync(
-    path.join(box.state, 'accounts/fake.json'),
-    JSON.stringify({ remaining: Object.fromEntries(known) }),
-  );
+  box.remember('fake', { remaining: Object.fromEntries(known) });
 };
 
 test('a limit of the network address does not lead to another account', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' }, { rules: `scope = "ip"\n${RULES}` });
-  const result = await box.run('fake', ['x']);
+  const result = await box.shim('fake', ['x']);
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /not repeated, because the limit is one of this network address/);
   assert.deepEqual(calls(box), ['bad x']);
   // The next command neither: every account is paused.
-  assert.equal((await box.run('fake', ['y'])).exit, 1);
+  assert.equal((await box.shim('fake', ['y'])).exit, 1);
   assert.deepEqual(calls(box), ['bad x', 'bad y']);
-  const { accounts } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
+  const { accounts } = await box.json('status', 'fake');
   assert.deepEqual(
     accounts.map((account: { usable: boolean }) => account.usable),
     [false, false],
@@ -63,10 +59,10 @@ test('a limit of the network address does not lead to another account', async t 
 test('accounts that share a quota are not tried one after the other', async t => {
   const box = setUp(t, { a: 'bad-a', b: 'bad-b', c: 'good' }, { rules: `scope = "team"\n${RULES}` });
   remember(box, { a: { identity: 't1' }, b: { identity: 't1' }, c: { identity: 't2' } });
-  const result = await box.run('fake', ['x']);
+  const result = await box.shim('fake', ['x']);
   assert.equal(result.stdout, 'ok good\n');
   assert.deepEqual(calls(box), ['bad-a x', 'good x']);
-  const { accounts, total } = JSON.parse((await box.wrap(['status', 'fake', '--json'])).stdout);
+  const { accounts, total } = await box.json('status', 'fake');
   assert.deepEqual([accounts[0].shared, accounts[2].shared, total.limit], [['b'], [], 20]);
 });
 
@@ -95,19 +91,19 @@ test('keys of one Firecrawl team are recognized when one meets its limit, and sh
     response.end(JSON.stringify(body));
   });
   const env = { FIRECRAWL_API_URL: `http://127.0.0.1:${await listen(t, server)}` };
-  const result = await box.run('firecrawl', ['scrape', 'u'], { env });
+  const result = await box.shim('firecrawl', ['scrape', 'u'], { env });
   assert.equal(result.stdout, 'ok\n', result.stderr);
   assert.match(result.stderr, /account "b" has the same quota as "a" and is not tried/);
   assert.deepEqual([calls(box), asked.length], [['fc-a', 'fc-c'], 6]);
   // The same answer says when the quota starts again.
-  const { clis } = JSON.parse((await box.wrap(['accounts', '--json'])).stdout);
+  const { clis } = await box.json('accounts');
   assert.equal(clis[0].accounts[0].paused.until, ends);
   const { accounts, total } = JSON.parse((await box.wrap(['status', 'firecrawl', '--json'], { env })).stdout);
   assert.deepEqual([accounts[0].shared, accounts[2].shared, total.limit], [['b'], [], 1000]);
   // The figures are less than an hour old, so no provider is asked again.
   asked.length = 0;
   fs.rmSync(path.join(box.home, 'calls'));
-  await box.run('firecrawl', ['scrape', 'u'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'a' } });
+  await box.shim('firecrawl', ['scrape', 'u'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'a' } });
   assert.deepEqual([calls(box), asked], [['fc-a', 'fc-c'], []]);
 });
 
@@ -131,18 +127,18 @@ test('without the time of a last success, and while the provider is silent, keys
   for (silent of [false, true]) {
     fs.rmSync(path.join(box.state, 'accounts/firecrawl.json'), { force: true });
     fs.rmSync(path.join(box.home, 'calls'), { force: true });
-    assert.equal((await box.run('firecrawl', ['scrape', 'u'], { env })).exit, 1);
+    assert.equal((await box.shim('firecrawl', ['scrape', 'u'], { env })).exit, 1);
     assert.deepEqual(calls(box), ['fc-a', 'fc-b']);
   }
 });
 
 test('with terms that allow one account for a person, another is only ever selected', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' }, { rules: `accounts = "one-per-person"\n${RULES}` });
-  assert.equal((await box.run('fake', ['x'])).exit, 1);
+  assert.equal((await box.shim('fake', ['x'])).exit, 1);
   const explained = (await box.wrap(['explain', 'fake', 'x'])).stdout;
   assert.match(explained, /with one account only: the terms/);
   assert.match(explained, /^ {2}moves on {2}never/m);
-  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout, 'ok good\n');
+  assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout, 'ok good\n');
   assert.deepEqual(calls(box), ['bad x', 'good x']);
 });
 
@@ -166,13 +162,13 @@ test('with `wait`, a command waits for the first account to come back instead of
 test('`status --check` fails while too few accounts can be used, and its JSON stays whole', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
   assert.equal((await box.wrap(['status', '--check'])).exit, 0);
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   const low = await box.wrap(['status', '--check', '--json']);
   assert.equal(low.exit, 3);
   assert.deepEqual(JSON.parse(low.stdout).problems, ['fake: 1 of 2 accounts can be used']);
 });
 
-test('`status --check` counts no account whose credential cannot be read, and none that is overdrawn', async t => {
+test('`status --check` counts neither an account whose credential cannot be read nor an overdrawn account', async t => {
   const box = setUp(t, { a: 'good', b: 'good2' }, { config: '[capacity.fake]\nmin_usable = 2\n' });
   remember(box, { a: { remaining: -3 } });
   const overdrawn = await box.wrap(['status', '--check', '--json']);
@@ -223,25 +219,23 @@ test('a quota that several accounts share counts once before a warning', async t
     { rules: `scope = "team"\n${RULES}`, config: '[capacity.fake]\nwarn_below = 8\n' },
   );
   remember(box, { a: { identity: 't1' }, b: { identity: 't1' } });
-  assert.match((await box.run('fake', ['x'])).stderr, /4 left over all accounts, below 8/);
+  assert.match((await box.shim('fake', ['x'])).stderr, /4 left over all accounts, below 8/);
 });
 
 test('no end of a limit that a provider names stops a command', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('60s', '99999999999999999999s') });
-  assert.equal((await box.run('fake', ['x'])).stdout, 'ok good\n');
+  assert.equal((await box.shim('fake', ['x'])).stdout, 'ok good\n');
   for (const args of [['status'], ['accounts'], ['explain', 'fake', 'x'], ['doctor'], ['metrics']]) {
     const { exit, stderr } = await box.wrap(args);
     assert.deepEqual([exit, stderr], [0, ''], args.join(' '));
   }
-  const [{ paused }] = JSON.parse((await box.wrap(['accounts', '--json'])).stdout).clis[0].accounts;
+  const [{ paused }] = (await box.json('accounts')).clis[0].accounts;
   const pause = Date.parse(paused.until) - Date.now();
   assert.ok(pause > 0 && pause <= 3_600_000, `at most an hour for a rate: ${paused.until}`);
-  const state = path.join(box.state, 'accounts/fake.json');
-  const beyond = {
+  box.remember('fake', {
     paused: { b: { class: 'quota', until: 1e22, since: 0 } },
     remaining: { b: { remaining: 1, limit: 1, used: 0, resets: null, at: 1e22 } },
-  };
-  fs.writeFileSync(state, JSON.stringify(beyond));
+  });
   fs.appendFileSync(
     path.join(box.state, 'audit.jsonl'),
     '{"at":1e22,"cli":"fake","command":"x","account":"a","outcome":"ok"}\n',
@@ -255,22 +249,22 @@ test('a threshold that an account passes shows one desktop notification', async 
   box.script('notify-send', '#!/bin/sh\necho "$@" >> "$HOME/notified"\n');
   const notified = path.join(box.home, 'notified');
   remember(box, { a: { remaining: 2 } });
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   await until(() => fs.existsSync(notified) && fs.readFileSync(notified, 'utf8').includes('80 % of "a" used'), 'it');
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   assert.equal(fs.readFileSync(notified, 'utf8').match(/80 %/g)?.length, 1);
 });
 
 test('`events` prints what runs do as they do it', async t => {
   const box = setUp(t, { a: 'bad', b: 'good' });
-  await box.run('fake', ['--version']);
+  await box.shim('fake', ['--version']);
   const child = box.start(process.execPath, [buildWrapper(), 'events']);
   t.after(() => child.kill());
   let out = '';
   child.stdout?.on('data', chunk => {
     out += chunk;
   });
-  for (let i = 0; i < 100 && out.split('\n').length <= 2; i++) await box.run('fake', ['x']);
+  for (let i = 0; i < 100 && out.split('\n').length <= 2; i++) await box.shim('fake', ['x']);
   const events = out
     .trim()
     .split('\n')
@@ -280,7 +274,7 @@ test('`events` prints what runs do as they do it', async t => {
 
 test('`events` loses nothing when the log is rotated, and says when it is missing', async t => {
   const box = setUp(t, { a: 'good', b: 'good2' });
-  await box.run('fake', ['first']);
+  await box.shim('fake', ['first']);
   const log = path.join(box.state, 'audit.jsonl');
   const line = `${JSON.stringify({ at: 1, cli: 'fake', command: 'old', account: 'a', outcome: 'ok' })}\n`;
   fs.appendFileSync(log, line.repeat(Math.floor((1024 * 1024 - 300) / line.length)));
@@ -291,11 +285,11 @@ test('`events` loses nothing when the log is rotated, and says when it is missin
     out += chunk;
   });
   await until(async () => {
-    await box.run('fake', ['begin']);
+    await box.shim('fake', ['begin']);
     return out.includes('begin');
   }, 'the first event');
   const commands = Array.from({ length: 8 }, (_, i) => `run${i}`);
-  for (const command of commands) await box.run('fake', [command]);
+  for (const command of commands) await box.shim('fake', [command]);
   await until(() => out.includes('run7'), 'the last event');
   assert.ok(fs.existsSync(`${log}.1`));
   const seen = out.split('\n').flatMap(each => (each === '' ? [] : [JSON.parse(each).command]));
@@ -311,14 +305,14 @@ test('`events` loses nothing when the log is rotated, and says when it is missin
 test('a CLI with one account in a file or a variable runs without Node, and the audit log says so', async t => {
   const script = '#!/bin/sh\ngrep -l node /proc/$$/stat >/dev/null; echo "$FAKE_KEY|$OTHER|$$|$*"; cat\nexit 7\n';
   const box = setUp(t, { a: "it's a \\ $key" }, { rules: `credentials = ["OTHER"]\n${RULES}`, script });
-  await box.run('fake', ['first']);
-  await box.run('fake', ['first']);
+  await box.shim('fake', ['first']);
+  await box.shim('fake', ['first']);
   const child = box.start('fake', ['x', 'two words', '--', '--key'], { env: { OTHER: 'stray' } });
   child.stdin?.end('input\n');
   const result = await finished(child);
   assert.equal(result.stdout, `it's a \\ $key||${child.pid}|x two words -- --key\ninput\n`);
   assert.deepEqual([result.exit, result.stderr], [7, '']);
-  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+  const { entries } = await box.json('audit');
   const { at: _, ...last } = entries.at(-1);
   assert.deepEqual(last, { cli: 'fake', command: 'x', account: 'a', outcome: 'unobserved' });
 });
@@ -326,11 +320,11 @@ test('a CLI with one account in a file or a variable runs without Node, and the 
 test('the shortcut leaves everything that needs care to the whole program', async t => {
   const script = '#!/bin/sh\necho "$FAKE_KEY"\n';
   const box = setUp(t, { a: 'k1' }, { script });
-  for (let i = 0; i < 2; i++) await box.run('fake', ['x']);
+  for (let i = 0; i < 2; i++) await box.shim('fake', ['x']);
   const shortcut = path.join(box.state, 'plans/fake.sh');
   assert.ok(fs.existsSync(shortcut));
   const out = async (args: string[], options?: Parameters<Sandbox['run']>[2]) =>
-    (await box.run('fake', args, options)).stdout.trim();
+    (await box.shim('fake', args, options)).stdout.trim();
   const env = { FAKE_KEY: 'mine' };
   assert.equal(await out(['x'], { env }), 'k1');
   assert.equal(await out(['login'], { env }), 'mine');
@@ -338,12 +332,12 @@ test('the shortcut leaves everything that needs care to the whole program', asyn
   assert.equal(await out(['x', '--key=z'], { env }), 'mine');
   assert.equal(await out(['x', '-kz'], { env }), 'mine');
   assert.equal(await out([], { env }), 'k1');
-  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'none' } })).exit, 2);
+  assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'none' } })).exit, 2);
   assert.equal(await out(['x'], { env: { ...env, CULVERT_WRAP_ACTIVE: 'fake' } }), 'mine');
   const project = path.join(box.home, 'p/q');
   fs.mkdirSync(project, { recursive: true });
   fs.writeFileSync(path.join(box.home, 'p/.culvert-wrap.toml'), '[accounts]\nfake = "a"\n');
-  assert.match((await box.run('fake', ['x'], { cwd: project })).stderr, /not trusted/);
+  assert.match((await box.shim('fake', ['x'], { cwd: project })).stderr, /not trusted/);
   const keys = path.join(box.config, 'keys.env');
   for (const [text, expected] of [
     ['fake_a=k2\n', 'k2'],
@@ -354,9 +348,9 @@ test('the shortcut leaves everything that needs care to the whole program', asyn
     assert.equal(await out(['x']), expected);
   }
   fs.writeFileSync(keys, 'fake_a=\n');
-  assert.match((await box.run('fake', ['x'])).stderr, /skipping account "a": .*it is empty/);
+  assert.match((await box.shim('fake', ['x'])).stderr, /skipping account "a": .*it is empty/);
   fs.rmSync(keys);
-  assert.match((await box.run('fake', ['x'])).stderr, /skipping account "a": .*does not exist/);
+  assert.match((await box.shim('fake', ['x'])).stderr, /skipping account "a": .*does not exist/);
   fs.writeFileSync(keys, 'fake_a=k5\nfake_b=k6\n');
   const config = path.join(box.config, 'config.toml');
   const text = fs.readFileSync(config, 'utf8');

@@ -29,14 +29,10 @@ const FAILS_BY_KEY = 'case $FAKE_KEY in bad*) echo "Error: quota" >&2; exit 1 ;;
 
 test('M2: what is reserved stays reserved when another account fails', async t => {
   const { box, calls } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\nreserve = 5\n');
+  box.configure('[capacity.fake]\npolicy = "queue"\nreserve = 5\n');
   const left = (remaining: number) => ({ remaining, limit: 10, used: 0, resets: null, at: Date.now() });
-  fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
-  fs.writeFileSync(
-    path.join(box.state, 'accounts/fake.json'),
-    JSON.stringify({ salt: 's', remaining: { a: left(10), b: left(1) } }),
-  );
-  const result = await box.run('fake', ['x']);
+  box.remember('fake', { salt: 's', remaining: { a: left(10), b: left(1) } });
+  const result = await box.shim('fake', ['x']);
   assert.equal(result.exit, 75, result.stderr);
   assert.match(result.stderr, /account "a" has no quota left .*no account is left\n.*queued as/);
   assert.deepEqual(calls(), ['bad x']);
@@ -50,21 +46,21 @@ test('M3: CULVERT_WRAP_ACCOUNT counts for the CLI that is run, or for those that
   box.script('other', '#!/bin/sh\necho "other $OTHER_KEY"\n');
   box.provider('other', 'inject = ["OTHER_KEY"]');
   box.accounts('other', { first: 'o1', second: 'o2' }, 'OTHER_KEY');
-  const nested = await box.run('fake', ['nest'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  const nested = await box.shim('fake', ['nest'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   assert.equal(nested.stdout, 'CULVERT_WRAP_ACCOUNT=fake=b\nother o1\n', nested.stderr);
   const env = { CULVERT_WRAP_ACCOUNT: 'fake=b,other=second' };
-  assert.match((await box.run('fake', ['nest'], { env })).stdout, /other o2\n$/);
-  assert.equal((await box.run('other', ['x'], { env })).stdout, 'other o2\n');
-  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'other=first' } })).exit, 0);
+  assert.match((await box.shim('fake', ['nest'], { env })).stdout, /other o2\n$/);
+  assert.equal((await box.shim('other', ['x'], { env })).stdout, 'other o2\n');
+  assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'other=first' } })).exit, 0);
   assert.deepEqual(calls(), ['k2 nest', 'k2 nest', 'k1 x']);
-  const unknown = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'other=first,fake=none' } });
+  const unknown = await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'other=first,fake=none' } });
   assert.equal(unknown.exit, 2);
   assert.match(unknown.stderr, /the account "none" of CULVERT_WRAP_ACCOUNT does not exist/);
 });
 
 test('M3: a pin is never overridden silently: not by blanks, disabled accounts, or a removed account', async t => {
   const { box, calls } = setUp(t, 'exit 0\n', { a: 'k1', b: 'k2' });
-  const pinned = (value: string) => box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
+  const pinned = (value: string) => box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
   for (const value of ['npm=ci, fake=b', ' b ', 'fake = b']) assert.equal((await pinned(value)).exit, 0, value);
   assert.deepEqual(calls(), ['k2 x', 'k2 x', 'k2 x']);
   for (const name of ['a', 'b']) await box.auth('fake', ['disable', name]);
@@ -137,7 +133,7 @@ test('L1: names that are paths or keys of objects are refused, and never get in 
   for (const name of ['constructor', 'toString', '.hidden']) {
     const result = await box.auth('fake', ['add', name, '--env', 'FAKE_KEY=env:BAD']);
     assert.equal(result.exit, 0, result.stderr);
-    const run = await box.run('fake', ['constructor'], { env: { CULVERT_WRAP_ACCOUNT: name, BAD: 'bad' } });
+    const run = await box.shim('fake', ['constructor'], { env: { CULVERT_WRAP_ACCOUNT: name, BAD: 'bad' } });
     assert.equal(run.stdout, 'ok good\n', run.stderr);
   }
   const state = JSON.parse(fs.readFileSync(path.join(box.state, 'accounts/fake.json'), 'utf8'));
@@ -159,18 +155,16 @@ const DAMAGED_STATES = [
 
 test('L2: a command runs whatever is in the state file', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
-  const file = path.join(box.state, 'accounts/fake.json');
   for (const text of sample(DAMAGED_STATES, 3)) {
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, text);
-    const result = await box.run('fake', ['x']);
+    box.remember('fake', text);
+    const result = await box.shim('fake', ['x']);
     assert.deepEqual([result.exit, result.stdout], [0, 'ok good\n'], `${text}: ${result.stderr}`);
   }
 });
 
 test('L2: a command runs whatever is in a plan with the right stamp', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   const file = path.join(box.state, 'plans/fake');
   const plan = JSON.parse(fs.readFileSync(file, 'utf8'));
   const damages = [
@@ -186,7 +180,7 @@ test('L2: a command runs whatever is in a plan with the right stamp', async t =>
   ];
   for (const damage of sample(damages, 3)) {
     fs.writeFileSync(file, JSON.stringify({ ...plan, ...damage }));
-    const result = await box.run('fake', ['x']);
+    const result = await box.shim('fake', ['x']);
     assert.deepEqual([result.exit, result.stdout], [0, 'ok good\n'], `${JSON.stringify(damage)}: ${result.stderr}`);
   }
 });
@@ -195,7 +189,7 @@ test("L3: a user's pattern that would take forever is ignored with one line", as
   const script = `printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\\n' >&2; echo out; exit 3\n`;
   const rules = `inject = ["FAKE_KEY"]\nonce = ["x"]\njob_id = '^(a+)+$'\nbanner = '^(o+)+$'\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^(a+)+$"\n`;
   const { box } = setUp(t, script, { a: 'k1', b: 'k2' }, rules);
-  const result = await box.run('fake', ['x']);
+  const result = await box.shim('fake', ['x']);
   assert.deepEqual([result.exit, result.stdout], [3, 'out\n']);
   assert.equal(result.stderr.match(/takes too long and is ignored/g)?.length, 1);
 });
@@ -238,19 +232,19 @@ for (const keys of [{ a: 'k1' }, { a: 'k1', b: 'k2' }] as Record<string, string>
 
 test('L13: an account chosen for one command does not change the default when it fails', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'good-a', b: 'bad', c: 'good-c' });
-  const pinned = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  const pinned = await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   assert.equal(pinned.stdout, 'ok good-c\n');
   assert.match(pinned.stderr, /trying "c"/);
   assert.equal((await box.auth('fake', ['default'])).stdout, 'a\n');
   const { box: other } = setUp(t, FAILS_BY_KEY, { a: 'bad', b: 'good' });
-  await other.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
+  await other.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
   assert.equal((await other.auth('fake', ['default'])).stdout, 'b\n');
 });
 
 test('the last account that fails says which accounts are disabled', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'bad-a', b: 'bad-b', c: 'good' });
   await box.auth('fake', ['disable', 'c']);
-  assert.match((await box.run('fake', ['x'])).stderr, /no account is left \(disabled: "c"\)\n$/);
+  assert.match((await box.shim('fake', ['x'])).stderr, /no account is left \(disabled: "c"\)\n$/);
 });
 
 test('a command that gives a credential and calls the tool itself gets the original one, and starts no chain', async t => {
@@ -258,7 +252,7 @@ test('a command that gives a credential and calls the tool itself gets the origi
   const file = path.join(box.config, 'config.toml');
   const source = fs.readFileSync(file, 'utf8').replace(/"file:[^"]*"/, '"command:fake key"');
   fs.writeFileSync(file, source);
-  const result = await box.run('fake', ['x'], { env: { FAKE_KEY: 'stored' } });
+  const result = await box.shim('fake', ['x'], { env: { FAKE_KEY: 'stored' } });
   assert.equal(result.exit, 0, result.stderr);
   assert.deepEqual(calls(), ['stored key', 'minted-stored x']);
 });

@@ -31,7 +31,7 @@ function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, w
   box.script('fake', FAKE);
   box.provider('fake', RULES);
   box.accounts('fake', keys);
-  if (wait) fs.appendFileSync(path.join(box.config, 'config.toml'), `[capacity.fake]\nwait = "${wait}"\n`);
+  if (wait) box.configure(`[capacity.fake]\nwait = "${wait}"\n`);
   return box;
 }
 
@@ -64,8 +64,7 @@ test('one of many waiting commands tries each account after its pause, and the o
   const box = setUp(t, { a: 'k1', b: 'k2' }, '10m');
   const now = Date.now();
   const over = { class: 'rate', until: now - 1, since: now - 10 };
-  fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
-  fs.writeFileSync(path.join(box.state, 'accounts/fake.json'), JSON.stringify({ paused: { a: over, b: over } }));
+  box.remember('fake', { paused: { a: over, b: over } });
   fs.writeFileSync(path.join(box.home, 'hold'), '');
   fs.writeFileSync(path.join(box.home, 'back'), '');
   const texts: string[] = [];
@@ -91,19 +90,18 @@ test('one of many waiting commands tries each account after its pause, and the o
 test('a command that can wait does not try a paused account', async t => {
   const box = setUp(t, { a: 'k1', b: 'k2' }, '2s');
   const paused = { b: { class: 'rate', until: Date.now() + 3_600_000, since: Date.now() } };
-  fs.mkdirSync(path.join(box.state, 'accounts'), { recursive: true });
-  fs.writeFileSync(path.join(box.state, 'accounts/fake.json'), JSON.stringify({ paused }));
-  fs.appendFileSync(path.join(box.config, 'config.toml'), 'policy = "shed"\n');
-  await box.run('fake', ['x'], { env: { SECONDS_LEFT: '3600' } });
+  box.remember('fake', { paused });
+  box.configure('policy = "shed"\n');
+  await box.shim('fake', ['x'], { env: { SECONDS_LEFT: '3600' } });
   assert.deepEqual(begun(box), ['begin k1 x']);
 });
 
 test('when every credential was refused, one is tried and the others are left alone', async t => {
   const box = setUp(t, { a: 'auth1', b: 'auth2' });
-  assert.equal((await box.run('fake', ['x'])).exit, 1);
-  assert.equal((await box.run('fake', ['y'])).exit, 1);
+  assert.equal((await box.shim('fake', ['x'])).exit, 1);
+  assert.equal((await box.shim('fake', ['y'])).exit, 1);
   assert.deepEqual(begun(box), ['begin auth1 x', 'begin auth2 x', 'begin auth1 y']);
   fs.writeFileSync(path.join(box.config, 'keys.env'), 'fake_a=auth1\nfake_b=k2\n');
   fs.writeFileSync(path.join(box.home, 'back'), '');
-  assert.equal((await box.run('fake', ['z'])).stdout, 'ok k2\n');
+  assert.equal((await box.shim('fake', ['z'])).stdout, 'ok k2\n');
 });

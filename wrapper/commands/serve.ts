@@ -54,7 +54,7 @@ export async function serve(
   if (options.uninstall) return uninstall(cli, context);
   if (command.length > 0) {
     const end = await runBehindGateway(cli, command, context);
-    exitLike(end.exit, end.signal);
+    return exitLike(end.exit, end.signal);
   }
   const plan = await loadPlan(cli, context);
   const http = httpOf(plan);

@@ -118,7 +118,7 @@ async function atTheEdges<T>({ rig: { client, container, tunnel } }: Stage, body
   }
 }
 
-/** A gateway with a global address, as hosters have them: the whole internet then has a next hop of its own kind. */
+/** A gateway with a global address, as hosters have them: the way to the internet then has a next hop of another kind. */
 async function globalGateway<T>({ rig }: Stage, body: () => Promise<T>): Promise<T> {
   await rig.tunnel.down();
   await rig.router.ip('address add 2001:db8:50::1/64 dev lan0 nodad');

@@ -21,7 +21,7 @@ const KINDS =
 const FEW = SENDERS.filter(({ name }) => KINDS.test(name));
 /** In the short form, while other tests keep the cores busy; without the watchdog the table is never repaired. */
 const REPAIRED_ON_BUSY_CORES_MS = 10_000;
-/** One that lets a table be owned and outlive its owner, where this machine's does not: ./culvert-tool leaktest fetches it. */
+/** An nft whose tables can have an owner and outlive it, where the machine's can't: ./culvert-tool leaktest fetches one. */
 const OWNING_NFT = process.env.CULVERT_TEST_NFT;
 const missingOwner: string | false = OWNING_NFT ? false : 'needs an nft with "persist", in CULVERT_TEST_NFT';
 

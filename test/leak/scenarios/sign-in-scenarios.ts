@@ -4,7 +4,7 @@ import { HOSTS, SENDERS, UPLINK } from '../classes.ts';
 import { control, enable, type Outcome, prove, type Scenario, type Stage } from '../stage.ts';
 
 const { site4, site6, router4 } = HOSTS;
-/** User of the helper; systemd allocates such a one. */
+/** User of the helper, among those that systemd allocates. */
 const HELPER = 61_999;
 /** User of the senders. */
 const SENDER = 54_321;

@@ -119,7 +119,7 @@ describe('the head of the AppImage', {
       await empty();
     });
 
-    test(`${way}, it stays for what was left running from it, and no longer`, { skip }, async t => {
+    test(`${way}, it stays mounted while a program of it runs, and no longer`, { skip }, async t => {
       const { run, directory, empty } = place(t);
       const mark = join(base, `mark-${way}`);
       assert.equal(run(['leave', mark], more).status, 7);

@@ -112,7 +112,7 @@ upgrade() {
   say "updated to $next by: $command"
 }
 
-# A command that stands in for one that has no place in a root: shim NAME SCRIPT
+# Puts a script in place of a command that can't run in a root: shim NAME SCRIPT
 shim() {
   mkdir -p /tmp/shims
   printf '#!/bin/sh\nset -eu\n%s\n' "$2" >"/tmp/shims/$1"

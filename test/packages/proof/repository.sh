@@ -8,7 +8,7 @@ publish() {
   cp -r "/run/dist/$1/." /run/dist/published/
 }
 
-# The documented lines from one that starts with this to one that starts with that, for this package, without questions.
+# Prints documented lines, from the first word to the second at the start of a line, for this package and without questions.
 documented() {
   lines=$(sed -n "/^$1/,/^$2/p" /run/dist/RELEASING.md |
     sed "s|ADDRESS|$source|; s|install culvert\$|install -qy ${3-} $package|")

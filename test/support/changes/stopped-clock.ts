@@ -19,7 +19,7 @@ export function stoppedClock(t: TestContext) {
     paths,
     clock,
     said,
-    /** A daemon that finds the files of the one before; that one is as good as killed. */
+    /** A second daemon, which finds the files of the first as after a kill. */
     boot({ state, tunnel }: MemoryTunnel) {
       for (const each of running) each.stop();
       const context = { paths, state, tunnel, say: (line: string) => void said.push(line) };

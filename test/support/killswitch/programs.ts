@@ -99,7 +99,7 @@ ip link set CloudflareWARP up
 ip route add default dev CloudflareWARP table 65743
 ip -6 route add default dev CloudflareWARP table 65743`;
 /**
- * `up1` is the wire of the uplink: every packet on it is counted. Those that the kernel itself makes have counters of their own: reports of
+ * `up1` is the wire of the uplink: every packet on it is counted. Packets that the kernel itself makes have other counters: reports of
  * multicast membership, and what looks for routers and neighbors that exist. On `far0`, the far end of the tunnel, these are not counted.
  */
 const FAR_UP = `
@@ -253,7 +253,7 @@ const addresses = (how: 'add' | 'del') => [
   `ip addr ${how} ${IPV6.tunnel}/128 dev up0 ${how === 'add' ? 'nodad' : ''}`,
 ];
 
-/** Checks that a program finds everything as if its command had been typed alone. @param inPlace the command that starts it in its place */
+/** Checks that a program finds everything as if its command had been typed alone. @param inPlace the command that starts it */
 export async function checkAsAlone(machine: Machine, inPlace: (...command: string[]) => string[]): Promise<void> {
   const odd = ['--help', '-x', '', 'two words', '$HOME', 'a\nb'];
   const text = `printf "[%s]" "$@"; pwd; cat; id; grep flags /proc/self/fdinfo/[012]; env | sort

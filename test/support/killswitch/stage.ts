@@ -94,7 +94,7 @@ export const CGROUPS = ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'].find(path =>
   existsSync(join(path, 'cgroup.procs')),
 );
 
-/** Becomes a machine with cgroups of its own: version 2 alone, as `$1` in the real hierarchy. It has no activation files either. */
+/** Becomes a machine with its own cgroups: version 2 alone, as `$1` in the real hierarchy. It has no activation files either. */
 const WITH_CGROUPS = `mkdir "$1" && echo $$ >"$1/cgroup.procs" && exec unshare -nmC -- sh -c '
   mount --make-rprivate / && mount -t sysfs none /sys && mount -t cgroup2 none /sys/fs/cgroup && mount -t tmpfs none /run &&
   mkdir -p /run/systemd/system && mount -t tmpfs none /usr/local/share && echo ready && exec sleep infinity'`;
@@ -206,7 +206,7 @@ export async function setStage(
     async nft(...args: string[]): Promise<string> {
       return (await run(inside[0]!, [...inside.slice(1), nft, ...args])).stdout;
     },
-    /** Takes every table away while no service runs. One that has an owner stays until that, which was just killed, is gone. */
+    /** Removes every table while no service runs. A table with an owner stays until its owner, which was just killed, is gone. */
     async clear(): Promise<void> {
       await until(async () => {
         await stage.nft('flush', 'ruleset');
@@ -258,7 +258,7 @@ function placeOptions(path: (name: string) => string): string[] {
   return [...Object.entries(places).flatMap(([option, name]) => [option, path(name)]), '--idle', '3600'];
 }
 
-/** A process in a network of its own, and the words that enter it. @param cgroup the root of its cgroups; null: those of all */
+/** A process in a new network, and the words that enter it. @param cgroup the root of its cgroups; null: those of all */
 async function openSpace(start: (argv: readonly string[]) => ChildProcess, cgroup: string | null) {
   const holder = start(
     cgroup

@@ -1,4 +1,4 @@
-"""Types at a shell in a terminal of its own: terminal.py STEPS. Each step of the JSON list is ["type", TEXT], ["see", TEXT], which waits
+"""Types at a shell in a new terminal: terminal.py STEPS. Each step of the JSON list is ["type", TEXT], ["see", TEXT], which waits
 until the text appears after what was seen before, or ["resize", ROWS, COLUMNS]. Fails with what the terminal showed."""
 
 import fcntl

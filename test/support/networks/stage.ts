@@ -149,7 +149,7 @@ export function stage(t: TestContext, given: Partial<Values> = {}) {
     asked: () => asked,
     words,
     networks: () => networks,
-    /** Goes to another network, and resolves with what was done about it. */
+    /** Goes to another network, and resolves with the actions of the rules. */
     async go(...to: NetworkLink[]) {
       links = to;
       await networks.read();

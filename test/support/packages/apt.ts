@@ -1,4 +1,4 @@
-// A machine with apt: this one with directories of its own, or a fresh root of a Debian release, made once and kept packed.
+// A machine with apt: this machine with separate directories, or a fresh root of a Debian release, made once and kept packed.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

@@ -13,7 +13,7 @@ export const { version } = JSON.parse(readFileSync(join(root, 'package.json'), '
 
 /** A build that needs a download, and reached no server. */
 export class Unavailable extends Error {}
-/** Exit status of such a build: EX_UNAVAILABLE of sysexits.h. */
+/** Exit status of a build without a server: EX_UNAVAILABLE of sysexits.h. */
 const UNAVAILABLE = 69;
 
 /** Directory in which downloads stay for the next run: that of the fresh roots, or one of this tree. */

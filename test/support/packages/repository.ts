@@ -37,7 +37,7 @@ export function weakKey(t: Pick<TestContext, 'after'>) {
   return gpg;
 }
 
-/** The clone that releases are made in before the tests of a suite, and what is served of it. */
+/** The clone in which the releases of a suite are made, and the directory that is served. */
 export class Releases {
   /** Served until the end of the suite. */
   readonly published = temporary({ after }, 'published');
@@ -51,7 +51,7 @@ export class Releases {
     const ends: (() => void)[] = [];
     const whole = { after: (end: () => void) => void ends.push(end) } as Pick<TestContext, 'after'>;
     const port = freePort();
-    // a process of its own, since apt and dnf are waited for here
+    // another process, since this one blocks while apt and dnf run
     const program = join(import.meta.dirname, '../../fixtures/serve-directory.mjs');
     const server = spawn(process.execPath, [program, this.published, String(port)], { stdio: 'ignore' });
     before(() => {

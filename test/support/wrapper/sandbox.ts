@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
 import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
 import { refreshPlans } from '../../../wrapper/manage/compile.ts';
+import { trust } from '../../../wrapper/manage/directory.ts';
 import { install } from '../../../wrapper/shims/install.ts';
 import { uninstall } from '../../../wrapper/shims/uninstall.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
@@ -18,6 +19,12 @@ import { removeTree } from '../temporary.ts';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 const STATE = '.local/state/culvert-wrap';
+
+/** The words with which a shim starts the program. */
+const START_OF_NODE = 'exec "$__cw_n" --v8-pool-size=0 -- "$__cw_b"';
+/** A function of the shell in their place: stores the arguments and the environment of the program in two files. */
+const handover = (file: string) =>
+  `handover() { printf '%s\\0' "$@" >'${file}'; exec /usr/bin/env -0 >'${file}.env'; }\n`;
 
 export interface Run {
   exit: number | null;
@@ -60,13 +67,26 @@ export interface Sandbox {
   env: Record<string, string>;
   /** Runs a program from `bin`, or by absolute path. */
   run(program: string, args?: readonly string[], options?: RunOptions): Promise<Run>;
+  /**
+   * Runs a wrapped command: its shim in a shell and the program in this process, whose start would take most of the time. For what the
+   * program decides; `run` is for what pipes, signals, stdin and several commands at the same time do.
+   */
+  shim(program: string, args?: readonly string[], options?: RunOptions): Promise<Run>;
   /** Runs `culvert-wrap`, in this process where it starts no wrapped command. */
   wrap(args: readonly string[], options?: RunOptions): Promise<Run>;
+  /** Runs `culvert-wrap … --json`, and parses what it prints. */
+  json(...words: string[]): Promise<ReturnType<typeof JSON.parse>>;
   /** Runs what a shim runs for `CLI auth …`, in this process: a start takes ten times as long. */
   auth(cli: string, args: readonly string[], options?: RunOptions): Promise<Run>;
   start(program: string, args?: readonly string[], options?: RunOptions): ChildProcess;
   /** Puts an executable script on PATH. */
   script(name: string, text: string): string;
+  /** Adds lines to the configuration. */
+  configure(toml: string): void;
+  /** Replaces the stored state of a CLI's accounts. @param state a text is stored as it is */
+  remember(cli: string, state: object | string): void;
+  /** Puts a trusted file into a directory that chooses accounts. */
+  choose(directory: string, toml: string): void;
   /** Adds an entry to the user's catalog. */
   provider(name: string, toml: string): void;
   /** Leaves what `culvert-wrap install CLI` leaves, in this process: starting the program takes 30 times as long. */
@@ -110,17 +130,33 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     child.stdin?.end(options?.input ?? '');
     return finished(child);
   };
+  const inProcess = async (args: readonly string[], { env = {}, cwd = home, input = '' }: RunOptions): Promise<Run> => {
+    const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const command = { env: Object.fromEntries(given), cwd, input };
+    const { code, signal = null, ...text } = await runInProcess(buildWrapper(), args, command);
+    return { exit: code, signal, ...text };
+  };
+  let handovers = 0;
+  const shim: Sandbox['shim'] = async (program, args = [], options = {}) => {
+    const file = path.join(base, `handover${handovers++}`);
+    const text = fs.readFileSync(path.join(bin, program), 'utf8').replaceAll(START_OF_NODE, 'handover');
+    const shell = await run('/bin/sh', ['-c', handover(file) + text, program, ...args], options);
+    if (!fs.existsSync(file)) return shell;
+    const [words, variables] = [file, `${file}.env`].map(each =>
+      fs.readFileSync(each, 'utf8').split('\0').slice(0, -1),
+    );
+    const env = Object.fromEntries(
+      variables!.map(each => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]),
+    );
+    // the pipes of the shim's here-documents ended with it
+    const rest = await inProcess(words!, { env: { ...env, CULVERT_WRAP_SHIM: '1' }, cwd: options.cwd ?? home });
+    return { ...rest, stdout: shell.stdout + rest.stdout, stderr: shell.stderr + rest.stderr };
+  };
   const wrap: Sandbox['wrap'] = async (args, options = {}) => {
     // the commands that it starts print where it does
     if (args[0] === 'queue' && args[1] === 'run') return run(process.execPath, [buildWrapper(), ...args], options);
     compilePlans();
-    const { env: own, input = '', cwd } = options;
-    const given = Object.entries({ ...env, ...own }).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
-    );
-    const command = { env: Object.fromEntries(given), cwd: cwd ?? home, input };
-    const { code, ...text } = await runInProcess(buildWrapper(), args, command);
-    return { exit: code, signal: null, ...text };
+    return inProcess(args, { ...options, env: { ...env, ...options.env } });
   };
   const auth: Sandbox['auth'] = (cli, args, options = {}) => {
     const own = { CULVERT_WRAP_SHIM: '1', CULVERT_WRAP_CONFIG_DIR: config, CULVERT_WRAP_STATE_DIR: box.state };
@@ -159,6 +195,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     config,
     env,
     run,
+    shim,
     wrap,
     auth,
     start,
@@ -166,6 +203,19 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
       const file = path.join(bin, name);
       fs.writeFileSync(file, text, { mode: 0o755 });
       return file;
+    },
+    json: async (...words) => JSON.parse((await wrap([...words, '--json'])).stdout),
+    configure: toml => fs.appendFileSync(path.join(config, 'config.toml'), toml),
+    remember: (cli, state) => {
+      const file = path.join(home, STATE, 'accounts', `${cli}.json`);
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      fs.writeFileSync(file, typeof state === 'string' ? state : JSON.stringify(state));
+    },
+    choose: (directory, toml) => {
+      const file = path.join(directory, '.culvert-wrap.toml');
+      fs.mkdirSync(directory, { recursive: true });
+      fs.writeFileSync(file, toml);
+      trust(file, toml, pathsFor(env));
     },
     provider: (name, toml) => {
       fs.mkdirSync(config, { recursive: true, mode: 0o700 });

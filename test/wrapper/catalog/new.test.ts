@@ -16,10 +16,10 @@ test('another CLI is wrapped with two commands, and a rule leads its failure to 
   assert.equal(created.exit, 0, created.stderr);
   box.accounts('mytool', { a: 'bad', b: 'good' }, 'MY_KEY');
   assert.match((await box.wrap(['doctor'])).stdout, /mytool: the catalog has no rules/);
-  assert.equal((await box.run('mytool', ['x'])).exit, 9);
+  assert.equal((await box.shim('mytool', ['x'])).exit, 9);
   const rules = `rules = [{ class = "quota", exit = [9], stderr = '^fatal: quota of \\d+ used up' }]\n`;
   fs.appendFileSync(path.join(box.config, 'providers.toml'), rules);
-  assert.equal((await box.run('mytool', ['x'])).stdout, 'ok good\n');
+  assert.equal((await box.shim('mytool', ['x'])).stdout, 'ok good\n');
 });
 
 test('completion knows commands, options and names, also of the account commands of a wrapped CLI', async t => {
@@ -112,7 +112,7 @@ test('an address describes a provider for programs', async t => {
   const box = sandbox(t);
   const words = ['--inject', 'SERVICE_KEY', '--http', 'https://api.example', '--key-header', 'X-API-Key', '--json'];
   assert.equal((await box.wrap(['catalog', 'new', 'service', ...words])).exit, 0);
-  const { provider } = JSON.parse((await box.wrap(['catalog', 'show', 'service', '--json'])).stdout);
+  const { provider } = await box.json('catalog', 'show', 'service');
   const { base, key_variable, key_header } = provider.http;
   assert.deepEqual([base, key_variable, key_header], ['https://api.example', 'SERVICE_KEY', 'x-api-key']);
   const run = await box.wrap(['install', 'service', '--json']);
@@ -129,7 +129,7 @@ test('an address with a path, as providers print it, becomes a base and its path
   ] as const) {
     const { exit, stderr } = await add(name, address);
     assert.equal(exit, 0, stderr);
-    const { http } = JSON.parse((await box.wrap(['catalog', 'show', name, '--json'])).stdout).provider;
+    const { http } = (await box.json('catalog', 'show', name)).provider;
     assert.deepEqual([http.base, http.base_path], [base, basePath]);
   }
   assert.equal((await add('bad', 'api.example.com/v1')).exit, 65);

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { isOption, readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
-import { missing } from '../../support/temporary.ts';
 import { sample, third } from '../../support/thoroughness.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
+import { providers } from '../../support/wrapper/shipped.ts';
 import { atTerminal } from '../../support/wrapper/terminal.ts';
 
 interface Recording {
@@ -21,7 +20,6 @@ interface Recording {
 }
 
 const at = (file: string) => fileURLToPath(new URL(`../../../${file}`, import.meta.url));
-const { providers } = loadCatalog(at('wrapper/catalog/providers.toml'), missing({ after }));
 const CLIS = ['firecrawl', 'tvly', 'supabase', 'gh', 'codex', 'gemini'];
 
 /** Says which account ran, and what it printed when it was recorded; the account `good` succeeds. */

@@ -1,15 +1,13 @@
 // Recorded failures of real CLIs, classified by the shipped rules.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
-import * as path from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { readUsage } from '../../../wrapper/manage/usage.ts';
 import { readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
-import { missing } from '../../support/temporary.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
+import { providers } from '../../support/wrapper/shipped.ts';
 
 interface Recording {
   label: string;
@@ -25,7 +23,6 @@ interface Recording {
 }
 
 const at = (file: string) => fileURLToPath(new URL(`../../../${file}`, import.meta.url));
-const catalog = loadCatalog(at('wrapper/catalog/providers.toml'), missing({ after }));
 
 function recordings(name: string): Recording[] {
   const text = fs.readFileSync(at(`test/fixtures/upstreams/${name}-transcripts.jsonl`), 'utf8');
@@ -36,7 +33,7 @@ function recordings(name: string): Recording[] {
 }
 
 function verdict(recording: Recording): string {
-  const provider = catalog.providers[recording.argv[0]!]!;
+  const provider = providers[recording.argv[0]!]!;
   const { command } = readInvocation(recording.argv.slice(1), provider);
   // On a terminal both streams are recorded as one.
   const stderr = recording.tty ? recording.stdout : recording.stderr;
@@ -89,19 +86,19 @@ test('a limit in the middle of a crawl is recognized behind the progress line', 
 
 test('the time that a rate limit names is the time the account is paused', () => {
   const limited = recordings('firecrawl').find(recording => recording.label === 'map fc-429')!;
-  const { rules } = catalog.providers.firecrawl!;
+  const { rules } = providers.firecrawl!;
   const result = classify({ ...limited, signal: null, command: 'map' }, rules);
   assert.deepEqual(result.kind === 'retry' && result.rest, { until: 'elapsed', ms: 23_000 });
 });
 
 test('a limit per minute of gemini pauses for as long as the API asks', () => {
   const limited = recordings('gemini').find(recording => recording.label === 'text 429 per minute')!;
-  const result = classify({ ...limited, signal: null, command: '' }, catalog.providers.gemini!.rules);
+  const result = classify({ ...limited, signal: null, command: '' }, providers.gemini!.rules);
   assert.deepEqual(result.kind === 'retry' && [result.class, result.rest], ['rate', { until: 'elapsed', ms: 1_500 }]);
 });
 
 test('page text on stdout that mentions limits is not a failure of the account', () => {
-  const { rules } = catalog.providers.firecrawl!;
+  const { rules } = providers.firecrawl!;
   const page = 'Error: Request failed with status code 429\nInsufficient credits\nUnauthorized';
   assert.equal(classify({ exit: 0, signal: null, stdout: page, stderr: '', command: 'scrape' }, rules).kind, 'success');
   assert.equal(
@@ -120,7 +117,7 @@ for (const [cli, least] of [
     const own = recordings(cli);
     assert.ok(own.length >= least, `only ${own.length} recordings`);
     for (const recording of own) {
-      assert.deepEqual(catalog.providers[cli]!.tested, [recording.version]);
+      assert.deepEqual(providers[cli]!.tested, [recording.version]);
       assert.equal(verdict(recording), recording.expect, `${recording.label}: ${recording.stderr || recording.stdout}`);
     }
   });
@@ -143,22 +140,22 @@ test('supabase moves on from a refused token only where the user says so, and gh
     // the profile of the recording leads to a stand-in
     if (cli === 'supabase') box.provider(cli, 'hosts = { names = ["profile.yaml"] }');
     box.accounts(cli, { a: 'bad', b: 'good' }, variable);
-    const result = await box.run(cli, refused.argv.slice(1));
+    const result = await box.shim(cli, refused.argv.slice(1));
     if (cli === 'supabase') {
       assert.deepEqual([result.exit, result.stdout], [69, refused.stdout], result.stderr);
       assert.match(
         result.stderr,
         /supabase: account "a" was refused \(auth\); .*`supabase accounts use NAME` .* \(a, b\)\n$/,
       );
-      fs.appendFileSync(path.join(box.config, 'config.toml'), '[tools.supabase]\nfailover = true\n');
-      const moved = await box.run(cli, refused.argv.slice(1));
+      box.configure('[tools.supabase]\nfailover = true\n');
+      const moved = await box.shim(cli, refused.argv.slice(1));
       assert.deepEqual([moved.exit, moved.stdout], [0, 'fine\n'], moved.stderr);
       assert.match(moved.stderr, /^culvert-wrap: supabase: account "a" was refused .*; trying "b"\n$/);
     } else {
       assert.equal(result.exit, 69);
       assert.ok(result.stderr.startsWith(refused.stderr), result.stderr);
       assert.match(result.stderr, /gh: account "a" was refused \(auth\); .*`gh accounts use NAME` .* \(a, b\)\n$/);
-      const pinned = await box.run(cli, refused.argv.slice(1), { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+      const pinned = await box.shim(cli, refused.argv.slice(1), { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
       assert.equal(pinned.stdout, 'fine\n');
     }
   }
@@ -167,7 +164,7 @@ test('supabase moves on from a refused token only where the user says so, and gh
 test('the remaining quota on GitHub is the lesser of its two quotas, with the time of the reset', () => {
   const quota = (remaining: number) => ({ limit: 5_000, used: 5_000 - remaining, remaining, reset: 1_924_992_000 });
   const answer = { resources: { core: quota(4_999), graphql: quota(12) } };
-  assert.deepEqual(readUsage(answer, catalog.providers.gh!.usage!, 1), {
+  assert.deepEqual(readUsage(answer, providers.gh!.usage!, 1), {
     remaining: 12,
     limit: 5_000,
     used: 4_988,

@@ -31,7 +31,7 @@ test('M6: runs use the default that is shown', async t => {
   assert.match((await box.auth('fake', ['disable', 'a'])).stdout, /disabled; fake now uses "b"/);
   assert.equal((await box.auth('fake', ['default'])).stdout, 'b\n');
   assert.match((await box.auth('fake', ['list'])).stdout, /^\* +b /m);
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   assert.deepEqual(calls(box), ['k2 x']);
   assert.match((await box.auth('fake', ['disable', 'b'])).stdout, /runs without an account/);
   assert.match((await box.auth('fake', ['default'])).stdout, /no enabled account/);

@@ -36,7 +36,7 @@ test('an account added with its key from stdin works immediately, and its key is
   const canary = 'canary-7f3a91';
   const added = await box.run('fake', ['auth', 'add', 'a', '--file'], { input: `${canary}\n` });
   assert.equal(added.exit, 0, added.stderr);
-  assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
+  assert.equal((await box.shim('fake', ['x'])).stdout, 'ok\n');
   for (const args of [['list'], ['list', '--json'], ['default']]) {
     assert.doesNotMatch(JSON.stringify(await box.auth('fake', args)), /canary/);
   }
@@ -76,7 +76,7 @@ test('no secret is in an argument list while an account is added, prepared or us
   box.script('secret-tool', SECRET_TOOL.replace('verb=$1', 'ps -eo args >> "$HOME/ps-store"; verb=$1'));
   box.script('fake2', '');
   await box.run('fake', ['auth', 'add', 'a'], { input: 'canary-51c\n' });
-  assert.equal((await box.run('fake', ['x'])).stdout, 'ok\n');
+  assert.equal((await box.shim('fake', ['x'])).stdout, 'ok\n');
   for (const name of ['ps-prepare', 'ps-store']) {
     const listing = fs.readFileSync(path.join(box.home, name), 'utf8');
     assert.match(listing, /ps -eo args/);
@@ -93,7 +93,7 @@ test('a key given as an argument or written into the configuration is refused wi
     path.join(box.config, 'config.toml'),
     '[[accounts]]\ncli = "fake"\nname = "a"\nenv = { FAKE_KEY = "canary-99" }\n',
   );
-  const run = await box.run('fake', ['x']);
+  const run = await box.shim('fake', ['x']);
   assert.equal(run.stdout, 'ok\n');
   assert.match(run.stderr, /running fake without an account/);
   assert.doesNotMatch(run.stderr, /canary/);
@@ -130,7 +130,7 @@ test('every kind of source gives its credential, and a source that fails skips i
   }
   await box.auth('fake', ['add', 'k'], { input: 'from-keyring\n' });
   for (const name of ['e', 'f', 'c', 'p', 'k']) {
-    await box.run('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name, SPARE_KEY: 'from-env' } });
+    await box.shim('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name, SPARE_KEY: 'from-env' } });
   }
   assert.deepEqual(fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n'), [
     'from-env e',
@@ -140,7 +140,7 @@ test('every kind of source gives its credential, and a source that fails skips i
     'from-keyring k',
   ]);
   await box.auth('fake', ['default', 'bad1']);
-  const skipping = await box.run('fake', ['x']);
+  const skipping = await box.shim('fake', ['x']);
   assert.match(skipping.stderr, /skipping account "bad1": FAKE_KEY from command:exit …: sh failed with exit status 4/);
   assert.match(skipping.stderr, /skipping account "bad5": FAKE_KEY from command:kill …: sh was ended by SIGKILL/);
   assert.match(skipping.stderr, /skipping account "bad2": .*UNSET is not set/);
@@ -236,7 +236,7 @@ test('the terms are shown when a second account is added', async t => {
 test('other words under the auth command, and the bare one, go to the upstream untouched', async t => {
   const box = setUp(t);
   for (const args of [['auth'], ['auth', 'whoami'], ['auth', '--help'], ['auth', 'addx']]) {
-    assert.equal((await box.run('fake', args)).stdout, 'ok\n');
+    assert.equal((await box.shim('fake', args)).stdout, 'ok\n');
   }
 });
 
@@ -246,12 +246,12 @@ test('a prepare command runs once per rendered command, keeps only a digest, and
     `prepare_on = "once"\nprepare_timeout = "500ms"\nprepare_command = 'echo {FAKE_KEY} >> "$HOME/prepared"; case "$FAKE_KEY" in hang*) sleep 60;; fail*) echo "no $FAKE_KEY" >&2; exit 3;; esac'\n${RULES}`,
   );
   box.accounts('fake', { h: 'hang-1', f: 'fail-1', a: 'bad-key', b: 'good-key' });
-  const first = await box.run('fake', ['x']);
+  const first = await box.shim('fake', ['x']);
   assert.equal(first.stdout, 'ok\n');
   assert.match(first.stderr, /skipping account "h": its prepare command did not end within 0.5 s/);
   assert.match(first.stderr, /skipping account "f": its prepare command failed with exit status 3: no \*\*\*\n/);
-  await box.run('fake', ['y']);
-  await box.run('fake', ['z'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
+  await box.shim('fake', ['y']);
+  await box.shim('fake', ['z'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
   assert.deepEqual(fs.readFileSync(path.join(box.home, 'prepared'), 'utf8').trim().split('\n'), [
     'hang-1',
     'fail-1',
@@ -292,15 +292,15 @@ test('accounts are imported all or nothing, and no message repeats a key', async
   fs.writeFileSync(file, good, { mode: 0o600 });
   assert.match((await box.wrap(['accounts', 'import', file, '--check'])).stdout, /would import "a"/);
   assert.equal((await box.wrap(['accounts', 'import', file, '--file'])).exit, 0);
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   assert.match(fs.readFileSync(path.join(box.home, 'calls'), 'utf8'), /canary-1 x/);
 });
 
 test('the audit log says which account ran what and why it was left, without arguments', async t => {
   const box = setUp(t);
   box.accounts('fake', { a: 'bad', b: 'good' });
-  await box.run('fake', ['search', 'private words']);
-  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+  await box.shim('fake', ['search', 'private words']);
+  const { entries } = await box.json('audit');
   assert.deepEqual(
     entries.map((entry: Record<string, unknown>) => [entry.command, entry.account, entry.outcome, entry.class ?? null]),
     [

@@ -1,7 +1,5 @@
 // The reasons that the audit log gives for commands that were refused.
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { test } from 'node:test';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
@@ -14,7 +12,7 @@ interface Entry {
 }
 
 async function lastEntry(box: Sandbox): Promise<Entry> {
-  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout) as { entries: Entry[] };
+  const { entries } = (await box.json('audit')) as { entries: Entry[] };
   const { outcome, why } = entries.at(-1)!;
   return { outcome, ...(why !== undefined && { why }) };
 }
@@ -26,8 +24,8 @@ test('a command that policy = "shed" refuses has its reason in the audit log', a
   const usage = `[providers.fake.usage]\nurl = "${api.url}/usage"\nremaining = "remaining"\nlimit = "limit"\n`;
   box.provider('fake', `inject = ["FAKE_KEY"]\n${usage}`);
   box.accounts('fake', { a: 'ka' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "shed"\n');
-  assert.equal((await box.run('fake', ['x'])).exit, 69);
+  box.configure('[capacity.fake]\npolicy = "shed"\n');
+  assert.equal((await box.shim('fake', ['x'])).exit, 69);
   assert.deepEqual(await lastEntry(box), { outcome: 'refused', why: 'nothing-left' });
 });
 

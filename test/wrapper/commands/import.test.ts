@@ -69,7 +69,7 @@ for (const place of ['file', 'keyring'] as const) {
     ]);
     assert.match((await box.wrap(arguments_)).stdout, /^has already "team-a" of fake\nhas already "team-b" of fake\n$/);
     fs.rmSync(file);
-    await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'team-b' } });
+    await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'team-b' } });
     assert.deepEqual(calls(box), ['k2 x']);
   });
 }
@@ -82,7 +82,7 @@ test('accounts refer to a .env file on request only, which is said, and an impor
   assert.match(imported.stdout, /imported "main" of fake\nimported "team-b" of fake/);
   assert.match(imported.stderr, /"main" of fake, "team-b" of fake read .*\.env at each run: it must stay there\n/);
   fs.writeFileSync(file, ENV.replace('k1', 'k3'));
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   const exported = (await box.wrap(['accounts', 'export'])).stdout;
   assert.doesNotMatch(exported, /k1|k2/);
   const copy = path.join(box.home, 'copy.toml');
@@ -93,7 +93,7 @@ test('accounts refer to a .env file on request only, which is said, and an impor
     /changed "main" of fake\nchanged "team-b"/,
   );
   fs.rmSync(file);
-  await box.run('fake', ['y']);
+  await box.shim('fake', ['y']);
   assert.deepEqual(calls(box), ['k3 x', 'k3 y']);
   for (const args of [[copy], [file, '--file'], ['--stored']])
     assert.equal((await box.wrap(['accounts', 'import', '--reference', ...args])).exit, 2, args.join());
@@ -194,7 +194,7 @@ test('a .env file is read as shells read it, and a stored key comes back as it w
   for (const [name, key] of Object.entries({ odd: 'a #b', quoted: '"q"', single: "'s'", both: `"it's` }))
     assert.equal((await box.wrap(['accounts', 'add', 'fake', name, '--file'], { input: `${key}\n` })).exit, 0);
   for (const name of ['main', 'b', 'c', 'd', 'e', 'odd', 'quoted', 'single', 'both'])
-    await box.run('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name } });
+    await box.shim('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name } });
   assert.deepEqual(calls(box), [
     'k1 main',
     'k:2 b',
@@ -208,7 +208,7 @@ test('a .env file is read as shells read it, and a stored key comes back as it w
   ]);
 });
 
-test('a list says where a credential is without repeating the path of its own file', async t => {
+test('a list says where a credential is without repeating the path of the list', async t => {
   const box = setUp(t, { a: 'k1' });
   await box.wrap(['accounts', 'add', 'fake', 'b', '--file'], { input: 'k2\n' });
   const all = (await box.wrap(['accounts', 'list'])).stdout.split('\n');
@@ -467,7 +467,7 @@ for (const text of ['FAKE_KEY=op://x/y\n', 'FAKE_KEY=$OTHER\n'])
     assert.equal(imported.exit, 66);
     assert.match(imported.stderr, /FAKE_KEY in .* is left out/);
     await box.wrap(['accounts', 'add', 'fake', 'a', '--env', `FAKE_KEY=file:${file}#FAKE_KEY`]);
-    const run = await box.run('fake', ['x']);
+    const run = await box.shim('fake', ['x']);
     assert.match(run.stderr, /FAKE_KEY from file:.*(?:reference|stands for)/);
     assert.deepEqual(fs.existsSync(path.join(box.home, 'calls')) ? calls(box) : [], []);
   });

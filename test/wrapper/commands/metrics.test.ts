@@ -34,8 +34,8 @@ test('accounts, pauses, switches and runs are printed', async t => {
   const account = (name: string) => ({ cli: 'fake', account: name });
   assert.equal(valueIn(before, 'culvert_wrap_account_usable', account('first')), 1);
   assert.equal(valueIn(before, 'culvert_wrap_switches_total', { cli: 'fake', class: 'quota' }), 0);
-  assert.equal((await box.run('fake', ['go'])).stdout, 'fine\n');
-  assert.equal((await box.run('fake', ['go'])).stdout, 'fine\n');
+  assert.equal((await box.shim('fake', ['go'])).stdout, 'fine\n');
+  assert.equal((await box.shim('fake', ['go'])).stdout, 'fine\n');
   const after = await metricsOf(box);
   assert.equal(valueIn(after, 'culvert_wrap_account_usable', account('first')), 0);
   assert.equal(valueIn(after, 'culvert_wrap_account_paused', account('first')), 1);
@@ -59,7 +59,7 @@ test('a machine in a pool says whether it runs without its store', async t => {
     return names.map(name => valueIn(found, `culvert_wrap_${name}`));
   };
   assert.deepEqual(await values(), [undefined, undefined, undefined, undefined]);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[pool]\nurl = "valkey://127.0.0.1:1/0"\nmachine = "m"\n');
+  box.configure('[pool]\nurl = "valkey://127.0.0.1:1/0"\nmachine = "m"\n');
   assert.deepEqual(await values(), [0, 0, 0, 0]);
   const unsent = [{ cli: 'fake', at: 1, done: { fence: '1', fp: 'x', spent: 0 } }];
   fs.writeFileSync(
@@ -87,7 +87,7 @@ test('a file is replaced as a whole, and all users may read it', async t => {
 
 test('files that cannot be read are said in the metrics and by the exit status', async t => {
   const box = setUp(t);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[[accounts');
+  box.configure('[[accounts');
   const file = path.join(box.home, 'culvert.prom');
   const { exit, stderr } = await box.wrap(['metrics', '--out', file]);
   assert.equal(exit, 78);
@@ -101,7 +101,7 @@ test('files that cannot be read are said in the metrics and by the exit status',
 
 test('counts that cannot be stored are made again, and nothing is lost', async t => {
   const box = setUp(t);
-  await box.run('fake', ['go']);
+  await box.shim('fake', ['go']);
   fs.mkdirSync(path.join(box.state, 'metrics.json'));
   const { exit, stdout, stderr } = await box.wrap(['metrics']);
   assert.equal(exit, 0);

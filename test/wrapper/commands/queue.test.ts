@@ -7,13 +7,13 @@ import { calls, setUp } from '../../support/wrapper/fake-cli.ts';
 
 test('H6: the queue keeps what failed for a passing reason, and runs it again', async t => {
   const box = setUp(t, { a: 'bad' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
+  box.configure('[capacity.fake]\npolicy = "queue"\n');
   const keys = path.join(box.config, 'keys.env');
   const setKey = (key: string) => {
     fs.writeFileSync(keys, `fake_a=${key}\n`);
     fs.rmSync(path.join(box.state, 'accounts/fake.json'), { force: true });
   };
-  const queue = async () => JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue;
+  const queue = async () => (await box.json('queue')).queue;
   const first = await box.run('fake', ['-', 'one'], { input: 'from stdin' });
   assert.equal(first.exit, 75, first.stderr);
   assert.deepEqual(
@@ -33,15 +33,15 @@ test('H6: the queue keeps what failed for a passing reason, and runs it again', 
 
 test('H6: what can never succeed stays visible and is run on request only', async t => {
   const box = setUp(t, { a: 'bad' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\npolicy = "queue"\n');
-  await box.run('fake', ['wrong']);
+  box.configure('[capacity.fake]\npolicy = "queue"\n');
+  await box.shim('fake', ['wrong']);
   fs.writeFileSync(path.join(box.config, 'keys.env'), 'fake_a=good\n');
   fs.rmSync(path.join(box.state, 'accounts/fake.json'));
   await box.wrap(['queue', 'run']);
   const before = calls(box).length;
-  const again = JSON.parse((await box.wrap(['queue', 'run', '--json'])).stdout);
+  const again = await box.json('queue', 'run');
   assert.deepEqual([again.run, again.left, calls(box).length], [[], 1, before]);
-  const [{ id }] = JSON.parse((await box.wrap(['queue', '--json'])).stdout).queue;
+  const [{ id }] = (await box.json('queue')).queue;
   await box.wrap(['queue', 'run', id]);
   assert.equal(calls(box).length, before + 1);
 });
@@ -59,11 +59,11 @@ test('L5: an unknown entry is an error, and a damaged one is seen everywhere and
     'a-5': JSON.stringify({ id: 'a-5', cli: 'fake', args: [], cwd: '/', at: '', stdin: '!' }),
   }))
     fs.writeFileSync(path.join(dir, `${name}.json`), text);
-  const { damaged } = JSON.parse((await box.wrap(['queue', '--json'])).stdout);
+  const { damaged } = await box.json('queue');
   assert.equal(damaged.length, 5);
   assert.match((await box.wrap(['queue'])).stdout, /a-1 .*damaged/);
   assert.match((await box.wrap(['queue', 'run'])).stderr, /a-5 is damaged/);
-  assert.equal(JSON.parse((await box.wrap(['status', '--json'])).stdout).queue.damaged, 5);
+  assert.equal((await box.json('status')).queue.damaged, 5);
   assert.equal((await box.wrap(['status', '--check'])).exit, 3);
   assert.match((await box.wrap(['doctor'])).stdout, /PROBLEM .*a-3\.json is damaged/);
   assert.equal((await box.wrap(['queue', 'drop', 'a-1'])).exit, 0);

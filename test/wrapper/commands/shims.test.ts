@@ -12,7 +12,7 @@ test('L12: installing without names leaves system directories alone and asks at 
   box.script('tvly', '#!/bin/sh\necho tvly\n');
   const asked = (await box.wrap(['install', '--help'])).stdout.replace(/\s+/g, ' ');
   assert.match(asked, /by default, of each known tool in your own directories/);
-  const installed = JSON.parse((await box.wrap(['install', '--json'])).stdout);
+  const installed = await box.json('install');
   const bins = installed.installed.map(({ bin }: { bin: string }) => bin);
   assert.ok(bins.includes(path.join(box.bin, 'tvly')));
   assert.ok(
@@ -87,7 +87,7 @@ test('a shim in a separate directory is named where PATH or the table of a shell
 
 test('doctor names a mistake in the configuration once', async t => {
   const box = setUp(t, { a: 'k1' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), 'typo = [\n');
-  const { findings } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
+  box.configure('typo = [\n');
+  const { findings } = await box.json('doctor');
   assert.equal(findings.filter(({ what }: { what: string }) => what.includes("can't be used")).length, 1);
 });

@@ -33,7 +33,7 @@ async function setUp(t: TestContext, respond: Respond = (_key, _req, res) => jso
 async function startProcess(t: TestContext, respond: Respond, args: readonly string[] = []) {
   const { port } = await startProvider(t, respond);
   const box = homeFor(t, port, { a: KEY });
-  const { placeholder, url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'x', '--json'])).stdout);
+  const { placeholder, url } = await box.json('serve', 'token', 'add', 'fake', 'x');
   const child = box.start(process.execPath, [...args, buildWrapper(), 'serve', 'fake']);
   const texts = [textOf(child.stdout!), textOf(child.stderr!)];
   const said = () => texts.map(text => text()).join('');

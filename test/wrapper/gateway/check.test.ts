@@ -70,7 +70,7 @@ test('status, metrics and doctor know the programs of a gateway, and find a key 
   await ended;
 
   await gateway.close();
-  const status = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0];
+  const status = (await box.json('serve', 'status')).gateways[0];
   assert.deepEqual([status.cli, status.url, status.running], ['fake', url, false]);
   const { name, requests, refused, used, budget, account, accounts } = status.consumers[0];
   assert.deepEqual([name, requests, refused, used, budget, account], ['app', 1, 1, 1, 1, 'a']);
@@ -98,7 +98,7 @@ test('doctor asks the gateway about a placeholder, and tells it from another pro
   const box = homeFor(t, provider.port, { a: 'real-a' });
   const catalog = path.join(box.config, 'providers.toml');
   fs.writeFileSync(catalog, fs.readFileSync(catalog, 'utf8').replace('"FAKE_URL"', '"PROBE_URL"'));
-  const { placeholder, url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--json'])).stdout);
+  const { placeholder, url } = await box.json('serve', 'token', 'add', 'fake', 'app');
   const port = Number(new URL(url).port);
   const env = { PROBE_URL: url, FAKE_KEY: placeholder, NO_PROXY: '127.0.0.1' };
   const findings = async (): Promise<[string, string][]> => {
@@ -130,12 +130,12 @@ test('doctor says when another user listens where programs send their requests',
   skip: process.getuid!() !== 0 && 'needs root',
 }, async t => {
   const box = homeFor(t, 1, { a: 'real-a' });
-  const { url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--json'])).stdout);
+  const { url } = await box.json('serve', 'token', 'add', 'fake', 'app');
   const script = `require('net').createServer().listen(${new URL(url).port}, '127.0.0.1', () => console.log(1))`;
   const child = spawn(process.execPath, ['-e', script], { uid: 65_534, gid: 65_534, env: {}, cwd: '/' });
   t.after(() => child.kill());
   await once(child.stdout, 'data');
-  const { findings } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
+  const { findings } = await box.json('doctor');
   const what = `fake: another user listens at ${url}, where your programs send their requests`;
   assert.ok(
     findings.some((finding: { level: string; what: string }) => finding.level === 'problem' && finding.what === what),

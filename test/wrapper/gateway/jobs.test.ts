@@ -29,7 +29,7 @@ function auditOf(box: Sandbox): Record<string, unknown>[] {
   return lines.map(line => JSON.parse(line));
 }
 
-const configure = (box: Sandbox, text: string) => fs.appendFileSync(path.join(box.config, 'config.toml'), text);
+const configure = (box: Sandbox, text: string) => box.configure(text);
 
 test('another machine of the pool asks for a job with the account that created it', async t => {
   const store = await storeServer(t);
@@ -126,8 +126,7 @@ for (const shared of [false, true]) {
     assert.deepEqual(made(), []);
     assert.equal((await crawl(450)).status, 200);
     await gateway.close();
-    const [{ requests, refused }] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0]
-      .consumers;
+    const [{ requests, refused }] = (await box.json('serve', 'status')).gateways[0].consumers;
     assert.deepEqual([requests, refused], [1, 1]);
   });
 }
@@ -212,7 +211,7 @@ test('a job costs once, however often it is asked about', async t => {
   assert.equal(await statusOf('POST', '/crawl'), 402);
   assert.equal(await statusOf('GET', job), 200);
   await gateway.close();
-  const [token] = JSON.parse((await box.wrap(['serve', 'token', 'list', '--json'])).stdout).tokens;
+  const [token] = (await box.json('serve', 'token', 'list')).tokens;
   assert.deepEqual([token.used, token.requests, token.refused], [12, 56, 1]);
   assert.deepEqual(
     auditOf(box).flatMap(({ command, cost }) => (cost ? [[command, cost]] : [])),

@@ -24,7 +24,7 @@ const PAST = 'Sun, 06 Nov 1994 08:49:37 GMT';
 async function setUp(t: TestContext, respond: Respond, { more = '', config = '', now = Date.now } = {}) {
   const provider = await startProvider(t, respond);
   const box = homeFor(t, provider.port, AB, more);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), config);
+  box.configure(config);
   return { ...provider, box, ...(await openGateway(t, box, now)) };
 }
 

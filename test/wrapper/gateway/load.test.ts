@@ -61,7 +61,7 @@ test('simultaneous requests leave the reserve of every account alone, and none m
   const { port, spent, refused } = await countingProvider(t, EACH + 10);
   const usage = `[providers.fake.usage]\nurl = "http://127.0.0.1:${port}/usage"\nremaining = "remaining"\nlimit = "limit"\n`;
   const box = homeFor(t, port, KEYS, usage);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[capacity.fake]\nreserve = 10\n');
+  box.configure('[capacity.fake]\nreserve = 10\n');
   const { gateway, key } = await openGateway(t, box);
   const statuses = await askAll(gateway.url, key, 5 * EACH);
   assert.deepEqual([...new Set(statuses)], [200]);

@@ -1,9 +1,7 @@
 // The gateway reads messages, and decides which of them it lets through.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { digest } from '../../../daemon/core/hash.ts';
-import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { admit } from '../../../wrapper/gateway/admit.ts';
 import {
   atGateway,
@@ -14,10 +12,9 @@ import {
   passedOn,
   plainPath,
 } from '../../../wrapper/gateway/messages.ts';
-import { missing } from '../../support/temporary.ts';
+import { providers } from '../../support/wrapper/shipped.ts';
 
-const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
-const http = loadCatalog(shipped, missing(test)).providers.firecrawl!.http!;
+const http = providers.firecrawl!.http!;
 
 test('only a program with the placeholder is let in, by the one name of the gateway', () => {
   const consumers = [{ name: 'app', placeholder: 'fc-1', digest: digest(Buffer.from('fc-1')) }];

@@ -26,7 +26,7 @@ test('a program gets an address and a placeholder, and no variable of it holds a
   assert.equal(run.exit, 7);
   assert.deepEqual(calls, ['real-a POST /scrape']);
   assert.doesNotMatch(run.stderr, /real-/);
-  const [program] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0].consumers;
+  const [program] = (await box.json('serve', 'status')).gateways[0].consumers;
   assert.deepEqual([program.name, program.accounts], ['serve -- node', { a: 1 }]);
   const files = fs
     .readdirSync(box.state, { recursive: true, encoding: 'utf8' })
@@ -89,14 +89,14 @@ process.stdin.on('end', () => process.exit(0)).on('data', async line => {
   child.stdin!.end();
   assert.deepEqual(await once(child, 'close'), [0, null]);
   assert.doesNotMatch(stderr, /not in the catalog/, 'the gateway changes the account, whatever the version');
-  const [server] = JSON.parse((await box.wrap(['serve', 'status', '--json'])).stdout).gateways[0].consumers;
+  const [server] = (await box.json('serve', 'status')).gateways[0].consumers;
   assert.deepEqual([server.name, server.accounts], ['mcp -- fake-mcp', { b: 2 }]);
 });
 
 test('a gateway that is killed after the answer about a job still knows whose job it is', async t => {
   const { port, calls } = await startProvider(t, (_key, _req, res) => json(res, 200, { id: 'job-12345678' }));
   const box = homeFor(t, port, { a: 'real-a', b: 'real-b' });
-  const { url, placeholder } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'app', '--json'])).stdout);
+  const { url, placeholder } = await box.json('serve', 'token', 'add', 'fake', 'app');
   const headers = { authorization: `Bearer ${placeholder}` };
   const serve = async () => {
     const child = box.start(process.execPath, [buildWrapper(), 'serve', 'fake']);

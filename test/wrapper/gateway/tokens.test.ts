@@ -50,7 +50,7 @@ test('a token works until it is revoked, and its placeholder is stored nowhere',
   const files = fs.readdirSync(box.home, { recursive: true, encoding: 'utf8' }).map(name => path.join(box.home, name));
   for (const each of files.filter(name => fs.statSync(name).isFile()))
     assert.ok(!fs.readFileSync(each, 'latin1').includes(other), each);
-  const { tokens } = JSON.parse((await box.wrap(['serve', 'token', 'list', '--json'])).stdout);
+  const { tokens } = await box.json('serve', 'token', 'list');
   assert.deepEqual(
     tokens.map(({ cli, name, used, requests, lastAccount }: Record<string, unknown>) => [
       cli,

@@ -79,7 +79,7 @@ const activate = findOnPath('systemd-socket-activate', process.env.PATH ?? '');
 test('the first connection starts the gateway, and it ends without a connection', { skip: !activate }, async t => {
   const { port: provider } = await startProvider(t, (_key, _req, res) => json(res, 200, {}));
   const box = homeFor(t, provider, { a: 'real-a' });
-  const { placeholder, url } = JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', 'x', '--json'])).stdout);
+  const { placeholder, url } = await box.json('serve', 'token', 'add', 'fake', 'x');
   const command = [process.execPath, buildWrapper(), 'serve', 'fake', '--idle', '200ms'];
   const child = box.start(activate!, ['-l', new URL(url).host, ...command]);
   let said = '';

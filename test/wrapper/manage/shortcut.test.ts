@@ -4,16 +4,11 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
+import { test } from 'node:test';
 import type { OwnFile } from '../../../wrapper/catalog/fields.ts';
 import { spelled } from '../../../wrapper/run/invocation.ts';
-import { missing } from '../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
-
-const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
-const { providers } = loadCatalog(shipped, missing({ after }));
+import { providers } from '../../support/wrapper/shipped.ts';
 
 /** Entries with a script: one variable is enough for an account, and nothing has to be prepared. */
 const tools = Object.entries(providers).filter(

@@ -86,7 +86,7 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
   fs.mkdirSync(path.dirname(file));
   const text = JSON.stringify({ mcpServers: { ...REMOTE, others: 1, ...prefixed(OTHERS) } }, null, 2);
   fs.writeFileSync(file, text);
-  const tokens = async () => JSON.parse((await box.wrap(['serve', 'token', 'list', '--json'])).stdout).tokens;
+  const tokens = async () => (await box.json('serve', 'token', 'list')).tokens;
 
   const shown = await box.wrap(['mcp', 'install']);
   assert.equal(shown.exit, 0, shown.stderr);

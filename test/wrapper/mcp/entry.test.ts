@@ -1,13 +1,8 @@
 // The catalog's MCP servers: which command line starts one, and which sentences are its errors.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { entryFor, isTested } from '../../../wrapper/mcp/entry.ts';
-import { missing } from '../../support/temporary.ts';
-
-const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
-const catalog = loadCatalog(shipped, missing(test));
+import { catalog } from '../../support/wrapper/shipped.ts';
 
 const STARTED: readonly [cli: string, ...command: string[]][] = [
   ['tvly', 'npx', '-y', 'tavily-mcp'],

@@ -31,7 +31,7 @@ async function setUp(t: TestContext, respond: Respond, machines: readonly Machin
   const gateways = machines.map(async ({ name, keys = AB, pool = '', more: [provider, capacity] = ['', ''] }) => {
     const box = homeFor(t, port, keys, provider.replaceAll('PORT', String(port)));
     const text = `[pool]\nurl = "${store.url}"\nmachine = "${name}"\n${pool}\n[capacity.fake]\n${capacity}\n`;
-    fs.appendFileSync(path.join(box.config, 'config.toml'), text);
+    box.configure(text);
     const { ask } = await openGateway(t, box);
     return async () => (await ask('/scrape', { method: 'POST', body: '{}' })).status;
   });
@@ -99,7 +99,7 @@ test('requests at a gateway share one connection to the store', async t => {
 test('a request that ends after its gateway leaves no connection open', async t => {
   const store = await storeServer(t);
   const box = homeFor(t, 1, AB);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${store.url}"\nmachine = "one"\n`);
+  box.configure(`[pool]\nurl = "${store.url}"\nmachine = "one"\n`);
   const ledger = new Ledger('fake', contextOf(box));
   const { pool } = await ledger.plan();
   await ledger.close();
@@ -160,7 +160,7 @@ test('one request fails on a connection to the store that is dead without a sign
   });
   const box = homeFor(t, port, AB);
   const pool = `[pool]\nurl = "valkey+unix://${store.directory}/proxy"\nmachine = "one"\n`;
-  fs.appendFileSync(path.join(box.config, 'config.toml'), pool);
+  box.configure(pool);
   const { ask } = await openGateway(t, box);
   const statusOf = async () => (await ask('/scrape', { method: 'POST', body: '{}' })).status;
   assert.equal(await statusOf(), 200);
@@ -195,7 +195,7 @@ test('when all accounts of a pool are out, machines say so in the words of the p
   server.on('upgrade', (_req, socket) => socket.end('HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n'));
   const machine = async (name: string) => {
     const box = homeFor(t, port, AB);
-    fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${store.url}"\nmachine = "${name}"\n`);
+    box.configure(`[pool]\nurl = "${store.url}"\nmachine = "${name}"\n`);
     return await openGateway(t, box);
   };
   const [one, other] = [await machine('one'), await machine('other')];
@@ -225,9 +225,8 @@ test('a refusal of the provider is repeated during its pause, whole to its own p
     json(res, 402, { code: 'NO_CREDITS', error: 'No credits for https://example.com/private' });
   });
   const box = homeFor(t, port, AB);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${store.url}"\nmachine = "one"\n`);
-  const add = async (name: string) =>
-    JSON.parse((await box.wrap(['serve', 'token', 'add', 'fake', name, '--json'])).stdout).placeholder;
+  box.configure(`[pool]\nurl = "${store.url}"\nmachine = "one"\n`);
+  const add = async (name: string) => (await box.json('serve', 'token', 'add', 'fake', name)).placeholder;
   const [own, other] = [await add('own'), await add('other')];
   let later = 0;
   const gateway = await startGateway('fake', { ...contextOf(box), now: () => Date.now() + later });
@@ -259,7 +258,7 @@ test('a pool lets a program read its job when nothing is left', async t => {
     json(res, isOut && req.method === 'POST' ? 402 : 200, { id: 'job-12345678' }),
   );
   const box = homeFor(t, port, { a: 'real-a' });
-  fs.appendFileSync(path.join(box.config, 'config.toml'), `[pool]\nurl = "${url}"\nmachine = "one"\n`);
+  box.configure(`[pool]\nurl = "${url}"\nmachine = "one"\n`);
   const { ask } = await openGateway(t, box);
   const crawl = async () => (await ask('/crawl', { method: 'POST', body: '{}' })).status;
   assert.equal(await crawl(), 200);

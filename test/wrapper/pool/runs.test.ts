@@ -80,7 +80,7 @@ test('an account that is named is leased, or nothing runs', async t => {
   const server = await storeServer(t);
   const api = await countingApi(t, { ka: 0, kb: 10 });
   const box = poolBox(t, { url: server.url, api }, { usage: false });
-  const named = (name: string) => box.run('tool', ['work'], { env: { CULVERT_WRAP_ACCOUNT: name } });
+  const named = (name: string) => box.shim('tool', ['work'], { env: { CULVERT_WRAP_ACCOUNT: name } });
   const met = await named('a');
   assert.equal(met.stdout, 'used kb\n', 'the limit of an account that ran');
   const paused = await named('a');
@@ -292,14 +292,14 @@ test('without its store a machine may use its share of the reserve, and no more'
   assert.match((await box.wrap(['audit'])).stdout, /b +ok, degraded[\s\S]*refused \(nothing-left\), degraded/);
   assert.match((await box.wrap(['status'])).stdout, /^pool: degraded since \d{4}-/m);
   assert.match((await box.wrap(['explain', 'tool', 'go'])).stdout, / {2}pool +valkey\+unix:.* chooses among these/);
-  const away = JSON.parse((await box.wrap(['pool', 'status', '--json'])).stdout);
+  const away = await box.json('pool', 'status');
   assert.equal(away.pool.reachable, false);
   assert.equal(away.pool.degradedRuns, 3);
   assert.ok(away.pool.degradedSince > 0);
 
   await server.start();
   assert.equal((await box.tool()).stdout, 'used ka\n');
-  const back = JSON.parse((await box.wrap(['pool', 'status', '--json'])).stdout);
+  const back = await box.json('pool', 'status');
   assert.deepEqual([back.pool.reachable, back.pool.degradedSince, back.pool.degradedRuns], [true, null, 3]);
 });
 
@@ -342,7 +342,7 @@ test('the figures that a command learned without the store are reported with the
   const failed = await running;
   assert.equal(failed.exit, 1, 'the command ends as its upstream does');
   assert.match(failed.stderr, /the pool will get the report later: there is no such socket/);
-  const unsent = async () => JSON.parse((await first.wrap(['pool', 'status', '--json'])).stdout).pool.unsent;
+  const unsent = async () => (await first.json('pool', 'status')).pool.unsent;
   assert.equal(await unsent(), 1);
   await server.start();
   for (const box of [first, second]) {
@@ -364,7 +364,7 @@ test('`pool leases` shows which machine uses which account', async t => {
   child.stdin?.end();
   const done = finished(child);
   await until(async () => (await leasesIn(server)) === 1);
-  const { leases } = JSON.parse((await box.wrap(['pool', 'leases', '--json'])).stdout);
+  const { leases } = await box.json('pool', 'leases');
   assert.deepEqual([leases[0].cli, leases[0].name, leases[0].owner, leases[0].want], ['tool', 'a', 'runner-7', 1]);
   assert.match((await box.wrap(['pool', 'leases'])).stdout, /tool +a +runner-7 +1 /);
   writeFileSync(gate, '');

@@ -14,7 +14,7 @@ test('a limit of a tool whose accounts are only selected is reported with its en
   const words = 'GraphQL: API rate limit already exceeded for user ID 0.';
   box.script('gh', `#!/bin/sh\necho $GH_TOKEN >> ${log}\necho "${words}" >&2\nexit 1\n`);
   box.accounts('gh', AB, 'GH_TOKEN');
-  const { exit, stderr } = await box.run('gh', ['pr', 'view']);
+  const { exit, stderr } = await box.shim('gh', ['pr', 'view']);
   assert.equal(exit, 1);
   const [first, second] = stderr.trim().split('\n');
   assert.equal(first, words);
@@ -39,7 +39,7 @@ for (const [cli, variable, words] of REFUSED)
     const box = sandbox(t);
     box.script(cli, `#!/bin/sh\necho "${words}" ${cli === 'gh' ? '>&2' : ''}\nexit 1\n`);
     box.accounts(cli, AB, variable);
-    const { stderr } = await box.run(cli, ['-p', 'hi']);
+    const { stderr } = await box.shim(cli, ['-p', 'hi']);
     assert.match(stderr, /account "a" was refused \(auth\); .*no other account is tried; `\w+ accounts use NAME`/);
   });
 
@@ -82,7 +82,7 @@ exit 2
     );
     box.provider('elevenlabs', `usage = { url = "${url}/v1/user/subscription" }`);
     box.accounts('elevenlabs', AB, 'ELEVENLABS_API_KEY');
-    const { stderr } = await box.run('elevenlabs', ['models', 'list']);
+    const { stderr } = await box.shim('elevenlabs', ['models', 'list']);
     assert.equal(readFileSync(log, 'utf8'), ran);
     assert.match(stderr, words);
   });

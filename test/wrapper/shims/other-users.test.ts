@@ -12,7 +12,7 @@ const UID = 54_321;
 const TOOL = '#!/bin/sh\n[ "$FAKE_KEY" ] || FAKE_KEY=machine\necho "$(basename "$0") $FAKE_KEY"\n';
 const options = { skip: process.getuid?.() !== 0 && 'only root can become another user' };
 
-/** A directory of commands that root and another user share, and a home for each, where a has the key of its owner. */
+/** A directory of commands that root and another user share, and a home for each, where account "a" has the owner's key. */
 function machine(t: TestContext) {
   const base = fs.mkdtempSync('/tmp/culvert-wrap-shared-');
   t.after(() => removeTree(base));

@@ -14,7 +14,7 @@ test('M1: a configuration is seen whatever its time, and however it was put in p
   fs.mkdirSync(elsewhere);
   const runs: string[] = [];
   const run = async (what: string) => {
-    await box.run('fake', [what]);
+    await box.shim('fake', [what]);
     runs.push(calls(box).at(-1)!);
   };
   await run('none');
@@ -67,7 +67,7 @@ test('L6: what is wrong with a file is named by line, key and what is allowed', 
     assert.ok(line > text.split('\n').length - 1, stderr);
   }
   // every command reads the file in one way
-  assert.match((await box.run('fake', ['x'])).stderr, cases.at(-1)![1]);
+  assert.match((await box.shim('fake', ['x'])).stderr, cases.at(-1)![1]);
   for (const command of [['config'], ['status', '--check'], ['accounts', 'list']]) {
     const refused = await box.wrap(command);
     assert.match(refused.stderr, cases.at(-1)![1]);
@@ -76,14 +76,17 @@ test('L6: what is wrong with a file is named by line, key and what is allowed', 
   assert.match((await box.wrap(['doctor'])).stdout, cases.at(-1)![1]);
   fs.writeFileSync(config, text);
   fs.appendFileSync(path.join(box.config, 'providers.toml'), '[[providers.fake.rules]]\nclass = "quotta"\n');
-  assert.match((await box.run('fake', ['x'])).stderr, /line 14: rules\[2\]\.class: .*"quota"\|"rate"\|"auth"\|"usage"/);
+  assert.match(
+    (await box.shim('fake', ['x'])).stderr,
+    /line 14: rules\[2\]\.class: .*"quota"\|"rate"\|"auth"\|"usage"/,
+  );
 });
 
 test('a CLI that the configuration names and the catalog does not have is reported', async t => {
   const box = setUp(t, { a: 'k1' });
   const tables =
     '[capacity.fack]\nreserve = 3\n[[accounts]]\ncli = "faek"\nname = "b"\n[pool]\nurl = "valkey://127.0.0.1:9/0"\nmachine = "m"\naccounts = { feka = ["b"] }\n';
-  fs.appendFileSync(path.join(box.config, 'config.toml'), tables);
+  box.configure(tables);
   const { stdout } = await box.wrap(['doctor']);
   for (const name of ['fack', 'faek', 'feka'])
     assert.match(stdout, new RegExp(`warning .*config\\.toml names "${name}", .*catalog`));

@@ -55,5 +55,5 @@ echo "used $FAKE_KEY"
   const limits = capacity && `[capacity.tool]\n${capacity}`;
   const settings = /^timeout\b/m.test(pool) ? pool : `${PATIENT}\n${pool}`;
   appendFileSync(join(box.config, 'config.toml'), `${joined}${settings}\n${limits}\n`);
-  return { ...box, tool: env => box.run('tool', ['go'], env && { env }) };
+  return { ...box, tool: env => box.shim('tool', ['go'], env && { env }) };
 }

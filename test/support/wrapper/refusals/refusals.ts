@@ -35,7 +35,7 @@ const HTML = { 'content-type': 'text/html; charset=utf-8' };
 
 type More = Partial<RefusalCase>;
 /** An answer in JSON. */
-type Answer = [source: string, cli: string, status: number, body: unknown, more: More & Pick<RefusalCase, 'means'>];
+type Answer = [source: string, cli: string, status: number, body: unknown, more: Meaning];
 const answer = (...[source, cli, status, body, more]: Answer) =>
   ({
     source,
@@ -47,8 +47,15 @@ const answer = (...[source, cli, status, body, more]: Answer) =>
     ...more,
   }) as RefusalCase;
 /** A command that ended with 1 and these lines. */
-const command = (source: string, cli: string, stderr: string, more: More & Pick<RefusalCase, 'means'>) =>
+const command = (source: string, cli: string, stderr: string, more: Meaning) =>
   ({ source, cli, door: 'shim', exit: 1, stderr, ...more }) as RefusalCase;
+
+type Meaning = More & Pick<RefusalCase, 'means'>;
+const QUOTA: Meaning = { means: 'quota', pause: H };
+const AUTH: Meaning = { means: 'auth', pause: H };
+const NONE: Meaning = { means: 'none' };
+const rate = (pause: number): Meaning => ({ means: 'rate', pause });
+const other = (words: RegExp): Meaning => ({ means: 'other', words });
 
 const openai = (message: string, code: string, type = 'tokens') => ({ error: { message, type, param: null, code } });
 const groq = (wait: string) =>
@@ -76,7 +83,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       'Rate limit reached for o4-mini in organization org-0 on tokens per min (TPM): Limit 200000, Used 162960, Requested 42288. Please try again in 1.574s.',
       'rate_limit_exceeded',
     ),
-    { means: 'rate', pause: 1.574 * S },
+    rate(1.574 * S),
   ),
   answer(
     'continuedev/continue#10410, OthersideAI/self-operating-computer#29',
@@ -87,18 +94,15 @@ export const REFUSALS: readonly RefusalCase[] = [
       'insufficient_quota',
       'insufficient_quota',
     ),
-    { means: 'quota', pause: H },
+    QUOTA,
   ),
-  answer('danielmiessler/Fabric#364', 'openai', 429, groq('50.597142857s'), { means: 'rate', pause: 50.597 * S }),
-  answer('bklieger-groq/stockbot-on-groq#46', 'openai', 429, groq('1m47.5854s'), { means: 'rate', pause: 107.585 * S }),
-  answer('continuedev/continue#10920', 'openai', 429, groq('9m38.016s'), { means: 'rate', pause: 578.016 * S }),
-  answer('continuedev/continue#2343', 'openai', 429, groq('399ms'), { means: 'rate', pause: 399 }),
-  answer('elizaOS/eliza#4040', 'openai', 429, groq('4.77s'), { means: 'rate', pause: 4.77 * S }),
-  answer('openinterpreter/openinterpreter#408', 'openai', 429, groq('6.780999999s'), {
-    means: 'rate',
-    pause: 6.781 * S,
-  }),
-  answer('OpenHands/OpenHands#4167', 'openai', 429, groq('1m0.363142857s'), { means: 'rate', pause: 60.363 * S }),
+  answer('danielmiessler/Fabric#364', 'openai', 429, groq('50.597142857s'), rate(50.597 * S)),
+  answer('bklieger-groq/stockbot-on-groq#46', 'openai', 429, groq('1m47.5854s'), rate(107.585 * S)),
+  answer('continuedev/continue#10920', 'openai', 429, groq('9m38.016s'), rate(578.016 * S)),
+  answer('continuedev/continue#2343', 'openai', 429, groq('399ms'), rate(399)),
+  answer('elizaOS/eliza#4040', 'openai', 429, groq('4.77s'), rate(4.77 * S)),
+  answer('openinterpreter/openinterpreter#408', 'openai', 429, groq('6.780999999s'), rate(6.781 * S)),
+  answer('OpenHands/OpenHands#4167', 'openai', 429, groq('1m0.363142857s'), rate(60.363 * S)),
   answer(
     'elizaOS/eliza#4040, the first text',
     'openai',
@@ -107,7 +111,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       'Request too large for model `llama-3.1-8b-instant`: Limit 6000, Requested 6294, please reduce your message size and try again.',
       'rate_limit_exceeded',
     ),
-    { means: 'none' },
+    NONE,
   ),
   answer(
     'Pythagora-io/gpt-pilot#862, headers of Groq',
@@ -176,7 +180,7 @@ export const REFUSALS: readonly RefusalCase[] = [
         code: '429',
       },
     },
-    { means: 'rate', pause: M },
+    rate(M),
   ),
   answer(
     'astrio-labs/forall#76',
@@ -216,15 +220,9 @@ export const REFUSALS: readonly RefusalCase[] = [
           'usage limit exceeded, 5-hour usage limit reached for Token Plan Starter (0/0 used), resets at 2026-11-28T12:30:00Z (2056)',
       },
     },
-    { means: 'rate', pause: 30 * M },
+    rate(30 * M),
   ),
-  answer(
-    'ovh/shai#105',
-    'openai',
-    429,
-    { message: 'API rate limit exceeded', request_id: '0' },
-    { means: 'rate', pause: M },
-  ),
+  answer('ovh/shai#105', 'openai', 429, { message: 'API rate limit exceeded', request_id: '0' }, rate(M)),
   answer('xqicxx/dsh-telegram#37: no body', 'openai', 429, '', { headers: {}, means: 'rate', pause: M }),
   answer(
     'letterstory/lettertrace#34',
@@ -237,7 +235,7 @@ export const REFUSALS: readonly RefusalCase[] = [
         details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '38s' }],
       },
     },
-    { means: 'rate', pause: 38 * S },
+    rate(38 * S),
   ),
   answer(
     'browserbase/mcp-server-browserbase#129',
@@ -251,7 +249,7 @@ export const REFUSALS: readonly RefusalCase[] = [
         status: 'RESOURCE_EXHAUSTED',
       },
     },
-    { means: 'rate', pause: 47.434 * S },
+    rate(47.434 * S),
   ),
   answer(
     'googleapis/python-genai#2114',
@@ -265,14 +263,14 @@ export const REFUSALS: readonly RefusalCase[] = [
         details: [{ retryDelay: '58s' }],
       },
     },
-    { means: 'rate', pause: 58 * S },
+    rate(58 * S),
   ),
   answer(
     'google-gemini/gemini-cli#1811',
     'openai',
     429,
     { error: { code: 429, message: 'Resource has been exhausted (e.g. check quota).', status: 'RESOURCE_EXHAUSTED' } },
-    { means: 'rate', pause: M },
+    rate(M),
   ),
   answer(
     'anthropics/claude-code#71670',
@@ -303,14 +301,14 @@ export const REFUSALS: readonly RefusalCase[] = [
       type: 'error',
       error: { type: 'invalid_request_error', message: 'Your credit balance is too low to access the Anthropic API.' },
     },
-    { means: 'none' },
+    NONE,
   ),
   answer(
     'openai: platform.openai.com/docs/guides/error-codes',
     'openai',
     401,
     openai('Incorrect API key provided: sk-x.', 'invalid_api_key', 'invalid_request_error'),
-    { means: 'auth', pause: H },
+    AUTH,
   ),
   // ElevenLabs
   answer(
@@ -332,7 +330,7 @@ export const REFUSALS: readonly RefusalCase[] = [
     'elevenlabs',
     401,
     '{"detail":{"type":"invalid_request","code":"quota_exceeded","message":"This request',
-    { means: 'quota', pause: H },
+    QUOTA,
   ),
   answer(
     'home-assistant/core#160414',
@@ -362,7 +360,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       'detected_unusual_activity',
       'Unusual activity detected. Free Tier usage disabled. If you are using a proxy/VPN you might need to purchase a Paid Plan',
     ),
-    { means: 'other', words: /unusual activity; a VPN or proxy such as WARP may be the cause.*no other account/ },
+    other(/unusual activity; a VPN or proxy such as WARP may be the cause.*no other account/),
   ),
   answer(
     'danielmiessler/LifeOS#667',
@@ -372,7 +370,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       'missing_permissions',
       'The API key you used is missing the permission user_read to execute this operation.',
     ),
-    { means: 'other', words: /lacks a permission/ },
+    other(/lacks a permission/),
   ),
   answer(
     'VapiAI/docs#1198',
@@ -382,21 +380,21 @@ export const REFUSALS: readonly RefusalCase[] = [
       'missing_permissions',
       'The API key you used is missing the permission voices_read to execute this operation.',
     ),
-    { means: 'other', words: /lacks a permission/ },
+    other(/lacks a permission/),
   ),
   answer(
     'danielmiessler/LifeOS#667, another key',
     'elevenlabs',
     401,
     elevenlabs('invalid_api_key', 'Invalid API key'),
-    { means: 'auth', pause: H },
+    AUTH,
   ),
   answer(
     'elevenlabs.io/docs/resources/errors',
     'elevenlabs',
     429,
     elevenlabs('too_many_concurrent_requests', 'Too many concurrent requests'),
-    { means: 'rate', pause: M },
+    rate(M),
   ),
   answer(
     'elevenlabs/elevenlabs-docs#301',
@@ -406,7 +404,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       'quota_exceeded',
       'Thanks for trying out our speech synthesis! You have reached the limit of available requests on the landing page.',
     ),
-    { means: 'quota', pause: H },
+    QUOTA,
   ),
   {
     source: 'recordings of @elevenlabs/cli 1.3.0: a 401 without details',
@@ -437,7 +435,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       error:
         'Insufficient credits to perform this request. For more credits, you can upgrade your plan at https://firecrawl.dev/pricing or try changing the request limit to a lower value.',
     },
-    { means: 'quota', pause: H },
+    QUOTA,
   ),
   answer(
     'firecrawl/firecrawl#4641',
@@ -448,7 +446,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       error: 'Insufficient credits to perform this request.',
       agent_hints: ['Let the user know that the connected Firecrawl account is low on credits.'],
     },
-    { means: 'quota', pause: H },
+    QUOTA,
   ),
   answer(
     'docs.firecrawl.dev/rate-limits',
@@ -459,7 +457,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       error:
         'Rate limit exceeded. Consumed (req/min): 11, Remaining (req/min): 0. Upgrade your plan or please retry after 23s, resets at Thu Jan 01 2026',
     },
-    { means: 'rate', pause: 23 * S },
+    rate(23 * S),
   ),
   answer(
     'docs.tavily.com/documentation/rate-limits',
@@ -478,30 +476,24 @@ export const REFUSALS: readonly RefusalCase[] = [
           "This request exceeds your plan's set usage limit. Please upgrade your plan or contact support@tavily.com",
       },
     },
-    { means: 'quota', pause: H },
+    QUOTA,
   ),
   answer(
     'package tavily-mcp 0.2.22: the new envelope',
     'tvly',
     429,
     { error: { code: 'rate_limited', message: 'You have reached the keyless rate limit.', retry_after_seconds: 3600 } },
-    { means: 'rate', pause: H },
+    rate(H),
   ),
   answer(
     'DDDMUC/dsh-free-search#22',
     'exa',
     402,
     { requestId: '0', error: 'You have exceeded your credits limit.', tag: 'NO_MORE_CREDITS' },
-    { means: 'quota', pause: H },
+    QUOTA,
   ),
-  answer('tinyhumansai/openhuman#5977', 'exa', 429, { error: 'rate limit' }, { means: 'rate', pause: M }),
-  answer(
-    'developers.deepl.com/docs/best-practices/error-handling',
-    'deepl',
-    456,
-    { message: 'Quota Exceeded' },
-    { means: 'quota', pause: H },
-  ),
+  answer('tinyhumansai/openhuman#5977', 'exa', 429, { error: 'rate limit' }, rate(M)),
+  answer('developers.deepl.com/docs/best-practices/error-handling', 'deepl', 456, { message: 'Quota Exceeded' }, QUOTA),
   // answers of a proxy, a gate or a page in between
   ...[401, 402, 403, 429].map(status =>
     answer(
@@ -524,7 +516,7 @@ export const REFUSALS: readonly RefusalCase[] = [
     headers: { ...JSON_TYPE, 'www-authenticate': 'Basic realm="intranet"' },
     means: 'none',
   }),
-  answer('a captive portal (RFC 6585, 6)', 'exa', 511, '{}', { means: 'none' }),
+  answer('a captive portal (RFC 6585, 6)', 'exa', 511, '{}', NONE),
   answer('words of a filter', 'exa', 401, 'Blocked by policy 17', {
     headers: { 'content-type': 'text/plain' },
     means: 'none',
@@ -556,41 +548,39 @@ export const REFUSALS: readonly RefusalCase[] = [
     ),
   ),
   // tools
-  command('cli/cli#8321', 'gh', 'GraphQL: API rate limit already exceeded for user ID 0.', { means: 'rate', pause: H }),
-  command('cli/cli#12145', 'gh', 'gh: API rate limit exceeded for user ID 0. (HTTP 403)', { means: 'rate', pause: H }),
+  command('cli/cli#8321', 'gh', 'GraphQL: API rate limit already exceeded for user ID 0.', rate(H)),
+  command('cli/cli#12145', 'gh', 'gh: API rate limit exceeded for user ID 0. (HTTP 403)', rate(H)),
   command(
     'rjmurillo/ai-agents#4550',
     'gh',
     'HTTP 403: You have exceeded a secondary rate limit. Please wait a few minutes before you try again. (https://api.github.com/graphql)',
-    { means: 'rate', pause: M },
+    rate(M),
   ),
   command(
     'pmcfadin/cqlite#3839',
     'gh',
     'github.com\n  X Failed to log in to github.com using token (GH_TOKEN)\n  - The token in GH_TOKEN is invalid.',
-    { means: 'none' },
+    NONE,
   ),
   command(
     'aws/aws-durable-execution-sdk-js#429',
     'npm',
     readFileSync(new URL('../../../fixtures/refusals/npm-dead-token.txt', import.meta.url), 'utf8'),
-    { means: 'auth', pause: H },
+    AUTH,
   ),
   command(
     'npm: a package that is not there',
     'npm',
     "npm error code E404\nnpm error 404 Not Found - GET https://registry.example/none - Not found\nnpm error 404  'none@*' is not in this registry.",
-    { means: 'none' },
+    NONE,
   ),
   command(
     'openstreetmap/id-tagging-schema#2810',
     'netlify',
     readFileSync(new URL('../../../fixtures/refusals/netlify-credits.txt', import.meta.url), 'utf8'),
-    { means: 'other', words: /credits of this Netlify team are used up/ },
+    other(/credits of this Netlify team are used up/),
   ),
-  command('netlify/cli#206', 'netlify', ' ›   Error: API Request rate limit surpassed for application', {
-    means: 'none',
-  }),
+  command('netlify/cli#206', 'netlify', ' ›   Error: API Request rate limit surpassed for application', NONE),
   command('cloudflare/workers-sdk#3582', 'wrangler', `${CLOUDFLARE_FAILED}  Authentication error [code: 10000]`, {
     means: 'auth',
     words: /limited to other addresses \(a VPN or proxy such as WARP may be the cause/,
@@ -605,18 +595,15 @@ export const REFUSALS: readonly RefusalCase[] = [
     'developers.cloudflare.com/fundamentals/api/troubleshooting',
     'wrangler',
     `${CLOUDFLARE_FAILED}  Cannot use the access token from location: 203.0.113.7 [code: 9109]`,
-    { means: 'other', words: /this network address or location, not the key/ },
+    other(/this network address or location, not the key/),
   ),
   command(
     'cloudflare/workers-sdk#1422',
     'wrangler',
     `${CLOUDFLARE_FAILED}  Unauthorized to access requested resource [code: 9109]`,
-    { means: 'auth', pause: H },
+    AUTH,
   ),
-  command('recordings of firecrawl-cli', 'firecrawl', 'Error: Request failed with status code 402', {
-    means: 'quota',
-    pause: H,
-  }),
+  command('recordings of firecrawl-cli', 'firecrawl', 'Error: Request failed with status code 402', QUOTA),
   command(
     'recordings of tvly',
     'tvly',
@@ -638,7 +625,7 @@ export const REFUSALS: readonly RefusalCase[] = [
     'openai/codex#9714',
     'codex',
     'ERROR: unexpected status 403 Forbidden: Country, region, or territory not supported',
-    { means: 'other', words: /this location, not the key/ },
+    other(/this location, not the key/),
   ),
   command('openai/codex#9714, with --json', 'codex', '', {
     stdout:
@@ -646,20 +633,23 @@ export const REFUSALS: readonly RefusalCase[] = [
     means: 'other',
     words: /this location, not the key/,
   }),
-  command('openai/codex#8516', 'codex', 'ERROR: unexpected status 403 Forbidden: <!DOCTYPE html><html lang="en-US">', {
-    means: 'none',
-  }),
+  command(
+    'openai/codex#8516',
+    'codex',
+    'ERROR: unexpected status 403 Forbidden: <!DOCTYPE html><html lang="en-US">',
+    NONE,
+  ),
   ...(
     [
-      ['google-gemini/gemini-cli#4430', 400, 'API key expired. Please renew the API key.', { means: 'auth', pause: H }],
+      ['google-gemini/gemini-cli#4430', 400, 'API key expired. Please renew the API key.', AUTH],
       ['a leaked key', 403, 'Your API key was reported as leaked. Please use another API key.', { means: 'auth' }],
       [
         'ai.google.dev/gemini-api/docs/troubleshooting',
         400,
         'User location is not supported for the API use.',
-        { means: 'other', words: /this location, not the key/ },
+        other(/this location, not the key/),
       ],
-    ] as [string, number, string, Pick<RefusalCase, 'means' | 'pause' | 'words'>][]
+    ] as [string, number, string, Meaning][]
   ).map(([source, code, message, meaning]) =>
     command(
       source,
@@ -682,9 +672,7 @@ export const REFUSALS: readonly RefusalCase[] = [
       ['npm', 'npm error code E401\nnpm error Unable to authenticate, need: Negotiate, NTLM'],
       ['firecrawl', `Error: Unauthorized ${BLOCKED}`],
     ] as const
-  ).map(([cli, stderr]) =>
-    command('a page in between', cli, stderr, { means: 'other', words: /a login page on the way/ }),
-  ),
+  ).map(([cli, stderr]) => command('a page in between', cli, stderr, other(/a login page on the way/))),
   ...[401, 429].map(status =>
     command('a page in between', 'claude', '', {
       stdout: JSON.stringify({ is_error: true, api_error_status: status, result: `API Error: ${status} ${BLOCKED}` }),
@@ -714,55 +702,51 @@ export const REFUSALS: readonly RefusalCase[] = [
     pause: H,
   }),
   // dead credentials
-  command('a dead token of Cloudflare', 'wrangler', `${CLOUDFLARE_FAILED}  Invalid API Token [code: 1000]`, {
-    means: 'auth',
-    pause: H,
-  }),
-  command('a dead token of Supabase', 'supabase', 'unexpected list functions status 401: {"message":"JWT expired"}', {
-    means: 'auth',
-    pause: H,
-  }),
+  command('a dead token of Cloudflare', 'wrangler', `${CLOUDFLARE_FAILED}  Invalid API Token [code: 1000]`, AUTH),
+  command(
+    'a dead token of Supabase',
+    'supabase',
+    'unexpected list functions status 401: {"message":"JWT expired"}',
+    AUTH,
+  ),
   command(
     'a dead token of Hugging Face',
     'hf',
     "Error: Client error '401 Unauthorized' for url 'https://huggingface.co/api/x' (Request ID: 0) Invalid user token.",
-    { means: 'auth', pause: H },
+    AUTH,
   ),
-  command('a dead token of Hugging Face', 'hf', 'Error: Invalid user token. The token from HF_TOKEN is invalid.', {
-    means: 'auth',
-    pause: H,
-  }),
+  command('a dead token of Hugging Face', 'hf', 'Error: Invalid user token. The token from HF_TOKEN is invalid.', AUTH),
   // `claude -p` prints an error in place of the answer
   ...(
     [
-      ['anthropics/claude-code#5666', 'Invalid API key · Fix external API key', { means: 'auth', pause: H }],
-      ['anthropics/claude-code#6331', 'Invalid API key · Please run /login', { means: 'auth', pause: H }],
+      ['anthropics/claude-code#5666', 'Invalid API key · Fix external API key', AUTH],
+      ['anthropics/claude-code#6331', 'Invalid API key · Please run /login', AUTH],
       [
         'anthropics/claude-code#9694',
         'API Error: 401 {"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}',
-        { means: 'auth', pause: H },
+        AUTH,
       ],
       [
         'the same, with what it means',
         'Failed to authenticate. API Error: 401 {"type":"error","error":{"type":"authentication_error"}}',
-        { means: 'auth', pause: H },
+        AUTH,
       ],
       [
         'a limit of requests',
         'API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"x"}}',
-        { means: 'rate', pause: M },
+        rate(M),
       ],
-      ['anthropics/claude-code#1613', NOT_ALLOWED, { means: 'other', words: /may not be supported/ }],
-      ['a plan of five hours', '5-hour limit reached ∙ resets 3pm', { means: 'quota', pause: H }],
-      ['a plan that is used up', 'Credit balance is too low', { means: 'quota', pause: H }],
+      ['anthropics/claude-code#1613', NOT_ALLOWED, other(/may not be supported/)],
+      ['a plan of five hours', '5-hour limit reached ∙ resets 3pm', QUOTA],
+      ['a plan that is used up', 'Credit balance is too low', QUOTA],
       [
         'a plan with its reset',
         `Claude AI usage limit reached|${REFUSED_AT / S + 7200}`,
         { means: 'quota', pause: 2 * H },
       ],
-      ['an overload', 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', { means: 'none' }],
-      ['an answer about errors', 'The log says: API Error: 401', { means: 'none' }],
-    ] as [string, string, Pick<RefusalCase, 'means' | 'pause' | 'words'>][]
+      ['an overload', 'API Error: 529 {"type":"error","error":{"type":"overloaded_error"}}', NONE],
+      ['an answer about errors', 'The log says: API Error: 401', NONE],
+    ] as [string, string, Meaning][]
   ).map(
     ([source, stdout, meaning]): RefusalCase => ({ source, cli: 'claude', door: 'shim', exit: 1, stdout, ...meaning }),
   ),

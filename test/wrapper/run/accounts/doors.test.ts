@@ -2,35 +2,26 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
+import { test } from 'node:test';
 import type { Provider } from '../../../../wrapper/catalog/provider.ts';
-import { missing } from '../../../support/temporary.ts';
 import { buildWrapper, type RunOptions, type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
-
-const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
-const { providers } = loadCatalog(shipped, missing({ after }));
-const ELSEWHERE = 'https://else.example/v1';
-
-const wrapper = (box: Sandbox, args: readonly string[], options: RunOptions) =>
-  box.run(process.execPath, [buildWrapper(), ...args], options);
+import { ELSEWHERE, providers } from '../../../support/wrapper/shipped.ts';
 
 /** Each door through which a program of an entry runs, and the name of that program. */
 const DOORS = {
   shim: {
     programs: ({ bin, programs_only: isForPrograms }: Provider) => (isForPrograms ? [] : [bin]),
-    run: (box: Sandbox, _cli: string, program: string, options: RunOptions) => box.run(program, ['items'], options),
+    run: (box: Sandbox, _cli: string, program: string, options: RunOptions) => box.shim(program, ['items'], options),
   },
   mcp: {
     programs: ({ mcp }: Provider) => mcp.map(server => server.package),
     run: (box: Sandbox, _cli: string, program: string, options: RunOptions) =>
-      wrapper(box, ['mcp', '--', program], options),
+      box.run(process.execPath, [buildWrapper(), 'mcp', '--', program], options),
   },
   serve: {
     programs: ({ http }: Provider) => (http ? ['program'] : []),
     run: (box: Sandbox, cli: string, program: string, options: RunOptions) =>
-      wrapper(box, ['serve', cli, '--', program], options),
+      box.wrap(['serve', cli, '--', program], options),
   },
 };
 
@@ -46,7 +37,7 @@ for (const [door, { programs, run }] of Object.entries(DOORS)) {
         box.script(program, `#!/bin/sh\necho "${shown}"\n`);
         if (program !== provider.bin) box.script(provider.bin, '#!/bin/sh\n');
         box.accounts(cli, { a: 'key-a', b: 'key-b' }, key);
-        await box.run(provider.bin, ['items']);
+        await box.shim(provider.bin, ['items']);
         for (const name of provider.hosts.env) {
           tried++;
           const what = `${cli} ${program} ${name}`;
@@ -59,7 +50,7 @@ for (const [door, { programs, run }] of Object.entries(DOORS)) {
             new RegExp(`^culvert-wrap: ${cli}: ${name} may lead to another host [^\n]*\n$`),
             what,
           );
-          const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+          const { entries } = await box.json('audit');
           const { outcome, why, choice } = entries.at(-1);
           assert.deepEqual([outcome, why, choice], ['original', 'other-host', name], what);
           const named = await run(box, cli, program, { env: { ...env, CULVERT_WRAP_ACCOUNT: 'b' } });
@@ -98,6 +89,6 @@ test('a gateway around a program is no other host: what runs within it gets its 
   box.script('tvly', '#!/bin/sh\n');
   box.accounts('tvly', { a: 'tvly-a' }, 'TAVILY_API_KEY');
   const inner = [process.execPath, buildWrapper(), 'mcp', '--', 'tavily-mcp'];
-  const { stdout } = await wrapper(box, ['serve', 'tvly', '--', ...inner], {});
+  const { stdout } = await box.wrap(['serve', 'tvly', '--', ...inner]);
   assert.equal(stdout, '[tvly-a][]\n');
 });

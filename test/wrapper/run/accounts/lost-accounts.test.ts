@@ -3,8 +3,6 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { trust } from '../../../../wrapper/manage/directory.ts';
-import { pathsFor } from '../../../../wrapper/store/paths.ts';
 import { FULL, third } from '../../../support/thoroughness.ts';
 import { type RunOptions, type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 
@@ -127,11 +125,8 @@ function namedBy(
   if (naming === 'variable') options.env = { CULVERT_WRAP_ACCOUNT: name };
   if (naming === 'variable for the tool') options.env = { CULVERT_WRAP_ACCOUNT: `npm=ci, fake=${name}` };
   if (naming === 'directory') {
-    const file = path.join(project, '.culvert-wrap.toml');
-    const text = `[accounts]\nfake = "${name}"\n`;
     fs.mkdirSync(path.join(project, 'below'), { recursive: true });
-    fs.writeFileSync(file, text);
-    trust(file, text, pathsFor(box.env));
+    box.choose(project, `[accounts]\nfake = "${name}"\n`);
     options.cwd = path.join(project, 'below');
   }
   if (naming === 'job') options.args = [...args, '--id=job-1'];
@@ -166,10 +161,8 @@ for (const count of ['one', 'two'] as const) {
       box.script('fake', `#!/bin/sh\necho "$FAKE_KEY"\n`);
       box.provider('fake', 'inject = ["FAKE_KEY"]\npassthrough = ["login"]');
       box.accounts('fake', count === 'one' ? { a: 'ka' } : { b: 'kb', a: 'ka' });
-      const state = path.join(box.state, 'accounts/fake.json');
-      fs.mkdirSync(path.dirname(state), { recursive: true });
-      fs.writeFileSync(state, JSON.stringify({ jobs: { 'job-1': { account: loss.name ?? 'a', at: Date.now() } } }));
-      await box.run('fake', ['x']);
+      box.remember('fake', { jobs: { 'job-1': { account: loss.name ?? 'a', at: Date.now() } } });
+      await box.shim('fake', ['x']);
       assert.equal(fs.existsSync(path.join(box.state, 'plans/fake.sh')), count === 'one', 'the shortcut');
       const project = path.join(box.home, 'project');
       const env = { ...loss.env?.(box), FAKE_KEY: 'machine' };
@@ -178,7 +171,7 @@ for (const count of ['one', 'two'] as const) {
       for (const naming of namingsFor(loss)) {
         if (naming === 'none' && loss.name) continue;
         const { args, ...options } = namedBy(naming, loss.name ?? 'a', { box, args: loss.args, project });
-        const result = await box.run('fake', args, { ...options, env: { ...env, ...options.env } });
+        const result = await box.shim('fake', args, { ...options, env: { ...env, ...options.env } });
         const { none, named } = loss[count];
         check(`${naming}, ${loss.what}`, naming === 'none' ? none : named, result, loss.reason);
       }

@@ -2,17 +2,9 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
-import { missing } from '../../../support/temporary.ts';
+import { test } from 'node:test';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
-
-const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
-const { providers } = loadCatalog(shipped, missing({ after }));
-const PLACES = Object.entries(providers)
-  .filter(([, { account_is: is, programs_only: isForPrograms }]) => is === 'place' && !isForPrograms)
-  .map(([cli]) => cli);
+import { PLACES } from '../../../support/wrapper/shipped.ts';
 
 const stateOf = (box: Sandbox, cli: string) => path.join(box.state, `accounts/${cli}.json`);
 
@@ -55,11 +47,11 @@ for (const [index, cli] of PLACES.entries()) {
   test(`${cli}: the first account is the default, and after ${losses.map(({ what }) => what).join(', or ')} no other runs without a word`, async t => {
     for (const { what, lose, runs } of losses) {
       const box = await withDefault(t, cli);
-      assert.equal((await box.run(cli, ['deploy'])).stdout, 'key-a\n', what);
+      assert.equal((await box.shim(cli, ['deploy'])).stdout, 'key-a\n', what);
       await box.wrap(['accounts', 'default', cli, 'c']);
-      assert.equal((await box.run(cli, ['deploy'])).stdout, 'key-c\n', what);
+      assert.equal((await box.shim(cli, ['deploy'])).stdout, 'key-c\n', what);
       await lose(box, cli);
-      const { exit, stdout, stderr } = await box.run(cli, ['deploy']);
+      const { exit, stdout, stderr } = await box.shim(cli, ['deploy']);
       if (runs === 'c') {
         assert.deepEqual([exit, stdout], [0, 'key-c\n'], `${what}: ${stderr}`);
         continue;
@@ -67,11 +59,11 @@ for (const [index, cli] of PLACES.entries()) {
       assert.deepEqual([exit, stdout], [69, ''], `${what}: ${stderr}`);
       assert.match(stderr, /its default account is disabled, removed or not known.*\n.*use NAME` selects one \(a, b\)/);
       assert.match((await box.wrap(['explain', cli, 'deploy'])).stdout, /nothing runs: its default account/);
-      const list = JSON.parse((await box.wrap(['accounts', 'list', '--json'])).stdout);
+      const list = await box.json('accounts', 'list');
       assert.doesNotMatch(JSON.stringify(list), /"default":true/);
-      assert.equal((await box.run(cli, ['deploy'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout, 'key-b\n', what);
+      assert.equal((await box.shim(cli, ['deploy'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } })).stdout, 'key-b\n', what);
       await box.wrap(['accounts', 'default', cli, 'b']);
-      assert.equal((await box.run(cli, ['deploy'])).stdout, 'key-b\n', what);
+      assert.equal((await box.shim(cli, ['deploy'])).stdout, 'key-b\n', what);
     }
   });
 }
@@ -80,11 +72,11 @@ test('a default of an earlier version, which only the state had, is not replaced
   const box = sandbox(t);
   box.script('vercel', '#!/bin/sh\necho "$VERCEL_TOKEN"\n');
   box.accounts('vercel', { a: 'key-a', b: 'key-b' }, 'VERCEL_TOKEN');
-  assert.equal((await box.run('vercel', ['deploy'])).stdout, 'key-a\n');
+  assert.equal((await box.shim('vercel', ['deploy'])).stdout, 'key-a\n');
   fs.mkdirSync(path.dirname(stateOf(box, 'vercel')), { recursive: true });
   fs.writeFileSync(stateOf(box, 'vercel'), '{"default":"b","jobs":');
   for (const again of ['first', 'second']) {
-    const { exit, stdout } = await box.run('vercel', ['deploy']);
+    const { exit, stdout } = await box.shim('vercel', ['deploy']);
     assert.deepEqual([exit, stdout], [69, ''], again);
   }
 });
@@ -92,8 +84,8 @@ test('a default of an earlier version, which only the state had, is not replaced
 test('with failover the default moves, so that the configuration does not hold it', async t => {
   const refusing = '[ "$KEY" = key-b ] || { echo "Error: Not authorized" >&2; exit 1; }\necho "$KEY"';
   const box = await withDefault(t, 'vercel', refusing);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[tools.vercel]\nfailover = true\n');
-  assert.equal((await box.run('vercel', ['deploy'])).stdout, 'key-b\n');
-  const { stderr, stdout } = await box.run('vercel', ['deploy']);
+  box.configure('[tools.vercel]\nfailover = true\n');
+  assert.equal((await box.shim('vercel', ['deploy'])).stdout, 'key-b\n');
+  const { stderr, stdout } = await box.shim('vercel', ['deploy']);
   assert.deepEqual([stdout, stderr], ['key-b\n', '']);
 });

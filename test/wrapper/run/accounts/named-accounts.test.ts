@@ -3,13 +3,10 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { trust } from '../../../../wrapper/manage/directory.ts';
-import { pathsFor } from '../../../../wrapper/store/paths.ts';
 import { missing } from '../../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 
 const config = (box: Sandbox) => path.join(box.config, 'config.toml');
-const _catalog = (box: Sandbox) => path.join(box.config, 'providers.toml');
 const keys = (box: Sandbox) => path.join(box.config, 'keys.env');
 const edit = (file: string, change: (text: string) => string) =>
   fs.writeFileSync(file, change(fs.readFileSync(file, 'utf8')), { mode: 0o600 });
@@ -29,7 +26,7 @@ function withTool(t: Parameters<typeof sandbox>[0], keys: Record<string, string>
 test('an account that is named inside a run of the same tool is used, and the one in use is not changed', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
   const nest = (value: string, ...args: string[]) =>
-    box.run('fake', ['nest', ...args], { env: { CULVERT_WRAP_ACCOUNT: value } });
+    box.shim('fake', ['nest', ...args], { env: { CULVERT_WRAP_ACCOUNT: value } });
   assert.equal((await nest('a', 'fake', 'x')).stdout, 'ka fake=a\n');
   assert.equal((await nest('a', 'env', 'CULVERT_WRAP_ACCOUNT=fake=b', 'fake', 'x')).stdout, 'kb fake=b\n');
   assert.equal((await nest('a', 'env', 'CULVERT_WRAP_ACCOUNT=ghost', 'fake', 'x')).exit, 2);
@@ -49,19 +46,14 @@ echo "$FAKE_KEY"
   );
   box.provider('fake', 'inject = ["FAKE_KEY"]');
   box.accounts('fake', { a: 'ka', b: 'kb', c: 'kc' });
-  const state = path.join(box.state, 'accounts/fake.json');
-  fs.mkdirSync(path.dirname(state), { recursive: true });
-  fs.writeFileSync(state, JSON.stringify({ jobs: { 'job-1': { account: 'b', at: Date.now() } } }));
+  box.remember('fake', { jobs: { 'job-1': { account: 'b', at: Date.now() } } });
   for (const name of ['b', 'c', 'ghost']) {
     const dir = path.join(box.home, name);
     fs.mkdirSync(path.join(dir, 'with = and :'), { recursive: true });
-    const file = path.join(dir, '.culvert-wrap.toml');
-    const text = `[accounts]\nfake = "${name}"\n`;
-    fs.writeFileSync(file, text);
-    trust(file, text, pathsFor(box.env));
+    box.choose(dir, `[accounts]\nfake = "${name}"\n`);
   }
   const run = async (cwd: string, ...args: string[]) => {
-    const { exit, stdout } = await box.run('fake', args, { cwd: path.join(box.home, cwd) });
+    const { exit, stdout } = await box.shim('fake', args, { cwd: path.join(box.home, cwd) });
     return exit === 0 ? stdout.trim() : exit;
   };
   assert.equal(await run('.', 'nest', '.', 'x'), 'ka');
@@ -78,19 +70,16 @@ test('an account in use after a failure is kept where the tool calls itself', as
   box.script('fake', `#!/bin/sh\n${script}echo "$FAKE_KEY"\n`);
   box.provider('fake', 'inject = ["FAKE_KEY"]\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^limit"');
   box.accounts('fake', { a: 'ka', b: 'kb' });
-  const file = path.join(box.home, 'project/.culvert-wrap.toml');
-  const text = '[accounts]\nfake = "b"\n';
-  fs.mkdirSync(path.dirname(file));
-  fs.writeFileSync(file, text);
-  trust(file, text, pathsFor(box.env));
-  assert.equal((await box.run('fake', ['self'], { cwd: path.dirname(file) })).stdout, 'ka\n');
+  const cwd = path.join(box.home, 'project');
+  box.choose(cwd, '[accounts]\nfake = "b"\n');
+  assert.equal((await box.shim('fake', ['self'], { cwd })).stdout, 'ka\n');
 });
 
 test('a command that passes through keeps the account of its tool from the tools that it starts', async t => {
   const box = withTool(t, { a: 'ka' }, 'passthrough = ["nest"]');
   const run = async (value: string) =>
     (
-      await box.run('fake', ['nest', 'sh', '-c', 'echo $CULVERT_WRAP_ACCOUNT'], {
+      await box.shim('fake', ['nest', 'sh', '-c', 'echo $CULVERT_WRAP_ACCOUNT'], {
         env: { CULVERT_WRAP_ACCOUNT: value },
       })
     ).stdout;
@@ -108,7 +97,7 @@ test('another account takes over from a named one after a limit, and never befor
   box.accounts('fake', { b: 'kb', a: 'ka', c: 'kc' });
   const calls = async (name: string) => {
     fs.rmSync(path.join(box.home, 'calls'), { force: true });
-    const { exit } = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: name } });
+    const { exit } = await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: name } });
     const file = path.join(box.home, 'calls');
     return [exit, fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''];
   };
@@ -121,23 +110,18 @@ test('another account takes over from a named one after a limit, and never befor
 test('a named account is used although it has only its reserve left', async t => {
   for (const policy of ['shed', 'queue']) {
     const box = withTool(t, { b: 'kb', a: 'ka' });
-    edit(config(box), text => `${text}[capacity.fake]\nreserve = 50\npolicy = "${policy}"\n`);
-    const state = path.join(box.state, 'accounts/fake.json');
-    fs.mkdirSync(path.dirname(state), { recursive: true });
-    fs.writeFileSync(
-      state,
-      JSON.stringify({ remaining: { a: { remaining: 9, limit: 100, used: 91, resets: null, at: Date.now() } } }),
-    );
-    assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).stdout, 'ka fake=a\n', policy);
-    assert.equal((await box.run('fake', ['x'])).stdout, 'kb \n', policy);
+    box.configure(`[capacity.fake]\nreserve = 50\npolicy = "${policy}"\n`);
+    box.remember('fake', { remaining: { a: { remaining: 9, limit: 100, used: 91, resets: null, at: Date.now() } } });
+    assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).stdout, 'ka fake=a\n', policy);
+    assert.equal((await box.shim('fake', ['x'])).stdout, 'kb \n', policy);
   }
 });
 
 test('an installation of all shims keeps in mind that a configuration with accounts is missing', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   fs.rmSync(config(box));
-  const run = async () => (await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).exit;
+  const run = async () => (await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).exit;
   assert.equal(await run(), 78);
   assert.equal((await box.wrap(['install', '--json'])).exit, 0);
   assert.equal(await run(), 78);
@@ -147,40 +131,35 @@ test('an installation of all shims keeps in mind that a configuration with accou
 
 test('a tool without accounts does not run when one is named for it, and reports a general name as unused', async t => {
   const box = withTool(t, {});
-  const own = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'fake=a' } });
+  const own = await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'fake=a' } });
   assert.equal(own.exit, 2);
-  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'npm=a' } })).stderr, '');
-  const all = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
+  assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'npm=a' } })).stderr, '');
+  const all = await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
   assert.deepEqual([all.exit, all.stdout], [0, ' a\n']);
   assert.match(all.stderr, /^culvert-wrap: fake has no enabled account, so "a" of CULVERT_WRAP_ACCOUNT is not used\n$/);
   const project = path.join(box.home, 'project');
   const link = path.join(box.home, 'link');
   fs.mkdirSync(path.join(project, 'below'), { recursive: true });
   fs.symlinkSync(path.join(project, 'below'), link);
-  const file = path.join(project, '.culvert-wrap.toml');
-  const choose = (text: string) => {
-    fs.writeFileSync(file, text);
-    trust(file, text, pathsFor(box.env));
-  };
-  choose('[accounts]\nfake = "a"\n');
-  const inProject = () => box.run('fake', ['x'], { cwd: link, env: { PWD: link } });
+  box.choose(project, '[accounts]\nfake = "a"\n');
+  const inProject = () => box.shim('fake', ['x'], { cwd: link, env: { PWD: link } });
   assert.match((await inProject()).stderr, /the account "a" of .*\.culvert-wrap\.toml does not exist/);
-  choose('[accounts]\nfake = ["a"]\n');
+  box.choose(project, '[accounts]\nfake = ["a"]\n');
   assert.equal((await inProject()).exit, 78);
 });
 
-test('a variable that names a tool with an empty account runs nothing, and a name before which the tool is left out counts', async t => {
+test('nothing runs where a variable names a tool with an empty account, and a name counts where the tool before it is left out', async t => {
   for (const keys of [{ a: 'ka' }, { b: 'kb', a: 'ka' }, {}] as Record<string, string>[]) {
     const box = withTool(t, keys);
-    if (keys.a) await box.run('fake', ['x']);
+    if (keys.a) await box.shim('fake', ['x']);
     for (const value of keys.b ? ['npm=ci, fake= ', 'fake=,a'] : ['fake=']) {
-      const { exit, stdout, stderr } = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
+      const { exit, stdout, stderr } = await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
       assert.deepEqual([exit, stdout], [2, ''], `${value}: ${stderr}`);
       assert.match(stderr, /the account "" of CULVERT_WRAP_ACCOUNT does not exist/);
     }
   }
   const box = withTool(t, { b: 'kb', a: 'ka' });
-  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: '=a' } })).stdout, 'ka fake=a\n');
+  assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: '=a' } })).stdout, 'ka fake=a\n');
 });
 
 test('in a directory that was removed, or made again since, the account of the directory above is used', async t => {
@@ -189,7 +168,7 @@ test('in a directory that was removed, or made again since, the account of the d
     [{ b: 'kb', a: 'ka' }, ' && mkdir "$PWD"'],
   ] as [Record<string, string>, string][]) {
     const box = withTool(t, keys);
-    await box.run('fake', ['x']);
+    await box.shim('fake', ['x']);
     const project = path.join(box.home, 'project');
     const below = path.join(project, 'below');
     fs.mkdirSync(project);
@@ -197,10 +176,7 @@ test('in a directory that was removed, or made again since, the account of the d
       ['a', [0, 'ka']],
       ['ghost', [2, '']],
     ] as const) {
-      const file = path.join(project, '.culvert-wrap.toml');
-      const text = `[accounts]\nfake = "${name}"\n`;
-      fs.writeFileSync(file, text);
-      trust(file, text, pathsFor(box.env));
+      box.choose(project, `[accounts]\nfake = "${name}"\n`);
       fs.mkdirSync(below, { recursive: true });
       const script = `rmdir "$PWD"${again}; exec fake x`;
       const { exit, stdout } = await box.run('/bin/sh', ['-c', script], { cwd: below });
@@ -212,13 +188,13 @@ test('in a directory that was removed, or made again since, the account of the d
 test('a file of a directory that can’t be read lets nothing run', async t => {
   for (const keys of [{ a: 'ka' }, { b: 'kb', a: 'ka' }] as Record<string, string>[]) {
     const box = withTool(t, keys);
-    await box.run('fake', ['x']);
+    await box.shim('fake', ['x']);
     // a file that root can't read from its beginning either
     fs.symlinkSync('/proc/self/mem', path.join(box.home, '.culvert-wrap.toml'));
-    const { exit, stdout, stderr } = await box.run('fake', ['x']);
+    const { exit, stdout, stderr } = await box.shim('fake', ['x']);
     assert.deepEqual([exit, stdout], [78, '']);
     assert.match(stderr, /\.culvert-wrap\.toml can't be used: EIO.*\n.*make it readable, or remove it/);
-    assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).stdout.split(' ')[0], 'ka');
+    assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } })).stdout.split(' ')[0], 'ka');
   }
 });
 
@@ -227,19 +203,19 @@ test('without our program nothing runs when an account is named', async t => {
   const file = path.join(box.bin, 'fake');
   edit(file, text => text.replaceAll('main.cjs', 'gone.cjs'));
   for (const value of ['a', 'fake=a', 'npm=ci,fake=a']) {
-    const result = await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
+    const result = await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: value } });
     assert.deepEqual([result.exit, result.stdout], [69, ''], value);
     assert.match(result.stderr, /fake is not run, because the account that is named/);
   }
-  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'npm=ci' } })).exit, 0);
+  assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_ACCOUNT: 'npm=ci' } })).exit, 0);
 });
 
 test('the audit log has a line for each run without an account, with the reason', async t => {
   const box = withTool(t, { a: 'ka' }, 'passthrough = ["", "login"]\nown_credential = ["--key"]');
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   const run = async (args: string[], env: Record<string, string> = {}) => {
-    const { stdout } = await box.run('fake', args, { env: { FAKE_KEY: 'machine', ...env } });
-    const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+    const { stdout } = await box.shim('fake', args, { env: { FAKE_KEY: 'machine', ...env } });
+    const { entries } = await box.json('audit');
     const { outcome, why } = entries.at(-1);
     return [stdout.split(' ')[0], outcome, why];
   };
@@ -252,94 +228,86 @@ test('the audit log has a line for each run without an account, with the reason'
   assert.deepEqual(await run(['x'], { XDG_CONFIG_HOME: missing(t) }), ['machine', 'original', 'hidden']);
   await box.auth('fake', ['disable', 'a']);
   assert.deepEqual(await run(['x']), ['machine', 'original', 'no-account']);
-  edit(config(box), text => `${text}[[[`);
+  box.configure('[[[');
   assert.deepEqual(await run(['x']), ['machine', 'original', 'configuration']);
   assert.deepEqual(await run(['x'], { CULVERT_WRAP_ACCOUNT: 'a' }), ['', 'refused', 'configuration']);
 });
 
 test('a person who named no account learns that all are disabled, or that the record of their jobs is damaged', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
-  const state = path.join(box.state, 'accounts/fake.json');
-  fs.mkdirSync(path.dirname(state), { recursive: true });
-  fs.writeFileSync(state, '{"jobs": {"job-1": ');
-  const damaged = await box.run('fake', ['x']);
+  box.remember('fake', '{"jobs": {"job-1": ');
+  const damaged = await box.shim('fake', ['x']);
   assert.equal(damaged.stdout, 'ka \n');
   assert.match(
     damaged.stderr,
     /^culvert-wrap: fake: .*fake\.json was damaged, so the default, pauses and .* earlier jobs are forgotten\n$/,
   );
-  assert.equal((await box.run('fake', ['x'])).stderr, '');
-  assert.equal(fs.readFileSync(`${state}.broken`, 'utf8'), '{"jobs": {"job-1": ');
+  assert.equal((await box.shim('fake', ['x'])).stderr, '');
+  assert.equal(fs.readFileSync(path.join(box.state, 'accounts/fake.json.broken'), 'utf8'), '{"jobs": {"job-1": ');
   for (const name of ['a', 'b']) await box.wrap(['accounts', 'disable', 'fake', name]);
-  const result = await box.run('fake', ['x'], { env: { FAKE_KEY: 'machine' } });
+  const result = await box.shim('fake', ['x'], { env: { FAKE_KEY: 'machine' } });
   const line = 'culvert-wrap: fake: all accounts are disabled; running fake without an account\n';
   assert.deepEqual([result.exit, result.stdout, result.stderr], [0, 'machine \n', line]);
 });
 
-function setState(box: Sandbox, text: string): void {
-  const state = path.join(box.state, 'accounts/fake.json');
-  fs.mkdirSync(path.dirname(state), { recursive: true });
-  fs.writeFileSync(state, text);
-}
-
 test('no run continues a job of an account that is gone, also once the last account is gone', async t => {
   const box = withTool(t, { a: 'ka' });
-  setState(box, '{"jobs":{"job-1":{"account":"a","at":1}}}');
-  await box.run('fake', ['x']);
+  box.remember('fake', '{"jobs":{"job-1":{"account":"a","at":1}}}');
+  await box.shim('fake', ['x']);
   fs.writeFileSync(config(box), '');
   const env = { FAKE_KEY: 'machine' };
   for (const time of ['first', 'second']) {
-    const { exit, stdout, stderr } = await box.run('fake', ['x', '--id=job-1'], { env });
+    const { exit, stdout, stderr } = await box.shim('fake', ['x', '--id=job-1'], { env });
     assert.deepEqual([exit, stdout], [2, ''], time);
     assert.match(stderr, /the account "a" that created job-1 does not exist/);
   }
-  assert.deepEqual(await box.run('fake', ['x'], { env }), { exit: 0, signal: null, stdout: 'machine \n', stderr: '' });
+  assert.deepEqual(await box.shim('fake', ['x'], { env }), { exit: 0, signal: null, stdout: 'machine \n', stderr: '' });
 });
 
 test('jobs that are whole in a damaged record keep their accounts', async t => {
   const jobs = '{"default":"b","jobs":{"__proto__":{"account":"b","at":1},"job \\"1":{"account":"a","at":2}';
   for (const text of [jobs, `${jobs},"job-2":{"acc`, `\0\0${jobs}}}`]) {
     const box = withTool(t, { b: 'kb', a: 'ka' });
-    setState(box, text);
+    box.remember('fake', text);
     for (const lines of [1, 0]) {
-      const { stdout, stderr } = await box.run('fake', ['x', '--id=job "1']);
+      const { stdout, stderr } = await box.shim('fake', ['x', '--id=job "1']);
       assert.deepEqual([stdout, stderr.split('\n').length - 1], ['ka \n', lines], stderr);
     }
   }
   const box = withTool(t, { a: 'ka', b: 'kb' });
   for (const text of ['', 'null', '[]', '5']) {
-    setState(box, text);
-    assert.match((await box.run('fake', ['x'])).stderr, /was damaged/, text);
+    box.remember('fake', text);
+    assert.match((await box.shim('fake', ['x'])).stderr, /was damaged/, text);
   }
 });
 
 test('without our program no job runs that an account created, and with a directory for a plan each run reads the configuration', async t => {
   const box = withTool(t, { a: 'ka', b: 'kb' });
-  setState(box, '{"jobs":{"job-1":{"account":"a","at":1}}}');
-  await box.run('fake', ['x']);
+  box.remember('fake', '{"jobs":{"job-1":{"account":"a","at":1}}}');
+  await box.shim('fake', ['x']);
   const plan = path.join(box.state, 'plans/fake');
   fs.rmSync(plan);
   fs.mkdirSync(plan);
-  assert.equal((await box.run('fake', ['x', 'job-1'])).stdout, 'ka \n');
+  assert.equal((await box.shim('fake', ['x', 'job-1'])).stdout, 'ka \n');
   fs.rmdirSync(plan);
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   edit(path.join(box.bin, 'fake'), text => text.replaceAll('main.cjs', 'gone.cjs'));
   for (const args of [['job-1'], ['x', '--id=job-1']]) {
-    const { exit, stdout, stderr } = await box.run('fake', args);
+    const { exit, stdout, stderr } = await box.shim('fake', args);
     assert.deepEqual([exit, stdout], [69, ''], stderr);
   }
-  for (const args of [['x'], ['job'], ['job-1x'], ['*'], ['']]) assert.equal((await box.run('fake', args)).exit, 0);
+  for (const args of [['x'], ['job'], ['job-1x'], ['*'], ['']]) assert.equal((await box.shim('fake', args)).exit, 0);
 });
 
 test('a date without milliseconds gets no line into the audit log that cannot be read', async t => {
   const box = withTool(t, { a: 'ka' });
-  await box.run('fake', ['x']);
+  await box.shim('fake', ['x']);
   const file = path.join(box.state, 'audit.jsonl');
   const before = fs.readFileSync(file, 'utf8');
   box.script('date', '#!/bin/sh\necho 1700000000%3N\n');
-  assert.equal((await box.run('fake', ['x'], { env: { CULVERT_WRAP_BYPASS: '1', FAKE_KEY: 'm' } })).stdout, 'm \n');
+  assert.equal((await box.shim('fake', ['x'], { env: { CULVERT_WRAP_BYPASS: '1', FAKE_KEY: 'm' } })).stdout, 'm \n');
   assert.equal(fs.readFileSync(file, 'utf8'), before);
-  assert.equal((await box.run('fake', ['x'])).stdout, 'ka \n');
+  assert.equal((await box.shim('fake', ['x'])).stdout, 'ka \n');
   const lines = fs.readFileSync(file, 'utf8').slice(before.length).trim().split('\n');
   assert.deepEqual(
     lines.map(line => JSON.parse(line).account),
@@ -349,8 +317,8 @@ test('a date without milliseconds gets no line into the audit log that cannot be
 
 test('with one account a command without arguments runs without Node, as any other', async t => {
   const box = withTool(t, { a: 'ka' });
-  await box.run('fake', ['x']);
-  assert.equal((await box.run('fake', [])).stdout, 'ka \n');
-  const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+  await box.shim('fake', ['x']);
+  assert.equal((await box.shim('fake', [])).stdout, 'ka \n');
+  const { entries } = await box.json('audit');
   assert.deepEqual([entries.at(-1).command, entries.at(-1).outcome], ['', 'unobserved']);
 });

@@ -2,21 +2,12 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { after, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
+import { test } from 'node:test';
 import { anotherPlace } from '../../../../wrapper/run/candidates.ts';
 import type { Account } from '../../../../wrapper/store/config.ts';
 import { missing } from '../../../support/temporary.ts';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
-
-const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
-const { providers } = loadCatalog(shipped, missing({ after }));
-
-/** Every tool whose accounts are places. */
-const PLACES = Object.entries(providers)
-  .filter(([, { account_is: is, programs_only: isForPrograms }]) => is === 'place' && !isForPrograms)
-  .map(([cli]) => cli);
+import { PLACES, providers } from '../../../support/wrapper/shipped.ts';
 
 const CLOUDFLARE = '✘ [ERROR] A request to the Cloudflare API (/accounts/x/workers/scripts/y) failed.\n\n  ';
 
@@ -94,7 +85,7 @@ for (const [answer, text] of [
   test(`"${answer}" ends a command with 69, shows the answer, names \`use\`, and the next command stays with the account`, async t => {
     const box = withPlace(t, answer);
     for (const named of [undefined, 'customer']) {
-      const result = await box.run('fake', ['deploy'], { env: { CULVERT_WRAP_ACCOUNT: named } });
+      const result = await box.shim('fake', ['deploy'], { env: { CULVERT_WRAP_ACCOUNT: named } });
       assert.deepEqual([result.exit, result.stdout], [69, 'out of bad-c\n'], result.stderr);
       const [shown, line, ...more] = result.stderr.trim().split('\n');
       assert.deepEqual([shown, more], [answer, []]);
@@ -106,13 +97,13 @@ for (const [answer, text] of [
     }
     assert.deepEqual(calls(box), ['bad-c deploy', 'bad-c deploy']);
     await box.wrap(['accounts', 'default', 'fake', 'private']);
-    assert.equal((await box.run('fake', ['deploy'])).stdout, 'out of good-p\n');
+    assert.equal((await box.shim('fake', ['deploy'])).stdout, 'out of good-p\n');
   });
 }
 
 test("a refusal names the provider's terms where they are the reason that no other account is tried", async t => {
   const box = withPlace(t, 'refused', `accounts = "one-per-person"\n${RULES}`);
-  const result = await box.run('fake', ['deploy']);
+  const result = await box.shim('fake', ['deploy']);
   assert.equal(result.exit, 69);
   assert.match(
     result.stderr,
@@ -129,15 +120,15 @@ test("a refusal names the provider's terms where they are the reason that no oth
 
 test('a rate limit keeps the exit status of the tool, and leads to no other account either', async t => {
   const box = withPlace(t, 'slow down');
-  const result = await box.run('fake', ['deploy']);
+  const result = await box.shim('fake', ['deploy']);
   assert.equal(result.exit, 3);
   assert.deepEqual(calls(box), ['bad-c deploy']);
 });
 
 test('the user can have failover', async t => {
   const box = withPlace(t);
-  fs.appendFileSync(path.join(box.config, 'config.toml'), '[tools.fake]\nfailover = true\n');
-  const result = await box.run('fake', ['deploy']);
+  box.configure('[tools.fake]\nfailover = true\n');
+  const result = await box.shim('fake', ['deploy']);
   assert.deepEqual([result.exit, result.stdout], [0, 'out of good-p\n']);
   assert.deepEqual(calls(box), ['bad-c deploy', 'good-p deploy']);
 });
@@ -149,7 +140,7 @@ test('a credential that cannot be read, as in a locked keyring, ends the command
   const text = fs.readFileSync(config, 'utf8');
   for (const source of ['keyring:', 'command:exit 1', 'env:NOT_SET', `file:${missing(t)}#K`]) {
     fs.writeFileSync(config, text.replace(/"file:[^"]*#fake_customer"/, JSON.stringify(source)));
-    const result = await box.run('fake', ['deploy']);
+    const result = await box.shim('fake', ['deploy']);
     assert.deepEqual([result.exit, result.stdout], [69, ''], source);
     assert.match(
       result.stderr,
@@ -177,11 +168,11 @@ exit 1
     assert.ok(answers.length > 0, `words with which ${cli} refuses a credential`);
     for (const answer of answers) {
       fs.writeFileSync(path.join(box.home, 'answer'), answer);
-      const { exit, stderr } = await box.run(cli, ['deploy']);
+      const { exit, stderr } = await box.shim(cli, ['deploy']);
       assert.equal(exit, 69, `${answer}: ${stderr}`);
       const { auth_command: words } = providers[cli]!;
       assert.ok(stderr.endsWith(`\`${cli} ${words} use NAME\` selects one (customer, private)\n`), stderr);
-      const { entries } = JSON.parse((await box.wrap(['audit', '--json'])).stdout);
+      const { entries } = await box.json('audit');
       assert.equal(entries.at(-1).class, 'auth', answer);
     }
     assert.deepEqual(new Set(calls(box)), new Set(['bad-c']));
@@ -197,8 +188,8 @@ test('a refusal that may be about a permission or this address leads to no other
     fs.writeFileSync(path.join(box.home, 'answer'), REFUSALS[cli]![0]!);
     box.provider(cli, 'inject = ["KEY"]');
     box.accounts(cli, { customer: 'bad-c', private: 'good-p' }, 'KEY');
-    fs.appendFileSync(path.join(box.config, 'config.toml'), `[tools.${cli}]\nfailover = true\n`);
-    const { exit, stderr } = await box.run(cli, ['deploy']);
+    box.configure(`[tools.${cli}]\nfailover = true\n`);
+    const { exit, stderr } = await box.shim(cli, ['deploy']);
     assert.deepEqual([exit, calls(box)], [69, ['bad-c']], stderr);
     assert.match(stderr, /refuses this token: .*WARP.*`wrangler login use NAME` selects one/);
   }

@@ -1,12 +1,11 @@
 // Refusals with the status of a refused credential: which of them are about the network or a right, by words of many providers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import { classify } from '../../../../wrapper/run/rules/classify.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
 import { verdictOf as verdictOfMcp } from '../../../../wrapper/run/rules/mcp-messages.ts';
 import { CAUSE_NOTES, causeOf } from '../../../../wrapper/run/rules/refusal-causes.ts';
+import { providers } from '../../../support/wrapper/shipped.ts';
 
 type Meaning = 'address' | 'activity' | 'right' | 'key';
 
@@ -17,9 +16,6 @@ const openai = (message: string, code: string | null, type = 'invalid_request_er
   error: { message, type, param: null, code },
 });
 const cloudflare = (code: number, message: string) => ({ success: false, errors: [{ code, message }], result: null });
-
-const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
-const { providers } = loadCatalog(shipped, '');
 
 /** Provider, words, and what they are about. */
 const WORDS: [provider: string, said: unknown, meaning: Meaning][] = [

@@ -1,8 +1,6 @@
 // Each refusal of the table, at its door: what it means for the account, for how long, and with which words.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import { pauseFor, type Retry } from '../../../../wrapper/run/choose.ts';
 import { classify, isForeignText } from '../../../../wrapper/run/rules/classify.ts';
 import { verdictOf } from '../../../../wrapper/run/rules/http-errors.ts';
@@ -10,9 +8,7 @@ import { readMessages, verdictOf as verdictOfMcp } from '../../../../wrapper/run
 import { noteText } from '../../../../wrapper/run/rules/refusal-causes.ts';
 import type { Verdict } from '../../../../wrapper/store/pause.ts';
 import { REFUSALS, REFUSED_AT, type RefusalCase } from '../../../support/wrapper/refusals/refusals.ts';
-
-const shipped = fileURLToPath(new URL('../../../../wrapper/catalog/providers.toml', import.meta.url));
-const { providers } = loadCatalog(shipped, '');
+import { providers } from '../../../support/wrapper/shipped.ts';
 
 function verdict({ cli, door, status = 0, headers = {}, body = '', ...more }: RefusalCase): Verdict | undefined {
   const provider = providers[cli]!;

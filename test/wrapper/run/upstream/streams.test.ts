@@ -150,11 +150,11 @@ test('a command that created a job is not replayed, and follow-ups use the accou
     'case "$1$FAKE_KEY" in crawlk1) echo "Job ID: j-1" >&2; echo "Error: quota" >&2; exit 1 ;; esac; echo ok\n',
   );
   box.accounts('fake', { a: 'k1', b: 'k2' });
-  const result = await box.run('fake', ['crawl', 'u']);
+  const result = await box.shim('fake', ['crawl', 'u']);
   assert.equal(result.exit, 1);
   assert.match(result.stderr, /Job ID: j-1\nError: quota\n.*the job j-1 already exists\n$/);
-  await box.run('fake', ['status', 'other']);
-  await box.run('fake', ['crawl', 'j-1', '--status']);
+  await box.shim('fake', ['status', 'other']);
+  await box.shim('fake', ['crawl', 'j-1', '--status']);
   assert.deepEqual(calls(), ['k1 crawl u', 'k2 status other', 'k1 crawl j-1 --status']);
 });
 
@@ -164,28 +164,28 @@ test('a limit before the job was created leads to the next account', async t => 
     'case "$FAKE_KEY" in k1) echo "Error: quota" >&2; exit 1 ;; esac; echo "Job ID: j-2"\n',
   );
   box.accounts('fake', { a: 'k1', b: 'k2' });
-  assert.equal((await box.run('fake', ['crawl', 'u'])).exit, 0);
+  assert.equal((await box.shim('fake', ['crawl', 'u'])).exit, 0);
   assert.deepEqual(calls(), ['k1 crawl u', 'k2 crawl u']);
-  await box.run('fake', ['default', 'x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
-  await box.run('fake', ['crawl', 'j-2']);
+  await box.shim('fake', ['default', 'x'], { env: { CULVERT_WRAP_ACCOUNT: 'a' } });
+  await box.shim('fake', ['crawl', 'j-2']);
   assert.equal(calls().at(-1), 'k2 crawl j-2');
 });
 
 test('a job that a command opened on one account is used with that account later', async t => {
   const { box, calls } = setUp(t, 'echo "Scrape ID: s-9" >&2\n', `session_id = 'Scrape ID: (\\S+)'\n${RULES}`);
   box.accounts('fake', { a: 'k1', b: 'k2' });
-  await box.run('fake', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
-  await box.run('fake', ['interact', '--scrape-id', 's-9']);
-  await box.run('fake', ['interact', '--scrape-id=s-9']);
+  await box.shim('fake', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  await box.shim('fake', ['interact', '--scrape-id', 's-9']);
+  await box.shim('fake', ['interact', '--scrape-id=s-9']);
   assert.deepEqual(calls(), ['k2 scrape u', 'k2 interact --scrape-id s-9', 'k2 interact --scrape-id=s-9']);
 });
 
 test('a job whose account was removed runs with no other one', async t => {
   const { box, calls } = setUp(t, 'echo "Job ID: j-3"\n');
   box.accounts('fake', { a: 'k1', b: 'k2' });
-  await box.run('fake', ['crawl', 'u']);
+  await box.shim('fake', ['crawl', 'u']);
   assert.equal((await box.wrap(['accounts', 'remove', 'fake', 'a'])).exit, 0);
-  const result = await box.run('fake', ['crawl', 'j-3']);
+  const result = await box.shim('fake', ['crawl', 'j-3']);
   assert.deepEqual([result.exit, result.stdout], [2, '']);
   assert.match(result.stderr, /the account "a" that created j-3 does not exist/);
   assert.deepEqual(calls(), ['k1 crawl u']);
@@ -209,13 +209,13 @@ case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; 
   box.provider('firecrawl', 'hosts = { names = ["http://127.0.0.1"] }');
   box.accounts('firecrawl', { a: 'k1', b: 'k2' }, 'FIRECRAWL_API_KEY');
   const onB = { env: { CULVERT_WRAP_ACCOUNT: 'b', FIRECRAWL_API_URL: 'http://127.0.0.1:9' } };
-  await box.run('firecrawl', ['scrape', 'u'], onB);
-  await box.run('firecrawl', ['interact', 'click']);
-  const launched = await box.run('firecrawl', ['browser', 'open fail'], onB);
+  await box.shim('firecrawl', ['scrape', 'u'], onB);
+  await box.shim('firecrawl', ['interact', 'click']);
+  const launched = await box.shim('firecrawl', ['browser', 'open fail'], onB);
   assert.match(launched.stderr, /not repeated, because the job b-1 already exists/);
-  await box.run('firecrawl', ['login', 'wake', 'b']);
-  await box.run('firecrawl', ['browser', 'execute']);
-  await box.run('firecrawl', ['browser', 'launch-session']);
+  await box.shim('firecrawl', ['login', 'wake', 'b']);
+  await box.shim('firecrawl', ['browser', 'execute']);
+  await box.shim('firecrawl', ['browser', 'launch-session']);
   const calls = fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
   assert.deepEqual(calls, [
     'k2 scrape u',
@@ -233,27 +233,27 @@ test('a kept session whose account is disabled or gone runs with another one, in
   const kept = path.join(box.home, '.config/firecrawl-cli');
   fs.mkdirSync(kept, { recursive: true });
   fs.writeFileSync(path.join(kept, 'interact-session.json'), '{"scrapeId": "s-9"}');
-  await box.run('firecrawl', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  await box.shim('firecrawl', ['scrape', 'u'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   const belongs = (what: string) =>
     `culvert-wrap: firecrawl: the session s-9 belongs to the account "b", which ${what}`;
   await box.wrap(['accounts', 'disable', 'firecrawl', 'b']);
-  const other = await box.run('firecrawl', ['interact', 'click']);
+  const other = await box.shim('firecrawl', ['interact', 'click']);
   assert.deepEqual([other.exit, other.stdout], [0, 'k1\n']);
   assert.equal(other.stderr, `${belongs('is disabled')}; running with "a"\n`);
-  // the account of the first attempt is the one that is ready, not the first in the list
+  // the first attempt uses the account that is ready, not the first in the list
   fs.rmSync(path.join(box.config, 'keys.env'));
   fs.writeFileSync(path.join(box.config, 'keys.env'), 'firecrawl_c=k3\n', { mode: 0o600 });
-  const third = await box.run('firecrawl', ['interact', 'click']);
+  const third = await box.shim('firecrawl', ['interact', 'click']);
   assert.deepEqual([third.exit, third.stdout], [0, 'k3\n']);
   assert.ok(third.stderr.endsWith(`${belongs('is disabled')}; running with "c"\n`), third.stderr);
   assert.match((await box.wrap(['explain', 'firecrawl', 'interact', 'click'])).stdout, /note +the session s-9 belongs/);
-  assert.equal((await box.run('firecrawl', ['search', 'x'])).stderr.includes('s-9'), false);
+  assert.equal((await box.shim('firecrawl', ['search', 'x'])).stderr.includes('s-9'), false);
   const config = path.join(box.config, 'config.toml');
   fs.writeFileSync(config, fs.readFileSync(config, 'utf8').replace('"b"', '"d"'), { mode: 0o600 });
-  const gone = await box.run('firecrawl', ['interact', 'click']);
+  const gone = await box.shim('firecrawl', ['interact', 'click']);
   assert.ok(gone.stderr.endsWith(`${belongs('does not exist')}; running with "c"\n`), gone.stderr);
   for (const name of ['a', 'c']) await box.wrap(['accounts', 'disable', 'firecrawl', name]);
-  const none = await box.run('firecrawl', ['interact', 'click']);
+  const none = await box.shim('firecrawl', ['interact', 'click']);
   assert.equal(none.exit, 0);
   assert.equal(none.stderr, `${belongs('does not exist')}; running firecrawl without an account\n`);
 });
@@ -261,7 +261,7 @@ test('a kept session whose account is disabled or gone runs with another one, in
 test('a command that must run once, without a way to recognize a job, is never replayed', async t => {
   const { box, calls } = setUp(t, 'echo "Error: quota" >&2; exit 1\n', RULES.replace(/job_id.*\n/, ''));
   box.accounts('fake', { a: 'k1', b: 'k2' });
-  const result = await box.run('fake', ['pay', '5']);
+  const result = await box.shim('fake', ['pay', '5']);
   assert.match(result.stderr, /the command must run once only/);
   assert.deepEqual(calls(), ['k1 pay 5']);
 });
@@ -284,22 +284,22 @@ test('stdin that is a file is replayed from its position, and left untouched by 
 test('an account is chosen by environment, by a trusted directory, and by `use -`', async t => {
   const { box, calls } = setUp(t, 'echo ok\n', `auth_command = "auth"\n${RULES}`);
   box.accounts('fake', { a: 'k1', b: 'k2', c: 'k3' });
-  await box.run('fake', ['1'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
+  await box.shim('fake', ['1'], { env: { CULVERT_WRAP_ACCOUNT: 'b' } });
   const project = path.join(box.home, 'project/deep');
   fs.mkdirSync(project, { recursive: true });
   fs.writeFileSync(path.join(box.home, 'project/.culvert-wrap.toml'), '[accounts]\nfake = "c"\n');
-  const untrusted = await box.run('fake', ['2'], { cwd: project });
+  const untrusted = await box.shim('fake', ['2'], { cwd: project });
   assert.match(untrusted.stderr, /is not trusted and ignored.*culvert-wrap trust/);
   assert.match((await box.wrap(['trust'], { cwd: project })).stdout, /is trusted/);
-  assert.equal((await box.run('fake', ['3'], { cwd: project })).stderr, '');
+  assert.equal((await box.shim('fake', ['3'], { cwd: project })).stderr, '');
   fs.appendFileSync(path.join(box.home, 'project/.culvert-wrap.toml'), '# changed\n');
-  assert.match((await box.run('fake', ['4'], { cwd: project })).stderr, /not trusted/);
+  assert.match((await box.shim('fake', ['4'], { cwd: project })).stderr, /not trusted/);
   await box.auth('fake', ['use', 'b']);
   await box.auth('fake', ['use', 'c']);
   assert.match((await box.auth('fake', ['use', '-'])).stdout, /now uses "b"/);
-  await box.run('fake', ['5']);
+  await box.shim('fake', ['5']);
   assert.deepEqual(calls(), ['k2 1', 'k1 2', 'k3 3', 'k1 4', 'k2 5']);
-  const unknown = await box.run('fake', ['6'], { env: { CULVERT_WRAP_ACCOUNT: 'nobody' } });
+  const unknown = await box.shim('fake', ['6'], { env: { CULVERT_WRAP_ACCOUNT: 'nobody' } });
   assert.equal(unknown.exit, 2);
   assert.match(unknown.stderr, /accounts: a, b, c/);
 });
@@ -319,12 +319,12 @@ test("the account's credential is the only one the upstream sees", async t => {
     NODE_OPTIONS: '--no-warnings',
     NODE_EXTRA_CA_CERTS: '/etc/ssl/none.pem',
   };
-  const { stdout } = await box.run('fake', ['x'], { env });
+  const { stdout } = await box.shim('fake', ['x'], { env });
   assert.match(stdout, /^FAKE_KEY=k1$/m);
   assert.doesNotMatch(stdout, /stray|SPARE|=k2$|CULVERT_WRAP_(?:SHIM|KEPT)/m);
   assert.match(stdout, /^NODE_OPTIONS=--no-warnings$/m);
   assert.match(stdout, /^NODE_EXTRA_CA_CERTS=\/etc\/ssl\/none.pem$/m);
-  const spare = await box.run('fake', ['x'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'b' } });
+  const spare = await box.shim('fake', ['x'], { env: { ...env, CULVERT_WRAP_ACCOUNT: 'b' } });
   assert.match(spare.stdout, /^FAKE_KEY=k2$/m);
 });
 
