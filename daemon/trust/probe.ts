@@ -215,7 +215,7 @@ export async function openSite(
   };
 }
 
-/** What programs print when they reject a certificate: OpenSSL, GnuTLS, Rustls, Node and Java each word it differently. */
+/** Messages of programs that reject a certificate: OpenSSL, GnuTLS, Rustls, Node and Java each word it differently. */
 const REFUSALS =
   /certificate verif|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
 /** Lines of programs that got an answer, but not the expected one. */

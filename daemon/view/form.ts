@@ -160,7 +160,7 @@ export type RowKind = Row['kind'];
 /** Characters that a value may have on the line of its title. */
 const BESIDE = 24;
 
-/** True for a value that is too long to stand beside its title: an id, a key or an address. */
+/** True for a value that is too long for the line of its title: an id, a key or an address. */
 export function isLong({ value, subtitle }: Extract<Row, { kind: 'fact' }>): boolean {
   return value.length > BESIDE && !value.includes('\n') && !subtitle;
 }

@@ -10,6 +10,9 @@ import { Shell } from './shell.tsx';
 import style from './style.css';
 import { createTransport, shareStream } from './transport.ts';
 
+/** Wait for the first state, in ms; a page that shows what it waits for follows. */
+const PATIENCE_MS = 200;
+
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(style);
 document.adoptedStyleSheets = [sheet];
@@ -30,9 +33,6 @@ function start(root: HTMLElement): void {
     ),
   );
 }
-
-/** Wait for the first state, in ms; a page that shows what it waits for follows. */
-const PATIENCE_MS = 200;
 
 /** Resolves with the first state and the configuration, which follows it, or when the patience ends. */
 function stateOf(model: Model): Promise<void> {

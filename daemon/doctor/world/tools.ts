@@ -41,7 +41,7 @@ interface ToolsOptions {
 }
 
 const LIMIT_MS = 2_000;
-/** How long to wait for a grandchild that still holds stdout after the program's end. */
+/** Wait for a grandchild that still holds stdout after the program's end, in ms. */
 const GRACE_MS = 250;
 /** Users often lack these in PATH; `ip` and `nft` are there on Debian. */
 const SYSTEM_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];

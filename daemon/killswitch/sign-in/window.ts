@@ -69,7 +69,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 
   const silent = () => void close('helper');
 
-  /** What an earlier helper still says is not for a later window. */
+  /** Events of one helper; those of an earlier one are ignored. */
   function eventsOf(id: number): HelperEvents {
     const closeOf = (why: SignInEnd) =>
       void inTurn(async () => {

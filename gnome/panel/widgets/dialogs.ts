@@ -112,7 +112,7 @@ export function saveText(parent: Gtk.Window, name: string, text: string): Promis
 }
 
 /** As `saveText`, for any bytes. */
-export async function saveBytes(parent: Gtk.Window, name: string, bytes: Uint8Array): Promise<boolean> {
+async function saveBytes(parent: Gtk.Window, name: string, bytes: Uint8Array): Promise<boolean> {
   const file = await choose(parent, Gtk.FileChooserAction.SAVE, name);
   if (!file) return false;
   file.replace_contents(bytes, null, false, Gio.FileCreateFlags.PRIVATE, null);

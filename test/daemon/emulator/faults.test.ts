@@ -85,7 +85,7 @@ describe('faults of the emulator', () => {
   });
 
   it('hang: no answer, SIGTERM ends it; hang-deaf: only SIGKILL does', async () => {
-    // the program answers no sooner than it hangs
+    // an emulator in this process would answer before it hangs
     const program = await emulator({ program: true });
     program.env.CULVERT_EMULATOR_FAULTS = 'hang';
     const polite = program.start('status');

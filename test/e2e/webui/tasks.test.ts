@@ -1,5 +1,4 @@
-// What people do in the browser page, one after the other with one demo: each kind of row, keyboard, accessibility, and what is the
-// page's own.
+// Tasks of people in the browser page, with one demo: each kind of row, keyboard, accessibility, and the parts that only the page has.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What tests do in the browser page of a demo: turn to pages, press, fill in, and answer dialogs.
+// Steps of tests in the browser page of a demo: turn to pages, press, fill in, and answer dialogs.
 import type { Page } from 'playwright-core';
 import { until } from '../until.ts';
 import { type Ends, openTab, type shareBrowser, startWeb } from './browser.ts';

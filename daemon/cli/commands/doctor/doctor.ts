@@ -180,7 +180,7 @@ export const doctorUndo: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Steps that only an administrator can undo; listed until it is certain that nobody ran them. */
+/** Steps that only an administrator can undo; listed as long as an administrator may have run them. */
 function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at' | 'shell'>): string[] {
   return [`If an administrator did this (${label}, printed ${at}), undo it with:`, ...shell.map(line => `  ${line}`)];
 }

@@ -44,7 +44,7 @@ async function setup(t: test.TestContext, options: { version?: string; faults?: 
       .read('runs')
       .split('\n')
       .filter(line => /^(tunnel protocol set|mode|set-mode|connect|disconnect)/.test(line));
-  /** Waits for mode, protocol and state, as far as they are given. In proxy mode each answer of the emulator takes a process, a look at its file none. */
+  /** Waits for mode, protocol and state, as far as they are given. In proxy mode each answer of the emulator starts a process; reading its file starts none. */
   const becomes = async (...expected: string[]) => {
     const now = () => {
       const { settings } = load(cli.stateFile);
