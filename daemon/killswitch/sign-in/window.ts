@@ -119,12 +119,13 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     uid: number;
     seconds: number;
   }): Promise<{ signIn: true; seconds: number }> {
-    if (seconds === 0) {
+    const closes = seconds === 0;
+    if (open && open.uid !== uid && !(closes && uid === 0))
+      throw new SwitchError('LimitsExceeded', N_('Another user is signing in to this network.'));
+    if (closes) {
       await end('closed');
       return { signIn: true, seconds: 0 };
     }
-    if (open && open.uid !== uid)
-      throw new SwitchError('LimitsExceeded', N_('Another user is signing in to this network.'));
     if (open) open.until = Math.min(edges.now() + seconds, open.openedAt + MAX_SIGN_IN_SECONDS);
     else {
       open = await openFor(uid, seconds);
