@@ -6,13 +6,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createHome, program, type Started, startDemo } from '../support/e2e/culvert.ts';
-import { freePort } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 
 const home = createHome({ after });
 Object.assign(home.env, { TZ: 'UTC' });
-/** Not the default: another daemon of this machine may have that. */
-const PROXY_PORT = freePort();
 let daemon: Started;
 
 before(async () => {
@@ -72,15 +69,12 @@ test('connect --wait connects, disconnect --wait disconnects, and every view of 
   }
 });
 
-test('mode, protocol and proxy are as they were set', async () => {
+test('mode and protocol are as they were set', async () => {
   assert.equal((await culvert(['mode', 'WARP+DoH'])).code, 0);
   assert.equal((await culvert(['mode'])).stdout, 'warp+doh\n');
   assert.equal((await culvert(['protocol', 'wireguard'])).code, 0);
   assert.equal((await culvert(['protocol'])).stdout, 'WireGuard\n');
-  assert.equal((await culvert(['action', 'setProxyPort', String(PROXY_PORT)])).code, 0);
-  assert.equal((await culvert(['proxy', 'on', '--yes'])).code, 0);
-  assert.deepEqual(await json(['proxy']), { ok: true, demo: true, enabled: true, address: `127.0.0.1:${PROXY_PORT}` });
-  assert.equal((await culvert(['proxy', 'off', '--yes'])).code, 0);
+  assert.equal((await culvert(['mode', 'warp'])).code, 0);
   assert.equal((await culvert(['mode'])).stdout, 'warp\n');
 });
 
