@@ -132,7 +132,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   };
   const inProcess = async (args: readonly string[], { env = {}, cwd = home, input = '' }: RunOptions): Promise<Run> => {
     const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const command = { env: Object.fromEntries(given), cwd, input };
+    const command = { env: Object.fromEntries(given), cwd: fs.realpathSync(cwd), input };
     const { code, signal = null, ...text } = await runInProcess(buildWrapper(), args, command);
     return { exit: code, signal, ...text };
   };
