@@ -1,4 +1,4 @@
-// Benchmarks run to their end: a small run, whose figures say nothing, of each in a full run and of a third of them in others.
+// Every benchmark runs to its end: a small run of each, whose figures say nothing.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,6 @@ import { median, note, report, reportAtLeast } from '../bench/support/report.ts'
 import { missing } from '../leak/missing.ts';
 import { prefix } from '../support/e2e/culvert.ts';
 import { missing as missingDisplay } from '../support/gnome/desktop.ts';
-import { sample } from '../support/thoroughness.ts';
 
 /** The benchmarks that a run without names takes. */
 const NAMES = /\[ \$# -gt 0 \] \|\| set -- (daemon .+)$/m.exec(readFileSync('culvert-tool', 'utf8'))![1]!.split(' ');
@@ -52,7 +51,7 @@ async function run(
 
 // several wait most of their time
 describe('a small run of the benchmark', { concurrency: 3, skip: !existsSync(prefix) && 'nothing is built' }, () => {
-  for (const name of sample(NAMES, Math.ceil(NAMES.length / 3)))
+  for (const name of NAMES)
     test(name, { skip: NEEDS[name] ?? false }, async t => {
       const words = ['--import', 'tsx', fileOf(name)];
       const silence = new AbortController();
