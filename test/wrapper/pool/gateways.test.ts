@@ -30,8 +30,9 @@ async function setUp(t: TestContext, respond: Respond, machines: readonly Machin
   const { calls, port } = await startProvider(t, respond);
   const gateways = machines.map(async ({ name, keys = AB, pool = '', more: [provider, capacity] = ['', ''] }) => {
     const box = homeFor(t, port, keys, provider.replaceAll('PORT', String(port)));
-    const text = `[pool]\nurl = "${store.url}"\nmachine = "${name}"\n${pool}\n[capacity.fake]\n${capacity}\n`;
-    box.configure(text);
+    // a busy machine takes its time; the usual 2 s are for people
+    const patient = `machine = "${name}"\ntimeout = "20s"\n`;
+    box.configure(`[pool]\nurl = "${store.url}"\n${patient}${pool}\n[capacity.fake]\n${capacity}\n`);
     const { ask } = await openGateway(t, box);
     return async () => (await ask('/scrape', { method: 'POST', body: '{}' })).status;
   });
