@@ -33,7 +33,7 @@ export interface CommandLine {
   located: Located;
 }
 
-/** The command line of an app; null for an entry without one. @throws ExecError */
+/** The command line of an app; null for an entry without one. @throws WordedError */
 export function commandLineOf({ app, entry, path }: Launchable): CommandLine | null {
   const line = text(entry, 'Exec');
   if (!line) return null;

@@ -94,8 +94,9 @@ function succeeds(put: () => void): boolean {
 function release(path: string, holder: string): void {
   try {
     if (readLock(path) !== holder) return;
-  } catch {
-    // on a full disk it may be unreadable, and is still ours
+  } catch (error) {
+    // without file descriptors or memory it may be another's; otherwise, as on a full disk, it is still ours
+    if (['EMFILE', 'ENFILE', 'ENOMEM'].includes(errno(error) ?? '')) return;
   }
   removeQuietly(path);
 }

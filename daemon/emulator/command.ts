@@ -43,7 +43,7 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
 
 /**
  * Does what the command says: reads see the stored state as it is, changes hold its lock.
- * @throws `failure` when the state is locked
+ * @throws Failure when the state is locked
  */
 export function answer({ words, args, file, state, generation, faults, connectMs }: Command): Answer {
   const down = serviceProblem(state, words, faults, file);

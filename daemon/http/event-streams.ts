@@ -63,7 +63,7 @@ export function createEventStreams(
       socket.destroy(); // it does not read; what it missed is in the ring when it comes back
       return;
     }
-    response.write(bytes);
+    write(response, bytes);
   }
   function remove(socket: Socket) {
     clients.delete(socket);
@@ -127,7 +127,7 @@ export function createEventStreams(
       heartbeat ??= setInterval(beat, HEARTBEAT_MS);
       send(socket, RETRY, client);
       for (const bytes of opening(request.headers['last-event-id'] as string | undefined, client))
-        response.write(bytes);
+        write(response, bytes);
       onOpen();
     },
     count: () => clients.size,
@@ -136,13 +136,20 @@ export function createEventStreams(
       const bye = encode({ revision: state.snapshot().revision, event: 'bye', data: { reason } });
       for (const [socket, client] of clients) {
         send(socket, bye, client);
-        // `response.end` would make the connection idle, and a closing server destroys idle connections with their last bytes
-        socket.end(client.response.chunkedEncoding ? '0\r\n\r\n' : '');
+        // `response.end` would make the connection idle, and a closing server destroys idle connections with their last bytes.
+        // Node may hold a write of the response until the next tick
+        process.nextTick(() => socket.end(client.response.chunkedEncoding ? '0\r\n\r\n' : ''));
       }
       clearInterval(heartbeat);
       clients.clear();
     },
   };
+}
+
+/** Writes at once: bytes that Node holds until the next tick would count as unread by the client. */
+function write(response: ServerResponse, bytes: Buffer): void {
+  response.write(bytes);
+  response.socket?.uncork();
 }
 
 interface Client {

@@ -75,7 +75,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
         if (version === null) throw new Failure('There is no version to go back to.', { code: 'nothing-previous' });
         renameSync(previousOf(resolved()), resolved());
         syncDirectory(dirname(resolved()));
-        return version; // forget the recorded version, because its file is gone
+        return version; // keptVersion ignores the recorded version from now on, because its file is gone
       }),
   };
 

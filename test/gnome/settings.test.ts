@@ -44,6 +44,20 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await gone('OK');
     });
 
+    test('are looked for on request, and undone only after a question', async () => {
+      await press('This is the newest version: Check');
+      await stage.asked(1);
+      daemon.setUpdate({ previous: '0.2.6' });
+      await press('Roll back to Culvert 0.2.6: Roll Back…');
+      await press('Cancel');
+      await gone('Roll back to Culvert 0.2.6?');
+      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
+      await press('Roll back to Culvert 0.2.6: Roll Back…');
+      await press('Roll Back');
+      await stage.asked(2);
+      assert.deepEqual(daemon.asked[1], { line: 'POST /api/update/rollback', body: {} });
+    });
+
     test('that cannot reach this computer are warned of across the window', async () => {
       const warnings = {
         expired: 'The newest release has expired, so updates may be held back',

@@ -90,7 +90,8 @@ export function runInProcess(
       removeAllListeners: events.removeAllListeners.bind(events),
       exit: end,
       kill: (pid: number, signal?: NodeJS.Signals) =>
-        pid === process.pid ? end(null, signal) : process.kill(pid, signal),
+        // Node ignores SIGPIPE, so a program goes on after it
+        pid === process.pid && signal !== 'SIGPIPE' ? end(null, signal) : process.kill(pid, signal),
     };
     const seen = Object.create(process, Object.getOwnPropertyDescriptors(own));
     let exitCode = 0;
@@ -140,7 +141,8 @@ export function runInProcess(
 }
 
 /** Descriptor 0 is the test's: programs find the null device there, which they leave alone. */
-const withoutStdin = (fd: number) => (fd === 0 ? fs.statSync('/dev/null') : fs.fstatSync(fd));
+const withoutStdin = (fd: number, options?: fs.StatOptions) =>
+  fd === 0 ? fs.statSync('/dev/null', options) : fs.fstatSync(fd, options);
 
 /** `spawn` for a program in this process: the outputs that a child inherits go into files, and into `text` when the child ends. */
 function spawner({

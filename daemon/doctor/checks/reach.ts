@@ -104,12 +104,13 @@ export const captivePortal: Check = {
       throw error;
     });
     if (state === 'portal') return portal(world, message('NetworkManager reports a login page.'));
+    const isOpen = isConnected(world) || (state === 'full' && !isBlocking(world));
+    // an open network is asked online; so is one without a kill switch, whose page says more than a name from DHCP
+    const link = isOpen || (world.online && !isBlocking(world)) ? null : await linkWithLogin(world);
+    if (link) return notice([quoted(`${link.service}: ${link.device} portal`)], explanation(world), SIGN_IN);
     if (world.online) return askPage(world, signal);
     if (state === 'none')
       return problem([message('NetworkManager reports no connection.')], message('This machine has no network.'));
-    const isOpen = isConnected(world) || (state === 'full' && !isBlocking(world));
-    const link = isOpen ? null : await linkWithLogin(world);
-    if (link) return notice([quoted(`${link.service}: ${link.device} portal`)], explanation(world), SIGN_IN);
     if (state === null)
       return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
     // also a full connection, which NetworkManager may have seen before the kill switch was turned on

@@ -185,10 +185,13 @@ export function requireAllowed(file: string | null): void {
 function startOf(file: string): string | null {
   try {
     const fd = openSync(file, 'r');
-    const start = Buffer.alloc(2);
-    readSync(fd, start);
-    closeSync(fd);
-    return start.toString('latin1');
+    try {
+      const start = Buffer.alloc(2);
+      readSync(fd, start);
+      return start.toString('latin1');
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return null;
   }

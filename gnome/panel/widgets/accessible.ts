@@ -149,7 +149,7 @@ const parent = Gtk.PropertyExpression.new(
 );
 const parentName = Gtk.PropertyExpression.new(Gtk.Widget.$gtype, parent, 'css-name');
 
-/** True while the focus is on the row of a list view, which must not be touched: see `within` in accessible.ts. */
+/** True while the focus is on the row of a list view, which must not be touched: see `within`. */
 function isOnListRow(window: Gtk.Window): boolean {
   const name = new GObject.Value();
   return parentName.evaluate(window, name) && name.get_string() === 'listview';

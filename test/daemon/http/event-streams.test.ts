@@ -187,6 +187,18 @@ test('a client that does not read is dropped at its backlog, and the others miss
   assert.equal(running.listeners.streams.count(), 1);
 });
 
+test('a client that reads gets more than the limit of unread bytes when it is published at once', async t => {
+  const running = await startListeners(t);
+  const reader = await follow(running);
+  t.after(reader.close);
+  await reader.start();
+  const filler = 'x'.repeat(30_000);
+  for (const number of [0, 1, 2, 3]) connected(running, `${number} ${filler}`);
+  for (const number of [0, 1, 2, 3])
+    assert.ok(((await reader.next()).data as Status).reason!.text.startsWith(`${number} `));
+  assert.equal(running.listeners.streams.count(), 1);
+});
+
 test('closing says bye to every stream and ends it immediately', async t => {
   const running = await startListeners(t);
   const streams = await Promise.all(Array.from({ length: 64 }, () => follow(running)));

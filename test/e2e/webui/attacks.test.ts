@@ -14,14 +14,23 @@ const EVIL = 'evil.example';
 const openBrowser = shareBrowser([`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`]);
 const openWeb = shareWeb();
 
-/** Actions that reached the tunnel since an entry of its log. */
-async function actionsSince(port: number, entry = 0): Promise<unknown[]> {
-  const { entries } = (await getJson(port, `/api/logs?since=${entry}`)) as unknown as { entries: { source: string }[] };
-  return entries.filter(({ source }) => source === 'action');
+/** Entries of the daemon's log after one of them; a response has a part of a long log. */
+async function entriesSince(port: number, entry: number): Promise<{ id: number; source: string }[]> {
+  const found: { id: number; source: string }[] = [];
+  for (;;) {
+    const since = found.at(-1)?.id ?? entry;
+    const { entries } = (await getJson(port, `/api/logs?since=${since}`)) as unknown as { entries: typeof found };
+    if (entries.length === 0) return found;
+    found.push(...entries);
+  }
 }
 
+/** Actions that reached the tunnel since an entry of the log. */
+const actionsSince = async (port: number, entry = 0) =>
+  (await entriesSince(port, entry)).filter(({ source }) => source === 'action');
+
 /** The last entry of the log. */
-const lastEntry = async (port: number) => Number((await getJson(port, '/api/logs')).next);
+const lastEntry = async (port: number) => (await entriesSince(port, 0)).at(-1)?.id ?? 0;
 
 /** Runs in the hostile page. Each attack answers with what it got hold of, or null. */
 const ATTACKS = `async target => {

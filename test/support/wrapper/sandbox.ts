@@ -153,8 +153,11 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     return { ...rest, stdout: shell.stdout + rest.stdout, stderr: shell.stderr + rest.stderr };
   };
   const wrap: Sandbox['wrap'] = async (args, options = {}) => {
-    // the commands that it starts print where it does
-    if (args[0] === 'queue' && args[1] === 'run') return run(process.execPath, [buildWrapper(), ...args], options);
+    const [command = '', word = ''] = args;
+    const startsProgram = ['serve', 'mcp'].includes(command)
+      ? args.includes('--')
+      : command === 'queue' && word === 'run';
+    if (startsProgram) return run(process.execPath, [buildWrapper(), ...args], options);
     compilePlans();
     return inProcess(args, { ...options, env: { ...env, ...options.env } });
   };

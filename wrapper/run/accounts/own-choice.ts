@@ -200,7 +200,7 @@ export function isChosen(name: string, { choice }: Pick<Provider, 'choice'>, env
 }
 
 /**
- * Values of an option (see `Option` in the catalog): of `-x v`, `-x=v` and `-xv`, or of a key in these. The last argument has an empty value.
+ * Values of an option (see `Option` in the catalog): of `-x v`, `-x=v` and `-xv`, or of a key in these. An option that is the last argument has an empty value.
  * @param pathOf makes the path of a file absolute
  */
 function valuesOf(option: string, args: readonly string[], pathOf: (file: string) => string): string[] {

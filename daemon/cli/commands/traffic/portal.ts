@@ -96,9 +96,8 @@ async function signInThroughWindow(
   const isPaused = await pause(context, snapshot, { seconds, until: onlyChecks ? 'test' : 'login' });
   let isThrough = false;
   try {
-    context.say(
-      'The kill switch stays on. Only the browser of the sign-in may send outside WARP, if an administrator allows it.',
-    );
+    const sender = onlyChecks ? 'this test' : 'the browser of the sign-in';
+    context.say(`The kill switch stays on. Only ${sender} may send outside WARP, if an administrator allows it.`);
     const window = await world.openWindow(seconds);
     const watch = watchDaemon(context, window);
     let network: Verdict['network'];

@@ -52,6 +52,7 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
       GLib.unlink(path);
     }
     const { connection, uid } = arrived;
+    let hasBegun = false;
     let isStopped = false;
     const heard = lines(connection.get_input_stream(), line => {
       if (line === 'beat') beat();
@@ -60,11 +61,15 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
     void heard.then(() => !isStopped && ended());
     return {
       uid,
-      begin: work => write(connection.get_output_stream(), `${JSON.stringify(work)}\n`),
+      begin(work) {
+        hasBegun = true;
+        return write(connection.get_output_stream(), `${JSON.stringify(work)}\n`);
+      },
       async stop(why: SignInEnd) {
         isStopped = true;
         try {
-          await write(connection.get_output_stream(), `${why}\n`);
+          // a helper without work takes its first line for that
+          if (hasBegun) await write(connection.get_output_stream(), `${why}\n`);
           connection.get_socket().shutdown(false, true);
         } catch {
           // it has ended

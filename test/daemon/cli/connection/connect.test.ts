@@ -124,7 +124,7 @@ test('connect --wait fails where the tunnel client accepts and does nothing, wit
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^(?:culvert: )?WARP accepted, but did not connect\.\s.*did not find the program nft.*trying to apply firewall rules/s,
+    /^(?:culvert: )?WARP accepted, but did not connect\.\s.*did not find the program nft.*trying to apply firewall rules/ms,
   );
   const other = await culvert(home, ['status']);
   assert.match(other.stdout, /WARP accepted, but did not connect/);

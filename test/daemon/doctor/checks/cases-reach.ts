@@ -166,6 +166,15 @@ export const REACH_CASES: Case[] = [
   ),
   ...proofs(captivePortal, 'bus', [
     {
+      title: 'a login page that the network named, online, while the kill switch blocks',
+      verdict: 'notice',
+      shows: /systemd-networkd: wlan0 portal\n.*that the kill switch lets out/,
+      fix: /"--user".*"portal"/,
+      bus: namingNetworkd,
+      tunnel: WITHOUT_WARP,
+      online: true,
+    },
+    {
       title: 'a login page that the network named, without NetworkManager and kill switch,',
       verdict: 'notice',
       shows: /systemd-networkd: wlan0 portal\n.*Disconnect, log in/,

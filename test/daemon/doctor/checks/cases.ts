@@ -27,17 +27,20 @@ export interface Case {
   files?: Fixture;
   bus?: Services;
   tunnel?: Parts;
+  /** With `--online`. */
+  online?: true;
   /** Makes the world where it takes more than these. */
   world?(t: Ends): World | Promise<World>;
 }
 
 /** The world of a case. */
-export async function worldOf({ files, bus, tunnel, ...given }: Case, t: Ends): Promise<World> {
+export async function worldOf({ files, bus, tunnel, online, ...given }: Case, t: Ends): Promise<World> {
   if (given.world) return given.world(t);
   return world(t, {
     ...(files && { root: tree(t, files) }),
     ...(bus && { bus: await startBus(t, bus) }),
     ...(tunnel && { tunnel: snapshot(tunnel) }),
+    ...(online && { online }),
   });
 }
 
