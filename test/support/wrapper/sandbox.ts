@@ -97,6 +97,10 @@ export interface Sandbox {
   accounts(cli: string, keys: Record<string, string>, variable?: string): void;
 }
 
+/** True for the commands of `culvert-wrap` that start a program, which prints where they do. */
+const startsProgram = ([command = '', ...words]: readonly string[]) =>
+  ['serve', 'mcp'].includes(command) ? words.includes('--') : command === 'queue' && words[0] === 'run';
+
 /** A sandbox that is removed after the test. */
 export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const base = fs.mkdtempSync(path.join(os.tmpdir(), 'culvert-wrap-test-'));
@@ -153,11 +157,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
     return { ...rest, stdout: shell.stdout + rest.stdout, stderr: shell.stderr + rest.stderr };
   };
   const wrap: Sandbox['wrap'] = async (args, options = {}) => {
-    const [command = '', word = ''] = args;
-    const startsProgram = ['serve', 'mcp'].includes(command)
-      ? args.includes('--')
-      : command === 'queue' && word === 'run';
-    if (startsProgram) return run(process.execPath, [buildWrapper(), ...args], options);
+    if (startsProgram(args)) return run(process.execPath, [buildWrapper(), ...args], options);
     compilePlans();
     return inProcess(args, { ...options, env: { ...env, ...options.env } });
   };
