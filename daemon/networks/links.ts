@@ -183,8 +183,7 @@ function linksOfNetworkd(json: string): Link[] {
     if (!data || !kind || data.Kind || !UP.includes(data.OperationalState ?? '')) return [];
     return [
       {
-        ...NOTHING,
-        device: data.Name,
+        ...unknownLink(data.Name),
         kind,
         name: kind === 'wifi' ? (data.SSID ?? null) : fileName(data.NetworkFile),
         bssid: data.BSSID?.toLowerCase() ?? null,
@@ -194,7 +193,21 @@ function linksOfNetworkd(json: string): Link[] {
   });
 }
 
-const NOTHING = { uuid: null, bssid: null, security: null, metered: null, connectivity: null };
+/** A link of which nothing but its device is known. */
+export function unknownLink(device: string): NetworkLink {
+  return {
+    device,
+    kind: 'other',
+    name: null,
+    uuid: null,
+    gateway: null,
+    gatewayHardware: null,
+    bssid: null,
+    security: null,
+    metered: null,
+    connectivity: null,
+  };
+}
 
 function parsed(json: string): unknown[] {
   try {
@@ -231,8 +244,7 @@ function linksOfIwd(objects: Objects): Link[] {
     const point = propertiesOf(objects, station.ConnectedAccessPoint, `${IWD}.BasicServiceSet`, IwdAccessPoint);
     return [
       {
-        ...NOTHING,
-        device: device.Name,
+        ...unknownLink(device.Name),
         kind: 'wifi',
         name: network?.Name ?? null,
         bssid: point?.Address.toLowerCase() ?? null,

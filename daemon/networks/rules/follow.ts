@@ -12,7 +12,7 @@ import type { FeatureContext } from '../../controls.ts';
 import { errno, reason } from '../../core/errors.ts';
 import { makeDirectory, replaceFile } from '../../core/files.ts';
 import { Problem } from '../../problem.ts';
-import type { Reading } from '../links.ts';
+import { type Reading, unknownLink } from '../links.ts';
 import type { isProven } from './beacon.ts';
 import { decide, describe, isFor, type Placed, placeKey, type Situation } from './decide.ts';
 import { createApplier, createHolder, keepMemory, type Limit, type Parts } from './hold.ts';
@@ -225,18 +225,7 @@ function changedMeanwhile(): Problem {
 }
 
 function suppose({ kind, beacon, ...given }: SupposedNetwork, rules: readonly Rule[]): Placed {
-  const link = {
-    device: 'what-if',
-    kind,
-    name: given.name ?? null,
-    uuid: given.uuid ?? null,
-    gateway: null,
-    gatewayHardware: given.gatewayHardware ?? null,
-    bssid: given.bssid ?? null,
-    security: given.security ?? null,
-    metered: null,
-    connectivity: null,
-  };
+  const link = { ...unknownLink('what-if'), kind, ...given };
   const isProven = ({ match }: Rule) => beacon === true || (match.beacon && match.beacon.address === beacon);
   return { link, proven: new Set(rules.filter(isProven).map(({ name }) => name)) };
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { NetworkLink } from '../../../daemon/api/networks.ts';
+import { unknownLink } from '../../../daemon/networks/links.ts';
 import { type Ends, temporary } from '../temporary.ts';
 import { until } from '../until.ts';
 
@@ -17,19 +18,7 @@ export function missingMocks(): string | false {
 
 /** A link with nothing but what is given. */
 export function link(device: string, more: Partial<NetworkLink> = {}): NetworkLink {
-  return {
-    device,
-    kind: 'wifi',
-    name: null,
-    uuid: null,
-    gateway: null,
-    gatewayHardware: null,
-    bssid: null,
-    security: null,
-    metered: null,
-    connectivity: null,
-    ...more,
-  };
+  return { ...unknownLink(device), kind: 'wifi', ...more };
 }
 
 export interface MockBus {
