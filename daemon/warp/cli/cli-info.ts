@@ -145,7 +145,7 @@ export function watchExecutable(options: {
   /** Directories of all candidates, and of the file that the present one links to. */
   const watchDirectories = () => {
     for (const watcher of watchers) watcher.close();
-    const real = binary ? [realpathSync(binary.path)] : [];
+    const real = binary ? [realOf(binary.path)] : [];
     watchers = [...new Set([...candidates, ...real].map(path => dirname(path)))].flatMap(directory => {
       try {
         const watcher = watch(directory, { persistent: false }, noticed);
