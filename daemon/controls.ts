@@ -1,4 +1,4 @@
-// Defines how features reach each other; below their implementations, so that both sides import it.
+// Defines the interfaces between features, apart from their implementations, so that both sides import them.
 import type { ActionRequest } from './api/actions.ts';
 import type { ChangeOptions, ChangeRequest, Changes } from './api/changes.ts';
 import type { History, HistoryQuery } from './api/history.ts';
@@ -29,18 +29,18 @@ export interface FeatureContext {
   /** Prints one line on stderr. */
   say(line: string): void;
   /**
-   * Ends the daemon after the replies in progress, and starts it again from where it is then installed.
-   * @param unconfirmed whether changes that are not confirmed are reverted before
+   * Ends the daemon after the replies in progress, and starts it again from its current installation.
+   * @param unconfirmed keeps unconfirmed changes, or reverts them first
    */
   restart(unconfirmed: 'keep' | 'revert'): void;
 }
 
 export interface KillSwitchControl {
-  /** Follows the root service from now on: its reports go into the state. Applies `warp.killSwitch`. */
+  /** Starts to follow the root service: its reports go into the state. Applies `warp.killSwitch`. */
   start(): void;
   /** Stops following. The rules stay as they are. */
   stop(): Promise<void>;
-  /** The state measured now. Never rejects: an unknown value is null, with the reason in `detail`. */
+  /** Measures the current state. Never rejects: an unknown value is null, with the reason in `detail`. */
   read(): Promise<KillSwitch>;
   /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
   set(request: KillSwitchRequest): Promise<KillSwitch>;
@@ -48,30 +48,30 @@ export interface KillSwitchControl {
   decide(decision: 'confirm' | 'revert'): Promise<KillSwitch>;
   /** @param seconds 0 ends a pause. @throws Problem as `set` */
   pause(seconds: number): Promise<KillSwitch>;
-  /** Blocked traffic of this user. The root service records it for a minute from now on. @throws Problem as `set` */
+  /** Returns this user's blocked traffic, which the root service records for the next minute. @throws Problem as `set` */
   blocked(): Promise<BlockedList>;
 }
 
-/** The part of a plan of routes that the return of the routes needs. */
+/** The part of a routes plan that is needed to restore the routes. */
 export interface RoutesPlan {
   /** Canonical entries to restore; null if the list stays as it is. */
   previous: string[] | null;
 }
 
-/** A change of the routes, in two steps between which no other change of the routes is made. */
+/** A change of the routes, in two steps, without another change of the routes in between. */
 export interface RoutesChange<P extends RoutesPlan, T> {
   confirmWithin: number | undefined;
   /** Reads the current list. */
   plan(): Promise<P>;
-  /** Sets the new list. The previous one returns where the daemon is killed before the end. */
+  /** Sets the new list. The previous list returns if the daemon is killed before the end. */
   work(plan: P): Promise<T>;
 }
 
 /** Changes that revert automatically. */
 export interface ChangesControl {
-  /** Reverts unconfirmed changes, as far as that succeeds within `limitMs`. Never rejects. */
+  /** Reverts the unconfirmed changes that it can within `limitMs`. Never rejects. */
   revertUnconfirmed(limitMs: number): Promise<void>;
-  /** `Tunnel.runAction`, with a limit where the request has one. @throws Problem previous-unknown, state-not-writable */
+  /** Calls `Tunnel.runAction`, with a limit if the request has one. @throws Problem previous-unknown, state-not-writable */
   runWithLimit(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null>;
   /** @throws Problem as `runWithLimit`, and what the steps throw */
   setRoutes<P extends RoutesPlan, T>(change: RoutesChange<P, T>): Promise<T>;
@@ -81,7 +81,7 @@ export interface ChangesControl {
   revert(request: ChangeRequest): Promise<Changes>;
 }
 
-/** The split tunnel as a document. Each method throws Problem routes-failed where the list is not known. */
+/** The split tunnel as a document. Each method throws Problem routes-failed if the list is not known. */
 export interface RoutesControl {
   read(): Promise<Routes>;
   preview(request: RoutesPreviewRequest): Promise<RoutesPreview>;
@@ -92,21 +92,21 @@ export interface RoutesControl {
   /** @param id selects one document, which is returned with its text */
   history(id?: number): RoutesHistory;
   presets(): RoutesPresets;
-  /** Adds the present list to the history before an action changes it. Never rejects. */
+  /** Adds the current list to the history before an action changes it. Never rejects. */
   remember(): Promise<void>;
   /** Sets a list again when a change reverts. @param entries canonical */
   restore(entries: readonly string[]): Promise<void>;
 }
 
-/** The history: changes of the state, figures of the tunnel, totals. */
+/** The history: changes of the state, statistics of the tunnel, totals. */
 export interface HistoryControl {
   /** @throws Problem invalid-query */
   read(query: HistoryQuery): Promise<History>;
-  /** Records what a rule for networks has set. */
+  /** Records the effect of a rule for networks. */
   ruled(effect: RuleRecord): void;
 }
 
-/** Controls by which features reach each other. */
+/** Controls that features use to reach each other. */
 export interface Ports {
   changes: ChangesControl;
   routes(): Promise<RoutesControl>;

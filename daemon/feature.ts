@@ -1,7 +1,7 @@
-// Defines a feature of the daemon by the requests that it answers, and loads the larger part of one with its first use.
+// Defines a feature of the daemon by the requests that it answers, and loads the code of a feature on first use.
 import type { BodyOf, QueryOf, RequestLine, ResponseOf } from './api/contract.ts';
 
-/** The part of the path below `/api/` that all requests of a feature have. */
+/** First part of the path below `/api/`, common to all requests of a feature. */
 export type FeatureName =
   | 'accounts'
   | 'apps'
@@ -22,13 +22,13 @@ export type LinesOf<N extends FeatureName> = Extract<
   `${string} /api/${N}` | `${string} /api/${N}/${string}`
 >;
 
-/** The body and the query of a request, as the contract has them. */
+/** The body and the query of a request, as in the contract. */
 export interface Input<L extends RequestLine> {
   body: BodyOf<L>;
   query: QueryOf<L>;
 }
 
-/** A function for each request line; without one of them, the object does not compile. */
+/** A function for each request line; an object without one of these functions does not compile. */
 export type HandlersOf<L extends RequestLine> = {
   [K in L]: (input: Input<K>) => ResponseOf<K> | Promise<ResponseOf<K>>;
 };
@@ -36,17 +36,17 @@ export type HandlersOf<L extends RequestLine> = {
 /** A part of the daemon that answers requests; the `index.ts` of its folder creates it. */
 export interface Feature<N extends FeatureName> {
   handlers: HandlersOf<LinesOf<N>>;
-  /** Starts what needs no request. The daemon calls it once, after it answers requests. */
+  /** Starts work that needs no request. The daemon calls `start` once, after it answers requests. */
   start?(): void;
   stop?(): void | Promise<void>;
 }
 
-/** A function that loads a part when it is first called, and again only after a failure. */
+/** Loads a part on the first call, and again only after a failure. */
 export interface Lazy<T> {
   (): Promise<T>;
-  /** Reports whether the part was loaded, or is being loaded. */
+  /** Returns true if the part was loaded, or is being loaded. */
   wasCalled(): boolean;
-  /** The part; undefined before the first call, and if it could not be loaded. */
+  /** Returns the part; undefined before the first call, and if it could not be loaded. */
   loaded(): Promise<T | undefined>;
 }
 
@@ -67,8 +67,8 @@ export function lazy<T>(open: () => Promise<T>): Lazy<T> {
 }
 
 /**
- * Loads a part and starts it. A package may have replaced the program's files, which must not end the daemon.
- * @param name of the part, for the report of a failure
+ * Loads a part and starts it. Reports a failure: replaced files of the program must not end the daemon.
+ * @param name name of the part, for the report of a failure
  */
 export function begin(name: string, load: () => Promise<{ start(): void }>, say: (line: string) => void): void {
   load()

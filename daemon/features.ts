@@ -15,9 +15,9 @@ import { openToolAccounts, type ToolAccountsFeature } from './tool-accounts/inde
 import { openTrust } from './trust/index.ts';
 import { openUpdates } from './update/index.ts';
 
-/** All features, as the listeners and the daemon's start use them. */
+/** Controls of all features for the listeners and the daemon's start. */
 export interface Features {
-  /** The function of each request that a feature answers. */
+  /** Functions that answer the requests of the features. */
   handlers: HandlersOf<LinesOf<FeatureName>>;
   changes: Pick<ChangesControl, 'runWithLimit' | 'revertUnconfirmed'>;
   metrics: Pick<MetricsFeature, 'count'>;
@@ -27,14 +27,14 @@ export interface Features {
   stop(): Promise<void>;
 }
 
-/** @param openStreams event streams that are open now */
+/** @param openStreams returns the number of open event streams */
 export function createFeatures(context: FeatureContext, log: CommandLog, openStreams: () => number): Features {
   const history = openHistory(context);
   const killSwitch = openKillSwitch(context);
   const changes = openChanges(context, { routes: () => routes.control(), killSwitch: killSwitch.control });
   const routes = openRoutes(context, changes);
   const ports = { changes, routes: routes.control, killSwitch: killSwitch.control, history };
-  // in the order in which they start and stop
+  // in the order of their start and stop
   const features = {
     metrics: openMetrics(context, openStreams),
     killswitch: killSwitch,

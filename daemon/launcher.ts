@@ -1,4 +1,4 @@
-// Prepares and follows the daemon proper: flags, addresses to listen on, tray and panel.
+// Prepares the daemon: parses its flags, chooses the addresses to listen on, and starts tray and panel.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -17,7 +17,7 @@ export type DesktopPart = 'tray' | 'panel';
 
 /** @throws TypeError with a message for the user, for an unknown flag or a wrong value. */
 export function parseFlags(argv: readonly string[]): Flags {
-  // data/bin/culvert.in answers these, and knows them as the only word
+  // data/bin/culvert.in answers these flags, but only if they are the only word
   const lone = argv.find(word => /^--(?:status|version|help)$/.test(word));
   if (lone) throw new TypeError(`${lone} is used without other options: culvert ${lone}`);
   const { values } = parseArgs({
@@ -45,11 +45,11 @@ export function parseFlags(argv: readonly string[]): Flags {
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 /**
- * Addresses to listen on, by configuration.
- * @throws Error when an address beyond loopback is asked for without the keys that allow it.
+ * Returns the configured addresses to listen on.
+ * @throws Error when an address beyond loopback is requested without the keys that allow it.
  */
 export function addressesOf({ server: { bind }, webui }: Config): { addresses: string[]; remote: boolean } {
-  // clients read 127.0.0.1 in the daemon's record, and another start asks there
+  // clients read 127.0.0.1 in the daemon's record, and a second start asks there
   const local = LOOPBACK.includes(bind) ? LOOPBACK : [bind, ...LOOPBACK];
   const isLocal = bind === '::1' || bind.startsWith('127.');
   if (!(webui.enabled && webui.allowRemote)) {
@@ -59,16 +59,16 @@ export function addressesOf({ server: { bind }, webui }: Config): { addresses: s
         'Set webui.enabled and webui.allowRemote to allow that, or bind to 127.0.0.1.',
     );
   }
-  // webui.address belongs to a reverse proxy, which encrypts, and runs here unless server.bind differs
+  // webui.address belongs to a reverse proxy, which encrypts, and runs on this machine unless server.bind differs
   if (isLocal && webui.address) return { addresses: local, remote: true };
   if (isLocal || bind === '0.0.0.0' || bind === '::') return { addresses: ['0.0.0.0', '::'], remote: true };
   return { addresses: [bind, ...LOOPBACK], remote: true };
 }
 
 /**
- * Tray and panel run all day: malloc uses one arena, and returns freed memory to the system (mallopt(3); in bytes). A fixed
- * threshold keeps what is large apart from widgets, among which it would leave holes. The engine makes no machine code
- * (gjs, doc/Environment.md): that takes 2 to 3 MB, and neither program computes much.
+ * Environment that saves memory, because tray and panel run all day: malloc uses one arena, and returns freed memory to the
+ * system (mallopt(3); in bytes). A fixed threshold keeps large blocks apart from widgets, among which they would leave holes.
+ * The engine makes no machine code (gjs, doc/Environment.md): that takes 2 to 3 MB, and neither program computes much.
  */
 export const FRUGAL = {
   GJS_DISABLE_JIT: '1',
@@ -79,9 +79,9 @@ export const FRUGAL = {
 };
 
 /**
- * Starts tray and panel as far as the flags ask for them, and reports what is missing. Both are single instances: a
- * second start only shows the first.
- * @returns the processes started, to be ended with the daemon.
+ * Starts tray and panel if the flags ask for them, and reports missing programs. Both are single instances: a second start only
+ * shows the first instance.
+ * @returns the started processes, which end with the daemon.
  */
 export function startDesktop(
   flags: Flags,

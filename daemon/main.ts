@@ -21,7 +21,7 @@ import { createTunnel } from './warp/tunnel.ts';
 
 const LOG_CAPACITY = 500;
 const GRACE_MS = 1_000;
-/** Within TimeoutStopSec= of data/culvert.service.in. */
+/** Time limit for reverts, within TimeoutStopSec= of data/culvert.service.in. */
 const REVERT_MS = 5_000;
 const TUNNEL_DELAY_MS = 30;
 
@@ -70,13 +70,13 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
     release();
     process.exit(how === 'stop' ? 0 : startAgain(argv, flags, open, { env, say, demo, paths }));
   }
-  // before the start is complete: the default action would end the process with changes unreverted
+  // registered before the start is complete: the default action would end the process with changes unreverted
   process.on(RESTART_SIGNAL, () => void end('keep'));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void end('stop'));
   if (!(await starting)) return release();
 }
 
-/** null if the state can't be written, so that two daemons can't damage it. */
+/** Locks the state, so that two daemons can't damage it; null if the state can't be written. */
 function lockState({ state, stateLock }: Paths): Lock | null {
   try {
     makeDirectory(state);
@@ -86,7 +86,7 @@ function lockState({ state, stateLock }: Paths): Lock | null {
   }
 }
 
-/** A stop, or a restart that keeps or reverts unconfirmed changes. */
+/** The end of a daemon: a stop, or a restart that keeps or reverts unconfirmed changes. */
 type End = 'stop' | 'keep' | 'revert';
 
 interface Launch {
@@ -97,8 +97,8 @@ interface Launch {
 }
 
 /**
- * Opens everything.
- * @returns a function that shuts it down and resolves with the parts of the desktop that were open until then; null when
+ * Opens all parts of the daemon.
+ * @returns a function that shuts them down and resolves with the parts of the desktop that were open until then; null when
  * another Culvert of this user is used instead
  */
 async function start(
@@ -190,7 +190,7 @@ async function start(
   return async how => {
     notifier.stopping();
     clearTimeout(startingTunnel);
-    // after a restart, the next daemon reverts them
+    // after a restart with `keep`, the next daemon reverts them
     if (how !== 'keep') await features.changes.revertUnconfirmed(REVERT_MS);
     endKeeping();
     watching.close();
@@ -216,13 +216,13 @@ function autostart(paths: Paths, tray: { autostart: boolean; startHidden: boolea
   }
 }
 
-/** Keeps V8's space for new objects at its first size, 1 MB; a burst of answers would leave it at up to 16 MB for good. */
+/** Keeps V8's space for new objects at its first size of 1 MB; a burst of answers would leave it at up to 16 MB forever. */
 async function keepHeapSmall(): Promise<void> {
   const { setFlagsFromString } = await import('node:v8');
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-/** Opens the browser page where the configuration and the flags ask for it. */
+/** Opens the browser page if the configuration and the flags ask for it. */
 function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: number, env: NodeJS.ProcessEnv): void {
   if (!open || !webui.enabled || !ui.openBrowser) return;
   const address = `http://127.0.0.1:${port}/`;
@@ -234,7 +234,7 @@ function openPage({ open }: Flags, { config: { webui, ui } }: Settings, port: nu
 interface RunningCulvert {
   instance: Pick<Instance, 'port' | 'version' | 'demo'> | null;
   pid: number;
-  /** True if this user's commands find it by the record in the runtime directory. */
+  /** True if this user's commands find the instance by the record in the runtime directory. */
   isReachable: boolean;
 }
 
@@ -251,7 +251,7 @@ function joinRunning({ instance, pid, isReachable }: RunningCulvert, flags: Flag
   startDesktop(flags, env, say);
 }
 
-// a terminal or pipe that goes away must not end the daemon
+// a terminal or pipe that closes must not end the daemon
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, error => {

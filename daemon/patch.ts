@@ -1,27 +1,27 @@
-// Writes the difference of two texts of a file as a patch.
+// Formats the difference between two versions of a file as a patch.
 import { createTwoFilesPatch } from 'diff';
 
-/** The exact difference. It has lines of the file around the change, so that it is for an undo, and never shown. */
+/** Returns the exact difference, with lines of the file around each change. It is used for undo and never shown. */
 export function patchOf(path: string, before: string | null, after: string): string {
   return createPatch(path, before, after, 2);
 }
 
 /**
- * The difference as a person is shown it: the lines that change, and no other line of the file, which may hold secrets.
+ * Returns the difference to show to a person: only the lines that change, because other lines may hold secrets.
  * @param before null if there is no file
  */
 export function differenceOf(path: string, before: string | null, after: string): string {
-  // a last line without an end is no change of this line
+  // a missing newline at the end of a file is not a change
   return createPatch(path, before && ended(before), ended(after), 0);
 }
 
-/** A difference without the text of the lines that go: in a file of the user, they may hold anything. */
+/** Hides the text of removed lines in a difference, because a user's file may hold anything. */
 export function withoutRemoved(difference: string): string {
   const [head = '', ...hunks] = difference.split(/^(?=@@)/m);
   return head + hunks.map(hunk => hunk.replace(/(?<=^|\n)-[^\n]*/g, '-…')).join('');
 }
 
-/** The lines that a change added, of the exact patch that undoes it. */
+/** Returns the lines that a change added, from the exact patch that undoes the change. */
 export function addedLines(undo: string): string[] {
   const lines = undo
     .split(/^(?=@@)/m)

@@ -1,11 +1,11 @@
-// Searches the ports for a free one, or for the Culvert of this user that answers on one.
+// Finds a free port, or this user's Culvert that already answers on a port.
 import { get } from 'node:http';
 import type { Health } from './api/schema.ts';
 import { errno, reason } from './core/errors.ts';
 import { listenerOf, readTable } from './core/peer.ts';
 
 const PORTS_TRIED = 30;
-/** Limits for the answer of one listener, and of all together: the start waits for them. */
+/** Limits for one listener's answer and for all answers together: the start waits for them. */
 const ANSWER_MS = 1_000;
 const ANSWERS_MS = 2_000;
 
@@ -13,10 +13,10 @@ const ANSWERS_MS = 2_000;
 export type OtherCulvert = Pick<Health, 'pid' | 'port' | 'version'> & { demo: boolean };
 
 /**
- * Takes the first free port from `first` upward, at most 30.
+ * Takes the first free port of the 30 ports from `first` upward.
  * @param take listens on a port, or rejects with EADDRINUSE.
- * @returns the port taken, or the own daemon that answers on one of them.
- * @throws Error when none is free.
+ * @returns the port taken, or this user's daemon that answers on a port.
+ * @throws Error if no port can be used.
  */
 export async function searchPort(
   first: number,
@@ -40,7 +40,7 @@ export async function searchPort(
   throw new Error(`The ports ${first} to ${portsFrom(first).at(-1)} are all in use. Choose another with --port.`);
 }
 
-/** The first daemon of this user that answers on the ports that a start from `first` tries, or null. */
+/** Returns this user's first daemon that answers on the ports tried from `first` upward, or null. */
 export async function findOnPorts(first: number, uid = process.getuid!()): Promise<OtherCulvert | null> {
   const askPort = createAsker(uid);
   for (const port of portsFrom(first)) {
@@ -55,8 +55,8 @@ function portsFrom(first: number): number[] {
 }
 
 /**
- * Asks listeners of one user for their health. Listeners of other users are passed over, whatever they would answer: by
- * claiming to be Culvert they could keep the real one from starting.
+ * Returns a function that asks listeners of one user for their health. It skips listeners of other users, which could
+ * claim to be Culvert and keep the real daemon from starting.
  */
 function createAsker(uid: number): (port: number) => Promise<OtherCulvert | null> {
   let leftMs = ANSWERS_MS;
@@ -69,9 +69,9 @@ function createAsker(uid: number): (port: number) => Promise<OtherCulvert | null
   };
 }
 
-/** Health of the Culvert on a port, or null. */
+/** Returns the health of the Culvert on a port, or null. */
 function healthOn(port: number, limitMs: number): Promise<OtherCulvert | null> {
-  const signal = AbortSignal.timeout(limitMs); // not the timeout of `get`, which every byte begins again
+  const signal = AbortSignal.timeout(limitMs); // not the timeout of `get`, which restarts with every byte
   return new Promise(resolve => {
     const request = get({ host: '127.0.0.1', port, path: '/api/health', signal, agent: false }, response => {
       let text = '';

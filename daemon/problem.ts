@@ -1,4 +1,4 @@
-// Lists every refusal and failure that the API can answer: its status and title, in one place.
+// Defines the status and title of every refusal and failure that the API can answer.
 
 import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';
 import type { Message } from './api/values.ts';
@@ -69,14 +69,14 @@ const KINDS: Record<ProblemCode, [status: number, title: string]> = {
 type Extras = Partial<Pick<ProblemDocument, 'hint' | 'errors' | 'exitCode' | 'stderr' | 'reason'>>;
 
 /**
- * An expected failure on its way to a client. `detail` is a sentence a person can act on; given as a message, clients
- * put it into the reader's language.
+ * An expected failure that the API reports to a client. `detail` is a sentence that a person can act on. If it is a
+ * message, clients translate it.
  */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly status: number;
   readonly extras: Extras;
-  /** The sentence as it was given. */
+  /** The detail as the constructor received it. */
   readonly said: string | Message;
 
   constructor(code: ProblemCode, detail: string | Message, extras: Extras = {}, cause?: unknown) {
@@ -88,7 +88,7 @@ export class Problem extends Error {
     this.extras = extras;
   }
 
-  /** `detail` to be translated; null if only its code is. */
+  /** The detail for translation, or null if it is plain text. */
   get wording(): Message[] | null {
     return typeof this.said === 'string' ? null : [this.said];
   }
@@ -97,7 +97,7 @@ export class Problem extends Error {
     return KINDS[this.code][1];
   }
 
-  /** Headers that go with the document. */
+  /** Returns the headers of the response. */
   headers(): Record<string, string> {
     return {
       'content-type': 'application/problem+json',
@@ -122,7 +122,7 @@ export class Problem extends Error {
   }
 }
 
-/** Runs work, and turns its failures into problems. @param kinds the problem of each code */
+/** Runs work, and turns its failures into problems. @param kinds the problem code of each error code */
 export async function withProblems<T>(kinds: { [code: string]: ProblemCode }, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -132,13 +132,13 @@ export async function withProblems<T>(kinds: { [code: string]: ProblemCode }, wo
   }
 }
 
-/** The failure of a change that could be neither made nor undone: its previous value is still to be set. */
+/** The failure of a change that could be neither made nor undone. Its previous value is not restored yet. */
 export class NotRestored extends Error {
   readonly code = 'ENOTRESTORED';
-  /** Why it could not be made, for the client. */
+  /** The reason why the change failed, for the client. */
   readonly problem: Problem;
 
-  /** @param cause why it could not be undone */
+  /** @param cause the reason why the undo failed */
   constructor(problem: Problem, cause: unknown) {
     super(problem.message, { cause });
     this.problem = problem;

@@ -1,5 +1,5 @@
-// Makes the files of the runtime directory (the socket, and the record by which commands find this daemon), and makes them again
-// when they are removed while the daemon runs, as logind does at a logout.
+// Creates the runtime directory's socket and the record that commands use to find this daemon, and restores both if they are
+// removed while the daemon runs, as logind does at logout.
 import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { watchFile } from './config/watch-file.ts';
 import { reason } from './core/errors.ts';
@@ -26,7 +26,7 @@ export function createRuntimeFiles(
 
   return {
     open,
-    /** Makes the directory and its files again. @throws Error when another daemon uses the directory by now */
+    /** Restores the directory and its files. @throws Error if another daemon uses the directory now */
     async restore(): Promise<void> {
       prepareRuntime(paths);
       const lock = acquireLock(paths.lock);
@@ -34,7 +34,7 @@ export function createRuntimeFiles(
         throw new Error(`process ${lock.heldBy} uses ${paths.runtime} now`);
       await open();
     },
-    /** Removes the files, unless another daemon has taken the directory over while it was gone. */
+    /** Removes the files, unless another daemon has taken over the directory. */
     remove(): void {
       if (lockHolder(paths.lock)?.pid !== process.pid) return;
       for (const file of [paths.record, paths.statusFile, paths.socket]) rmSync(file, { force: true });
@@ -45,9 +45,9 @@ export function createRuntimeFiles(
 const RETRY_MS = { first: 500, last: 30_000 };
 
 /**
- * Watches the files of the runtime directory, each time that something in it changes.
- * @param restore makes all of them
- * @returns what ends the watching
+ * Checks the files of the runtime directory after each change in it, and restores missing files.
+ * @param restore creates all of the files
+ * @returns a function that ends the watch
  */
 export function keepRuntime(
   { socket, record, statusFile, lock }: Paths,
@@ -72,7 +72,7 @@ export function keepRuntime(
       if (isClosed) return;
       inode = inodeOf();
       delayMs = RETRY_MS.first;
-      // the watch of the removed directory does not end while the old socket keeps the directory (inotify(7))
+      // the old socket keeps the removed directory, and so its watch, alive (inotify(7))
       stopWatching();
       stopWatching = watch();
       say(`${socket} was removed, and is there again.`);
@@ -87,7 +87,7 @@ export function keepRuntime(
     if (!isClosed && delayMs === RETRY_MS.first && !isWhole()) timer = setTimeout(() => void look(), delayMs).unref();
   }
 
-  // not while the directory is still being removed, which new files in it would disturb
+  // waits before it restores, because new files would disturb a removal of the directory that still runs
   const watch = () =>
     watchFile(socket, () => {
       if (isClosed || isRestoring || isWhole()) return;

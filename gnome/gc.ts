@@ -1,19 +1,19 @@
-// Collects garbage in quiet moments: dropped widgets are large, and the engine sees only their small JS side.
+// Collects garbage in quiet moments, since the engine sees only the small JS side of large dropped widgets.
 import { gc } from 'system';
 
-/** Longer than a pause between two keys, since a collection takes some hundredths of a second. */
+/** Longer than the pause between two keys, in ms: a collection takes some hundredths of a second. */
 const QUIET_MS = 1500;
-/** A list that never stops changing must not postpone the collection forever. */
+/** Longest delay of a collection, in ms: a list that never stops changing must not postpone it forever. */
 const LONGEST_MS = 10_000;
 
 let pending: ReturnType<typeof setTimeout> | null = null;
 let since = 0;
 
 /**
- * Collects once no call has come for a while. An idle process never reaches the engine's thresholds (about 36 MiB of heap, or
- * 51 MiB counted for it) and would keep its garbage for hours. Nor may a process reach them: the engine then collects in slices,
- * and GJS 1.74 drops every callback from C until the last slice. No JS runs to start the next slice, and the process hangs.
- * So no callback may allocate megabytes.
+ * Collects garbage when no call has come for a while. An idle process never reaches the engine's thresholds (about 36 MiB of
+ * heap, or 51 MiB counted for it) and would keep its garbage for hours. A process must not reach them either: the engine then
+ * collects in slices, and GJS 1.74 drops every callback from C until the last slice. No JS runs to start the next slice, so the
+ * process hangs. Therefore no callback may allocate megabytes.
  */
 export function collectWhenQuiet(): void {
   if (!pending) since = Date.now();

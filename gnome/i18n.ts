@@ -1,4 +1,4 @@
-// Binds gettext to the catalogs of this prefix, and follows the configured language.
+// Binds gettext to this prefix's catalogs and follows the configured language.
 
 import GLib from 'gi://GLib?version=2.0';
 import Gettext from 'gettext';
@@ -10,8 +10,8 @@ const DOMAIN = 'culvert';
 const { MESSAGES } = Gettext.LocaleCategory;
 const desktop = { language: GLib.getenv('LANGUAGE'), locale: Gettext.setlocale(MESSAGES, null) };
 /**
- * The messages of C.UTF-8 under another name. gettext ignores LANGUAGE where the locale is named "C" and, since glibc
- * 2.39, where the name begins with "C." (sourceware.org bug 16621). glibc finds the same locale with a slash before it.
+ * Another name for C.UTF-8. gettext ignores LANGUAGE if the locale's name is "C" or, since glibc 2.39, begins with "C."
+ * (sourceware.org bug 16621). With a slash before the name, glibc finds the same locale.
  */
 const TRANSLATABLE = '/C.UTF-8';
 Gettext.bindtextdomain(DOMAIN, localedir);
@@ -24,7 +24,7 @@ setLocale(null);
 
 /**
  * Applies the configured language.
- * @returns whether the language changed.
+ * @returns true if the language changed.
  */
 export function followLocale(config: ConfigResponse | null): boolean {
   const language = chosenLanguage(config);
@@ -33,7 +33,7 @@ export function followLocale(config: ConfigResponse | null): boolean {
   const names = language?.replaceAll('-', '_') ?? desktop.language;
   if (names === null) GLib.unsetenv('LANGUAGE');
   else GLib.setenv('LANGUAGE', names, true);
-  // also where the desktop's locale is not installed, which leaves "C"; a desktop without a locale stays English
+  // the locale is also "C" if the desktop's locale is not installed; without a chosen language, "C" stays English
   if (/^C(\.|$)/.test(desktop.locale)) Gettext.setlocale(MESSAGES, language ? TRANSLATABLE : desktop.locale);
   // glibc reads the variable again only after this (gettext manual, 11.2.4)
   Gettext.textdomain(DOMAIN);
@@ -41,7 +41,7 @@ export function followLocale(config: ConfigResponse | null): boolean {
   return true;
 }
 
-/** Numbers and dates follow the language of the texts, or the environment where the texts stay English. */
+/** Sets the locale of numbers and dates: that of the texts, or the environment's if the texts stay English. */
 function setLocale(language: string | null): void {
   // the translation of '' is the catalog's header (gettext manual, 11.2.3)
   const catalog = /^Language: (\w+)$/m.exec(Gettext.gettext(''))?.[1];
@@ -53,7 +53,7 @@ function setLocale(language: string | null): void {
   else delete tr.locale;
 }
 
-/** True for a tag in the form that BCP 47 requires: formatting throws otherwise. */
+/** True if the tag has the form that BCP 47 requires: formatting throws for any other tag. */
 function isTag(tag: string): boolean {
   try {
     return Intl.getCanonicalLocales(tag).length === 1;

@@ -1,4 +1,4 @@
-// Starts and ends Culvert's other programs for panel and tray, and reads the state that a daemon last wrote.
+// Starts and stops Culvert's other programs for the panel and the tray, and reads the daemon's last written state.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { LastState } from '../daemon/view/client/client-state.ts';
@@ -9,7 +9,7 @@ import { culvertProgram, socketPath } from './install-paths.ts';
 
 /**
  * Starts `culvert` without panel and tray, in its own session, so that it outlives the caller and its terminal.
- * @param failed is called when it can't be started or ends with a failure.
+ * @param failed called if the program can't be started or ends with a failure.
  */
 export function startDaemon(failed: (error: Error) => void): void {
   const program = foundProgram(failed);
@@ -32,7 +32,7 @@ export function startDaemon(failed: (error: Error) => void): void {
   }
 }
 
-/** The program of the command line. Without one, `failed` is called. */
+/** Returns the path of the command-line program; calls `failed` if it is missing. */
 function foundProgram(failed: (error: Error) => void): string | null {
   const program = culvertProgram();
   if (!program) failed(new Error(_('The program “culvert” was not found. Install Culvert again.')));
@@ -40,8 +40,8 @@ function foundProgram(failed: (error: Error) => void): string | null {
 }
 
 /**
- * Flags of a daemon that ended without removing its record: a demo starts as a demo again, and on its port. A daemon that
- * was stopped leaves no record.
+ * Returns the flags of a daemon that ended without removing its record: a demo restarts as a demo, on the same port. A
+ * stopped daemon leaves no record.
  */
 function flagsOfCrashed(): string[] {
   try {
@@ -55,16 +55,16 @@ function flagsOfCrashed(): string[] {
   }
 }
 
-/** Asks the daemon to end, through its command line. */
+/** Asks the daemon to end, through the command-line program. */
 export function stopDaemon(): void {
   const program = culvertProgram();
   if (program) Gio.Subprocess.new([program, 'stop'], Gio.SubprocessFlags.STDOUT_SILENCE);
 }
 
 /**
- * Starts `culvert portal`, which opens a network's login page in a separate browser and brings WARP back afterwards.
- * @param failed is called with what the program says when it fails, or when it can't be started
- * @param options of `culvert portal`
+ * Starts `culvert portal`, which opens a network's login page in a separate browser and restores WARP afterwards.
+ * @param failed called with the program's output if it fails, or with the error if it can't be started
+ * @param options options of `culvert portal`
  */
 export function signInToNetwork(failed: (error: Error) => void, ...options: string[]): void {
   const program = foundProgram(failed);
@@ -81,7 +81,7 @@ export function signInToNetwork(failed: (error: Error) => void, ...options: stri
   }
 }
 
-/** The state that a daemon last wrote, or null if none has run in this session. */
+/** Returns the daemon's last written state, or null if no daemon has run in this session. */
 export function readLastState(): LastState | null {
   try {
     const status = Gio.File.new_for_path(socketPath()).get_parent()!.get_child('status');
@@ -92,8 +92,8 @@ export function readLastState(): LastState | null {
 }
 
 /**
- * The launcher's settings of malloc and of the JavaScript engine (daemon/launcher.ts). They leave the environment, so that
- * other programs do not inherit them.
+ * The launcher's settings for malloc and the JavaScript engine (daemon/launcher.ts). The code below removes them from the
+ * environment, so that other programs do not inherit them.
  */
 const settings = GLib.listenv().flatMap(name => {
   const value = /^MALLOC_|^GJS_DISABLE_JIT$/.test(name) ? GLib.getenv(name) : null;
@@ -101,7 +101,7 @@ const settings = GLib.listenv().flatMap(name => {
 });
 for (const [name] of settings) GLib.unsetenv(name);
 
-/** Lets the panel that the tray starts inherit them. */
+/** Passes the memory settings on to the panel that the tray starts. */
 export function passOnMemorySettings(launcher: Gio.SubprocessLauncher): void {
   for (const [name, value] of settings) launcher.setenv(name, value, true);
 }

@@ -1,4 +1,4 @@
-// Keeps the apps recently started through the tunnel, for panel and tray, which both read and write the list.
+// Stores the apps recently started through the tunnel in a list that the panel and the tray both read and write.
 import GLib from 'gi://GLib?version=2.0';
 import { statePath } from './install-paths.ts';
 
@@ -10,7 +10,7 @@ const KEPT = 5;
 
 const path = () => statePath('recent-apps.json');
 
-/** Newest first. Anything that is not a list of apps counts as an empty list. */
+/** Returns the recent apps, newest first; an empty list if the file is missing or invalid. */
 export function recentApps(): RecentApp[] {
   try {
     const [, bytes] = GLib.file_get_contents(path());
@@ -21,7 +21,7 @@ export function recentApps(): RecentApp[] {
   }
 }
 
-/** Puts an app first. A file that can't be written is ignored. */
+/** Puts an app first in the list. Ignores a failure to write the file. */
 export function rememberApp(app: RecentApp): void {
   const list = [app, ...recentApps().filter(({ id }) => id !== app.id)].slice(0, KEPT);
   try {
@@ -29,7 +29,7 @@ export function rememberApp(app: RecentApp): void {
     // GLib writes a temporary file and renames it
     GLib.file_set_contents(path(), new TextEncoder().encode(JSON.stringify(list)) as never);
   } catch {
-    // without the list, the user searches once more
+    // without the list, the user searches for the app again
   }
 }
 

@@ -1,4 +1,4 @@
-// Implements the contract's transport in GJS, on Gio's own sockets: loading libsoup would cost the idle tray a tenth of its memory.
+// Implements the contract's transport in GJS with Gio's sockets; libsoup would cost the idle tray a tenth of its memory.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { deadlineOf, type Transport, Unreachable } from '../daemon/api/client.ts';
@@ -8,12 +8,12 @@ Gio._promisify(Gio.OutputStream.prototype, 'write_bytes_async', 'write_bytes_fin
 Gio._promisify(Gio.InputStream.prototype, 'read_bytes_async', 'read_bytes_finish');
 Gio._promisify(Gio.DataInputStream.prototype, 'read_line_async', 'read_line_finish_utf8');
 
-/** A daemon that accepts a stream and then sends nothing hangs. */
+/** Time limit for opening a stream, in case the daemon accepts the connection and then hangs. */
 const STREAM_OPEN_TIMEOUT_MS = 10_000;
 const BLOCK = 65_536;
 /**
- * Requests and event streams over the daemon's socket. Every failure of the connection is an `Unreachable`.
- * Each uses a connection and HTTP/1.0 (RFC 1945), so a body ends with its connection and has no chunks.
+ * Creates a transport over the daemon's socket. It throws `Unreachable` for every connection failure. Each request or stream
+ * uses a separate connection and HTTP/1.0 (RFC 1945), so a body ends with its connection and has no chunks.
  * @param socket path of the daemon's Unix socket.
  * @param deadlineMs replaces the usual deadline of a request; open streams have no deadline.
  */
@@ -54,7 +54,7 @@ export function createTransport(socket: string, deadlineMs?: number): Transport 
   };
 }
 
-/** Runs `work`, cancelled after `ms`. */
+/** Runs `work`, and cancels it after `ms`. @throws Unreachable */
 async function within<T>(ms: number, cancel: Gio.Cancellable, work: () => Promise<T>): Promise<T> {
   let late = false;
   const timer = setTimeout(() => {
@@ -86,7 +86,7 @@ async function readHead(input: Gio.DataInputStream, cancel: Gio.Cancellable) {
   }
 }
 
-/** Whole lines, so that no character is cut: GJS's TextDecoder can't decode in pieces. Ends quietly when closed. */
+/** Yields whole lines, since GJS's TextDecoder can't decode split characters. Ends without an error when closed. */
 async function* lines(connection: Gio.IOStream, input: Gio.DataInputStream, cancel: Gio.Cancellable) {
   try {
     for (;;) {
@@ -102,7 +102,7 @@ async function* lines(connection: Gio.IOStream, input: Gio.DataInputStream, canc
 }
 
 async function readLine(input: Gio.DataInputStream, cancel: Gio.Cancellable): Promise<string | null> {
-  // the types give bytes; promisified with finish_utf8 it is text
+  // the types declare bytes, but read_line_finish_utf8 returns text
   const [line] = (await input.read_line_async(GLib.PRIORITY_DEFAULT, cancel)) as unknown as [string | null, number];
   return line;
 }

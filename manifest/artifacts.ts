@@ -1,4 +1,4 @@
-// Hashes artifacts with two threads and compares them with a manifest: sizes first, and links are not followed.
+// Compares artifacts with a manifest: checks sizes first, then hashes with two threads, and follows no symbolic links.
 import { createHash } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +15,12 @@ export interface Finding {
 }
 
 /**
- * Compares every artifact with the file of its name in a directory.
- * @param manifest as `readManifest` returns it: its names stay in the directory
- * @param worker the program to hash with (see `hashFiles`)
- * @param progress called with the bytes so far, and the bytes to be hashed
+ * Compares every artifact with the file of the same name in a directory.
+ * @param manifest result of `readManifest`, whose checks keep the names inside the directory
+ * @param worker program file of the hashing thread (see `hashFiles`)
+ * @param progress called with the number of bytes hashed so far, and the total
  * @returns a finding for each artifact, in the manifest's order
- * @throws Refusal `input-unreadable` when there is no such directory
+ * @throws Refusal `input-unreadable` if the directory can't be read
  */
 export async function verifyDirectory(
   manifest: Manifest,
@@ -62,7 +62,7 @@ interface Job {
   readonly size: number;
 }
 
-/** Called a few times per second with the bytes hashed so far, and at the end with all. */
+/** Called a few times per second with the number of bytes hashed so far, and at the end with the total. */
 type Progress = (bytes: number) => void;
 
 /** Memory shared by the threads: two counters, so that taking a job and reporting progress cost no message. */
@@ -72,12 +72,12 @@ interface Shared {
   readonly bytes: BigInt64Array;
 }
 
-/** Below this, starting a thread takes longer than hashing here. */
+/** Minimum bytes for a second thread: with less, its start takes longer than hashing. */
 const WORTH_A_THREAD = 32 * 1024 * 1024;
 
 /**
- * Hashes files, on this thread and a second one: this thread begins while the other one starts.
- * @param worker the program file to run as a thread, which must end up in {@link serveHashing}
+ * Hashes files on this thread and a second thread; this thread begins while the second thread starts.
+ * @param worker program file of the second thread, which must call {@link serveHashing}
  * @returns one outcome for each job, in the same order
  */
 export async function hashFiles(jobs: readonly Job[], worker: string, progress: Progress): Promise<Outcome[]> {
@@ -104,7 +104,7 @@ export async function hashFiles(jobs: readonly Job[], worker: string, progress: 
   const timer = setInterval(report, 100);
   await thread;
   clearInterval(timer);
-  // when the thread could not start or died (limits on processes and memory), its files are hashed here
+  // hash the second thread's files here if it could not start or died (limits on processes and memory)
   const buffer = Buffer.allocUnsafeSlow(CHUNK);
   for (const index of order) outcomes[index] ??= hashOne(jobs[index]!, buffer, report);
   progress(total);
@@ -139,7 +139,7 @@ function hashOne({ path, size }: Job, buffer: Buffer, chunk: (read: number) => v
   return step.value;
 }
 
-/** Resolves when the thread has ended, also when it failed. */
+/** Runs the second thread; resolves when the thread has ended, even after a failure. */
 function runThread(file: string, shared: Shared, done: (index: number, outcome: Outcome) => void): Promise<void> {
   return new Promise(resolve => {
     const thread = new Worker(file, { workerData: shared });
@@ -151,7 +151,7 @@ function runThread(file: string, shared: Shared, done: (index: number, outcome: 
 
 type ArtifactFault = Extract<RefusalCode, `artifact-${string}`>;
 
-/** A fault of an artifact: a code and the rest of a sentence that begins with its name. */
+/** Fault of an artifact: a code, and the rest of a sentence that begins with the artifact's name. */
 export interface Fault {
   readonly code: ArtifactFault;
   readonly detail: string;
@@ -159,7 +159,7 @@ export interface Fault {
 
 export type Outcome = { readonly sha256: string } | Fault;
 
-/** Bytes per read. Measured to be the fastest: smaller reads cost calls, larger ones cost cache. */
+/** Bytes per read; the fastest size in measurements: smaller reads cost calls, and larger reads cost cache. */
 const CHUNK = 256 * 1024;
 
 /**
@@ -175,16 +175,16 @@ export function sizeOf(path: string): number | Fault {
   }
 }
 
-/** The fault of a size that is not the expected one. */
+/** Returns the fault for an unexpected size. */
 function sizeFault(size: number, expected: number): Fault {
   return { code: 'artifact-size', detail: `has ${size} bytes instead of ${expected}` };
 }
 
 /**
- * Hashes a file, yielding the bytes read after each chunk, so that a caller can count or let others run.
- * @param path opened without following a final symbolic link, and without blocking on a pipe
- * @param size the expected size in bytes; never more than this is read
- * @param buffer where chunks are read into
+ * Hashes a file, and yields the number of bytes read after each chunk, so that a caller can count or let other code run.
+ * @param path path of the file; opened without following a final symbolic link, and without blocking on a pipe
+ * @param size expected size in bytes; the function reads no more
+ * @param buffer buffer for the chunks
  */
 export function* digest(path: string, size: number, buffer: Uint8Array): Generator<number, Outcome> {
   let fd: number;
@@ -206,7 +206,7 @@ export function* digest(path: string, size: number, buffer: Uint8Array): Generat
       left -= read;
       yield read;
     }
-    // a program that writes can put the time of the content back, but not that of the change
+    // a writing program can reset the modification time, but not the change time
     const after = fstatSync(fd, { bigint: true });
     if (after.size !== before.size || after.mtimeNs !== before.mtimeNs || after.ctimeNs !== before.ctimeNs) {
       return { code: 'artifact-changed', detail: 'was written to while it was read' };
@@ -220,8 +220,8 @@ export function* digest(path: string, size: number, buffer: Uint8Array): Generat
 }
 
 /**
- * Checks one downloaded file, size before hash, letting the event loop turn after every chunk.
- * @returns the fault, or `undefined` when the file is the artifact
+ * Checks a downloaded file, size before hash, and lets the event loop run after every chunk.
+ * @returns the fault, or `undefined` if the file is the artifact
  */
 export async function checkArtifact(path: string, artifact: Artifact): Promise<Fault | undefined> {
   const reading = digest(path, artifact.size, Buffer.allocUnsafe(CHUNK));
@@ -232,7 +232,7 @@ export async function checkArtifact(path: string, artifact: Artifact): Promise<F
   }
 }
 
-/** Fault of an artifact that was hashed, if any. */
+/** Returns the fault of a hashed artifact, if any. */
 function compare(outcome: Outcome, { sha256 }: Artifact): Fault | undefined {
   if ('code' in outcome) return outcome;
   if (outcome.sha256 === sha256) return undefined;

@@ -1,4 +1,4 @@
-// Creates a manifest from files; the same files and time give the same bytes, in any order of the arguments.
+// Creates a manifest from files. The same files and time give the same bytes, whatever the order of the arguments.
 import { basename } from 'node:path';
 import { escaped } from '../daemon/core/printable.ts';
 import { type Fault, hashFiles, type Outcome, sizeOf } from './artifacts.ts';
@@ -11,9 +11,9 @@ export interface CreateOptions {
   tag?: string | undefined;
   /** Milliseconds since 1970, as {@link buildTime} returns it. */
   time: number;
-  /** The program to hash with (see `hashFiles`). */
+  /** Path of the program that hashes (see `hashFiles`). */
   worker: string;
-  /** Called with the bytes so far, and the bytes to be hashed. */
+  /** Receives the number of bytes hashed so far, and the total. */
   progress: (bytes: number, total: number) => void;
 }
 
@@ -46,7 +46,7 @@ export async function createManifest(options: CreateOptions): Promise<{ manifest
     project: PROJECT,
     ...(tag === undefined ? {} : { tag }),
     generated_at: dateTime(time),
-    // by code unit: the collation of a locale differs between machines
+    // sort by code unit, because the collation of a locale differs between machines
     artifacts: artifacts.sort((a, b) => (a.name < b.name ? -1 : 1)),
   };
   const bytes = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
@@ -61,9 +61,9 @@ export async function createManifest(options: CreateOptions): Promise<{ manifest
 }
 
 /**
- * The build's time: `SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else now.
+ * Returns the build's time: `SOURCE_DATE_EPOCH` in seconds (reproducible-builds.org), else now.
  * @returns milliseconds since 1970
- * @throws Failure `usage` when the variable is not such a number
+ * @throws Failure `usage` when the variable is not a number of seconds before the year 10000
  */
 export function buildTime(env: NodeJS.ProcessEnv, now: number): number {
   const text = env.SOURCE_DATE_EPOCH;
@@ -84,7 +84,7 @@ function usableSize(path: string): number {
 
 function digestOf(path: string, outcome: Outcome): string {
   if ('sha256' in outcome) return outcome.sha256;
-  // its size was right a moment ago
+  // the size was read a moment ago, so the file has changed since
   throw refusal(path, outcome.code === 'artifact-size' ? { ...outcome, code: 'artifact-changed' } : outcome);
 }
 

@@ -1,8 +1,8 @@
-// Defines every refusal: its stable code, its exit status, and what to do about it.
+// Defines every refusal with its stable code, its exit status and a hint.
 
 import { Failure } from '../daemon/core/errors.ts';
 
-/** The kinds of refusal: exit status, and the step that usually helps. The help text and the tests read this table. */
+/** Exit status and hint of each kind of refusal. The help text and the tests read this table. */
 export const REFUSALS = {
   'input-unreadable': [3, 'Check the path and its permissions.'],
   'input-not-regular': [4, 'Name a regular file: not a directory, symbolic link, pipe or device.'],
@@ -61,10 +61,10 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** Exit statuses without a refusal. */
+/** Exit statuses of runs that end without a refusal. */
 export const EXIT = { success: 0, failure: 1, usage: 2 } as const;
 
-/** A refusal: `code` is stable, `message` says what failed and why, `hint` what to do next. */
+/** A refusal with a stable `code`, a `message` that says what failed and why, and a `hint` about the next step. */
 export class Refusal extends Failure<RefusalCode> {
   readonly exit: number;
 
@@ -74,5 +74,5 @@ export class Refusal extends Failure<RefusalCode> {
   }
 }
 
-/** A command line that cannot be used; exit status 2. */
+/** Creates the failure of an invalid command line, which has exit status 2. */
 export const usage = (message: string) => new Failure(message, { code: 'usage' });

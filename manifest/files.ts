@@ -8,10 +8,10 @@ import { Refusal, type RefusalCode } from './errors.ts';
 const { O_RDONLY, O_NONBLOCK } = fs.constants;
 
 /**
- * Reads a regular file whole, if it is not larger than a limit.
- * @param what how a message calls it: "manifest"
+ * Reads a whole regular file, and refuses one that is larger than a limit.
+ * @param what name of the kind of file in messages, such as "manifest"
  * @param limit in bytes
- * @param tooLarge the code of the refusal of a larger one
+ * @param tooLarge code of the refusal when the file is larger
  * @throws Refusal `input-unreadable` (with its `cause`), `input-not-regular`, `tooLarge`
  */
 export function readSmall(path: string, what: string, limit: number, tooLarge: RefusalCode): Buffer {
@@ -19,7 +19,7 @@ export function readSmall(path: string, what: string, limit: number, tooLarge: R
 }
 
 /**
- * Reads a private key's file, which only its owner may be able to read.
+ * Reads a private key's file, and refuses one that users other than its owner can access.
  * @throws Refusal `key-exposed`, `key-invalid` (too large), and those of {@link readSmall}
  */
 export function readSecret(path: string): Buffer {
@@ -49,12 +49,12 @@ export interface WriteOptions {
 }
 
 /**
- * Writes a file so that, whenever the process or the machine stops, the old content or the new one is there.
+ * Writes a file so that it holds either the old content or the new, whenever the process or the machine stops.
  * @throws Refusal `output-failed`, `output-exists`
  */
 export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: WriteOptions): void {
   try {
-    // a rename would replace the link, the pipe or the device itself
+    // a rename would replace the link, pipe or device
     if (replace && fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() === false)
       throw new Error('it is not a regular file');
     removeLeftovers(dirname(path), basename(path));
@@ -66,7 +66,7 @@ export function writeWhole(path: string, bytes: Uint8Array, { mode, replace }: W
   }
 }
 
-/** Removes the temporary files of runs that were killed; the pid in the name shows whether a run is still at work. */
+/** Removes temporary files of killed runs. The pid in a file's name shows whether its run still exists. */
 function removeLeftovers(directory: string, name: string): void {
   for (const entry of fs.readdirSync(directory)) {
     if (!entry.startsWith(`.${name}.`)) continue;
@@ -89,7 +89,7 @@ export function sameFile(a: string, b: string): boolean {
 function openForReading<T>(path: string, what: string, read: (fd: number, stat: fs.Stats) => T): T {
   let fd: number | undefined;
   try {
-    // O_NONBLOCK: opening a pipe that has no writer must not hang
+    // O_NONBLOCK keeps the opening of a pipe without a writer from hanging
     fd = fs.openSync(path, O_RDONLY | O_NONBLOCK);
     const stat = fs.fstatSync(fd);
     if (!stat.isFile()) throw new Refusal('input-not-regular', `The ${what} ${path} is not a regular file.`);
@@ -102,7 +102,7 @@ function openForReading<T>(path: string, what: string, read: (fd: number, stat: 
   }
 }
 
-/** Reads to the end, but at most one byte beyond the limit: the size that a file reports can be wrong. */
+/** Reads to the end, but at most one byte beyond the limit, because the size that a file reports can be wrong. */
 function readUpTo(fd: number, limit: number, tooLarge: RefusalCode, what: string): Buffer {
   const buffer = Buffer.alloc(limit + 1);
   let length = 0;

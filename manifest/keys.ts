@@ -1,24 +1,24 @@
-// Makes Ed25519 keys, derives their ids, and reads them from PEM files and from the list that this build pins.
+// Generates Ed25519 keys, derives their ids, and reads keys from PEM files and from the list that this build pins.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import project from '../data/project.json' with { type: 'json' };
 import { Refusal } from './errors.ts';
 
-/** A public key to verify with. `id` is derived from the key, `name` is for people. */
+/** A public key that verifies signatures. The `id` is derived from the key, and messages show the `name`. */
 export interface VerifyKey {
   readonly id: string;
   readonly name: string;
   readonly key: KeyObject;
 }
 
-/** The DER prefix of an Ed25519 public key (RFC 8410, section 4), before its 32 bytes. */
+/** DER prefix that precedes the 32 bytes of an Ed25519 public key (RFC 8410, section 4). */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** A key's name in a sidecar: the first 8 bytes of the SHA-256 of its 32 raw bytes, in hexadecimal. */
+/** Returns a key's id in a sidecar: the first 8 bytes of the SHA-256 of its 32 raw bytes, in hexadecimal. */
 export function keyId(key: KeyObject): string {
   return createHash('sha256').update(rawKey(key)).digest('hex').slice(0, 16);
 }
 
-/** Makes a key pair: both as PEM (PKCS#8, SPKI), and the public key in the pinned form. */
+/** Generates a key pair, and returns both keys as PEM (PKCS#8, SPKI) and the public key in the pinned form. */
 export function generateKey(name: string): { privatePem: string; publicPem: string; pinned: PinnedKey; id: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return {
@@ -30,7 +30,7 @@ export function generateKey(name: string): { privatePem: string; publicPem: stri
 }
 
 /**
- * The pinned keys, ready to verify with.
+ * Converts pinned keys to keys that verify signatures.
  * @throws Refusal `key-invalid`
  */
 export function pinnedKeys(pinned: readonly PinnedKey[]): VerifyKey[] {
@@ -44,9 +44,9 @@ export function pinnedKeys(pinned: readonly PinnedKey[]): VerifyKey[] {
 }
 
 /**
- * A public key from PEM.
- * @param name what messages call it: its file
- * @throws Refusal `key-invalid`, also for a private key, which must not be used where a public one is enough
+ * Reads a public key from PEM.
+ * @param name name of the key in messages, which is its file
+ * @throws Refusal `key-invalid`, also for a private key, which must not be used where a public key is enough
  */
 export function readPublicKey(pem: Buffer, name: string): VerifyKey {
   if (pem.includes('PRIVATE KEY')) {
@@ -57,9 +57,9 @@ export function readPublicKey(pem: Buffer, name: string): VerifyKey {
 }
 
 /**
- * A private key from PEM (PKCS#8).
- * @param name what messages call it: its file
- * @throws Refusal `key-invalid`; the cause is left out, lest it quote the key
+ * Reads a private key from PEM (PKCS#8).
+ * @param name name of the key in messages, which is its file
+ * @throws Refusal `key-invalid`, without a cause, because the cause could quote the key
  */
 export function readPrivateKey(pem: Buffer, name: string): KeyObject {
   if (pem.includes('ENCRYPTED')) {
@@ -69,7 +69,7 @@ export function readPrivateKey(pem: Buffer, name: string): KeyObject {
   return ed25519(() => createPrivateKey(pem), name);
 }
 
-/** The public key of a private one. */
+/** Derives the public key from a private key. */
 export function publicOf(key: KeyObject): VerifyKey {
   const id = keyId(key);
   return { id, name: id, key: createPublicKey(key) };
@@ -91,23 +91,23 @@ function rawKey(key: KeyObject): Buffer {
   return Buffer.from(x!, 'base64url');
 }
 
-/** A pinned key: a name for people, and the 32 raw bytes of an Ed25519 public key in base64. */
+/** A pinned key: a name for messages, and the 32 raw bytes of an Ed25519 public key in base64. */
 export interface PinnedKey {
   readonly name: string;
   readonly key: string;
-  /** True once it was stolen or lost: it keeps its rank, and signs nothing anymore. */
+  /** True after the key was stolen or lost. The key keeps its rank, but its signatures no longer count. */
   readonly revoked?: boolean;
 }
 
 declare const __RELEASE_KEYS__: readonly PinnedKey[] | undefined;
 
 /**
- * The keys that this build trusts, by rank: a key can revoke only keys before it, so the daily key comes first and the locked-away key
- * last. `./culvert-tool release-key` writes them into data/project.json; while the list is empty, every signed release is refused
- * (`key-unknown`). Another builder can set a list as `__RELEASE_KEYS__`.
+ * The keys that this build trusts, by rank. A key can revoke only the keys before it, so the daily key comes first and the
+ * locked-away key last. `./culvert-tool release-key` writes the list to data/project.json. While the list is empty, every
+ * signed release is refused (`key-unknown`). Other builders can set `__RELEASE_KEYS__`.
  */
 export const RELEASE_KEYS: readonly PinnedKey[] =
   typeof __RELEASE_KEYS__ === 'undefined' ? project.releaseKeys.pinned : __RELEASE_KEYS__;
 
-/** Number of these keys that have to sign a release. */
+/** Number of pinned keys that must sign a release. */
 export const RELEASE_THRESHOLD = project.releaseKeys.threshold;

@@ -1,4 +1,4 @@
-// Defines and parses the release manifest: size limit, UTF-8, strict JSON, schema, dates, and names that stay in their directory.
+// Defines the release manifest, and parses it after checks of its size, encoding, JSON, schema, dates and file names.
 import * as z from 'zod/mini';
 import { reason } from '../daemon/core/errors.ts';
 import { escaped } from '../daemon/core/printable.ts';
@@ -6,11 +6,11 @@ import project from '../data/project.json' with { type: 'json' };
 import { Refusal, type RefusalCode } from './errors.ts';
 
 export const PROJECT = 'culvert';
-/** The schema's address, which every manifest names. There is no site at it yet. */
+/** Address of the schema, which every manifest contains. No site exists at this address yet. */
 export const SCHEMA_URL = `${project.schemas}/release-manifest.v1.json`;
 export const MANIFEST_NAME = 'release-manifest.v1.json';
 export const SIDECAR_NAME = `${MANIFEST_NAME}.sig`;
-/** In bytes; enough for some 6,000 artifacts. */
+/** Largest size in bytes, which is enough for some 6,000 artifacts. */
 export const MANIFEST_LIMIT = 1024 * 1024;
 
 const Name = z
@@ -20,7 +20,7 @@ const Name = z
 export const Artifact = z.strictObject(
   {
     name: Name,
-    // not z.int(): that would add the largest exact double as a maximum, which the format does not have
+    // z.int() would add the largest exact double as a maximum, which the format does not have
     size: z
       .number('must be a number')
       .check(
@@ -39,7 +39,7 @@ export const Artifact = z.strictObject(
 );
 export type Artifact = z.infer<typeof Artifact>;
 
-/** A date-time that exists, published as JSON Schema's format of that name. */
+/** A valid date and time, which the JSON Schema describes with the format `date-time`. */
 export const DateTime = z
   .string('must be text')
   .check(z.refine(isDateTime, 'must be a date and time such as 2026-11-21T12:00:00Z'), z.meta({ format: 'date-time' }));
@@ -58,14 +58,14 @@ export const Manifest = z
   .check(z.meta({ title: 'Release manifest, version 1' }));
 export type Manifest = z.infer<typeof Manifest>;
 
-/** The manifest's JSON Schema, draft 2020-12. */
+/** Returns the manifest's JSON Schema, draft 2020-12. */
 export function jsonSchema(): Record<string, unknown> {
   const { $schema, ...rest } = z.toJSONSchema(Manifest, { target: 'draft-2020-12' });
   return { $schema, $id: SCHEMA_URL, ...rest };
 }
 
 /**
- * Reads a manifest. No signature is needed; `verifySidecar` checks it before an update is applied.
+ * Reads a manifest without checking its signature; `verifySidecar` does that before an update is applied.
  * @param bytes the file's bytes
  * @throws Refusal `manifest-too-large`, `manifest-malformed`, `manifest-invalid`, `schema-unknown`, `project-foreign`,
  *   `date-invalid`, `name-foreign`, `name-unsafe`, `name-duplicate`
@@ -90,7 +90,7 @@ export function readManifest(bytes: Uint8Array): Manifest {
 }
 
 /**
- * Refuses names that could leave their directory, that look like other names, or that occur twice.
+ * Refuses names that could leave their directory, contain invisible characters, are too long, or occur twice.
  * @throws Refusal `name-unsafe`, `name-duplicate`
  */
 export function checkNames(names: readonly string[]): void {
@@ -111,7 +111,7 @@ function unsafe(name: string): string | undefined {
   return undefined;
 }
 
-/** Picks the code that helps a person most: another format or project comes before any detail. */
+/** Picks the most helpful code: another format or project takes precedence over any detail. */
 function kind(value: unknown, issues: readonly { path: readonly PropertyKey[]; code: string }[]): RefusalCode {
   const head = value as { schema?: unknown; project?: unknown } | null;
   if (typeof head?.schema === 'string' && head.schema !== SCHEMA_URL) return 'schema-unknown';
@@ -125,7 +125,7 @@ function kind(value: unknown, issues: readonly { path: readonly PropertyKey[]; c
 /**
  * Parses UTF-8 JSON.
  * @throws Error on bytes that are not UTF-8, a byte order mark, anything beyond RFC 8259, and a key that occurs twice
- *   in one object (`JSON.parse` takes the last value, other parsers the first)
+ *   in one object (`JSON.parse` takes the last value, and other parsers take the first)
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -137,7 +137,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 /** Matches the strings of valid JSON, and the punctuation that separates keys from values. */
 const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\]:]/g;
 
-/** Keeps its own stack, because a recursion would fail at some depth, and the document decides how deep it is. */
+/** Rejects keys that occur twice in an object. Recursion would overflow the stack on a deeply nested document. */
 function rejectDuplicateKeys(text: string): void {
   const open: (Set<string> | undefined)[] = [];
   let last = '';
@@ -155,7 +155,7 @@ function recordKey(keys: Set<string>, key: string): void {
   keys.add(key);
 }
 
-/** The first few violations of a schema as one line: `artifacts[2].size must be at least 1; …`. */
+/** Describes the first five violations of a schema in one line: `artifacts[2].size must be at least 1; …`. */
 export function violations(issues: readonly z.core.$ZodIssue[], value: unknown): string {
   const lines = issues.slice(0, 5).map(issue => `${place(issue.path)} ${complaint(issue, value)}`);
   if (issues.length > 5) lines.push(`and ${issues.length - 5} more`);
@@ -180,7 +180,7 @@ const FORM = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([
 
 /**
  * Reports whether `text` is an RFC 3339 date-time that exists: no 30 February, hour 24 or offset of 25 hours. A leap second
- * counts where one can be: in the last minute of a UTC day (RFC 3339, section 5.7).
+ * is valid only in the last minute of a UTC day (RFC 3339, section 5.7).
  */
 export function isDateTime(text: string): boolean {
   const match = FORM.exec(text);
@@ -200,8 +200,8 @@ export function isDateTime(text: string): boolean {
 }
 
 /**
- * A date-time's instant, in milliseconds since 1970. A leap second is the second after it, as POSIX counts.
- * @param text what {@link isDateTime} accepts
+ * Converts a date-time to milliseconds since 1970. A leap second counts as the second after it, as in POSIX.
+ * @param text a date-time that {@link isDateTime} accepts
  */
 export function instant(text: string): number {
   const leap = text.slice(17, 19) === '60';
@@ -209,7 +209,7 @@ export function instant(text: string): number {
   return Date.parse(second.toUpperCase()) + (leap ? 1000 : 0);
 }
 
-/** The form this project writes: UTC, whole seconds. */
+/** Formats a time as this project writes it: in UTC, in whole seconds. */
 export function dateTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

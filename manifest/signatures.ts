@@ -1,5 +1,5 @@
-// Signs releases, and decides which keys count for one. The sidecar has a line for each signature and then the signed statement, so
-// that verification comes before parsing.
+// Signs releases, and checks their signatures against trusted keys. A sidecar has a line for each signature, followed by
+// the signed statement, which allows verification before parsing.
 import { type KeyObject, sign as signBytes, verify as verifySignature } from 'node:crypto';
 import lt from 'semver/functions/lt.js';
 import valid from 'semver/functions/valid.js';
@@ -16,9 +16,9 @@ export type Channel = (typeof CHANNELS)[number];
 const KeyId = z.string('must be text').check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 lowercase hexadecimal digits'));
 
 /**
- * Facts for an updater beyond the manifest. `serial` rises with every release of a channel, so that an old one cannot
- * come back; after `expires_at` the release no longer counts as the newest; `minimum_version` is the oldest installed
- * version that can update to it in one step; `revoked` lists the ids of keys that must not be trusted any longer.
+ * Facts for an updater beyond the manifest. `serial` rises with every release of a channel, which lets an updater refuse an
+ * old release; after `expires_at` the release is refused; `minimum_version` is the oldest installed version that can
+ * update to the release in one step; `revoked` lists the ids of keys that must no longer be trusted.
  */
 export const Statement = z.strictObject(
   {
@@ -41,19 +41,19 @@ interface KeySignature {
   readonly signature: Buffer;
 }
 
-/** A sidecar split by position; nothing in it is trusted or parsed yet. */
+/** A sidecar split by position, before verification and before its statement is parsed. */
 export interface Sidecar {
   readonly signatures: readonly KeySignature[];
   /** The statement's exact bytes, including the newline at the end. */
   readonly statement: Buffer;
 }
 
-/** Enough for any threshold, and far below what {@link SIDECAR_LIMIT} can hold. */
+/** Largest number of signatures in a sidecar. They take less than half of {@link SIDECAR_LIMIT}. */
 const SIGNATURES_LIMIT = 8;
 const LINE = /^culvert-sidecar 1 ed25519 ([0-9a-f]{16}) ([0-9a-f]{128})\n/;
 const LINE_LENGTH = 'culvert-sidecar 1 ed25519 '.length + 16 + 1 + 128 + 1;
 
-/** Writes a line `culvert-sidecar 1 ed25519 KEYID SIGNATURE` for each signature, and the statement. */
+/** Formats a sidecar: a line `culvert-sidecar 1 ed25519 KEYID SIGNATURE` for each signature, then the statement. */
 export function formatSidecar({ signatures, statement }: Sidecar): Buffer {
   const lines = signatures.map(
     ({ keyId, signature }) => `culvert-sidecar 1 ed25519 ${keyId} ${signature.toString('hex')}\n`,
@@ -63,12 +63,12 @@ export function formatSidecar({ signatures, statement }: Sidecar): Buffer {
 
 /**
  * Splits a sidecar.
- * @returns undefined when it does not begin with a signature, has more than {@link SIGNATURES_LIMIT}, or two of one key
+ * @returns undefined when the sidecar has no signature, more than {@link SIGNATURES_LIMIT}, or two by the same key
  */
 export function splitSidecar(bytes: Uint8Array): Sidecar | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const signatures: KeySignature[] = [];
-  // hexadecimal has one spelling for each signature; base64 would let some bits flip unnoticed
+  // lowercase hexadecimal has one spelling for each signature, but base64 would let some bits flip unnoticed
   for (let at = 0; ; at += LINE_LENGTH) {
     const match = LINE.exec(buffer.toString('latin1', at, at + LINE_LENGTH));
     if (!match) return signatures.length === 0 ? undefined : { signatures, statement: buffer.subarray(at) };
@@ -80,8 +80,8 @@ export function splitSidecar(bytes: Uint8Array): Sidecar | undefined {
 }
 
 /**
- * The bytes that a key signs: the line up to the key's id (so that a signature counts in no other context), the
- * statement's length in 8 bytes (so that no byte can move between the two parts), the statement, and the manifest.
+ * Returns the bytes that a key signs: the line up to the key's id (which ties a signature to this format), the
+ * statement's length in 8 bytes (which fixes the boundary of the next parts), the statement, and the manifest.
  */
 export function signedBytes(keyId: string, statement: Uint8Array, manifest: Uint8Array): Buffer {
   const length = Buffer.alloc(8);
@@ -90,7 +90,7 @@ export function signedBytes(keyId: string, statement: Uint8Array, manifest: Uint
 }
 
 /**
- * Checks a statement against its manifest, before it is signed and when it is verified.
+ * Checks a statement against its manifest, both before signing and during verification.
  * @returns the release's version
  * @throws Refusal `tag-not-version`, `sidecar-invalid`
  */
@@ -109,19 +109,19 @@ export function checkStatement(statement: Statement, manifest: Manifest): string
   return version;
 }
 
-/** Trusted keys, and the number that have to sign. */
+/** Trusted keys, and the number of them that must sign. */
 export interface Trust {
   /** Each key outranks those before it. */
   keys: readonly VerifyKey[];
-  /** 1 where it is left out. */
+  /** The default is 1. */
   threshold?: number | undefined;
   /** Ids of keys that an earlier release revoked. */
   revoked?: readonly string[] | undefined;
 }
 
 /**
- * Checks the signatures of a release. Signatures of unknown keys count for nothing; one of a trusted key has to fit.
- * @returns the keys that count, in the order of their rank, and the signed statement's bytes
+ * Checks the signatures of a release. Signatures by unknown or revoked keys are ignored; all others must be valid.
+ * @returns the trusted signers in the order of their rank, and the signed statement's bytes
  * @throws Refusal `sidecar-too-large`, `sidecar-malformed`, `key-unknown`, `key-revoked`, `signature-invalid`,
  *   `signatures-missing`
  */
@@ -162,11 +162,11 @@ function trustedSigners({ signatures }: Sidecar, { keys, revoked = [] }: Trust) 
 }
 
 /**
- * The keys that a release revokes for the first time. Revoking a key takes as many keys of a higher rank as a release needs, so that
- * a thief of the daily key cannot revoke the locked-away key.
- * @param signers what {@link checkSignatures} returned
+ * Finds the keys that a release revokes for the first time. A revocation needs as many signers of a higher rank as a release
+ * needs signers, because a thief of the daily key must not be able to revoke the locked-away key.
+ * @param signers the signers that {@link checkSignatures} returned
  * @returns ids; a key that this build does not pin needs no revocation
- * @throws Refusal `sidecar-invalid` when the signers may not revoke one of them
+ * @throws Refusal `sidecar-invalid` when too few signers outrank a revoked key
  */
 export function newlyRevoked({ revoked = [] }: Statement, signers: readonly VerifyKey[], trust: Trust): string[] {
   const rank = (id: string) => trust.keys.findIndex(key => key.id === id);
@@ -182,16 +182,16 @@ export function newlyRevoked({ revoked = [] }: Statement, signers: readonly Veri
   return fresh;
 }
 
-/** Makes the raw Ed25519 signature (64 bytes) over some bytes. */
+/** Returns the raw Ed25519 signature (64 bytes) of some bytes. */
 export type Signer = (bytes: Buffer) => Buffer;
 
-/** Signs with a private key in memory. The same input gives the same signature (RFC 8032). */
+/** Returns a signer for a private key in memory. The same input gives the same signature (RFC 8032). */
 export function signerOf(key: KeyObject): Signer {
   return bytes => signBytes(null, bytes, key);
 }
 
 /**
- * The exact bytes of a statement about a manifest.
+ * Checks a statement about a manifest, and returns its exact bytes.
  * @param manifest the bytes of the manifest
  * @throws Refusal those of `readManifest`, `tag-not-version`, `sidecar-invalid`
  */
@@ -205,7 +205,7 @@ export function formatStatement(statement: Statement, manifest: Uint8Array): Buf
 }
 
 /**
- * Signs a manifest together with a statement, in addition to the signatures of other keys that are there already.
+ * Signs a manifest together with a statement. The sidecar keeps the signatures by other keys.
  * @param keyId the id of the signer's key
  * @returns the bytes of the sidecar
  */

@@ -1,4 +1,4 @@
-// Verifies a release that may be applied: first the signatures over its bytes, then the schema, then age and channel.
+// Verifies a release before it is applied: first its signatures, then its schema, and then its age and channel.
 import lt from 'semver/functions/lt.js';
 import { reason } from '../daemon/core/errors.ts';
 import { escaped } from '../daemon/core/printable.ts';
@@ -14,47 +14,47 @@ export { type Channel, SIDECAR_LIMIT, type Trust } from './signatures.ts';
 
 declare const verified: unique symbol;
 
-/** A release whose signatures, schema, serial, expiry and channel have been checked. Only `verifySidecar` makes one. */
+/** A release whose signatures, schema, serial, expiry and channel have been checked. Only `verifySidecar` creates it. */
 export interface Verified {
   readonly [verified]: true;
   readonly manifest: Readonly<Manifest>;
   /** The release's version: the manifest's tag without a leading v. */
   readonly version: string;
-  /** To be recorded as the `lastSerial` of the next check. */
+  /** The caller must record it as the `lastSerial` of the next check. */
   readonly serial: number;
   readonly expiresAt: string;
   readonly channel: Channel;
   readonly minimumVersion: string;
   readonly signers: readonly { readonly id: string; readonly name: string }[];
-  /** Ids of the trusted keys that this release revokes for the first time: to be recorded, and `serial` with them. */
+  /** Ids of trusted keys that this release revokes for the first time. The caller must record them with `serial`. */
   readonly revoked: readonly string[];
 }
 
-/** Expected values of a release. Absent ones are not checked; an updater gives them all. */
+/** Expected values of a release. Missing values are not checked; an updater must give all of them. */
 export interface Expectations extends Trust {
   /** Milliseconds since 1970. */
   now: number;
-  /** The highest serial that was accepted. The same again is fine, a lower one is a rollback. */
+  /** The highest serial accepted so far. The same serial is accepted again; a lower serial is a rollback. */
   lastSerial?: number | undefined;
   channels?: readonly Channel[] | undefined;
-  /** The version that is installed. */
+  /** The installed version. */
   installed?: string | undefined;
 }
 
-/** No release is valid for longer from now on, so that a typing error cannot make one valid forever. */
+/** Longest time until a release expires. The limit keeps a typing error from making a release valid forever. */
 const LONGEST_LIFE_DAYS = 400;
 const DAY = 86_400_000;
 /** Allowed difference between the clocks of the signer and of this machine. */
 const CLOCK_TOLERANCE = DAY;
 
-/** The keys that this build trusts to sign a release, how many of them have to, and those that were revoked before it was built. */
+/** Returns the keys that this build trusts, the number of them that must sign, and the keys that it lists as revoked. */
 export function releaseTrust(): Trust {
   const revoked = pinnedKeys(RELEASE_KEYS.filter(pin => pin.revoked)).map(({ id }) => id);
   return { keys: pinnedKeys(RELEASE_KEYS), threshold: RELEASE_THRESHOLD, revoked };
 }
 
 /**
- * Verifies a release: the signatures over the exact bytes before anything is parsed, then everything it says.
+ * Verifies a release. It checks the signatures of the exact bytes before it parses the statement and the manifest.
  * @param manifest the bytes of `release-manifest.v1.json`
  * @param sidecar the bytes of `release-manifest.v1.json.sig`; `undefined` when it is missing
  * @throws Refusal `unsigned`, `sidecar-too-large`, `sidecar-malformed`, `key-unknown`, `key-revoked`,
@@ -64,7 +64,7 @@ export function releaseTrust(): Trust {
  */
 export function verifySidecar(manifest: Uint8Array, sidecar: Uint8Array | undefined, expected: Expectations): Verified {
   if (!sidecar) throw new Refusal('unsigned', 'The manifest has no signature.');
-  if (manifest.length > MANIFEST_LIMIT) readManifest(manifest); // refuses
+  if (manifest.length > MANIFEST_LIMIT) readManifest(manifest); // throws manifest-too-large
   const { signers, statement: bytes } = checkSignatures(manifest, sidecar, expected);
   const statement = readStatement(bytes);
   const parsed = readManifest(manifest);
@@ -106,7 +106,7 @@ function checkAge(statement: Statement, manifest: Manifest, now: number): void {
   if (instant(statement.expires_at) <= now) {
     throw new Refusal('expired', `The release expired at ${statement.expires_at}.`);
   }
-  // from now and not from when it was made: a release that is the newest for years is signed again and again
+  // count from now, because maintainers sign a release again and again while it is the newest
   const left = (instant(statement.expires_at) - now) / DAY;
   if (left > LONGEST_LIFE_DAYS + CLOCK_TOLERANCE / DAY) {
     const days = `${Math.ceil(left)} days from now; the longest is ${LONGEST_LIFE_DAYS}`;
@@ -115,8 +115,9 @@ function checkAge(statement: Statement, manifest: Manifest, now: number): void {
 }
 
 /**
- * A serial is at most the time in seconds, so that no signer can use up the numbers and lock out later releases.
- * A release that revokes a key starts the count again, because the stolen key may have raised it (TUF, section 5.3.11).
+ * Checks a release's serial. It is at most the time in seconds, which keeps a signer from using up the numbers and locking
+ * out later releases. A release that revokes a key may have a lower serial, because a thief of the key may have raised the
+ * serial (TUF, section 5.3.11).
  */
 function checkSerial({ serial }: Statement, revokes: boolean, { now, lastSerial }: Expectations): void {
   if (serial * 1000 > now + CLOCK_TOLERANCE) {

@@ -1,4 +1,4 @@
-// Declares what a command runs with: its environment and clock, and the modules that are loaded only when needed.
+// Declares the dependencies of a command: its environment, its clock, and modules that are loaded only when needed.
 import type { AuditNote } from './store/audit.ts';
 import type { Account } from './store/config.ts';
 import type { Paths } from './store/paths.ts';
@@ -13,7 +13,7 @@ export interface End {
   signal: NodeJS.Signals | null;
 }
 
-/** The part of a child process that passing on signals needs. */
+/** Part of a child process that signal forwarding needs. */
 export interface SignalTarget {
   exitCode: number | null;
   signalCode: string | null;
@@ -24,9 +24,9 @@ export interface SignalTarget {
 export interface SignalForwarding {
   /** Starts a child and passes signals on to it, including those that arrive during the start. */
   forwardTo<Child extends SignalTarget>(start: () => Child): Child;
-  /** Gives signals their default effect again. Needed before this process blocks. */
+  /** Restores the default effect of signals, which is necessary before this process blocks. */
   stop(): void;
-  /** The first signal that arrived and would end a program. */
+  /** The first received signal that would end a program. */
   received: NodeJS.Signals | undefined;
 }
 
@@ -35,15 +35,15 @@ export interface Invocation {
   args: string[];
   /** The leading words that are not options: `crawl`, `r2 bucket list`. */
   command: string;
-  /** Runs as it is, without an account. */
+  /** True if the command runs unchanged, without an account. */
   passthrough: boolean;
-  /** Not repeated, or not once a job exists. */
+  /** True if the command must not be repeated, or not after it has created a job. */
   once: boolean;
-  /** Failures after which a job may exist whose id was not printed: not repeated after these. */
+  /** Failures after which the command is not repeated, because a job may exist without a printed id. */
   silentJob: readonly ('quota' | 'rate' | 'auth')[];
-  /** The command is known to read stdin. */
+  /** True if the catalog says that the command reads stdin. */
   readsStdin: boolean;
-  /** Its output is meant for a program. */
+  /** True if the output is for a program. */
   machineReadable: boolean;
 }
 
@@ -55,15 +55,15 @@ export type DirectoryChoice =
 
 /** Credentials of the accounts of one run; see `run/accounts/ready.ts`. */
 export interface Credentials {
-  /** The values that the sources of an account give; a program is asked for them once. */
+  /** Returns the values from an account's sources. A program among the sources runs once. */
   of(account: Account): Promise<Resolved>;
-  /** Asks a second time. A run asks a program no more than twice: further calls return the second answer. */
+  /** Reads the sources a second time. Further calls return the second result, so a program runs at most twice. */
   again(account: Account): Promise<Resolved>;
-  /** Has programs asked again, because the values may have become old while the run waited. */
+  /** Discards values from programs, which may be out of date after a wait. */
   forget(): void;
 }
 
-/** The functions behind `manage/lazy.ts`. `run/` reaches them only through `Context`, so that it never parses them. */
+/** The functions of `manage/lazy.ts`. `run/` calls them only through `Context`, and so doesn't load them with each run. */
 interface LazyModules {
   compile(cli: string, sources: Sources, stamp: string): Plan;
   writePlan(plan: Plan, sources: Sources): void;
@@ -79,16 +79,16 @@ interface LazyModules {
     context: Context,
     options?: { accounts?: readonly Account[]; credentials?: Credentials },
   ): Promise<Record<string, { problem: string; unusable: boolean }>>;
-  /** Asks the provider what an unclear refusal means. */
+  /** Queries the provider about the meaning of an ambiguous refusal. */
   confirmRefusal(
     plan: Plan,
     refusal: Verdict & { kind: 'retry' },
     env: NodeJS.ProcessEnv,
     now: number,
   ): Promise<Verdict>;
-  /** A note of the catalog for a person. */
+  /** Formats a note of the catalog for the user. */
   noteText(cli: string, note: string, env?: NodeJS.ProcessEnv): string;
-  /** Waits, with the time left on stderr when that is a terminal. */
+  /** Waits, and shows the remaining time if stderr is a terminal. */
   sleepUntil(at: number, context: Context, isReady?: () => boolean): Promise<void>;
   /** Shows a desktop notification when an account passes a threshold of `notify_at`. */
   reportCapacity(plan: Plan, state: CliState, context: Context): void;
@@ -98,43 +98,43 @@ interface LazyModules {
 
 /** Result of an attempt with a leased account. */
 export interface LeaseEnd {
-  /** Units that it used, as far as known. */
+  /** Number of units that the attempt is known to have used. */
   spent: number;
   pause?: { class: 'quota' | 'rate' | 'auth'; rest: NamedPause };
 }
 
-/** An account to be tried now. */
+/** Result of a request for a lease. */
 export interface Leased {
-  /** `undefined`: none of the offered accounts. */
+  /** The leased account, or `undefined` if no offered account can be leased. */
   account: Account | undefined;
-  /** Those that may follow, in their order. */
+  /** The accounts that may follow, in order. */
   rest: readonly Account[];
-  /** Others may be had later: another run tries them at the moment. */
+  /** True if other accounts may be available later, because another run is trying them. */
   awaits: boolean;
 }
 
-/** The right to use accounts during one run: this machine's own (`run/accounts/local-leases.ts`), or that of a pool (`pool/leases.ts`). */
+/** Leases of accounts for one run, from this machine (`run/accounts/local-leases.ts`) or a pool (`pool/leases.ts`). */
 export interface Leases {
   /**
    * Leases one of the accounts.
    * @param accounts in the order in which this machine would try them
-   * @param patient the run can wait or be kept, while other runs try accounts after their pause
+   * @param patient true if the run can wait or be queued while other runs try accounts after their pause
    */
   next(accounts: readonly Account[], patient: boolean): Promise<Leased>;
-  /** Why `next` leased nothing; empty if it says nothing. */
+  /** The reason why `next` leased no account; may be empty. */
   readonly refusal: string;
   /**
-   * After `next` leased nothing because every account is paused or has nothing left: in how many milliseconds one is free, if known,
-   * and the failures that they are paused for.
+   * Set if `next` leased no account because every account is paused or has nothing left: the milliseconds until an account is
+   * available, if known, and the classes of the failures that caused the pauses.
    */
   readonly usedUp?: { ms: number | undefined; classes: readonly string[] } | undefined;
-  /** Resolves with true if the lease is for the account with this credential; otherwise the lease is returned. */
+  /** Resolves with true if the lease is for the account with this credential, and otherwise gives the lease back. */
   matches(credentials: Record<string, string>): Promise<boolean>;
-  /** Says how the attempt ended. */
+  /** Records the result of the attempt. */
   settle(end: LeaseEnd): Promise<void>;
-  /** Other machines learn how attempts end, even those with an only account. */
+  /** True if other machines receive the results of attempts, even with a single account. */
   readonly isShared: boolean;
-  /** The pool can't be reached: this machine's share of the reserve is used, or nothing. */
+  /** True if the pool can't be reached. The run then uses this machine's share of the reserve, or no account. */
   readonly degraded: boolean;
   /** Reports the last attempt and gives its lease back. Never fails. */
   finish(): Promise<void>;
@@ -146,7 +146,7 @@ export interface LeaseOptions {
   state: CliState;
   context: Context;
   credentials: Credentials;
-  /** Units that the command is expected to use. */
+  /** Expected cost of the command, in units. */
   cost: number;
   /** The account that the user named, if any. */
   pinned: string | undefined;
@@ -158,11 +158,11 @@ export type JobOptions = Pick<LeaseOptions, 'plan' | 'context' | 'credentials'>;
 /** The functions of `pool/` that a wrapped command uses. */
 interface PoolModule {
   openLeases(options: LeaseOptions): Promise<Leases>;
-  /** Stores which account created a job, for the other machines of the pool, or that none did. */
+  /** Stores the account that created a job, or that there is no such account, for the other machines of the pool. */
   keepJob(id: string, account: Account | undefined, options: JobOptions): Promise<void>;
-  /** The first of these jobs whose account this machine has. */
+  /** Finds the first of these jobs with an account that this machine has. */
   findJob(ids: readonly string[], options: JobOptions): Promise<{ id: string; account: string } | undefined>;
-  /** Closes the store of a gateway that ends. */
+  /** Closes a gateway's connection to the store. */
   closeShared(context: Context): void;
 }
 
@@ -184,10 +184,10 @@ export interface Context {
   load(): Promise<LazyModules>;
   /** Loads code that only a configured pool needs. */
   loadPool(): Promise<PoolModule>;
-  /** Loads the account commands, for a line prompt in which one is typed. */
+  /** Loads the account commands for a line prompt. */
   loadCommands(): Promise<CommandsModule>;
-  /** More commands will run in this process. */
+  /** True if more commands will run in this process. */
   staysAlive?: boolean;
-  /** Requests share one connection to the store of a pool, which `closeShared` ends. */
+  /** True if requests share a connection to a pool's store, which `closeShared` ends. */
   sharesStore?: boolean;
 }

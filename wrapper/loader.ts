@@ -1,5 +1,5 @@
-// Loads the program; behind a shim from code that V8 compiled in an earlier run, because compiling takes a sixth of a start.
-// The build puts this into `main.cjs`, and `main.ts` with all that it needs to begin into a file named by its digest.
+// Loads the program. Behind a shim, it uses code that V8 compiled in an earlier run, because compiling takes a sixth of a start.
+// The build writes this module to `main.cjs`, and `main.ts` with its initial imports to a file with its digest as name.
 import {
   closeSync,
   constants,
@@ -20,7 +20,7 @@ import { assertPrivate, writeAtomic } from './system/files.ts';
 
 declare const __PROGRAM__: string;
 
-/** Files of other versions that are kept: a home may be shared between machines. */
+/** Number of files to keep. Machines that share a home directory may use different versions. */
 const KEPT = 8;
 const DIGEST_BYTES = 32;
 
@@ -28,15 +28,15 @@ const filename = join(__dirname, __PROGRAM__);
 const text = readFileSync(filename, 'utf8');
 const isWrapped = process.env.CULVERT_WRAP_SHIM && process.argv[2] === 'shim';
 const script = isWrapped ? compiled(join(stateDirectory(process.env), 'code')) : new Script(text, { filename });
-// the build has made a function of the text
+// the build has wrapped the text in a function
 script.runInThisContext().call(module.exports, module.exports, require, module, __filename, __dirname);
 
 function compiled(directory: string): Script {
   const file = join(directory, `${__PROGRAM__}.${process.versions.v8}-${process.arch}`);
   const cachedData = readCode(file);
-  // V8 refuses what other flags made, and compiles the text
+  // V8 rejects code compiled with other flags, and compiles the text
   if (cachedData) return new Script(text, { filename, cachedData });
-  // every function now, so that what is stored does not depend on the functions that this run calls
+  // compile every function, because the stored code must not depend on the functions that this run calls
   setFlagsFromString('--no-lazy');
   const script = new Script(text, { filename });
   setFlagsFromString('--lazy');
@@ -44,7 +44,7 @@ function compiled(directory: string): Script {
   return script;
 }
 
-/** The code in a file, or `undefined` where it is missing or damaged, or others than its user and root could write it. */
+/** Reads code from a file. It returns `undefined` if the file is missing or damaged, or if other users could write it. */
 function readCode(file: string): Buffer | undefined {
   let fd: number | undefined;
   try {
@@ -53,7 +53,7 @@ function readCode(file: string): Buffer | undefined {
     if ((uid !== 0 && uid !== process.geteuid?.()) || (mode & 0o022) !== 0) return undefined;
     const content = readFileSync(fd);
     const code = content.subarray(DIGEST_BYTES);
-    // V8 itself crashes on damaged code
+    // V8 would crash on damaged code
     return digest(code).equals(content.subarray(0, DIGEST_BYTES)) ? code : undefined;
   } catch {
     return undefined;
@@ -62,18 +62,18 @@ function readCode(file: string): Buffer | undefined {
   }
 }
 
-/** Stores the code of a script behind its digest. It never fails: the next run then compiles again. */
+/** Stores a script's code after its digest. A failure is ignored, and the next run compiles again. */
 function saveCode(file: string, script: Script): void {
   try {
     const directory = dirname(file);
-    // a home in which nothing of the wrapper's is: it may be meant to stay empty
+    // a home directory without files of the wrapper may be meant to stay empty
     if (!existsSync(dirname(directory))) return;
     for (const dir of [dirname(directory), directory]) assertPrivate(dir);
     const code = script.createCachedData();
     writeAtomic(file, Buffer.concat([digest(code), code]));
     removeOld(directory);
   } catch {
-    // This is a service; it must not stop a command.
+    // The cache is optional, so its failure must not stop a command.
   }
 }
 

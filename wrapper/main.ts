@@ -1,4 +1,4 @@
-// Starts the program: called by a shim it runs a wrapped command, called by its name it manages shims and accounts.
+// Starts the program, which runs a wrapped command for a shim, or a command of `culvert-wrap`.
 import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
@@ -13,10 +13,10 @@ import { notStored } from './system/files.ts';
 declare const __VERSION__: string | undefined;
 declare const __FORMAT__: string | undefined;
 
-// A shim names the file itself; a symlink to the launcher does not get here.
+// A shim calls this file by its path, which may therefore stay unresolved.
 const calledByShim = Boolean(process.env.CULVERT_WRAP_SHIM);
 const program = calledByShim ? process.argv[1]! : realpathSync(process.argv[1]!);
-/** `node --import tsx wrapper/main.ts`: the build puts the catalog next to the program. */
+/** True for `node --import tsx wrapper/main.ts`. A build has the catalog next to the program. */
 const fromSources = program.endsWith('.ts');
 
 const context: Context = {
@@ -44,7 +44,7 @@ async function main(argv: string[]): Promise<void> {
   // Inside an AppImage only the file path is stable; AppRun forwards shim arguments
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
-  // A credential may be typed immediately, before the command that asks for it is loaded.
+  // The user may type a credential before the command that asks for it is loaded.
   if (fromShim && mode === 'auth' && argv[4] === 'add' && isatty(0)) process.stdin.setRawMode(true);
   process.stdout.on('error', stopWithReader);
   const { runCommands, runAuth } = await import('./commands/main.ts');
@@ -52,13 +52,13 @@ async function main(argv: string[]): Promise<void> {
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }
 
-/** The reader of the output is gone. Node ignores SIGPIPE, which would end the program. */
+/** Ends the program as SIGPIPE does, which Node ignores, when the reader of the output is gone. */
 function stopWithReader(error: Error): void {
   if (errno(error) !== 'EPIPE') throw error;
   exitLike(null, 'SIGPIPE');
 }
 
-/** A user installation has a tree for each version, and a link to the one in use, which shims have to name. */
+/** Returns a path for shims. In a user's installation, it leads through the link to the current version. */
 function stable(file: string): string {
   return file.replace(/\/culvert\/versions\/[^/]+(?=\/share\/culvert\/wrap\/[^/]+$)/, '/culvert/current');
 }
@@ -68,7 +68,7 @@ function fail(thrown: unknown): void {
   const error = notStored(path, thrown);
   const isOurs = error instanceof WrapError;
   const message = isOurs ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
-  // Behind a shim every argument is the upstream's, so `--json` does not ask for our errors as JSON.
+  // Behind a shim, `--json` is the upstream's option, and does not ask for errors of the wrapper as JSON.
   if (process.argv.includes('--json') && process.argv[2] !== 'shim') {
     const code = isOurs ? error.code : 'internal';
     const hint = isOurs ? error.hint : undefined;
@@ -84,7 +84,7 @@ function workingDirectory(): string {
   try {
     return process.cwd();
   } catch {
-    // It has been removed, and perhaps made again; the upstream will say so itself if it minds.
+    // The directory was removed, and perhaps created again; the upstream reports that if it matters.
     const link = '/proc/self/cwd';
     return existsSync(link) ? readlinkSync(link).replace(/ \(deleted\)$/, '') : '/';
   }

@@ -5,28 +5,28 @@ import { Time } from './values.ts';
 
 const Count = z.nullable(z.number());
 
-/** One account of a tool. It never has a credential. */
+/** An account of a tool, without its credential. */
 export const ToolAccount = z.object({
   name: z.string(),
   enabled: z.boolean(),
-  /** The next run begins with it. */
+  /** True if the next run starts with this account. */
   default: z.boolean(),
-  /** Kinds of places of the credential, without its name there. */
+  /** Kinds of stores that hold the credential, without its name. */
   sources: z.array(z.enum(['env', 'keyring', 'pass', 'command', 'file'])),
-  /** Why and until when it is not tried; `until` is null: until its credential changes. */
+  /** Reason and end of a pause; `until` is null if the pause lasts until the credential changes. */
   paused: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
-  /** In the provider's unit, as it was known at `at`; null if that is not known or there is no limit. */
+  /** Quota left at the time `at`, in the provider's unit; null if unknown or unlimited. */
   remaining: Count,
   limit: Count,
   used: Count,
-  /** When the quota starts again, as the provider writes it. */
+  /** Time at which the quota resets, as the provider writes it. */
   resets: z.nullable(z.string()),
   at: z.nullable(Time),
-  /** When nothing will be left at the present rate. */
+  /** Time at which the quota runs out at the present rate. */
   emptyAt: z.nullable(Time),
-  /** Accounts that turned out to have the same quota. */
+  /** Accounts found to share this quota. */
   sharedWith: z.array(z.string()),
-  /** Why the provider could not be asked the last time. */
+  /** Reason why the last request to the provider failed. */
   problem: z.nullable(z.string()),
 });
 export type ToolAccount = z.infer<typeof ToolAccount>;
@@ -36,10 +36,10 @@ export const ToolRun = z.object({
   at: Time,
   /** The leading words that are not options, such as `crawl`. */
   command: z.string(),
-  /** null if the command ran without one. */
+  /** null if the command ran without an account. */
   account: z.nullable(z.string()),
   /**
-   * `left`: the account was left for another one; `unobserved`: the only account, whose run was not watched; `original`: the
+   * `left`: the run moved on to another account; `unobserved`: the only account ran without being watched; `original`: the
    * command needed or had no account.
    */
   outcome: z.enum(['ok', 'failed', 'left', 'skipped', 'queued', 'refused', 'unobserved', 'original']),
@@ -51,12 +51,12 @@ export type ToolRun = z.infer<typeof ToolRun>;
 /** A program that uses the accounts through the gateway of `culvert-wrap serve`. */
 export const ToolConsumer = z.object({
   name: z.string(),
-  /** End of its token; null for a token without an end, and for a program with its own gateway. */
+  /** Time at which its token expires; null if it never does, and for a program with its own gateway. */
   ends: z.nullable(Time),
   requests: z.number(),
-  /** Those of them that each account served last. */
+  /** Number of these requests by the account that served them last. */
   accounts: z.record(z.string(), z.number()),
-  /** Requests that were not forwarded: for its budget, for a reserve, or because no account could be used. */
+  /** Requests not forwarded because of the budget, a reserve, or a lack of usable accounts. */
   refused: z.number(),
   /** Expected cost of its requests, in the provider's unit. */
   used: z.number(),
@@ -69,16 +69,16 @@ export const ToolConsumer = z.object({
 /** A command-line tool of the catalog that has accounts or a shim, or is on the daemon's PATH. */
 export const Tool = z.object({
   cli: z.string(),
-  /** `replaced`: an upgrade has put the command back, so that no account is used. */
+  /** `replaced`: an upgrade overwrote the shim with the command, so no account is used. */
   shim: z.enum(['none', 'installed', 'replaced']),
-  /** Path of the shim, or of the command that would get one; null if there is no such command. */
+  /** Path of the shim, or of the command that a shim would replace; null without such a command. */
   path: z.nullable(z.string()),
-  /** Variables whose values `add` takes, in this order; empty if an account needs more than those. */
+  /** Variables whose values `add` takes, in this order; empty if an account needs more than variables. */
   variables: z.array(z.string()),
-  /** Whose quota it is. */
+  /** Holder of the quota. */
   scope: z.enum(['key', 'project', 'team', 'ip']),
   terms: z.object({
-    /** The provider's terms on several accounts. With `one-per-person`, no failure leads to another one. */
+    /** The provider's terms on several accounts. With `one-per-person`, no failure switches accounts. */
     accounts: z.enum(['allowed', 'per-team', 'one-per-person']),
     note: z.nullable(z.string()),
     url: z.nullable(z.string()),
@@ -86,13 +86,13 @@ export const Tool = z.object({
     read: z.nullable(z.string()),
   }),
   accounts: z.array(ToolAccount),
-  /** Over the enabled accounts; a quota that several share counts once. */
+  /** Sum over the enabled accounts; a shared quota counts once. */
   total: z.object({ remaining: Count, limit: Count, used: Count }),
   /** Newest first, at most 5. */
   runs: z.array(ToolRun),
   /** Programs with a token for the gateway, and programs with their own gateway. */
   consumers: z.array(ToolConsumer),
-  /** Requests to the gateway from web pages, from other users, and without a valid placeholder. */
+  /** Number of gateway requests from web pages, other users, or without a valid placeholder. */
   turnedAway: z.number(),
 });
 export type Tool = z.infer<typeof Tool>;
@@ -100,19 +100,19 @@ export type Tool = z.infer<typeof Tool>;
 export const ToolAccounts = z.object({
   ok: z.literal(true),
   tools: z.array(Tool),
-  /** The providers are being asked what is left. */
+  /** True while the providers are asked for the remaining quota. */
   refreshing: z.boolean(),
-  /** Why accounts can't be shown, such as a broken configuration file. */
+  /** Reason why accounts can't be shown, such as a broken configuration file. */
   problem: z.nullable(z.string()),
 });
 export type ToolAccounts = z.infer<typeof ToolAccounts>;
 
 const Cli = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/));
-/** As culvert-wrap takes them: not starting with a dash, not dots alone. */
+/** Account name that culvert-wrap accepts: no leading dash, not only dots. */
 const Name = z.string().check(z.regex(/^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/));
 const Credential = z.string().check(z.minLength(1), z.maxLength(8192), z.regex(/^[^\x00-\x1f\x7f]*$/));
 
-/** `refresh` asks the providers what is left; `wake` ends a pause; `install` and `uninstall` are about the shim. */
+/** `refresh` asks the providers for the quota left; `wake` ends a pause; `install` and `uninstall` affect the shim. */
 export const ToolAccountsChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('refresh') }),
   z.strictObject({ change: z.enum(['use', 'enable', 'disable', 'wake', 'remove']), cli: Cli, name: Name }),
@@ -120,9 +120,9 @@ export const ToolAccountsChange = z.discriminatedUnion('change', [
     change: z.literal('add'),
     cli: Cli,
     name: Name,
-    /** One for each of the tool's `variables`, in their order. */
+    /** A credential for each of the tool's `variables`, in order. */
     credentials: z.array(Credential).check(z.maxLength(8)),
-    /** A file that only this user can read serves where there is no keyring. */
+    /** `file`, readable by this user only, is for systems without a keyring. */
     store: z.enum(['keyring', 'file']),
   }),
   z.strictObject({ change: z.enum(['install', 'uninstall']), cli: Cli }),

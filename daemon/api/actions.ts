@@ -1,7 +1,8 @@
 // Lists the actions of the API, with summary, argument, subject and the events that show their result. The request's type,
-// OpenAPI, the words of the command line, the daemon's grammar of arguments and the clients' waiting derive from this table. Free of zod, so that every client can load it.
+// OpenAPI, the command line, the daemon's argument grammar and the clients' waiting derive from this table. Free of zod, so
+// that every client can load it.
 
-/** Subjects of temporary changes, with at most one change of each. */
+/** Subjects of temporary changes; each has at most one change at a time. */
 export const SUBJECTS = [
   'connection',
   'mode',
@@ -16,22 +17,22 @@ export const SUBJECTS = [
   'killSwitch',
 ] as const;
 
-/** Subjects that the daemon itself reverts. The kill switch is its root service's, which outlives the daemon. */
+/** Subjects that the daemon itself reverts. The root service reverts the kill switch, because it outlives the daemon. */
 export type TunnelSubject = Exclude<(typeof SUBJECTS)[number], 'killSwitch'>;
 
 /** A kind of argument. */
 export interface Argument {
-  /** Placeholder in help, such as `ADDRESS:PORT`. */
+  /** Placeholder in help texts, such as `ADDRESS:PORT`. */
   placeholder: string;
   /** Description of a valid value; follows the word "expected". */
   expected: string;
-  /** All values, where there are few. */
+  /** The valid values; absent if any text of the form is valid. */
   values?: readonly string[];
-  /** Never on a command line, in a log or on the screen. */
+  /** Keeps the value off command lines, logs and the screen. */
   secret?: true;
 }
 
-/** Values of `setMode`: the arguments of `warp-cli mode`. */
+/** Values of `setMode`, as `warp-cli mode` takes them. */
 export const MODES = ['warp', 'doh', 'warp+doh', 'dot', 'warp+dot', 'proxy', 'tunnel_only'] as const;
 /** Values of `setProtocol`; warp-cli distinguishes upper and lower case. */
 export const PROTOCOLS = ['MASQUE', 'WireGuard'] as const;
@@ -74,19 +75,19 @@ export const ARGUMENTS = {
 } as const satisfies Record<string, Argument>;
 export type ArgumentName = keyof typeof ARGUMENTS;
 
-/** The team of a team domain such as `https://acme.cloudflareaccess.com`, which people paste; any other text unchanged. */
+/** Returns the team of a pasted team domain such as `https://acme.cloudflareaccess.com`, or any other text unchanged. */
 export function teamOf(text: string): string {
   return /^(?:https:\/\/)?([^./?#]+)\.cloudflareaccess\.com(?:[/?#].*)?$/i.exec(text.trim())?.[1] ?? text;
 }
 
 /** A row of the table of actions. */
 interface ActionRow {
-  /** Words after "to", for help and labels. */
+  /** Phrase for help and labels; it follows "to". */
   summary: string;
   argument: ArgumentName | null;
-  /** Events that show the result to a client. Empty: no event is certain to, and the reply itself ends the action. */
+  /** Events that show the result to a client. If empty, no event is certain, and the reply ends the action. */
   shows: readonly ('status' | 'settings' | 'options' | 'account' | 'splitTunnel')[];
-  /** Subject of the change, for an action that takes `confirmWithin` and `forSeconds`. */
+  /** Subject of the change, for an action that accepts `confirmWithin` and `forSeconds`. */
   subject: TunnelSubject | null;
 }
 
@@ -230,32 +231,32 @@ export const ACTIONS = {
 export type ActionName = keyof typeof ACTIONS;
 export const ACTION_NAMES = Object.keys(ACTIONS) as [ActionName, ...ActionName[]];
 
-/** The type of a kind of argument: one of its values, or any text. */
+/** Type of an argument: one of its values, or any text. */
 type Value<N extends ArgumentName> = (typeof ARGUMENTS)[N] extends { values: readonly (infer V)[] } ? V : string;
-/** The type of an action's argument; undefined for an action that takes none. */
+/** Type of an action's argument; undefined for an action without an argument. */
 type ValueOf<A extends ActionName> = (typeof ACTIONS)[A]['argument'] extends infer N extends ArgumentName
   ? Value<N>
   : undefined;
 
-/** The body of `POST /api/action`: an action, with a value where the action takes one. */
+/** The body of `POST /api/action`: an action, with a value if it takes an argument. */
 export type ActionRequest = {
   [A in ActionName]: ValueOf<A> extends undefined ? { action: A; value?: undefined } : { action: A; value: ValueOf<A> };
 }[ActionName];
 
-/** Subject of the change that an action makes; null for an action that can't be limited in time. */
+/** Returns the subject that an action changes; null for an action that can't be limited in time. */
 export function subjectOf(action: ActionName): TunnelSubject | null {
   return ACTIONS[action].subject;
 }
 
-/** The argument of an action; null without one. */
+/** Returns an action's argument; null without one. */
 export function argumentOf(action: ActionName): Argument | null {
   const { argument } = ACTIONS[action];
   return argument === null ? null : ARGUMENTS[argument];
 }
 
 /**
- * A request from an action and a value that are only known at run time. The daemon checks the value and answers
- * `argument-rejected` where it doesn't fit.
+ * Makes a request from an action and a value known only at run time. The daemon checks the value and answers
+ * `argument-rejected` if it is invalid.
  */
 export function actionRequest(action: ActionName, value?: string): ActionRequest {
   return (value === undefined ? { action } : { action, value }) as ActionRequest;

@@ -1,10 +1,9 @@
-// Applies an event to the snapshot: the only place that knows which event changes which part. Free of zod, so that every
-// client can load it.
+// Applies events to the snapshot; no other module maps events to parts. Free of zod, so that every client can load it.
 import type { Event } from './client.ts';
 import type { EventName } from './contract.ts';
 import type { Snapshot } from './schema.ts';
 
-/** The parts of a snapshot that change by themselves. An event of the same name carries the new value of each. */
+/** The parts of a snapshot that events update. The event with a part's name carries its new value. */
 export const PARTS = [
   'tunnelCli',
   'status',
@@ -28,9 +27,8 @@ export const PARTS = [
 export type Part = (typeof PARTS)[number];
 
 /**
- * The snapshot after an event.
- * @param snapshot null before the first one; an event other than `snapshot` then changes nothing.
- * @returns the same object for an event that changes no part.
+ * Returns the snapshot after an event, or the same object if the event changes no part.
+ * @param snapshot null before the first snapshot; then only a `snapshot` event has an effect
  */
 export function applyEvent(snapshot: Snapshot | null, { event, id, data }: Event): Snapshot | null {
   if (event === 'snapshot') return data;

@@ -18,15 +18,15 @@ export const App = z.object({
   kind: z.enum(['chromium', 'firefox', 'electron', 'generic']),
   packaging: z.enum(['native', 'flatpak', 'snap']),
   method: ProxyMethod,
-  /** A sentence where `method` needs one: what is not certain, or what to install. */
+  /** Sentence on what is uncertain about `method`, or what to install; null if there is nothing to say. */
   note: z.nullable(z.string()),
-  /** `note` to be translated, where it has values; the others are texts of the catalogs themselves. */
+  /** `note` as a template with values, for translation. Absent if `note` itself is a text of the catalogs. */
   wording: z.optional(Message),
   /** Path of the desktop entry that starts it through the proxy, or null. */
   shortcut: z.nullable(z.string()),
-  /** The same for the entry that starts it only through the tunnel. */
+  /** Path of the desktop entry that starts it only through the tunnel, or null. */
   tunnelShortcut: z.nullable(z.string()),
-  /** The same for the entry that starts it outside the tunnel. */
+  /** Path of the desktop entry that starts it outside the tunnel, or null. */
   outsideShortcut: z.nullable(z.string()),
 });
 export type App = z.infer<typeof App>;
@@ -34,7 +34,7 @@ export type App = z.infer<typeof App>;
 export const Apps = z.object({ ok: z.literal(true), apps: z.array(App) });
 export type Apps = z.infer<typeof Apps>;
 
-/** Values from before the local proxy was turned on for a start. */
+/** Settings from before a launch turned the local proxy on. */
 export const BeforeProxy = z.strictObject({
   mode: z.enum(MODES),
   /** null for the tunnel client's own default. */
@@ -49,7 +49,7 @@ export const LaunchRequest = z.strictObject({
   shortcut: z.optional(z.boolean()),
   /** Refuse unless a request through the proxy is seen to leave through the tunnel. */
   verify: z.optional(z.boolean()),
-  /** Restored where the app does not start, or ends with an error within two minutes. */
+  /** Settings to restore if the app does not start, or ends with an error within two minutes. */
   restore: z.optional(BeforeProxy),
 });
 export type LaunchRequest = z.infer<typeof LaunchRequest>;
@@ -57,7 +57,7 @@ export type LaunchRequest = z.infer<typeof LaunchRequest>;
 export const LaunchResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
-  /** null if the user's systemd session started it and did not report it. */
+  /** null if the user's systemd session started the app and did not report its pid. */
   pid: z.nullable(z.int()),
   proxy: z.object({ host: z.string(), port: z.int() }),
   shortcut: z.nullable(z.string()),
@@ -71,9 +71,9 @@ export type PlaceRequest = z.infer<typeof PlaceRequest>;
 export const PlaceResponse = z.object({
   ok: z.literal(true),
   appId: z.string(),
-  /** null if the user's systemd session started it and did not report it. */
+  /** null if the user's systemd session started the app and did not report its pid. */
   pid: z.nullable(z.int()),
-  /** Sentences on what the app lacks there, or what of it is elsewhere. */
+  /** Sentences on what does not work for the app there, or which of its parts run elsewhere. */
   limits: z.array(Message),
 });
 export type PlaceResponse = z.infer<typeof PlaceResponse>;
@@ -81,7 +81,7 @@ export type PlaceResponse = z.infer<typeof PlaceResponse>;
 /** Way in which a shortcut starts its app. */
 export const ShortcutWay = z.enum(['proxy', 'tunnel-only', 'outside']);
 export type ShortcutWay = z.infer<typeof ShortcutWay>;
-/** Ways that need the root service, and no proxy. */
+/** Ways that need the root service instead of the proxy. */
 export type PlacedWay = Exclude<ShortcutWay, 'proxy'>;
 
 export const ShortcutRequest = z.strictObject({

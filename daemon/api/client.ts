@@ -1,4 +1,5 @@
-// Provides a typed client of the contract over any transport (Node’s sockets, Gio’s in GJS, fetch in a browser), and the deadlines of its requests.
+// Provides a typed client of the contract over any transport (Node’s sockets, Gio’s in GJS, fetch in a browser), with
+// request deadlines.
 import type { BodyOf, Endpoints, EventData, EventName, QueryOf, RequestLine, ResponseOf } from './contract.ts';
 import { splitRequestLine, TOOL_CHANGE_MS, TOOL_CHANGES_WAITING } from './requests.ts';
 import type { Problem } from './schema.ts';
@@ -6,7 +7,7 @@ import type { Problem } from './schema.ts';
 /** The connection for requests. Both methods reject with `Unreachable` when no daemon answers. */
 export interface Transport {
   request(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Reply>;
-  /** Opens an event stream; decoded text arrives in pieces of any size. */
+  /** Opens an event stream, which delivers decoded text in pieces of any size. */
   stream(path: string, headers: Record<string, string>): Promise<Stream>;
 }
 interface Reply {
@@ -16,13 +17,13 @@ interface Reply {
   body: string;
 }
 export interface Stream {
-  /** HTTP status; other than 200, the chunks are a problem document. */
+  /** HTTP status; if it is not 200, the chunks are a problem document. */
   status: number;
   chunks: AsyncIterable<string>;
   close(): void;
 }
 
-/** The daemon refused or failed; `problem` says why and what to do. */
+/** Reports that the daemon refused or failed; `problem` says why and what to do. */
 export class ApiError extends Error {
   readonly problem: Problem;
   constructor(problem: Problem) {
@@ -32,7 +33,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came: no daemon runs (`absent`), or one runs and did not answer, or ended the connection (`silent`). */
+/** Reports a missing answer: no daemon runs (`absent`), or it did not answer or ended the connection (`silent`). */
 export class Unreachable extends Error {
   readonly daemon: 'absent' | 'silent';
 
@@ -49,7 +50,7 @@ type Arguments<L extends RequestLine> = (BodyOf<L> extends undefined ? object : 
   (QueryOf<L> extends undefined ? object : { query?: QueryOf<L> });
 type Optional<A> = object extends A ? [args?: A] : [args: A];
 
-/** Endpoints that do not answer JSON. */
+/** Endpoints that answer plain text. */
 type TextLine = { [L in RequestLine]: Endpoints[L] extends { kind: 'metrics' } ? L : never }[RequestLine];
 
 export interface Client {
@@ -58,13 +59,13 @@ export interface Client {
    * @throws ApiError for a problem document, Unreachable when no daemon answers.
    */
   call<L extends RequestLine>(line: L, ...args: Optional<Arguments<L>>): Promise<ResponseOf<L>>;
-  /** Calls an endpoint whose answer is text, and returns it as it is. @throws as `call` */
+  /** Calls an endpoint that answers text, and returns the text unchanged. @throws as `call` */
   text(line: TextLine): Promise<string>;
   /**
-   * Opens the event stream. It ends when the server does, and throws Unreachable when the connection breaks.
-   * @param only the events that are wanted; the stream then starts with their present values instead of a snapshot.
-   * @param lastEventId id of the last event seen: the daemon then replays later events instead of a snapshot.
-   * @param quiet nothing comes while nothing happens, so that a daemon that hangs is not noticed.
+   * Opens the event stream. It ends when the server ends, and throws Unreachable when the connection breaks.
+   * @param only the wanted events; the stream then starts with their present values instead of a snapshot
+   * @param lastEventId id of the last event seen; the daemon then replays later events instead of a snapshot
+   * @param quiet leaves out the comments of an idle stream, so the client does not notice a daemon that hangs
    */
   events(
     lastEventId?: string,
@@ -73,7 +74,7 @@ export interface Client {
   ): Promise<{ events: AsyncIterable<Event>; close(): void }>;
 }
 
-/** A client over `transport`; stateless, share it freely. */
+/** Creates a client over `transport`. The client is stateless. */
 export function createClient(transport: Transport): Client {
   return {
     async call(line, ...args) {
@@ -116,7 +117,7 @@ export function createClient(transport: Transport): Client {
 
 /**
  * Decodes a server-sent event stream (HTML Living Standard, 9.2.6) from text pieces of any size.
- * Yields events with JSON data; comments and `retry` are passed over.
+ * Yields events with JSON data and skips comments and `retry`.
  */
 export async function* decodeEvents(
   chunks: AsyncIterable<string>,
@@ -146,8 +147,8 @@ function queryString(query: Record<string, string> | undefined): string {
 }
 
 /**
- * The answer as the contract has it. Its schema is not applied again: it comes from the user's own daemon, whose tests hold
- * every answer to its schema, and panel, tray and page go without zod.
+ * Parses an answer. Its schema is not checked: the answer comes from the user's own daemon, whose tests check every answer
+ * against its schema, and panel, tray and page do without zod.
  */
 function answerOf<T>({ status, body }: Reply): T {
   try {
@@ -158,18 +159,18 @@ function answerOf<T>({ status, body }: Reply): T {
   }
 }
 
-/** The error for an answer that reports a failure. @param body of the answer, a problem document or anything else */
+/** Returns the error for a failed request. @param body of the answer: a problem document or anything else */
 export function failure(status: number, body: string): ApiError {
   try {
     const document: unknown = JSON.parse(body);
     if (isProblem(document)) return new ApiError(document);
   } catch {
-    // not one of ours: said below
+    // not JSON, so not from the daemon
   }
   return unexpected(status, 'without a problem document');
 }
 
-/** Checks the two members that clients use; see `answerOf`. */
+/** Checks the two members that clients use (see `answerOf`). */
 function isProblem(document: unknown): document is Problem {
   if (typeof document !== 'object' || document === null || !('code' in document) || !('detail' in document))
     return false;
@@ -186,17 +187,17 @@ function unexpected(status: number, how: string): ApiError {
   });
 }
 
-/** The time for most requests, in ms. */
+/** Deadline of most requests, in ms. */
 const USUAL_MS = 60_000;
-/** A person may have to type a password, or a dozen programs start, in ms. */
+/** Deadline, in ms, of requests that may ask for a password or start a dozen programs. */
 const MINUTES_MS = 300_000;
-/** A download, or as many runs of the tunnel CLI as a list has entries, in ms. */
+/** Deadline, in ms, of a download, or of a run of the tunnel CLI for each entry of a list. */
 const HOUR_MS = 3_600_000;
 
-/** Requests that change or try something. Each needs a row, so that none is forgotten. */
+/** Requests that need a row in `DEADLINES`, so that none is forgotten. */
 type Timed = Extract<RequestLine, `POST ${string}`>;
 
-/** In ms; null for the usual time. */
+/** Deadlines in ms; null for `USUAL_MS`. */
 const DEADLINES: Record<Timed, number | null> = {
   'POST /api/restart': null,
   'POST /api/session': null,
@@ -207,7 +208,7 @@ const DEADLINES: Record<Timed, number | null> = {
   'POST /api/config/session': null,
   'POST /api/config/user': null,
   'POST /api/apps/proxy-launcher': null,
-  // the root service may ask for a password, and others may be in front
+  // the root service may ask for a password, and other requests may come first
   'POST /api/apps/tunnel-launcher': MINUTES_MS,
   'POST /api/apps/outside-launcher': MINUTES_MS,
   'POST /api/apps/shortcut': null,
@@ -225,7 +226,7 @@ const DEADLINES: Record<Timed, number | null> = {
   'POST /api/settings/diff': null,
   'POST /api/settings/apply': HOUR_MS,
   'POST /api/settings/undo': HOUR_MS,
-  // those in front come first, and the daemon's own answer says more than a client that gave up
+  // waits for the queued changes: the daemon's answer says more than a client that gave up
   'POST /api/accounts': (TOOL_CHANGES_WAITING + 1) * TOOL_CHANGE_MS + USUAL_MS,
   'POST /api/trust': MINUTES_MS,
   'POST /api/trust/apply': MINUTES_MS,
@@ -241,9 +242,9 @@ const DEADLINES: Record<Timed, number | null> = {
 };
 
 /**
- * The deadline of a request, in ms.
+ * Returns the deadline of a request, in ms.
  * @param path with or without its query
- * @param usual in place of 60 s for what is not slow
+ * @param usual replaces the 60 s of requests without a longer deadline
  */
 export function deadlineOf(method: string, path: string, usual = USUAL_MS): number {
   const line = `${method} ${path.replace(/\?.*/, '')}`;

@@ -1,17 +1,17 @@
-// Defines Culvert's own configuration in the contract.
+// Defines the schema of Culvert's own configuration in the contract.
 import * as z from 'zod/mini';
 import type { EndpointTable } from './endpoint.ts';
 import { Message } from './values.ts';
 
 const Port = z.int().check(z.gte(1), z.lte(65535));
-/** https, or http on this machine only; without credentials, query and fragment. */
+/** An https address, or http on this machine; without credentials, query or fragment. */
 const HttpAddress = z
   .string()
   .check(
     z.maxLength(1024),
     z.regex(/^(https:\/\/[A-Za-z0-9.-]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:\d{1,5})?(\/[A-Za-z0-9._~%/-]*)?$/),
   );
-/** Address of releases: empty, or an `HttpAddress` that may contain `{name}` and `{channel}`. */
+/** Address of the releases: empty, or an `HttpAddress` that may contain `{name}` and `{channel}`. */
 const SourceAddress = z
   .string()
   .check(
@@ -20,23 +20,23 @@ const SourceAddress = z
       /^$|^(https:\/\/[A-Za-z0-9.-]+|http:\/\/(127\.0\.0\.1|localhost|\[::1\]))(:\d{1,5})?(\/([A-Za-z0-9._~%/-]|\{name\}|\{channel\})*)?$/,
     ),
   );
-/** The daemon's configuration, every key present. */
+/** The daemon's complete configuration. */
 export const Config = z.object({
   server: z.object({ port: Port, bind: z.union([z.ipv4(), z.ipv6()]) }),
   webui: z.object({
     enabled: z.boolean(),
     allowRemote: z.boolean(),
-    /** The page's address for other machines, such as a reverse proxy; '' for this machine's own addresses. */
+    /** The page's address for other machines, such as a reverse proxy's; '' for this machine's own addresses. */
     address: z.string().check(z.maxLength(256), z.regex(/^(https?:\/\/[A-Za-z0-9.-]+(:\d{1,5})?)?$/)),
   }),
   warp: z.object({
     cli: z.string().check(z.minLength(1)),
     killSwitch: z.boolean(),
-    /** Leave the local network reachable while the kill switch is on. */
+    /** Keeps the local network reachable while the kill switch is on. */
     allowLan: z.boolean(),
-    /** Endpoints that the kill switch allows beyond the shipped ones: comma-separated `CIDR` or `CIDR udp|tcp PORT`. */
+    /** Additional endpoints that the kill switch allows: comma-separated `CIDR` or `CIDR udp|tcp PORT`. */
     endpoints: z.string().check(z.maxLength(4096), z.regex(/^[\dA-Fa-f.:/,\sudtcp]*$/)),
-    /** Record blocked connections of the last ten minutes even while no client asks for them. */
+    /** Records blocked connections of the last ten minutes even while no client asks for them. */
     recordBlocked: z.boolean(),
     /** Address for checking that traffic of the local proxy leaves through the tunnel. */
     traceUrl: HttpAddress,
@@ -45,36 +45,36 @@ export const Config = z.object({
     openBrowser: z.boolean(),
     theme: z.enum(['system', 'light', 'dark']),
     locale: z.string().check(z.regex(/^[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,8})*$/)),
-    /** Show the first steps at the next start. */
+    /** Shows the first steps at the next start. */
     firstSteps: z.boolean(),
   }),
   updates: z.object({
     channel: z.enum(['stable', 'beta']),
     checkOnStartup: z.boolean(),
-    /** Empty for no source. Base address, with the files of a channel in `<source>/<channel>/`, or a pattern with `{name}` and `{channel}`. */
+    /** Base address (a channel's files are in `<source>/<channel>/`) or pattern with `{name}`, `{channel}`; empty for none. */
     source: SourceAddress,
   }),
   tray: z.object({
     autostart: z.boolean(),
-    /** At login, without the window. */
+    /** Starts without the window at login. */
     startHidden: z.boolean(),
-    /** Global shortcuts, whose keys the desktop asks for. */
+    /** Enables global shortcuts; the desktop asks for their keys. */
     shortcuts: z.boolean(),
   }),
   notifications: z.object({
-    /** Amount of notifications. Answers to a click of the user are always shown. */
+    /** Notifications to show. Answers to a user's click are always shown. */
     level: z.enum(['everything', 'needs-me', 'nothing']),
   }),
   reminders: z.object({
-    /** Minutes after which a tunnel that was up and is off is worth a reminder, at most a week; 0 for never. */
+    /** Minutes until a reminder that the tunnel went off, at most a week; 0 for no reminder. */
     offMinutes: z.int().check(z.gte(0), z.lte(10_080)),
   }),
-  /** Changes of the state and figures of the tunnel, kept for 90 days. */
+  /** Record of the tunnel's state changes and figures, kept for 90 days. */
   history: z.object({ enabled: z.boolean() }),
-  /** `GET /api/metrics`. */
+  /** Settings of `GET /api/metrics`. */
   metrics: z.object({
     enabled: z.boolean(),
-    /** The label `account` has a keyed hash in place of the name. */
+    /** Puts a keyed hash instead of the name into the `account` label. */
     hashAccounts: z.boolean(),
   }),
 });
@@ -93,22 +93,22 @@ export type ConfigPatch = { [G in keyof Config]?: { [K in keyof Config[G]]?: Con
 
 export const ConfigLayer = z.enum(['default', 'system', 'user', 'environment', 'session']);
 export type ConfigLayer = z.infer<typeof ConfigLayer>;
-/** An error in a configuration file; the rest of the file, or the other layers, still count. */
+/** An error in a configuration file; the rest of the file, or the other layers, still apply. */
 export const ConfigProblem = z.object({
   file: z.string(),
   line: z.nullable(z.int()),
   key: z.nullable(z.string()),
   message: z.string(),
-  /** `message` to be translated; absent in older versions. */
+  /** `message` in translatable form; absent in older versions. */
   wording: z.optional(Message),
 });
 export type ConfigProblem = z.infer<typeof ConfigProblem>;
 export const ConfigResponse = z.object({
   ok: z.literal(true),
   config: Config,
-  /** Keys are dotted (`server.port`), one for every key. */
+  /** The layer that set each key, by dotted key (`server.port`). */
   sources: z.record(z.string(), ConfigLayer),
-  /** Dotted keys whose stored value differs from the one this daemon started with. */
+  /** Dotted keys whose stored value differs from the value at this daemon's start. */
   restartRequired: z.array(z.string()),
   problems: z.array(ConfigProblem),
 });

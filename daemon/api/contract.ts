@@ -1,10 +1,10 @@
-// Defines the contract: every endpoint by its request line, and every event. Server, clients and OpenAPI derive from it.
+// Defines the contract: every endpoint by request line, and every event. Server, clients and OpenAPI derive from it.
 import * as z from 'zod/mini';
 import { Diagnosis, DoctorProgress, doctorEndpoints } from './doctor.ts';
 import { Digits, type EndpointTable, Flag } from './endpoint.ts';
 import * as s from './schema.ts';
 
-/** Data of each event of `GET /api/events`; `id:` is the revision. */
+/** Data of each `GET /api/events` event; its `id:` is the revision. */
 export const events = {
   snapshot: s.Snapshot,
   status: s.Status,
@@ -100,7 +100,7 @@ export const endpoints = {
 export type Endpoints = typeof endpoints;
 export type RequestLine = keyof Endpoints;
 type Get<E, K extends PropertyKey> = E extends { [P in K]: infer T extends z.ZodMiniType } ? z.infer<T> : undefined;
-/** The JSON body that a request line takes, or undefined. */
+/** The JSON body of a request line, or undefined. */
 export type BodyOf<L extends RequestLine> = L extends `POST /api/config/${string}`
   ? s.ConfigPatch
   : L extends 'POST /api/action'

@@ -1,4 +1,4 @@
-// Defines the doctor in the contract: results of checks, fixes, and the most likely cause of a failing tunnel.
+// Defines the doctor in the contract: check results, fixes, and the most likely cause of a failing tunnel.
 import * as z from 'zod/mini';
 import { ACTION_NAMES } from './actions.ts';
 import { Empty, type EndpointTable, tunnelProblems } from './endpoint.ts';
@@ -12,77 +12,77 @@ const CheckGroup = z.enum(['tunnel', 'dns', 'network', 'service', 'culvert', 'de
 export type CheckGroup = z.infer<typeof CheckGroup>;
 
 const Label = {
-  /** Words for a button, such as `Exclude these ranges`. */
+  /** Button label, such as `Exclude these ranges`. */
   label: z.string(),
-  /** The same to be translated; older versions sent none. */
+  /** The label in translatable form; absent in older versions. */
   wording: z.optional(Message),
 };
-/** Words for `culvert-repair fix`, where root's side knows the same change: a name, then its parameters. */
+/** Arguments of `culvert-repair fix`, if it can make the same change: a name, then its parameters. */
 const Repair = z.optional(z.array(z.string()));
-/** Replaces a file. `diff` is what a person is shown. */
+/** A fix that replaces a file. Clients show `diff` to the user. */
 const FileFix = z.object({
   kind: z.literal('file'),
   ...Label,
   path: z.string(),
   diff: z.string(),
-  /** The whole new text; left out for a file that is there and that `repair` changes. */
+  /** The whole new text; absent for an existing file that `repair` changes. */
   content: z.optional(z.string()),
-  /** Only an administrator can write the file. */
+  /** True if only an administrator can write the file. */
   privileged: z.boolean(),
-  /** The unit that reads the file when it is restarted. */
+  /** The unit to restart so that it reads the file. */
   restart: z.optional(z.string()),
   repair: Repair,
 });
-/** Commands, each as its words; no shell reads them. */
+/** A fix that runs commands, each given as its arguments, without a shell. */
 const CommandFix = z.object({
   kind: z.literal('commands'),
   ...Label,
   commands: z.array(z.array(z.string())),
-  /** Commands that undo the change; empty if nothing can be undone. */
+  /** Commands that undo the change; empty if it can't be undone. */
   undo: z.array(z.array(z.string())),
   privileged: z.boolean(),
   repair: Repair,
 });
 const ActionStep = z.object({ action: z.enum(ACTION_NAMES), value: z.optional(z.string()) });
-/** Actions of `POST /api/action`. */
+/** A fix that performs actions of `POST /api/action`. */
 const ActionFix = z.object({
   kind: z.literal('action'),
   ...Label,
   actions: z.array(ActionStep),
   undo: z.array(ActionStep),
 });
-/** A page for the user's browser. */
+/** A fix on a page for the user's browser. */
 const OpenFix = z.object({ kind: z.literal('open'), ...Label, url: z.string() });
 export const Fix = z.discriminatedUnion('kind', [FileFix, CommandFix, ActionFix, OpenFix]);
 export type Fix = z.infer<typeof Fix>;
 
-/** Evidence and explanation to be translated; older versions sent none. */
+/** Evidence and explanation in translatable form; absent in older versions. */
 const Wording = z.optional(
   z.object({
-    /** A line each. */
+    /** A message for each line. */
     evidence: z.array(Message),
-    /** Sentences, one after the other. */
+    /** Consecutive sentences. */
     explanation: z.array(Message),
   }),
 );
 
 export const CheckResult = z.object({
-  /** Stable: `dns-port-53`. */
+  /** Stable identifier, such as `dns-port-53`. */
   id: z.string(),
   title: z.string(),
   group: CheckGroup,
   verdict: Verdict,
-  /** Observations, a line each. */
+  /** Observations, one line each. */
   evidence: z.array(z.string()),
   /** Meaning of the evidence; null if it speaks for itself. */
   explanation: z.nullable(z.string()),
   wording: Wording,
   fix: z.nullable(Fix),
-  /** Identifies the fix as shown; `POST /api/doctor/fix` refuses when it has become another. */
+  /** Identifies the fix as shown; `POST /api/doctor/fix` refuses a fix that has changed. */
   fixId: z.nullable(z.string()),
   /** A page that describes the fact behind the check. */
   source: z.nullable(z.string()),
-  /** Versions and systems that the check is for; null for all. */
+  /** Versions and systems that the check applies to; null for all. */
   appliesTo: z.nullable(z.string()),
   durationMs: z.number(),
 });
@@ -92,16 +92,16 @@ const Undoable = z.object({
   id: z.string(),
   ...Label,
   at: Time,
-  /** `culvert-repair` made the change, so only an administrator can undo it. */
+  /** Set if `culvert-repair` made the change, so only an administrator can undo it. */
   administrator: z.optional(z.literal(true)),
 });
-/** A fix that can be undone; `id` is that of its check. */
+/** A fix that can be undone; `id` is its check's id. */
 export type Undoable = z.infer<typeof Undoable>;
 
 export const DoctorReport = z.object({
   ok: z.literal(true),
   generatedAt: Time,
-  /** Problems first, then unknown, notice, ok and not-applicable. */
+  /** Results sorted as problem, unknown, notice, ok, not-applicable. */
   results: z.array(CheckResult),
   /** Fixes that `culvert doctor undo` would revert, newest first. */
   undo: z.array(Undoable),
@@ -112,8 +112,8 @@ export const DoctorReport = z.object({
 export type DoctorReport = z.infer<typeof DoctorReport>;
 
 /**
- * Data of the event `doctor`: one at the start, one as each check ends, and one with `running: false` at the end. A fix
- * and its undo send the first and the last; the last then has the check's result afterwards.
+ * Data of the `doctor` event, sent at the start, as each check ends, and at the end with `running: false`. A fix and its
+ * undo send only the first and the last event; the last carries the check's new result.
  */
 export const DoctorProgress = z.object({
   running: z.boolean(),
@@ -125,7 +125,7 @@ export const DoctorProgress = z.object({
 });
 export type DoctorProgress = z.infer<typeof DoctorProgress>;
 
-/** The most likely cause of a tunnel that fails, or carries nothing; found by the cheap checks. */
+/** The most likely cause of a tunnel that fails or carries nothing, as the cheap checks found it. */
 export const Diagnosis = z.object({
   id: z.string(),
   title: z.string(),
@@ -139,24 +139,24 @@ export const Diagnosis = z.object({
 });
 export type Diagnosis = z.infer<typeof Diagnosis>;
 
-/** Checks by their `id`; all of them without it. */
+/** `only` lists the ids of checks; without it, all checks run. */
 export const DoctorRequest = z.strictObject({
   only: z.optional(z.array(z.string().check(z.regex(/^[a-z0-9-]{1,64}$/))).check(z.minLength(1), z.maxLength(64))),
   online: z.optional(z.boolean()),
 });
 export type DoctorRequest = z.infer<typeof DoctorRequest>;
 
-/** `fixId` is that of the result that the user was shown. */
+/** `fixId` comes from the result that the user saw. */
 export const DoctorFixRequest = z.strictObject({
   id: z.string().check(z.minLength(1), z.maxLength(64)),
   fixId: z.string().check(z.minLength(1), z.maxLength(128)),
 });
 export type DoctorFixRequest = z.infer<typeof DoctorFixRequest>;
 
-/** The result of the check, measured again afterwards; null if this version has no such check anymore. */
+/** `result` is measured after the fix; null if this version no longer has the check. */
 export const DoctorFixResponse = z.object({
   ok: z.literal(true),
-  /** Steps of the fix, a line each. */
+  /** Steps of the fix, one line each. */
   done: z.array(z.string()),
   result: z.nullable(CheckResult),
 });
@@ -166,7 +166,7 @@ export type DoctorFixResponse = z.infer<typeof DoctorFixResponse>;
 export const DoctorBundle = z.object({
   ok: z.literal(true),
   files: z.array(z.object({ name: z.string(), text: z.string() })),
-  /** Number of different values of each kind that placeholders replace. */
+  /** Number of different values that placeholders replace, by kind. */
   redacted: z.record(z.string(), z.int()),
   /** The files as a ZIP archive, in Base64. */
   archive: z.string(),

@@ -1,4 +1,4 @@
-// Defines what an endpoint of the contract is, and what endpoints of several features share.
+// Defines the type of the contract's endpoints, and the schemas and problem codes that several features share.
 import * as z from 'zod/mini';
 import { Blocked, type ProblemCode } from './values.ts';
 
@@ -7,25 +7,22 @@ export interface Endpoint {
   query?: z.ZodMiniObject;
   body?: z.ZodMiniType;
   response: z.ZodMiniType;
-  /** Codes beyond those that the guard and the body's validation can always answer. */
+  /** Codes in addition to those of the guard and of body validation. */
   problems?: readonly ProblemCode[];
-  /** Answers carry an ETag. */
+  /** Set if answers carry an ETag. */
   etag?: true;
-  /**
-   * `stream`: server-sent events; `response` is then the first event's data. `metrics`: OpenMetrics text, which `response`
-   * is.
-   */
+  /** `stream`: server-sent events, with the first event's data as `response`. `metrics`: OpenMetrics text. */
   kind?: 'stream' | 'metrics';
 }
 export type EndpointTable = Record<`${'GET' | 'POST'} /api/${string}`, Endpoint>;
 
-/** A mutation that takes nothing; still a JSON body, so that no web page can send it. */
+/** Body of a mutation without arguments; it must still be JSON, so that no web page can send it. */
 export const Empty = z.strictObject({});
 export type Empty = z.infer<typeof Empty>;
 export const Digits = z.string().check(z.regex(/^\d{1,15}$/));
 export const Flag = z.enum(['0', '1']);
 
-/** A mutation of the tunnel: what a blocked state, a failing or a hanging tunnel CLI answers. */
+/** Problems of every change of the tunnel: a blocked state, or a tunnel CLI that fails or hangs. */
 export const tunnelProblems = [
   'argument-rejected',
   ...Blocked.options,
@@ -38,7 +35,7 @@ export const tunnelProblems = [
   'busy',
 ] as const satisfies readonly ProblemCode[];
 
-/** A change that reverts unless it is confirmed. */
+/** Problems of a change that reverts unless it is confirmed. */
 export const changeProblems = ['previous-unknown', 'state-not-writable'] as const satisfies readonly ProblemCode[];
 export const routesProblems = [
   'document-invalid',

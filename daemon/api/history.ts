@@ -6,32 +6,32 @@ import { RuleRecord } from './networks.ts';
 import { ConnectionState } from './tunnel.ts';
 import { Blocked, Count, Time } from './values.ts';
 
-/** Resolution of the samples: as they are kept, or one per minute or hour. */
+/** Resolution of the samples: as recorded, or one per minute or hour. */
 export const HistoryResolution = z.enum(['full', 'minute', 'hour']);
 export type HistoryResolution = z.infer<typeof HistoryResolution>;
 
 export const HistoryChange = z.object({
   at: Time,
-  /** `start` and `stop`: Culvert began and ceased to record; what happened in between is not known. */
+  /** `start` and `stop` mark when Culvert began and stopped recording; nothing is known about the gap. */
   kind: z.enum(['state', 'start', 'stop']),
   state: ConnectionState,
-  /** The tunnel CLI's own name of the reason, such as `HappyEyeballsFailed`; null if it gave none. */
+  /** The tunnel CLI's own name for the reason, such as `HappyEyeballsFailed`; null without a reason. */
   reason: z.nullable(z.string()),
   blocked: z.nullable(Blocked),
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   mode: z.nullable(z.string()),
   colo: z.nullable(z.string()),
-  /** A rule for networks has set this, or no longer holds. */
+  /** Effect of a network rule that began or ended. */
   effect: z.optional(RuleRecord),
 });
 export type HistoryChange = z.infer<typeof HistoryChange>;
 
 export const HistorySample = z.object({
-  /** When the figures were read, or the start of the time that they are summed up over. */
+  /** Time of the reading, or start of the period that the sample sums up. */
   at: Time,
   /** Duration of the transfer. */
   seconds: Count,
-  /** Mean, least and greatest; null if it was not reported. */
+  /** Mean, minimum and maximum latency; null if not reported. */
   latencyMs: z.nullable(Count),
   latencyMinMs: z.nullable(Count),
   latencyMaxMs: z.nullable(Count),
@@ -47,15 +47,15 @@ const Total = z.object({
   connectedSeconds: Count,
   received: Count,
   sent: Count,
-  /** Number of connections that ended without a request, by reason or `blocked`; `unknown` without a reason. */
+  /** Number of connections that ended without a request, by reason or `blocked` value; `unknown` if neither is known. */
   drops: z.record(z.string(), Count),
 });
 export type HistoryTotal = z.infer<typeof Total>;
-/** A day of the daemon's time zone. */
+/** Totals of a day in the daemon's time zone. */
 export const HistoryDay = z.extend(Total, { day: z.iso.date() });
 export type HistoryDay = z.infer<typeof HistoryDay>;
 
-/** A duration back from now (`2d`), or a time. */
+/** A duration before now (`2d`), or a time. */
 const Since = z.union([z.string().check(z.maxLength(32), z.regex(DURATION)), Time]);
 
 export const HistoryQuery = z.strictObject({
@@ -63,16 +63,16 @@ export const HistoryQuery = z.strictObject({
   since: z.optional(Since),
   /** Default: now. */
   until: z.optional(Since),
-  /** Default: by the length of time. */
+  /** Default: depends on the length of the period. */
   resolution: z.optional(HistoryResolution),
-  /** `next` of the previous page. */
+  /** The `next` of the previous page. */
   cursor: z.optional(z.string().check(z.regex(/^\d{1,15}$/))),
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
 export const History = z.object({
   ok: z.literal(true),
-  /** True while the history is recorded: `history.enabled`. */
+  /** True if the history is recorded (`history.enabled`). */
   enabled: z.boolean(),
   since: Time,
   until: Time,
@@ -82,14 +82,14 @@ export const History = z.object({
   samples: z.array(HistorySample),
   /** Totals of the requested period; null on later pages. */
   totals: z.nullable(z.extend(Total, { days: z.array(HistoryDay) })),
-  /** Pass it as `cursor` for the next page; null on the last. */
+  /** The `cursor` of the next page; null on the last page. */
   next: z.nullable(z.string()),
 });
 export type History = z.infer<typeof History>;
 
 export const HistoryClearResponse = z.object({ ok: z.literal(true) });
 
-/** The history was deleted. */
+/** Data of the event that reports the deletion of the history. */
 export const HistoryCleared = z.object({ clearedAt: Time });
 
 export const historyEndpoints = {

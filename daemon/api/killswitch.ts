@@ -1,35 +1,35 @@
-// Defines the kill switch in the contract, with the list of blocked traffic.
+// Defines the kill switch and the list of blocked traffic in the contract.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { type EndpointTable, killSwitchProblems } from './endpoint.ts';
 import { Message, Time } from './values.ts';
 
 export const KillSwitch = z.object({
-  /** Wanted: stays true during a pause. */
+  /** Wanted state: stays true during a pause. */
   enabled: z.boolean(),
   allowLan: z.boolean(),
-  /** Measured; null when it can't be known. */
+  /** Measured state; null if it can't be measured. */
   active: z.nullable(z.boolean()),
   /** Protection against a foreign `nft flush ruleset`. */
   protection: z.enum(['owner-persist', 'watchdog', 'none']),
-  /** The rules are applied at boot before any network is. */
+  /** True if the rules apply at boot before any network is up. */
   bootGuard: z.boolean(),
   /** The enforcing program, such as `nftables 1.0.6`; null if the root service is not installed. */
   backend: z.nullable(z.string()),
-  /** A sentence for people: why it does not block though it is wanted, or what could not be read. */
+  /** A sentence for users: why the kill switch does not block although it is on, or what could not be read. */
   detail: z.nullable(z.string()),
-  /** `detail` to be translated; absent without one, and where daemon or root service are older. */
+  /** `detail` in translatable form; absent without it, and with an older daemon or root service. */
   wording: z.optional(z.array(Message)),
   installed: z.boolean(),
-  /** The command that helps where something is missing, ready to be copied. */
+  /** The command to run if something is missing, ready to copy. */
   command: z.nullable(z.string()),
   /** End of a pause, or null. */
   pausedUntil: z.nullable(Time),
-  /** When another program's change of the rules was last repaired; null without such a repair since it was turned on, and for an older root service. */
+  /** Last repair of rules that another program changed; null if none since turning on, and for an older root service. */
   repairedAt: z.nullable(Time),
-  /** `confirmWithin` is understood: the installed root service can revert a change. */
+  /** True if the installed root service can revert a change (`confirmWithin`). */
   confirmable: z.boolean(),
-  /** The present value is not confirmed: unless it is by `confirmBy`, the root service sets the previous one again. */
+  /** The unconfirmed change, if any: without confirmation by `confirmBy`, the root service restores `previous`. */
   unconfirmed: z.nullable(
     z.object({
       setAt: Time,
@@ -47,7 +47,7 @@ export const KillSwitchRequest = z.strictObject({
   confirmWithin: z.optional(ConfirmWithin),
 });
 export type KillSwitchRequest = z.infer<typeof KillSwitchRequest>;
-/** At most an hour; 0 ends a pause. */
+/** Length of a pause, at most an hour; 0 ends the pause. */
 export const KillSwitchPause = z.strictObject({ seconds: z.int().check(z.gte(0), z.lte(3600)) });
 export type KillSwitchPause = z.infer<typeof KillSwitchPause>;
 export const KillSwitchResponse = z.extend(KillSwitch, { ok: z.literal(true) });
@@ -55,35 +55,35 @@ export type KillSwitchResponse = z.infer<typeof KillSwitchResponse>;
 const Whole = z.int().check(z.gte(0));
 
 export const BlockedEntry = z.object({
-  /** Rule that blocked; `forwarded` is for machines behind this one. */
+  /** The rule that blocked the traffic; `forwarded` applies to machines behind this machine. */
   rule: z.enum(['kill-switch', 'dns', 'forwarded', 'tunnel-only']),
-  /** User of the program; null for another machine behind this one. */
+  /** User ID of the program; null for a machine behind this machine. */
   uid: z.nullable(Whole),
-  /** systemd unit of the program; null if it is not known or has ended. */
+  /** systemd unit of the program; null if unknown or ended. */
   unit: z.nullable(z.string()),
-  /** Names of processes that are in that unit now, three at most. */
+  /** Names of at most three processes that the unit has now. */
   programs: z.array(z.string()),
-  /** Address of the machine behind this one, a container for instance; null for packets of this machine. */
+  /** Address of the machine behind this machine, such as a container; null for this machine's packets. */
   source: z.nullable(z.string()),
   /** `tcp`, `udp`, `icmp`, `ipv6-icmp`, or a number. */
   protocol: z.string(),
   address: z.string(),
   port: z.nullable(Whole),
   packets: Whole,
-  /** Time of the first packet; with several, it may be up to a minute too early. */
+  /** Time of the first packet; with several packets, up to a minute too early. */
   since: Time,
   last: Time,
 });
 export type BlockedEntry = z.infer<typeof BlockedEntry>;
 
 export const BlockedList = z.object({
-  /** Start of the recording, before which nothing is known; null while the root service does not run, and so blocks nothing. */
+  /** Start of the recording, with no data before it; null while the root service does not run and so blocks nothing. */
   recordingSince: z.nullable(Time),
-  /** The latest ones first, 256 at most. */
+  /** At most 256 entries, latest first. */
   entries: z.array(BlockedEntry),
-  /** Destinations that are not listed: those of other users, and those beyond the length of the list. */
+  /** Number of unlisted destinations: other users' destinations, and those beyond the list's length. */
   hidden: Whole,
-  /** Packets whose destination found no room in the kernel. */
+  /** Packets whose destination did not fit into the kernel's list. */
   missed: Whole,
 });
 export type BlockedList = z.infer<typeof BlockedList>;

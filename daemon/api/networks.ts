@@ -1,4 +1,4 @@
-// Defines the networks that this machine is on, and the rules for them, in the contract.
+// Defines this machine's networks, and the rules for them, in the contract.
 import * as z from 'zod/mini';
 import { MODES, PROTOCOLS } from './actions.ts';
 import { ConfirmWithin } from './changes.ts';
@@ -6,23 +6,23 @@ import { Empty, type EndpointTable } from './endpoint.ts';
 import { RoutePreset } from './routes.ts';
 import { Message, Time } from './values.ts';
 
-/** One physical link that is up. Bridges, tunnels and other virtual devices do not count. */
+/** A physical link that is up. Bridges, tunnels and other virtual devices do not count. */
 export const NetworkLink = z.object({
   device: z.string(),
   kind: z.enum(['wifi', 'ethernet', 'mobile', 'other']),
-  /** The SSID of a Wi-Fi network; otherwise the name of the connection, where there is one. */
+  /** The SSID of a Wi-Fi network; otherwise the connection's name, if any. */
   name: z.nullable(z.string()),
   /** Identifies the connection in NetworkManager. */
   uuid: z.nullable(z.string()),
-  /** Address of the IPv4 default gateway, and its hardware address. */
+  /** IP address and hardware address of the IPv4 default gateway. */
   gateway: z.nullable(z.string()),
   gatewayHardware: z.nullable(z.string()),
   /** Hardware address of the Wi-Fi access point. */
   bssid: z.nullable(z.string()),
-  /** `psk` has a password that all users share, `enterprise` one for each user. Null if nothing reports it. */
+  /** `psk`: all users share a password; `enterprise`: each user has a password. Null if not reported. */
   security: z.nullable(z.enum(['open', 'wep', 'psk', 'enterprise'])),
   metered: z.nullable(z.boolean()),
-  /** As the network service sees it. */
+  /** Connectivity as the network service reports it. */
   connectivity: z.nullable(z.enum(['none', 'portal', 'limited', 'full'])),
 });
 export type NetworkLink = z.infer<typeof NetworkLink>;
@@ -44,7 +44,7 @@ export const Beacon = z.object({
 });
 export type Beacon = z.infer<typeof Beacon>;
 
-/** The networks that a rule is for: those to which everything applies that it names. */
+/** Conditions of a rule; the rule applies to networks that meet all of them. */
 export const NetworkMatch = z.object({
   ssid: z.optional(Label),
   security: z.optional(z.enum(['open', 'wep', 'psk', 'enterprise'])),
@@ -54,19 +54,19 @@ export const NetworkMatch = z.object({
   /** Hardware addresses of access points. */
   bssid: z.optional(z.array(Hardware).check(z.maxLength(64))),
   beacon: z.optional(Beacon),
-  /** Networks that no rule without `any` is for; `no-rule` is for those that no other rule is for. */
+  /** Networks that no rule without `any` matches; `no-rule`: networks that no other rule matches. */
   any: z.optional(z.enum(['unknown-wifi', 'ethernet', 'no-rule'])),
 });
 export type NetworkMatch = z.infer<typeof NetworkMatch>;
 
-/** Values that hold on a network. */
+/** Values that a rule sets on a network. */
 export const NetworkEffects = z.object({
   warp: z.optional(z.enum(['connect', 'pause'])),
   mode: z.optional(z.enum(MODES)),
   protocol: z.optional(z.enum(PROTOCOLS)),
-  /** Turning it off needs an administrator, so that no rule does. */
+  /** Never false: turning the kill switch off needs an administrator. */
   killSwitch: z.optional(z.literal(true)),
-  /** Entries of this machine that bypass WARP for as long as the rule holds. */
+  /** Entries of this machine that bypass WARP while the rule holds. */
   routes: z.optional(RoutePreset),
 });
 export type NetworkEffects = z.infer<typeof NetworkEffects>;
@@ -75,16 +75,16 @@ export const NetworkRule = z.object({
   name: Label,
   match: NetworkMatch,
   effects: NetworkEffects,
-  /** Anyone can copy a name and an address; the key of a beacon can't be copied. */
+  /** `copyable`: a name or address, which anyone can copy; `beacon`: a key, which can't be copied. */
   proof: z.enum(['copyable', 'beacon']),
-  /** It can lower the protection. */
+  /** True if the rule can lower the protection. */
   weakens: z.boolean(),
-  /** The user allowed it to do so, or refused. Null before. */
+  /** The user's answer to a rule that weakens; null before an answer. */
   allowed: z.nullable(z.boolean()),
 });
 export type NetworkRule = z.infer<typeof NetworkRule>;
 
-/** One thing that a rule sets. */
+/** A value that a rule sets. */
 export const RuleEffect = z.object({
   subject: z.enum(['connection', 'mode', 'protocol', 'killSwitch', 'routes']),
   /** `on`, `off`, or a value of the rule. */
@@ -94,18 +94,18 @@ export const RuleEffect = z.object({
 });
 export type RuleEffect = z.infer<typeof RuleEffect>;
 
-/** An effect in the history; `ended`: the value before is set again. */
+/** An effect in the history; `ended`: the previous value was restored. */
 export const RuleRecord = z.extend(RuleEffect, { ended: z.optional(z.literal(true)) });
 export type RuleRecord = z.infer<typeof RuleRecord>;
 
 export const NetworkDecision = z.object({
-  /** The rule of each link; null if none is for it. */
+  /** The rule of each link; null if no rule matches. */
   links: z.array(z.object({ device: z.string(), rule: z.nullable(z.string()) })),
   effects: z.array(
     z.extend(RuleEffect, {
-      /** `holds`: it is set when the network changes; `asks`: the user has to allow it first. */
+      /** `holds`: set when the network changes; `asks`: the user must allow it first; `left`: not set. */
       state: z.enum(['holds', 'asks', 'left']),
-      /** Why it is left. */
+      /** Reason for `left`. */
       reason: z.nullable(z.enum(['other-link', 'managed', 'locked', 'refused'])),
     }),
   ),
@@ -113,32 +113,32 @@ export const NetworkDecision = z.object({
 export type NetworkDecision = z.infer<typeof NetworkDecision>;
 export type DecidedEffect = NetworkDecision['effects'][number];
 
-/** The networks as they are followed now. */
+/** Present networks, rules, and decision. */
 export const NetworksState = z.object({
   /** The service that reported the links; null if none runs. */
   service: z.nullable(NetworkService),
   links: z.array(NetworkLink),
   rules: z.array(NetworkRule),
   decision: NetworkDecision,
-  /** The last thing that a rule changed on this network; null before. */
+  /** The last change that a rule made on this network; null before the first. */
   acted: z.nullable(z.object({ rule: z.string(), at: Time })),
-  /** The user reverted it, so that no rule does anything until the network changes. */
+  /** True if the user reverted the rules' changes: no rule acts until the network changes. */
   reverted: z.boolean(),
-  /** Why a rule could not be followed. */
+  /** Reason why a rule could not be applied. */
   problem: z.nullable(z.string()),
 });
 export type NetworksState = z.infer<typeof NetworksState>;
 
-/** A line of the document that is not understood; null if that is not one line. */
+/** An error in the document; `line` is null if it concerns no single line. */
 const Invalid = z.object({ line: z.nullable(z.int()), reason: z.string(), message: Message });
 export type InvalidRule = z.infer<typeof Invalid>;
 
 export const Networks = z.extend(NetworksState, {
   ok: z.literal(true),
   document: z.string(),
-  /** Changes with every change of the document; pass it as `ifRevision`. */
+  /** Changes with the document; pass it as `ifRevision`. */
   revision: z.string(),
-  /** A document with an invalid rule is not followed at all. */
+  /** Errors in the document; with any, no rule applies. */
   invalid: z.array(Invalid),
 });
 export type Networks = z.infer<typeof Networks>;
@@ -148,12 +148,12 @@ const Document = z.string().check(z.maxLength(32_768));
 export const NetworksRequest = z.strictObject({
   document: Document,
   ifRevision: z.optional(z.string().check(z.maxLength(64))),
-  /** Changes that the rules make immediately revert unless they are confirmed. */
+  /** Seconds after which the rules' immediate changes revert unless they are confirmed. */
   confirmWithin: z.optional(ConfirmWithin),
 });
 export type NetworksRequest = z.infer<typeof NetworksRequest>;
 
-/** A network to try the rules on. Without one: the present ones. */
+/** A network to try the rules on. */
 const Supposed = z.strictObject({
   kind: z.enum(['wifi', 'ethernet', 'mobile', 'other']),
   name: z.optional(Label),
@@ -161,14 +161,14 @@ const Supposed = z.strictObject({
   security: z.optional(z.enum(['open', 'wep', 'psk', 'enterprise'])),
   gatewayHardware: z.optional(Hardware),
   bssid: z.optional(Hardware),
-  /** The beacon at this address is there with the right key, or all are. */
+  /** Address of the beacon to assume present with the right key; true for all beacons. */
   beacon: z.optional(z.union([z.boolean(), BeaconAddress])),
 });
 export type SupposedNetwork = z.infer<typeof Supposed>;
 
 export const NetworksWhatIf = z.strictObject({
   network: z.optional(Supposed),
-  /** Rules to try; default: those that are set. */
+  /** Rules to try; default: the current rules. */
   document: z.optional(Document),
 });
 export type NetworksWhatIf = z.infer<typeof NetworksWhatIf>;

@@ -1,4 +1,4 @@
-// Derives an OpenAPI 3.1 document from the contract, so that nothing about a route is said twice.
+// Derives an OpenAPI 3.1 document from the contract, so that each route is described only once.
 import * as z from 'zod/mini';
 import { ACTION_NAMES, ACTIONS, argumentOf, subjectOf } from './actions.ts';
 import { endpoints, events, type RequestLine } from './contract.ts';
@@ -8,7 +8,7 @@ import { METRICS_TYPE, splitRequestLine } from './requests.ts';
 import * as schemas from './schema.ts';
 import { Message } from './values.ts';
 
-/** Problems that any route can answer with. */
+/** Problems that any route can answer. */
 const ALWAYS = [
   'peer-not-allowed',
   'token-required',
@@ -35,7 +35,7 @@ const POLICY =
   'may be added, and clients ignore what they do not know. `apiVersion` changes only when something is removed or ' +
   'changes its meaning. `x-problem-codes` of each route lists every code that it can answer.';
 
-/** The schemas that the document names, and refers to wherever they occur. */
+/** Schemas that the document defines once and refers to by name. */
 const NAMES = new Map<unknown, string>(
   [...Object.entries(schemas), ...Object.entries(doctor), ['Message', Message] as const].flatMap(([name, s]) =>
     isSchema(s) ? [[s, name]] : [],
@@ -48,8 +48,8 @@ function reference(schema: unknown): object | null {
 }
 
 /**
- * The OpenAPI 3.1 document.
- * @param version the daemon's, for `info.version`.
+ * Returns the OpenAPI 3.1 document.
+ * @param version the daemon's version, for `info.version`
  */
 export function openapi(version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -126,7 +126,7 @@ function operation(line: RequestLine, endpoint: Endpoint) {
   };
 }
 
-/** One shape per action, so that generated clients know which action takes what. */
+/** Returns one shape per action, so that generated clients know each action's argument. */
 function actionRequests() {
   return {
     oneOf: ACTION_NAMES.map(action => {
@@ -167,10 +167,10 @@ function isSchema(value: unknown): boolean {
 
 const described = (schema: z.ZodMiniType) => reference(schema) ?? jsonSchema(schema);
 
-/** JSON Schema 2020-12, the dialect of OpenAPI 3.1; the long date-time pattern says no more than its format does. */
+/** Returns JSON Schema 2020-12 (OpenAPI 3.1's dialect), without the long date-time pattern that repeats the format. */
 function jsonSchema(schema: z.ZodMiniType): unknown {
   const { $schema, ...json } = z.toJSONSchema(schema, {
-    io: 'input', // leaves objects open that are not declared strict
+    io: 'input', // leaves objects open unless they are declared strict
     override: ({ zodSchema, jsonSchema: json }) => {
       const named = (zodSchema as unknown) !== schema && reference(zodSchema);
       if (named) {

@@ -1,4 +1,4 @@
-// Defines the split tunnel as a document in the contract: reading, previewing, applying, and going back.
+// Defines how clients read, preview, apply and undo the split tunnel as a document, in the contract.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { Digits, type EndpointTable, routesProblems, tunnelProblems } from './endpoint.ts';
@@ -17,20 +17,20 @@ const Entry = z.object({ kind: Kind, value: z.string() });
 
 export const Routes = z.object({
   ok: z.literal(true),
-  /** Revision of the current list; changes with every change of the list. */
+  /** Revision of the current list; changes with the list. */
   revision: z.string(),
   mode: Mode,
-  /** The organization decides about the list, so that it can't be changed here. */
+  /** True if the organization controls the list, so that it can't be changed here. */
   readOnly: z.boolean(),
   entries: z.array(z.extend(Entry, { origin: RouteOrigin, description: z.nullable(z.string()) })),
-  /** The text as it was last applied, comments included, where it still describes the list; else made from the list. */
+  /** The last applied text, with its comments, if it still describes the list; otherwise generated from the list. */
   document: z.string(),
 });
 export type Routes = z.infer<typeof Routes>;
 
 const Document = z.string().check(z.maxLength(MAX_DOCUMENT));
 
-/** A warning; `code` is one of the daemon's, more may come. */
+/** A warning; later versions may add values of `code`. */
 export const RouteWarning = z.object({ code: z.string(), value: z.string() });
 
 export const RoutesPreview = z.object({
@@ -46,19 +46,19 @@ export const RoutesPreview = z.object({
   duplicates: z.array(z.object({ line: z.int(), value: z.string(), first: z.int() })),
   contained: z.array(z.object({ line: z.int(), value: z.string(), in: z.string() })),
   warnings: z.array(RouteWarning),
-  /** Runs of the tunnel CLI that applying takes. */
+  /** Number of tunnel CLI runs needed to apply the document. */
   calls: Count,
 });
 export type RoutesPreview = z.infer<typeof RoutesPreview>;
 
 export const RoutesPreviewRequest = z.strictObject({
   document: Document,
-  /** The peer of the sender's SSH session, to be warned before it is cut off. */
+  /** The peer of the sender's SSH session, to warn before the change cuts it off. */
   sshPeer: z.optional(z.string().check(z.maxLength(64))),
 });
 export type RoutesPreviewRequest = z.infer<typeof RoutesPreviewRequest>;
 
-/** The cause of an applied document; `outside` was set by another program, `revert` and `undo` are returns. */
+/** Cause of an applied document. `outside`: another program; `revert` and `undo`: a return to an earlier document. */
 export const RoutesCause = z.enum([
   'edit',
   'import',
@@ -75,7 +75,7 @@ export type RoutesCause = z.infer<typeof RoutesCause>;
 
 export const RoutesRequest = z.strictObject({
   document: Document,
-  /** Refused with `precondition-failed` where the list is no longer the one of this revision. */
+  /** The daemon answers `precondition-failed` if the list no longer has this revision. */
   ifRevision: z.optional(z.string().check(z.maxLength(64))),
   confirmWithin: z.optional(ConfirmWithin),
   cause: z.optional(z.enum(['edit', 'import', 'add', 'remove', 'preset', 'settings'])),
@@ -88,7 +88,7 @@ export const RoutesUndoRequest = z.strictObject({
 });
 export type RoutesUndoRequest = z.infer<typeof RoutesUndoRequest>;
 
-/** The list is set and was read back. */
+/** Reply once the list is set and read back. */
 export const RoutesResponse = z.object({
   ok: z.literal(true),
   revision: z.string(),
@@ -97,7 +97,7 @@ export const RoutesResponse = z.object({
 });
 export type RoutesResponse = z.infer<typeof RoutesResponse>;
 
-/** Progress of setting a list; `rolling-back`: a call failed, and the previous list is being restored. */
+/** Progress of setting a list; `rolling-back`: restores the previous list after a failed call. */
 export const RoutesProgress = z.object({
   phase: z.enum(['applying', 'rolling-back', 'done']),
   done: Count,
@@ -114,11 +114,11 @@ export const RoutesHistory = z.object({
       at: Time,
       cause: RoutesCause,
       entries: Count,
-      /** It is the list that is set, as far as Culvert knows. */
+      /** True if, to Culvert's knowledge, this list is set. */
       current: z.boolean(),
-      /** `POST /api/routes/undo` goes back to it. */
+      /** True if `POST /api/routes/undo` restores it. */
       undo: z.boolean(),
-      /** Only with `id=`. */
+      /** Present only with `id=`. */
       document: z.optional(z.string()),
     }),
   ),
@@ -127,13 +127,13 @@ export type RoutesHistory = z.infer<typeof RoutesHistory>;
 
 export const RoutePreset = z.enum(['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale']);
 
-/** Entries that belong to something on this machine. */
+/** Entries for networks of this machine. */
 export const RoutesPresets = z.object({
   ok: z.literal(true),
   presets: z.array(
     z.object({
       id: RoutePreset,
-      /** Empty if nothing of it was found on this machine. */
+      /** Empty if nothing was found on this machine. */
       entries: z.array(z.object({ value: z.string(), source: z.string() })),
     }),
   ),

@@ -1,4 +1,4 @@
-// Defines the wire types: every JSON shape that crosses the API, as a zod schema and a type of the same name.
+// Collects the wire types: a zod schema, and a type of the same name, for every JSON shape of the API.
 import * as z from 'zod/mini';
 import { Change, ForSeconds } from './changes.ts';
 import { Diagnosis } from './doctor.ts';
@@ -35,14 +35,14 @@ export * from './update.ts';
 export { Blocked, PROBLEM_CODES, Problem, ProblemCode } from './values.ts';
 export * from './why.ts';
 
-/** Other machines may use page and API: webui.allowRemote. */
+/** Access of other machines to page and API (webui.allowRemote). */
 export const RemoteAccess = z.object({
-  /** webui.address: where a reverse proxy or a name leads to this daemon. */
+  /** webui.address: a reverse proxy's address, or this daemon's name. */
   address: z.nullable(z.string()),
 });
 export type RemoteAccess = z.infer<typeof RemoteAccess>;
 
-/** All that a client shows; one per revision. */
+/** The complete state that clients show, at one revision. */
 export const Snapshot = z.object({
   ok: z.literal(true),
   revision: z.int(),
@@ -55,46 +55,45 @@ export const Snapshot = z.object({
   splitTunnel: SplitTunnel,
   account: AccountSummary,
   killSwitch: KillSwitch,
-  /** Result of the last check for updates; null before one. */
+  /** Result of the last update check; null before the first. */
   update: z.nullable(UpdateCheck),
   /** The most likely cause of a tunnel that fails, or is connected and carries nothing; null if no cause is likely. */
   diagnosis: z.nullable(Diagnosis),
-  /** null while no other machine is let in. */
+  /** null while other machines have no access. */
   remoteAccess: z.nullable(RemoteAccess),
-  /** Changes that revert automatically: unconfirmed, or made for a while. */
+  /** Changes that revert automatically: unconfirmed or timed changes. */
   changes: z.array(Change),
   /**
-   * The file of changes that were to revert can't be read, so they stay; null otherwise. It is null again after a
-   * confirmation without a subject, and after the next change.
+   * The unreadable file of pending changes, which therefore do not revert; null otherwise, and again after a confirmation
+   * without a subject or the next change.
    */
   lostChanges: z.nullable(z.object({ file: z.string() })),
-  /** The tunnel was up, and has been off for longer than `reminders.offMinutes`. */
+  /** Set if the tunnel was up and has been off for longer than `reminders.offMinutes`. */
   reminder: z.nullable(z.object({ offSince: Time })),
-  /** The length of the user's last pause, which clients offer first; null before one. */
+  /** Length of the user's last pause, which clients offer first; null before the first pause. */
   lastPause: z.nullable(z.object({ seconds: ForSeconds })),
   /**
-   * Clients offer the page of tool accounts where a shim of culvert-wrap is installed, or a tool of its catalog other than npm is on
-   * the daemon's PATH.
+   * Clients offer the page of tool accounts if a shim of culvert-wrap is installed, or a tool of its catalog other than
+   * npm is on the daemon's PATH.
    */
   toolAccounts: z.object({ offered: z.boolean() }),
-  /** The networks of this machine; null while no client reads them and no rule needs them. Absent in older versions. */
+  /** This machine's networks; null while no client and no rule needs them. Absent in older versions. */
   networks: z.optional(z.nullable(NetworksState)),
   /** The organization's certificate for tools. Absent in older versions. */
   trust: z.optional(TrustState),
   commands: Commands,
-  /** Parts that could not be read again in time; such an answer has no ETag. */
+  /** Parts that could not be updated in time; an answer with stale parts has no ETag. */
   stale: z.optional(z.array(StalePart)),
 });
 export type Snapshot = z.infer<typeof Snapshot>;
 
-/** `demo`: the embedded emulator instead of the tunnel CLI. */
+/** `demo` selects the embedded emulator instead of the tunnel CLI. */
 export const RestartRequest = z.strictObject({ demo: z.boolean() });
-/** The daemon restarts after this reply. */
+/** Reply before the daemon restarts. */
 export const RestartResponse = z.object({ ok: z.literal(true) });
 export const LogEntry = z.object({
   id: z.int(),
   at: Time,
-  /** Origin of the command: `action`, `read`, or `watch`. */
   source: z.enum(['action', 'read', 'watch']),
   argv: z.array(z.string()),
   ok: z.boolean(),
@@ -108,11 +107,11 @@ export const Logs = z.object({
   ok: z.literal(true),
   /** Oldest first, `id` greater than `since`. */
   entries: z.array(LogEntry),
-  /** Pass as the next `since`: the id of the last entry, or of the newest one where `since` is beyond it. */
+  /** Value for the next `since`: the id of the last entry, or of the newest kept entry if `since` is greater. */
   next: z.int(),
-  /** Id of the oldest entry that is kept, or null before the first. */
+  /** Id of the oldest kept entry; null before the first entry. */
   oldest: z.nullable(z.int()),
-  /** Entries after `since` that are no longer kept. */
+  /** Number of entries after `since` that are no longer kept. */
   lost: z.int(),
   capacity: z.int(),
 });
@@ -126,7 +125,7 @@ export const Health = z.object({
   pid: z.int(),
   port: z.nullable(z.int()),
   startedAt: Time,
-  /** Other machines are let in: webui.allowRemote. */
+  /** True if other machines have access (webui.allowRemote). */
   remoteAccess: z.boolean(),
   tunnelCli: TunnelCli,
 });

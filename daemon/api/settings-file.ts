@@ -1,4 +1,4 @@
-// Defines settings as a file: tunnel settings, routes and Culvert's own configuration as TOML.
+// Defines the settings file in the contract: tunnel settings, routes and Culvert's own configuration as TOML.
 import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { type EndpointTable, routesProblems, tunnelProblems } from './endpoint.ts';
@@ -6,10 +6,10 @@ import { MAX_DOCUMENT } from './requests.ts';
 import { Message } from './values.ts';
 
 const Toml = z.string().check(z.maxLength(MAX_DOCUMENT));
-/** `wording` is `reason` to be translated; absent in older versions. */
+/** `wording` is `reason` in translatable form; absent in older versions. */
 const Reason = z.object({ key: z.string(), reason: z.string(), wording: z.optional(Message) });
 
-/** Contains neither secrets nor the registration. */
+/** A settings file, without secrets and registration. */
 export const SettingsExport = z.object({ ok: z.literal(true), toml: z.string() });
 export type SettingsExport = z.infer<typeof SettingsExport>;
 
@@ -19,20 +19,20 @@ export const SettingsDiff = z.object({
   ok: z.literal(true),
   /** Changes in readable form; null if nothing was set. */
   changes: z.array(z.object({ key: z.string(), from: z.nullable(z.string()), to: z.nullable(z.string()) })),
-  /** Keys that this machine or this version of the tunnel CLI doesn't support; they are left out. */
+  /** Keys left out because this machine or tunnel CLI version doesn't support them. */
   skipped: z.array(Reason),
-  /** Invalid keys. A file that has any is not applied. */
+  /** Invalid keys. A file with invalid keys is not applied. */
   invalid: z.array(Reason),
-  /** The file was exported from a demo and this daemon runs none, so it is applied only with `allowDemo`. Absent otherwise. */
+  /** Set if a demo exported the file and this daemon runs no demo: applying it needs `allowDemo`. Absent otherwise. */
   fromDemo: z.optional(z.boolean()),
 });
 export type SettingsDiff = z.infer<typeof SettingsDiff>;
 
 export const SettingsApplyRequest = z.strictObject({
   toml: Toml,
-  /** Limit for tunnel settings and routes; changes of Culvert's own configuration need no confirmation. */
+  /** Seconds to confirm tunnel settings and routes; Culvert's own configuration needs no confirmation. */
   confirmWithin: z.optional(ConfirmWithin),
-  /** Also applies a file that was exported from a demo. */
+  /** Allows a file that was exported from a demo. */
   allowDemo: z.optional(z.boolean()),
 });
 export type SettingsApplyRequest = z.infer<typeof SettingsApplyRequest>;

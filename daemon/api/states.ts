@@ -1,18 +1,18 @@
 // Lists the states that clients show. Free of zod, so that every client can load it.
 
-/** Every state; the names are a promise to shells (org.culvert.Client1). More may come. */
+/** All states. Shells rely on the names (org.culvert.Client1); later versions may add states. */
 export const STATES = [
   'connected',
   'connecting',
   'disconnecting',
   'disconnected',
-  /** Off for a while. */
+  /** Off for a limited time. */
   'paused',
-  /** Not connected, and the kill switch blocks all traffic. */
+  /** Not connected while the kill switch blocks all traffic. */
   'blocked',
   /** WARP tries to connect and can't. */
   'unable',
-  /** Nothing works before the user has done something, such as signing in to a network. */
+  /** Nothing works until the user acts, for example signs in to a network. */
   'needs-you',
   'unknown',
 ] as const;

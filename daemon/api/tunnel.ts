@@ -17,7 +17,7 @@ export type ConnectionState = z.infer<typeof ConnectionState>;
 
 export const Status = z.object({
   state: ConnectionState,
-  /** `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null if only text was printed. */
+  /** `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null if the tunnel CLI printed only text. */
   reason: z.nullable(z.object({ code: z.nullable(z.string()), text: z.string() })),
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   blocked: z.nullable(Blocked),
@@ -25,53 +25,53 @@ export const Status = z.object({
   /** Output of the tunnel CLI, redacted; null before the first output. */
   raw: z.nullable(z.string()),
   /**
-   * The state was last known at this time, because reads of it fail since: `said` is what the tunnel CLI printed instead, or
-   * null for no answer. Absent while the state is known.
+   * Time at which the state was last known, if reads have failed since; `said` is the tunnel CLI's output instead, or null
+   * without an answer. Absent while the state is known.
    */
   lastKnown: z.optional(z.object({ at: Time, said: z.nullable(z.string()) })),
-  /** A device that is not registered, and that WARP registers with the service token of its policy file; absent elsewhere. */
+  /** Set for an unregistered device that WARP registers with the service token of its policy file; otherwise absent. */
   serviceToken: z.optional(z.literal(true)),
 });
 export type Status = z.infer<typeof Status>;
 
-/** `name` arguments of `warp-cli mode`, and so of setMode. */
+/** Arguments of `warp-cli mode`, and so of setMode. */
 export const Mode = z.enum(actions.MODES);
 export type Mode = z.infer<typeof Mode>;
 export const Protocol = z.enum(actions.PROTOCOLS);
 export type Protocol = z.infer<typeof Protocol>;
 
-/** Keys as `warp-cli settings` names them (`Always On`, `WARP tunnel protocol`), `Mode` as setMode takes it. */
+/** Settings by their names in `warp-cli settings` (`Always On`, `WARP tunnel protocol`); `Mode` is a value of setMode. */
 export const Settings = z.catchall(z.object({ Mode: z.optional(z.string()) }), z.unknown());
 export type Settings = z.infer<typeof Settings>;
 
-/** Access to the local network, for a while, where an organization keeps it in the tunnel. */
+/** Temporary access to a local network that an organization keeps in the tunnel. */
 export const LocalNetworkAccess = z.object({
   allowed: z.boolean(),
-  /** When it ends; null if no time is set, as in a policy that allows it until the next connection. */
+  /** End of the access; null without a time limit, as in a policy that allows access until the next connection. */
   endsAt: z.nullable(Time),
 });
 export type LocalNetworkAccess = z.infer<typeof LocalNetworkAccess>;
 
 export const VirtualNetworks = z.object({
-  /** The ID of the one in use; null if none is. */
+  /** ID of the virtual network in use, or null. */
   active: z.nullable(z.string()),
   networks: z.array(z.object({ id: z.string(), name: z.string(), default: z.boolean() })),
 });
 export type VirtualNetworks = z.infer<typeof VirtualNetworks>;
 
 /**
- * Settings, read from the output of any version of the tunnel CLI. null if the installed
- * version does not report it. No version is known to report the log of DNS queries or an endpoint that was set.
+ * Settings, read from the output of any version of the tunnel CLI; null if the installed version does not report the
+ * setting. No known version reports the DNS query log or a configured endpoint.
  */
 export const Options = z.object({
-  /** The organization locked the switch: only a code turns the tunnel off. */
+  /** True if the organization locked the switch: only a code turns the tunnel off. */
   switchLocked: z.nullable(z.boolean()),
-  /** The organization decides on the mode. */
+  /** True if the organization sets the mode. */
   modeLocked: z.nullable(z.boolean()),
   organization: z.nullable(z.string()),
-  /** Filter of malware and adult content. */
+  /** DNS filter for malware and adult content. */
   families: z.nullable(z.enum(['off', 'malware', 'full'])),
-  /** DNS location of Cloudflare Zero Trust. */
+  /** ID of a DNS location of Cloudflare Zero Trust. */
   gatewayId: z.nullable(z.string()),
   fallbackDomains: z.array(z.object({ domain: z.string(), note: z.nullable(z.string()) })),
   wifiTrusted: z.nullable(z.boolean()),
@@ -88,9 +88,9 @@ export const Options = z.object({
 });
 export type Options = z.infer<typeof Options>;
 
-/** Facts of the running tunnel; each is null if the tunnel CLI does not report it. */
+/** Facts about the running tunnel; a value is null if the tunnel CLI does not report it. */
 export const Tunnel = z.object({
-  /** As printed: `MASQUE (HTTPS via UDP)`. */
+  /** Protocol as printed: `MASQUE (HTTPS via UDP)`. */
   protocol: z.nullable(z.string()),
   /** Port of the local proxy on 127.0.0.1, or null outside proxy mode. */
   proxyPort: z.nullable(z.int()),
@@ -102,7 +102,7 @@ export const Tunnel = z.object({
   /** Fraction of packets lost: 0.0002 is 0.02 %. */
   loss: z.nullable(Count),
   colo: z.nullable(z.string()),
-  /** When these figures were read; null if none are known. */
+  /** Time at which these figures were read; null if no figure is known. */
   at: z.nullable(Time),
 });
 export type Tunnel = z.infer<typeof Tunnel>;
@@ -124,11 +124,11 @@ export const AccountSummary = z.object({
 });
 export type AccountSummary = z.infer<typeof AccountSummary>;
 
-/** One finished run of the tunnel CLI, redacted. */
+/** A finished run of the tunnel CLI, redacted. */
 export const CommandOutput = z.object({
   ok: z.boolean(),
   argv: z.array(z.string()),
-  /** null when it was killed or never started. */
+  /** null if the command was killed or never started. */
   exitCode: z.nullable(z.int()),
   stdout: z.string(),
   stderr: z.string(),
@@ -158,7 +158,7 @@ export const Commands = z.object({
   splitTunnelHosts: z.nullable(CommandOutput),
   registration: z.nullable(CommandOutput),
   tunnelStats: z.nullable(CommandOutput),
-  /** The settings as text, which says more; null if `settings` is text already. */
+  /** The settings as text, which contains more; null if `settings` is already text. */
   settingsText: z.nullable(CommandOutput),
   trustedSsids: z.nullable(CommandOutput),
   virtualNetworks: z.nullable(CommandOutput),
@@ -171,19 +171,19 @@ export const TunnelCli = z.object({
   available: z.boolean(),
   path: z.nullable(z.string()),
   version: z.nullable(z.string()),
-  /** True for the embedded stand-in: nothing is tunneled. */
+  /** True for the embedded emulator, which tunnels nothing. */
   emulated: z.boolean(),
-  /** Command for a shell that installs it on this system; absent where it is not needed or not known. */
+  /** Shell command that installs the tunnel CLI on this system; absent if unneeded or unknown. */
   installCommand: z.optional(z.string()),
-  /** False where systemd does not run this machine, so that systemctl can't start the service; absent elsewhere. */
+  /** False if systemd does not run this machine, so systemctl can't start the service; otherwise absent. */
   systemd: z.optional(z.literal(false)),
 });
 export type TunnelCli = z.infer<typeof TunnelCli>;
 
-/** A part of an answer that may be older than the present state of the tunnel CLI. */
+/** A part of an answer that may be older than the tunnel CLI's present state. */
 export const StalePart = z.object({
   part: z.enum(['status', 'settings', 'options', 'tunnel', 'splitTunnel', 'account', 'commands']),
-  /** Since its last successful read; null before the first one. */
+  /** Time since the last successful read; null before the first read. */
   ageSeconds: z.nullable(Count),
 });
 export type StalePart = z.infer<typeof StalePart>;
@@ -203,7 +203,7 @@ export const Account = z.object({
   organization: z.nullable(z.string()),
   deviceId: z.nullable(z.string()),
   accountId: z.nullable(z.string()),
-  /** Masked: only the last four characters are shown. */
+  /** License key, masked except for the last four characters. */
   license: z.nullable(z.string()),
   managed: z.nullable(z.boolean()),
   devices: z.array(Device),
@@ -214,20 +214,20 @@ export type Account = z.infer<typeof Account>;
 export const ActionName = z.enum(actions.ACTION_NAMES);
 export type ActionName = actions.ActionName;
 
-/** The address, with its token. */
+/** The sign-in address, including its token. */
 export const SignInRequest = z.strictObject({ address: z.string().check(z.maxLength(8192)) });
-/** The daemon's grammar checks the value against its action, and names the expected form. */
+/** An action with its value; the daemon's grammar checks the value and names the expected form. */
 export const ActionRequest = z.strictObject({
   action: ActionName,
   value: z.optional(z.string()),
   confirmWithin: z.optional(ConfirmWithin),
   forSeconds: z.optional(ForSeconds),
-  /** The change belongs to the change of routes before it: `POST /api/routes/undo` reverts both. */
+  /** True if the change belongs to the previous change of routes: `POST /api/routes/undo` reverts both. */
   continues: z.optional(z.boolean()),
 });
-/** Only the actions that change a `Subject` take the options. */
+/** An action's request; only actions that change a `Subject` take the options. */
 export type ActionRequest = actions.ActionRequest & ChangeOptions;
-/** The reply says that the tunnel CLI accepted; the new state arrives as an event. */
+/** Reply once the tunnel CLI has accepted the action; the new state arrives as an event. */
 export const ActionResponse = z.object({
   ok: z.literal(true),
   action: ActionName,

@@ -1,4 +1,4 @@
-// Defines updates in the contract.
+// Defines updates of Culvert in the contract.
 import * as z from 'zod/mini';
 import { Empty, type EndpointTable, Flag } from './endpoint.ts';
 import { Count, type ProblemCode, Time } from './values.ts';
@@ -13,24 +13,24 @@ export const UpdateCheck = z.object({
     z.object({ generatedAt: Time, tag: z.nullable(z.string()), signed: z.boolean(), signer: z.nullable(z.string()) }),
   ),
   checkedAt: Time,
-  /** Why no answer could be had; `code` is the refusal's own. */
+  /** Reason for a failed check; `code` is the refusal's own code. */
   problem: z.nullable(z.object({ code: z.string(), detail: z.string() })),
-  /** State of the source of updates; `unreachable` after 7 days of checks without an answer. */
+  /** State of the update source; `unreachable` after 7 days of unanswered checks. */
   source: z.object({ state: z.enum(['ok', 'expired', 'refused', 'unreachable']), lastAnswerAt: z.nullable(Time) }),
   /** True if `POST /api/update/apply` can bring this installation to `latest`. */
   applicable: z.boolean(),
-  /** Command for updating by hand, ready to copy, where the daemon can't update. */
+  /** Command for a manual update, ready to copy, if the daemon can't update. */
   command: z.nullable(z.string()),
-  /** The version that `POST /api/update/rollback` goes back to, or null. */
+  /** The version that `POST /api/update/rollback` restores, or null. */
   previous: z.nullable(z.string()),
-  /** While an update is applied; sizes in bytes. */
+  /** Progress while an update is applied; sizes in bytes. */
   progress: z.nullable(
     z.object({ phase: z.enum(['downloading', 'verifying', 'installing']), received: Count, total: Count }),
   ),
 });
 export type UpdateCheck = z.infer<typeof UpdateCheck>;
 
-/** The daemon restarts itself as `to` after this reply. */
+/** Reply before the daemon restarts as version `to`. */
 export const UpdateResponse = z.object({ ok: z.literal(true), from: z.string(), to: z.string() });
 export type UpdateResponse = z.infer<typeof UpdateResponse>;
 

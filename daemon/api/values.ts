@@ -1,4 +1,4 @@
-// Defines the values that many wire types share, and those of failures: a code for each, and the RFC 9457 document around it.
+// Defines the values that many wire types share, the codes of failures, and the RFC 9457 problem document.
 import * as z from 'zod/mini';
 
 /** ISO 8601 in UTC, as `Date.prototype.toISOString` prints it. */
@@ -6,14 +6,14 @@ export const Time = z.iso.datetime();
 export const Count = z.number().check(z.nonnegative());
 
 /**
- * A sentence that clients put into the reader's language: `text` is English, as the catalogs have it, and `values` fill
- * its `%s` and `%d` in order. Numbers are counts of things, and a `word` is in the catalogs as well;
- * what else is quoted comes as text.
+ * A sentence that clients translate into the reader's language: `text` is the English text in the catalogs, and `values`
+ * fill its `%s` and `%d` in order. Numbers are counts, the catalogs also contain each `word`, and other quoted values are
+ * text.
  */
 export const Message = z.object({
   text: z.string(),
   values: z.array(z.union([z.string(), z.int(), z.object({ time: Time }), z.object({ word: z.string() })])),
-  /** The language of what is quoted, where it is one. */
+  /** Language of the quoted text; absent for text in no language. */
   language: z.optional(z.literal('en')),
 });
 export type Message = z.infer<typeof Message>;
@@ -81,12 +81,12 @@ export const PROBLEM_CODES = [
 export const ProblemCode = z.enum(PROBLEM_CODES);
 export type ProblemCode = z.infer<typeof ProblemCode>;
 
-/** The one thing a user must do before anything else makes sense. */
+/** The problem that a user must solve first. */
 export const Blocked = z.enum([
   'cli-missing',
   'cli-too-old',
   'service-stopped',
-  /** It runs and does not answer. */
+  /** The service runs but does not answer. */
   'service-hangs',
   'terms-not-accepted',
   'not-registered',
@@ -101,7 +101,7 @@ export const Problem = z.object({
   status: z.int(),
   detail: z.string(),
   code: ProblemCode,
-  /** `detail` to be translated; absent where it has no more to say than its code does in another language. */
+  /** `detail` in translatable form; absent if it says no more than the translation of the code. */
   wording: z.optional(z.array(Message)),
   hint: z.optional(z.string()),
   errors: z.optional(z.array(z.object({ path: z.string(), message: z.string() }))),

@@ -1,4 +1,4 @@
-// Finds the apps of this desktop in its directories of desktop entries, and lists them, sorted, with their shortcuts.
+// Finds this desktop's apps in the directories of desktop entries, and lists them, sorted, with their shortcuts.
 
 import {
   closeSync,
@@ -23,7 +23,7 @@ import { SHORTCUT_PREFIXES, userData } from './data-home.ts';
 import { createDescriber, type Described, type Kind } from './describe.ts';
 import { type Entry, localeKeys, messageLocales, parseEntry } from './desktop-entry.ts';
 
-/** Everything found, by id; the same object while nothing changed. */
+/** The entries found, by id; the same object while nothing changes. */
 export type FoundApps = ReadonlyMap<string, Found<Kind>>;
 
 /** An app with its desktop entry. */
@@ -36,22 +36,22 @@ export interface Launchable {
 
 export interface AppList {
   read(): Promise<FoundApps>;
-  /** The apps that a desktop shows, sorted by name in the user's language. */
+  /** Returns the apps that the desktop shows, sorted by name in the user's language. */
   list(entries: FoundApps): App[];
   /** @throws Problem app-not-found */
   find(id: string): Promise<Launchable>;
-  /** An app that takes the proxy. @throws Problem app-not-found, app-not-launchable */
+  /** Finds an app that supports the proxy. @throws Problem app-not-found, app-not-launchable */
   findForProxy(id: string): Promise<Launchable>;
-  /** The paths of our shortcuts of one way, by the id of their app. */
+  /** Returns the paths of our shortcuts for one way, by app id. */
   shortcuts(entries: FoundApps, way: ShortcutWay): Map<string, string>;
   close(): void;
 }
 
-/** @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place */
+/** @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null if unknown */
 export function createAppList({ env, settings }: FeatureContext, dataHome: string | null): AppList {
   let catalog: Catalog<Kind> | null = null;
   let locales: readonly string[] = [];
-  /** The last list, valid until something else is found. */
+  /** The last list, valid while `found` is the same object. */
   let latest: { found: FoundApps; apps: App[] } | null = null;
 
   async function read(): Promise<FoundApps> {
@@ -117,7 +117,7 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
   return { read, list, find, findForProxy, shortcuts, close: () => catalog?.close() };
 }
 
-/** The desktop entry in a file, or null if the file is gone or has none. */
+/** Reads the desktop entry in a file; null if the file is gone or has no entry. */
 export function readEntry(path: string): Entry | null {
   return parseEntry(readFileSafely(path) ?? '');
 }
@@ -130,9 +130,9 @@ function listed(
   return { ...app, shortcut: of('proxy'), tunnelShortcut: of('tunnel-only'), outsideShortcut: of('outside') };
 }
 
-/** A desktop file as found. */
+/** A desktop file in the catalog. */
 interface Found<T> {
-  /** The desktop file id: its path below `applications/`, with dashes for slashes. */
+  /** The desktop file id: the path below `applications/`, with dashes for slashes. */
   id: string;
   path: string;
   /** Result of `describe`. */
@@ -140,21 +140,21 @@ interface Found<T> {
 }
 
 export interface Catalog<T> {
-  /** By id; of several files with one id, the file of the first directory. */
+  /** Returns the files by id; of several files with the same id, the file in the first directory. */
   read(): Promise<ReadonlyMap<string, Found<T>>>;
   /** Stops watching. */
   close(): void;
 }
 
-/** Subdirectories deeper than this hold no entries of a desktop. */
+/** Maximum depth of subdirectories with desktop entries. */
 const DEPTH = 4;
 const FILE_BYTES = 256 * 1024;
-/** Number of files to read before other work gets a turn. */
+/** Number of files read before other work gets a turn. */
 const BATCH = 64;
 
 /**
- * The directories that hold desktop entries, first ones first, each once (XDG Base Directory Specification), with
- * Flatpak's and snapd's, which a session that began before their installation does not have in XDG_DATA_DIRS.
+ * Returns the directories of desktop entries in order, each once (XDG Base Directory Specification). Includes Flatpak's and
+ * snapd's, because XDG_DATA_DIRS lacks them in a session that began before their installation.
  */
 export function applicationDirectories(env: NodeJS.ProcessEnv): string[] {
   const home = env.HOME && isAbsolute(env.HOME) ? env.HOME : null;
@@ -170,21 +170,21 @@ export function applicationDirectories(env: NodeJS.ProcessEnv): string[] {
 }
 
 interface Options<T> {
-  /** Roots, first ones first (see `applicationDirectories`). */
+  /** Roots in order of precedence (see `applicationDirectories`). */
   directories: readonly string[];
-  /** Directories of PATH: a change in them can change the values of unchanged entries. */
+  /** Directories of PATH: changes there can affect the values of unchanged entries. */
   programs: readonly string[];
-  /** Translations that are asked for. */
+  /** Locales of the translations to keep. */
   locales: readonly string[];
-  /** Makes a function that summarizes an entry, so that its text can go; null means a broken entry. Called for each reading. */
+  /** Makes a function that summarizes an entry, so that its text can be freed; null is a broken entry. Called for each scan. */
   describer: () => (entry: Entry | null, id: string, path: string) => T;
   /** True if a value is valid until its file changes. */
   lasts: (value: T) => boolean;
 }
 
-/** A catalog that has read nothing yet. While it holds anything it watches the directories; nothing is polled. */
+/** Creates an empty catalog. Once it has read entries, it watches the directories and does not poll. */
 export function createCatalog<T>({ directories, programs, locales, describer, lasts }: Options<T>): Catalog<T> {
-  /** By path; an entry that has not changed is not read again. */
+  /** The known files by path, so that unchanged entries are not read again. */
   let files = new Map<string, { version: string; value: T }>();
   let current: ReadonlyMap<string, Found<T>> | null = null;
   let reading: Promise<ReadonlyMap<string, Found<T>>> | null = null;
@@ -202,13 +202,13 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
 
   async function scan(): Promise<ReadonlyMap<string, Found<T>>> {
     const folders = directories.flatMap(root => listDirectories(root));
-    // before the first file is read, so that no change falls between
+    // before the first read, so that no change is missed
     unwatch();
     watchers = folders.flatMap(({ directory }) => {
       try {
         return [watch(directory, { persistent: false }, stale).on('error', stale)];
       } catch {
-        return []; // no watches left: the directories' times still show that files come and go
+        return []; // no watches left: the directories' times still show added and removed files
       }
     });
     signature = signatureOf([...directories, ...programs]);
@@ -248,12 +248,12 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
   };
 }
 
-/** Also of directories that did not exist, which nothing watches. */
+/** Returns a signature of the roots, including missing roots, which can't be watched. */
 function signatureOf(roots: readonly string[]): string {
   return roots.map(root => versionAt(root) ?? '-').join(' ');
 }
 
-/** A root and the directories below it; links that lead out of it, or in a circle, are not followed. */
+/** Lists a root and the directories below it; ignores links that leave the root or form a loop. */
 function listDirectories(root: string): { directory: string; prefix: string }[] {
   const folders: { directory: string; prefix: string }[] = [];
   const seen = new Set<string>();
@@ -278,7 +278,7 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
             visit(join(directory, item.name), `${prefix}${item.name}-`, depth + 1);
       }
     } catch {
-      // not ours to read
+      // gone or unreadable
     }
   };
   visit(root, '', 0);
@@ -286,14 +286,14 @@ function listDirectories(root: string): { directory: string; prefix: string }[] 
 }
 
 /**
- * A file's text as bytes in a string (see `parseEntry`), or null for an unreadable file. Links are followed, as
- * Flatpak's entries are links. Opens no file that could block the reader or fill the memory.
+ * Reads a file's bytes into a string (see `parseEntry`); null for an unreadable file. Follows links, because Flatpak's
+ * entries are links. Avoids files that could block the reader or fill the memory.
  */
 export function readFileSafely(path: string): string | null {
   return readKnown(path, null)?.text ?? null;
 }
 
-/** As `readFileSafely`, with the version; `text` is null if it is the known one. */
+/** Works like `readFileSafely` and returns the version too; `text` is null for the known version. */
 function readKnown(path: string, oldVersion: string | null): { version: string; text: string | null } | null {
   let fd: number;
   try {
@@ -306,7 +306,7 @@ function readKnown(path: string, oldVersion: string | null): { version: string; 
     if (!stats.isFile() || stats.size > FILE_BYTES) return null;
     const version = versionOf(stats);
     if (version === oldVersion) return { version, text: null };
-    // one read into one buffer: readFileSync asks for the size again, and reads until nothing comes
+    // a single read into a shared buffer; readFileSync would stat again and read until the end
     space ??= Buffer.allocUnsafe(FILE_BYTES);
     return { version, text: space.toString('latin1', 0, readSync(fd, space, 0, FILE_BYTES, 0)) };
   } catch {

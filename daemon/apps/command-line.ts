@@ -1,4 +1,4 @@
-// Adapts the command line of an app to the way it is started: arguments, environment, and files that it reads.
+// Adapts an app's command line to the way it is started: its arguments, environment, and configuration files.
 import { join } from 'node:path';
 import type { PlacedWay, ShortcutWay } from '../api/schema.ts';
 import type { Launchable } from './catalog.ts';
@@ -9,31 +9,31 @@ import { gioResolver } from './inspect-binary.ts';
 export interface LocalProxy {
   host: '127.0.0.1';
   port: number;
-  /** It speaks HTTP and SOCKS5. */
+  /** True if the proxy speaks HTTP as well as SOCKS5. */
   http: boolean;
 }
 
 interface Recipe {
   argv: string[];
   env: Record<string, string>;
-  /** To be written before the start. */
+  /** Files to write before the start. */
   files: { path: string; text: string }[];
 }
 
 /** Directories of app data. */
 interface DataDirectories {
   home: string;
-  /** Profiles of native apps, and the configuration of proxychains4. */
+  /** Parent of native apps' profiles and proxychains4's configuration. */
   state: string;
 }
 
-/** The command line of a desktop entry, and where its program is in it. */
+/** The command line of a desktop entry, with the position of its program. */
 export interface CommandLine {
   args: readonly string[];
   located: Located;
 }
 
-/** The command line of an app; null for an entry without one. @throws WordedError */
+/** Returns an app's command line; null for an entry without Exec. @throws WordedError */
 export function commandLineOf({ app, entry, path }: Launchable): CommandLine | null {
   const line = text(entry, 'Exec');
   if (!line) return null;
@@ -41,7 +41,7 @@ export function commandLineOf({ app, entry, path }: Launchable): CommandLine | n
   return { args, located: locateProgram(args) };
 }
 
-/** The command line of an app whose `method` is not `none`. Pure but for looking up Gio's modules. */
+/** Returns the recipe for an app whose `method` is not `none`. Pure, except that it looks up Gio's modules. */
 export function recipeFor(
   app: Described,
   { args, located }: CommandLine,
@@ -60,7 +60,7 @@ export function recipeFor(
     case 'profile': {
       return {
         argv: [...before, '-profile', profile, ...otherThanProfile(after)],
-        // an instance that runs with this variable takes no further windows
+        // a running instance with this variable opens no further windows
         env: { MOZ_NO_REMOTE: '' },
         files: [{ path: join(profile, 'user.js'), text: firefoxPreferences(proxy) }],
       };
@@ -80,7 +80,7 @@ export function recipeFor(
   }
 }
 
-/** Directories of browsers' profiles, below that of the state. */
+/** Directories of browser profiles, relative to the state directory. */
 const PROFILES: Readonly<Record<ShortcutWay, string>> = {
   proxy: 'profiles',
   'tunnel-only': 'profiles-tunnel',
@@ -88,9 +88,9 @@ const PROFILES: Readonly<Record<ShortcutWay, string>> = {
 };
 
 /**
- * The command line of an app without the proxy. A browser gets a separate profile for each way: otherwise a running instance would open
- * the window.
- * @returns profile null for an app that keeps the usual one
+ * Returns the command line of an app without the proxy. A browser gets a separate profile for each way: otherwise a running
+ * instance would open the window.
+ * @returns `profile` is null for an app that keeps its usual profile
  */
 export function ownProfile(
   app: Described,
@@ -108,17 +108,17 @@ export function ownProfile(
   return { argv: [...args], env: {}, profile: null };
 }
 
-/** A name that is safe for files, and different for different ids. */
+/** Returns a safe file name for an id, different for different ids. */
 export function fileNameOf(id: string): string {
   const plain = id.replace(/\.desktop$/, '');
   const safe = plain.replace(/[^A-Za-z0-9._-]/g, '_').replace(/^\.+/, '_');
   if (safe === plain && safe.length <= 150) return safe;
-  let hash = 2166136261; // FNV-1a: different names get different hashes; it keeps no secret
+  let hash = 2166136261; // FNV-1a: keeps names different, and is not meant to be secure
   for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 16777619);
   return `${safe.slice(0, 150)}-${(hash >>> 0).toString(16).padStart(8, '0')}`;
 }
 
-/** A sandboxed app can only read its own directories. */
+/** Returns the profile directory; for a sandboxed app, inside the directories that it can read. */
 function profileOf({ id }: Described, { packaging, program }: Located, { home, state }: DataDirectories): string {
   if (packaging === 'flatpak') return join(home, '.var/app', fileNameOf(program!), 'data/culvert-proxy');
   if (packaging === 'snap') return join(home, 'snap', fileNameOf(program!.split('.')[0]!), 'common/culvert-proxy');
@@ -128,9 +128,9 @@ function profileOf({ id }: Described, { packaging, program }: Located, { home, s
 // ── Chromium and Electron ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * A separate profile, because a running browser of the same profile would take over the start and bypass the proxy.
- * SOCKS5, so that the proxy resolves names; the rule keeps everything else in the browser from resolving any (Chromium's
- * network settings document, "Preventing DNS leaks"). Loopback stays direct, as Chromium has it by default.
+ * Uses a separate profile, because a running browser with the same profile would open the window and bypass the proxy.
+ * Uses SOCKS5, so that the proxy resolves names; the rule stops the rest of the browser from resolving names (Chromium's
+ * network settings document, "Preventing DNS leaks"). Loopback stays direct, Chromium's default.
  */
 function chromiumSwitches({ host, port }: LocalProxy, profile: string): string[] {
   return [
@@ -138,7 +138,7 @@ function chromiumSwitches({ host, port }: LocalProxy, profile: string): string[]
     `--proxy-server=socks5://${host}:${port}`,
     '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost , EXCLUDE *.localhost',
     '--disable-quic',
-    // its name since 2024, and its former name
+    // the switch's name since 2024, and its former name
     '--webrtc-ip-handling-policy=disable_non_proxied_udp',
     '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
     '--no-first-run',
@@ -146,7 +146,7 @@ function chromiumSwitches({ host, port }: LocalProxy, profile: string): string[]
   ];
 }
 
-/** Switches of the entry itself that would undo these: of two, Chromium takes the last. */
+/** The entry's own switches that would override ours: Chromium uses the last occurrence. */
 const OVERRIDING =
   /^--?(user-data-dir|profile-directory|proxy-server|proxy-pac-url|proxy-auto-detect|proxy-bypass-list|no-proxy-server|host-resolver-rules|host-rules|enable-quic|(force-)?webrtc-ip-handling-policy)(=|$)/;
 
@@ -157,7 +157,7 @@ const otherThanProfile = (args: readonly string[]) =>
 
 const PROFILE_CHOICE = /^--?(P|profile|no-remote|new-instance|ProfileManager|allow-downgrade)$/i;
 
-/** Preferences for every start of the profile. Without them Firefox looks up names of Mozilla's services past the proxy. */
+/** Returns preferences for each start. Without them, Firefox looks up names of Mozilla's services outside the proxy. */
 function firefoxPreferences({ host, port }: LocalProxy): string {
   const preferences: Record<string, string | number | boolean> = {
     'network.proxy.type': 1,
@@ -174,11 +174,11 @@ function firefoxPreferences({ host, port }: LocalProxy): string {
     'network.proxy.autoconfig_url': '',
     // without it, Firefox bypasses a proxy that does not answer
     'network.proxy.failover_direct': false,
-    // and Mozilla's own services do (ServiceRequest.sys.mjs)
+    // without it, Mozilla's own services bypass it (ServiceRequest.sys.mjs)
     'network.proxy.allow_bypass': false,
     'network.dns.disablePrefetch': true,
     'network.dns.disablePrefetchFromHTTPS': true,
-    // 5: off by choice. The proxy's end resolves names
+    // 5: off by choice, because the proxy resolves names
     'network.trr.mode': 5,
     'network.connectivity-service.enabled': false,
     'network.captive-portal-service.enabled': false,
@@ -194,7 +194,7 @@ function firefoxPreferences({ host, port }: LocalProxy): string {
 
 // ── variables ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Puts the proxy variables where the program gets them: Flatpak clears the environment but for its own options. */
+/** Adds the proxy variables: to Flatpak's options, because Flatpak clears the environment, or to the environment. */
 function withVariables(recipe: Recipe, { family }: Described, { packaging, at }: Located, proxy: LocalProxy): Recipe {
   const variables = proxyVariables(proxy, family?.gio ?? false);
   if (packaging !== 'flatpak') return { ...recipe, env: { ...recipe.env, ...variables } };
@@ -203,7 +203,7 @@ function withVariables(recipe: Recipe, { family }: Described, { packaging, at }:
 }
 
 function proxyVariables({ host, port, http }: LocalProxy, gio: boolean): Record<string, string> {
-  // libproxy knows no socks5h, and its socks5 leaves names to the proxy as well
+  // libproxy does not support socks5h, and with socks5 the proxy resolves names, too
   const address = http ? `http://${host}:${port}` : `${gio ? 'socks5' : 'socks5h'}://${host}:${port}`;
   const direct = 'localhost,127.0.0.1,::1';
   const names = ['http_proxy', 'https_proxy', 'ftp_proxy', 'all_proxy'];
@@ -211,7 +211,7 @@ function proxyVariables({ host, port, http }: LocalProxy, gio: boolean): Record<
     ...Object.fromEntries(names.flatMap(name => [name, name.toUpperCase()]).map(name => [name, address])),
     no_proxy: direct,
     NO_PROXY: direct,
-    // Gio asks the desktop's settings otherwise, and so does libproxy with its plug-ins (0.4) or of itself (0.5)
+    // otherwise Gio reads the desktop's settings, as does libproxy, through plug-ins (0.4) or directly (0.5)
     ...(gio
       ? {
           GIO_USE_PROXY_RESOLVER: gioResolver() ?? 'libproxy',

@@ -1,4 +1,4 @@
-// Describes a desktop entry for the API, and decides how its app is made to use the proxy.
+// Describes a desktop entry for the API, and decides how its app can use the proxy.
 import type { App } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
 import { findProgram } from '../core/run-helper.ts';
@@ -7,28 +7,30 @@ import { english, N_ } from '../view/translator.ts';
 import { type Entry, expandFields, flag, list, localised, locateProgram, splitExec, text } from './desktop-entry.ts';
 import { gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
 
-/** Key of Culvert's own shortcuts: the id of the app that they start. */
+/** Key of Culvert's shortcuts for the id of the app. */
 export const SHORTCUT_KEY = 'X-Culvert-App';
-/** And the path of its desktop file. */
+/** Key for the path of its desktop file. */
 export const ORIGINAL_KEY = 'X-Culvert-Original';
 
 interface Session {
   env: NodeJS.ProcessEnv;
-  /** As `localeKeys` gives them. */
+  /** The result of `localeKeys`. */
   locales: readonly string[];
 }
 
-/** An app of the menu; its shortcuts are looked up when it is listed. */
+/** An app of the menu, without its shortcuts, which `listed` adds. */
 export type Described = Omit<App, 'shortcut' | 'tunnelShortcut' | 'outsideShortcut'> & { family: Family | null };
 
-/** `shown`: in the menu. `shortcut`: made by Culvert, with the id of its app. `hidden`: everything else. `missing`: a program that is not
- * installed would change this. */
+/**
+ * `shown`: in the menu. `shortcut`: made by Culvert, with the id of its app. `hidden`: everything else.
+ * `missing`: installing a missing program would change the result.
+ */
 export type Kind =
   | { kind: 'shown'; app: Described; missing: boolean }
   | { kind: 'shortcut'; of: string; path: string }
   | { kind: 'hidden'; missing: boolean };
 
-/** Makes a function that describes entries. It caches facts about programs, so make a new one for each reading. */
+/** Makes a function that describes entries. It caches facts about programs, so each scan needs a new function. */
 export function createDescriber({ env, locales }: Session): (entry: Entry | null, id: string, path: string) => Kind {
   const desktops = (env.XDG_CURRENT_DESKTOP ?? '').split(':').filter(Boolean);
   const path = env.PATH ?? '';
@@ -144,7 +146,7 @@ const ELECTRON_NOTE = N_(
   'Starts with its own data. Its windows use the proxy; what it does outside of them is up to the app.',
 );
 
-/** OnlyShowIn and NotShowIn: the first of the session's desktops that is named decides. */
+/** Applies OnlyShowIn and NotShowIn: the first of the session's desktops that either key names decides. */
 function shownOn(desktops: readonly string[], entry: Entry): boolean {
   const [only, not] = [list(entry, 'OnlyShowIn'), list(entry, 'NotShowIn')];
   for (const desktop of desktops) {
@@ -154,7 +156,7 @@ function shownOn(desktops: readonly string[], entry: Entry): boolean {
   return only.length === 0;
 }
 
-/** A copy: V8's parts of a string keep all of it alive, and a file of 10 KB is kept for a name of 20 bytes. */
+/** Copies a string: V8's substrings keep the whole string alive, such as a 10 KB file for a 20-byte name. */
 const own = (text: string): string => Buffer.from(text).toString();
 
 function memo<T>(f: (key: string) => T): (key: string) => T {
@@ -168,11 +170,11 @@ function memo<T>(f: (key: string) => T): (key: string) => T {
 interface Family {
   kind: App['kind'];
   method: App['method'];
-  /** Base names of programs, names of snaps, and Flatpak's ids. */
+  /** Base names of programs, snap names, and Flatpak ids. */
   names: readonly string[];
-  /** Caveat that applies to every app in the family. */
+  /** Caveat for every app in the family. */
   note?: string;
-  /** Asks Gio for the proxy, which takes it from the variables only with a module of glib-networking. */
+  /** The app asks Gio for the proxy; Gio reads the variables only with a module of glib-networking. */
   gio?: true;
 }
 

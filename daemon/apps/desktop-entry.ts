@@ -1,22 +1,22 @@
 // Parses desktop entries, and splits, expands and joins the command line of their Exec key.
 import { message, WordedError } from '../view/message.ts';
 
-/** The group `[Desktop Entry]`: keys with their locale (`Name[de]`), values as written. */
+/** The group `[Desktop Entry]`: raw values by key, including its locale (`Name[de]`). */
 export type Entry = ReadonlyMap<string, string>;
 
 const GROUP = '[Desktop Entry]';
 const KEY = /^[A-Za-z0-9-]+(\[[A-Za-z0-9_.@-]+\])?$/;
 
 /**
- * Parses a file. Of a repeated key the last counts, as in GLib.
- * @param text the file's bytes as a string of Latin-1: half of an entry is translations, which need not be decoded
- * @param locales only translations into these are kept (as `localeKeys` gives them); without it, all
+ * Parses a file. The last occurrence of a repeated key counts, as in GLib.
+ * @param text the file's bytes as Latin-1: half of an entry is translations, which need no decoding
+ * @param locales locales of the translations to keep, from `localeKeys`; default: all
  * @returns null for an invalid file: a line is not a group, key or comment, or another group comes first
  */
 export function parseEntry(text: string, locales?: readonly string[]): Entry | null {
   const entry = new Map<string, string>();
   let inside: boolean | null = null;
-  // by positions, because most lines of a real entry are unneeded translations
+  // scans by position, because most lines of a real entry are unneeded translations
   for (let at = 0, stop = 0; at < text.length; at = stop + 1) {
     stop = text.indexOf('\n', at);
     if (stop < 0) stop = text.length;
@@ -55,14 +55,14 @@ const HASH = 35;
 const BRACKET = 91;
 const CLOSING = 93;
 
-/** A string with its escapes resolved: `\s`, `\n`, `\t`, `\r` and `\\`; others stay as they are. */
+/** Resolves the escapes `\s`, `\n`, `\t`, `\r` and `\\` in a string; other escapes stay unchanged. */
 export function unescapeValue(value: string): string {
   if (!value.includes('\\')) return value;
   return value.replace(/\\([sntr\\])/g, (_, letter: string) => ESCAPES[letter]!);
 }
 const ESCAPES: Record<string, string> = { s: ' ', n: '\n', t: '\t', r: '\r', '\\': '\\' };
 
-/** The reverse of `unescapeValue`. A leading space would be lost otherwise. */
+/** Reverses `unescapeValue`. Escapes leading spaces, which would be lost otherwise. */
 export function escapeValue(value: string): string {
   return value
     .replace(/\\/g, '\\\\')
@@ -77,7 +77,7 @@ export function text(entry: Entry, key: string): string | null {
   return value === undefined ? null : unescapeValue(value);
 }
 
-/** The translation that suits best, else the untranslated value. @param locales keys as `localeKeys` gives them */
+/** Returns the best translation, or the untranslated value. @param locales the result of `localeKeys` */
 export function localised(entry: Entry, key: string, locales: readonly string[]): string | null {
   for (const locale of locales) {
     const value = entry.get(`${key}[${locale}]`);
@@ -86,7 +86,7 @@ export function localised(entry: Entry, key: string, locales: readonly string[])
   return text(entry, key);
 }
 
-/** A list: parts end with a semicolon, and `\;` is a semicolon within a part. */
+/** Returns a list value: a semicolon ends each part, and `\;` is a semicolon in a part. */
 export function list(entry: Entry, key: string): string[] {
   const value = entry.get(key);
   if (!value) return [];
@@ -99,8 +99,8 @@ export function flag(entry: Entry, key: string): boolean {
 }
 
 /**
- * The keys to try for locales in their order of preference: `sr_YU@Latn`, `sr_YU`, `sr@Latn`, `sr` for `sr_YU.UTF-8@Latn`
- * (section "Localized values for keys"). "C" and "POSIX" add no keys.
+ * Returns the keys to try for locales in order of preference: `sr_YU@Latn`, `sr_YU`, `sr@Latn`, `sr` for
+ * `sr_YU.UTF-8@Latn` (section "Localized values for keys"). "C" and "POSIX" add no keys.
  */
 export function localeKeys(locales: readonly string[]): string[] {
   const keys = locales.flatMap(locale => {
@@ -119,8 +119,8 @@ export function localeKeys(locales: readonly string[]): string[] {
 }
 
 /**
- * The locales of a session for messages: LANGUAGE's list first, unless the locale is C (gettext's rule).
- * @param chosen a locale that counts instead of the session's
+ * Returns a session's locales for messages: LANGUAGE's list first, unless the locale is C (gettext's rule).
+ * @param chosen a locale that replaces the session's locales
  */
 export function messageLocales(env: NodeJS.ProcessEnv, chosen: string | null): string[] {
   if (chosen) return [chosen];
@@ -130,10 +130,10 @@ export function messageLocales(env: NodeJS.ProcessEnv, chosen: string | null): s
 }
 
 /**
- * Splits a command line into arguments. Quotes are read as GLib reads them, which is more than the specification allows
- * and what existing files need (`env X="a b" program`, single quotes); nothing is substituted.
- * @param line the value of Exec, string escapes resolved
- * @throws WordedError for an open quote, or nothing at all
+ * Splits a command line into arguments without substitution. Quotes follow GLib, which accepts more than the specification,
+ * because existing files need it (`env X="a b" program`, single quotes).
+ * @param line the value of Exec, with string escapes resolved
+ * @throws WordedError for an open quote, a final backslash, or an empty command line
  */
 export function splitExec(line: string): string[] {
   const args: string[] = [];
@@ -176,9 +176,9 @@ interface Fields {
 }
 
 /**
- * Expands field codes inside the arguments, whose number and borders no value can change. No files or addresses are
- * passed, so their codes vanish, and an argument that was nothing else with them.
- * @throws WordedError for a code that the specification does not know, which makes a command line invalid
+ * Expands field codes within the arguments, so that no value can split an argument. Codes for files and addresses become
+ * empty, because none are passed; an argument that consists of such a code is dropped.
+ * @throws WordedError for an unknown code, which makes a command line invalid
  */
 export function expandFields(args: readonly string[], { name, icon, file }: Fields): string[] {
   return args.flatMap(arg => {
@@ -196,7 +196,7 @@ export function expandFields(args: readonly string[], { name, icon, file }: Fiel
   });
 }
 
-/** Arguments as the value of an Exec key, by the specification's own rules: quotes inside, string escapes outside. */
+/** Joins arguments into an Exec value with the specification's quotes; `escapeValue` adds the string escapes. */
 export function joinExec(args: readonly string[]): string {
   return args
     .map(arg => {
@@ -207,7 +207,7 @@ export function joinExec(args: readonly string[]): string {
     .join(' ');
 }
 
-/** Position of the program proper in a command line, and its packaging. */
+/** Position of the actual program in a command line, and its packaging. */
 export interface Located {
   /** Index of the program, or of the app's id for Flatpak; the program's arguments follow it. */
   at: number;
@@ -216,7 +216,7 @@ export interface Located {
   program: string | null;
 }
 
-/** Looks behind `env`, `flatpak run` and `snap run`. */
+/** Finds the program after `env`, `flatpak run` and `snap run`. */
 export function locateProgram(args: readonly string[]): Located {
   let at = 0;
   if (baseName(args[0]!) === 'env') {
@@ -240,7 +240,7 @@ export function locateProgram(args: readonly string[]): Located {
   return { at, packaging: 'native', program: name };
 }
 
-/** Programs that start another one, directly or through a service: their command line does not show the app. */
+/** Programs that start another program, directly or through a service, so their command line hides the app. */
 const HIDING = new Set(
   'sh bash dash zsh fish ksh gapplication gtk-launch gio xdg-open kioclient kioclient5 dbus-send gdbus busctl systemctl systemd-run pkexec sudo su nohup setsid flatpak snap'.split(
     ' ',

@@ -1,4 +1,4 @@
-// Finds out whether another process would do a program's work: a service that starts it, or an instance that already runs.
+// Finds out whether a command would escape to another process: a service that starts it, or a running instance.
 
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
@@ -7,7 +7,7 @@ import type { PlacedWay } from '../api/schema.ts';
 import { findProgram } from '../core/run-helper.ts';
 import { isElectron } from './inspect-binary.ts';
 
-/** Programs that hand a command over to another process, each with how. */
+/** Programs that hand a command over to another process, with the reason. */
 const HANDS_OVER: Readonly<Record<string, string>> = {
   flatpak: 'Flatpak puts an app into a scope of the user’s systemd',
   snap: 'snapd puts an app into a scope of the user’s systemd',
@@ -30,11 +30,11 @@ const HANDS_OVER: Readonly<Record<string, string>> = {
   emacsclient: 'the Emacs that runs does the work',
 };
 
-/** Programs that start a command from their arguments. */
+/** Programs that start a command from their own arguments. */
 const STARTERS = /^(?:env|exec|command|nice|ionice|nohup|setsid|stdbuf|timeout|time|chrt|taskset|sudo|doas)$/;
 const SHELLS = /^(?:ba|da|z|k|mk|a)?sh$/;
 
-/** The words of the command that a command starts, such as `env`, or the first command in the text of a shell. */
+/** Returns the words of the command that a starter such as `env` runs, or of the first command in a shell's text. */
 export function startedBy([command = '', ...rest]: readonly string[]): readonly string[] {
   const name = basename(command);
   if (SHELLS.test(name)) {
@@ -49,7 +49,7 @@ export function startedBy([command = '', ...rest]: readonly string[]): readonly 
   return next < 0 ? [command, ...rest] : startedBy(rest.slice(next));
 }
 
-/** Why another process would start what `command` names, or null. @param path as `$PATH` */
+/** Returns the reason why another process would start `command`, or null. @param path value of `$PATH` */
 export function handsOver(command: string, path: string): string | null {
   const file = findProgram(command, path);
   const names = file ? [command, file, real(file)] : [command];
@@ -58,7 +58,7 @@ export function handsOver(command: string, path: string): string | null {
   return names.flatMap(name => HANDS_OVER[basename(name)] ?? [])[0] ?? null;
 }
 
-/** Programs that hand over to a running instance, each with the option that keeps a new one apart. */
+/** Programs that hand over to a running instance, with the option that keeps a new instance separate. */
 const APART = [
   {
     names: /^(firefox|librewolf|waterfox|thunderbird)/,
@@ -80,15 +80,15 @@ const APART = [
   { names: /^(mate-terminal)$/, apart: /^--disable-factory$/, option: '--disable-factory' },
   { names: /^(tmux)$/, apart: /^-[LS]/, option: '-L NAME' },
 ] as const;
-/** Programs that do so by D-Bus, and have no such option. */
+/** Programs that hand over to a running instance by D-Bus, and have no such option. */
 const SINGLE = /^(?:epiphany|evolution|gajim|geary|kgx|nautilus|terminator|transmission-gtk|virt-manager)$/;
-/** Programs whose first word without an option is a script: the kernel starts them for a file that begins with `#!`. */
+/** Programs that the kernel starts for a `#!` file; their first argument that is not an option is the script. */
 const INTERPRETERS = /^(?:python|perl|ruby|gjs|node|lua|php|guile|(?:ba|da|z|k|mk|a)?sh$)[-\w.]*$/;
 
 /**
- * The running instance that would open the window of a command; null: none.
- * @param path as `$PATH`
- * @returns `option` keeps a new instance apart; null: the program has none
+ * Returns the option that keeps a command out of a running instance; null if no running instance would open its window.
+ * @param path value of `$PATH`
+ * @returns `option` is null for a program without such an option
  */
 export function takenOver(
   [command = '', ...words]: readonly string[],
@@ -106,19 +106,19 @@ export function takenOver(
   return isSingle && runsElsewhere(file, way, procfs) ? { option: null } : null;
 }
 
-/** True if a program runs in another place than this start would. */
+/** True if a program already runs outside the place of this start. */
 export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): boolean {
   const running = elsewhere(way, procfs);
   if (running.includes(real(file))) return true;
   if (!isElectron(file)) return false;
-  // a launcher script is in `bin/` below the program
+  // a launcher script is in `bin/` below the program's directory
   const own = dirname(real(file));
   return running.some(other => [own, dirname(own)].includes(dirname(other)));
 }
 
 /**
- * Executables and scripts of the user's processes that are not kept in the tunnel. For a start outside the tunnel, of all processes:
- * each program there has a separate network.
+ * Returns executables and scripts of the user's processes that are not kept in the tunnel; for a start outside the tunnel,
+ * of all the user's processes, because each program there has a separate network.
  */
 function elsewhere(way: PlacedWay, procfs: string): string[] {
   return readdirSync(procfs).flatMap(pid => {
@@ -132,7 +132,7 @@ function elsewhere(way: PlacedWay, procfs: string): string[] {
   });
 }
 
-/** None for a process of another user. @throws NodeJS.ErrnoException where the process has ended */
+/** Returns no files for another user's process. @throws NodeJS.ErrnoException if the process has ended */
 function filesOf(directory: string): string[] {
   const [command = '', ...words] = readFileSync(`${directory}/cmdline`, 'utf8').split('\0');
   const script = INTERPRETERS.test(basename(command)) ? words.find(word => !word.startsWith('-')) : undefined;
@@ -140,14 +140,14 @@ function filesOf(directory: string): string[] {
   try {
     return [readlinkSync(`${directory}/exe`).replace(/ \(deleted\)$/, ''), ...scripts];
   } catch {
-    // from a user namespace, the kernel shows only the words of a process outside it
+    // in a user namespace, the kernel shows only the command line of a process outside
     return statSync(directory).uid === process.getuid?.() ? [command, ...scripts] : [];
   }
 }
 
 /**
- * True for a process of `culvert run` that has become the program: before, its place is not tested, or its network has no way.
- * @throws NodeJS.ErrnoException where there is no such process
+ * True once a process of `culvert run` has become the program: before, its place is untested, or its network has no route.
+ * @throws NodeJS.ErrnoException if there is no such process
  */
 export function isStarted(pid: number, way: PlacedWay, launcher: string): boolean {
   const isThere =
@@ -155,7 +155,7 @@ export function isStarted(pid: number, way: PlacedWay, launcher: string): boolea
   return isThere && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${launcher}\0run\0`);
 }
 
-/** @throws NodeJS.ErrnoException where there is no such process */
+/** True for a process kept in the tunnel. @throws NodeJS.ErrnoException if there is no such process */
 export function isKept(pid: number | string, procfs = '/proc'): boolean {
   return /^0::.*-culvert\.slice\//m.test(readFileSync(`${procfs}/${pid}/cgroup`, 'utf8'));
 }
@@ -168,7 +168,7 @@ function real(file: string): string {
   }
 }
 
-/** True if a process of this program runs without our switch; `file` is its executable. For Electron apps. */
+/** True if an Electron app runs without our proxy switch. @param file its executable */
 export function runsWithoutProxy(file: string): boolean {
   let real: string;
   try {
@@ -179,7 +179,7 @@ export function runsWithoutProxy(file: string): boolean {
   return readdirSync('/proc').some(pid => {
     if (!/^\d+$/.test(pid)) return false;
     try {
-      // its helpers (--type=renderer) do not inherit the switch; the first process has it
+      // helpers (--type=renderer) do not inherit the switch of the first process
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       if (words.some(word => word.startsWith('--type=') || word.startsWith('--proxy-server='))) return false;
       return realpathSync(`/proc/${pid}/exe`) === real || words[0] === file || words[1] === file;
@@ -189,7 +189,7 @@ export function runsWithoutProxy(file: string): boolean {
   });
 }
 
-/** True if a name is owned on the session bus; false without a bus, or without a program to ask it with. */
+/** Returns true if a name has an owner on the session bus; false without a bus or without gdbus. */
 export function ownsBusName(name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
   const call = 'org.freedesktop.DBus.NameHasOwner';
   const args = ['call', '--session', '--dest', 'org.freedesktop.DBus', '--object-path', '/org/freedesktop/DBus'];

@@ -1,4 +1,4 @@
-// Answers the requests for apps, and renews their shortcuts at start where there are any.
+// Answers requests about apps, and renews existing shortcuts at start.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
@@ -6,7 +6,7 @@ import { begin, type Feature, lazy } from '../feature.ts';
 import { programs } from '../system/installation.ts';
 import { userData, wayOfShortcut } from './data-home.ts';
 
-/** @param launcher absolute path of `culvert`, which shortcuts start */
+/** @param launcher absolute path of `culvert`; shortcuts start it */
 export function openApps(context: FeatureContext, launcher = programs.culvert): Required<Feature<'apps'>> {
   const dataHome = userData(context.env);
   const desktop = lazy(async () => (await import('./service.ts')).createDesktop(context, dataHome, launcher));

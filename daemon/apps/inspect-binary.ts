@@ -1,8 +1,8 @@
-// Inspects a program's file: whether it is Electron, or ignores preloaded libraries.
+// Inspects program files for Electron and for support of preloaded libraries, and finds Gio's proxy module.
 import { closeSync, constants, existsSync, openSync, readdirSync, readSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** True for an Electron app, which keeps its code in `resources/` next to its program. */
+/** True for an Electron app, whose code is in `resources/` next to its program. */
 export function isElectron(file: string): boolean {
   let directory: string;
   try {
@@ -10,7 +10,7 @@ export function isElectron(file: string): boolean {
   } catch {
     return false;
   }
-  // a launcher script is in `bin/` below it
+  // a launcher script is in `bin/` below the app's directory
   return [directory, join(directory, '..')].some(
     place =>
       existsSync(join(place, 'resources/app.asar')) ||
@@ -19,8 +19,8 @@ export function isElectron(file: string): boolean {
 }
 
 /**
- * True if a preloaded library would see the connections of a program. The loader ignores it for static and setuid
- * programs, and Go programs call the kernel without the C library.
+ * True if a preloaded library would see a program's connections. Static and setuid programs ignore such a library, and Go
+ * programs call the kernel without the C library.
  */
 export function takesPreload(file: string): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -47,11 +47,11 @@ function headOf(file: string): Buffer | null {
   }
 }
 
-/** ELF with an interpreter (elf(5)), that is, linked dynamically, and not of Go. */
+/** True for an ELF file with an interpreter (elf(5)), so dynamically linked, that is not a Go program. */
 function isDynamic(head: Buffer | null): boolean {
   if (!head || head.length < 64 || head.readUInt32BE(0) !== 0x7f454c46) return false;
   const [wide, little] = [head[4] === 2, head[5] === 1];
-  if (!wide || !little) return true; // assume so on other machines; the note says that it is not certain
+  if (!wide || !little) return true; // assumed on other architectures; the app's note mentions the limits
   const [offset, size, count] = [Number(head.readBigUInt64LE(32)), head.readUInt16LE(54), head.readUInt16LE(56)];
   let dynamic = false;
   for (let at = offset; size > 0 && at < offset + size * count && at + 4 <= head.length; at += size)
@@ -60,8 +60,8 @@ function isDynamic(head: Buffer | null): boolean {
 }
 
 /**
- * glib-networking's module that can have Gio take the proxy from the variables: `environment` where it exists, else
- * `libproxy`; null without any, and then Gio's programs use no proxy at all.
+ * Returns the glib-networking module that makes Gio read the proxy variables: `environment` if it exists, else `libproxy`;
+ * null without either, and then programs with Gio use no proxy.
  */
 export function gioResolver(): 'environment' | 'libproxy' | null {
   const below = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter(name => name.includes('-linux-')) : [];

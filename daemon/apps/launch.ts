@@ -1,4 +1,4 @@
-// Starts an app so that it outlives the daemon: as a unit of the user's systemd where that runs, else detached.
+// Starts an app so that it outlives the daemon: as a unit of the user's systemd, if that runs, or detached.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -10,35 +10,35 @@ import { afterExit } from '../warp/cli/child.ts';
 
 interface Start {
   argv: string[];
-  /** Variables added to those of the session, or replacing them. */
+  /** Variables to add or replace in the session's environment. */
   env: Record<string, string>;
-  /** Absolute, or null for the home directory. */
+  /** Absolute path, or null for the home directory. */
   directory: string | null;
   terminal: boolean;
-  /** For the unit's name: safe for files. */
+  /** Label in the unit's name, safe for file names. */
   label: string;
-  /** For people. */
+  /** Description for users. */
   description: string;
-  /** Reports a failure after the first moment as well. */
+  /** True to also report a failure after the first moment. */
   watched: boolean;
 }
 
 export interface Launched {
-  /** null if it handed over to another process and ended successfully. */
+  /** null if the program ended successfully after handing over to another process. */
   pid: number | null;
-  /** Resolves once the start has succeeded, with null, or has failed, with the reason for people. Never rejects. */
+  /** Resolves with null once the start has succeeded, or with the reason of a failure. Never rejects. */
   failure: Promise<string | null>;
 }
 
-/** Time until a launch is answered; most starts that fail do so before. */
+/** Time until `launch` returns; most failing starts fail earlier. */
 const MOMENT_MS = 700;
-/** A watched process that ends with an error within this time has failed to start. */
+/** Time within which an error exit of a watched process counts as a failed start. */
 const START_MS = 120_000;
 const ASK_MS = 5000;
 
 /**
- * @param env the daemon's
- * @throws Failure where it fails within a moment
+ * @param env the daemon's environment
+ * @throws Failure if the start fails within a moment
  */
 export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<Launched> {
   const session = sessionEnv(env);
@@ -55,14 +55,14 @@ export async function launch(start: Start, env: NodeJS.ProcessEnv): Promise<Laun
   return runner ? asUnit(runner, command, session) : detached(command, session);
 }
 
-/** The daemon's environment without the variables that only the daemon uses. */
+/** Returns the daemon's environment without variables that only concern the daemon. */
 export function sessionEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const image = env.APPDIR;
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]): [string, string][] => {
       if (value === undefined || OWN.test(name)) return [];
       if (!image || !value.includes(image)) return [[name, value]];
-      // directories that an AppImage put in front are for the AppImage only
+      // the AppImage prepends directories that only it needs
       const rest = value.split(':').filter(part => !part.startsWith(image));
       return rest.length > 0 ? [[name, rest.join(':')]] : [];
     }),
@@ -72,7 +72,7 @@ export function sessionEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 const OWN =
   /^(NODE_.*|CULVERT_.*|NOTIFY_SOCKET|WATCHDOG_.*|LISTEN_.*|INVOCATION_ID|JOURNAL_STREAM|MANAGERPID|SYSTEMD_.*|MEMORY_PRESSURE_.*|RUNTIME_DIRECTORY|STATE_DIRECTORY|CONFIGURATION_DIRECTORY|DESKTOP_STARTUP_ID|XDG_ACTIVATION_TOKEN|APPIMAGE|APPDIR|ARGV0|OWD|LD_PRELOAD|npm_.*)$/;
 
-/** A terminal that runs a command; the variables go into the command, because some hand it to a server. */
+/** Returns a command in a terminal; the variables are part of it, because some terminals hand it to a server. */
 function inTerminal({ argv, env }: Start, path: string): string[] {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const command = variables.length > 0 ? ['env', ...variables, ...argv] : argv;
@@ -97,7 +97,7 @@ async function detached(command: Command, session: NodeJS.ProcessEnv): Promise<L
   const child = spawn(argv[0]!, argv.slice(1), {
     cwd: directory,
     env: { ...session, ...env },
-    detached: true, // setsid: no signal of ours reaches it
+    detached: true, // setsid: our signals don't reach it
     stdio: 'ignore',
   });
   const ended = await endWithin(child, MOMENT_MS);
@@ -114,7 +114,7 @@ async function failureIn(child: ChildProcess, program: string): Promise<string |
   return ended === null || ended === 0 ? null : failureOf(program, ended, 'soon after its start');
 }
 
-/** Uses a service: a scope would inherit the daemon's sandbox. */
+/** Starts a service unit, because a scope would inherit the daemon's sandbox. */
 async function asUnit(runner: string, command: Command, session: NodeJS.ProcessEnv): Promise<Launched> {
   const { argv, env, directory, label, description, watched } = command;
   const escaped = label.replace(/[^A-Za-z0-9.]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
@@ -150,13 +150,13 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
   if (ended !== null) throw new Failure(said.trim() || failureOf(argv[0]!, ended, 'at once'));
   const failure = watched ? failureIn(child, argv[0]!) : SUCCESS;
   const pid = mainPid(unit, session);
-  // The runner only waits; the unit is the manager's.
+  // killing the runner, which only waits, does not affect the unit
   void Promise.all([failure, pid]).then(() => child.kill('SIGKILL'));
   child.unref();
   return { pid: await pid, failure };
 }
 
-/** Variables that make a process part of this desktop session; the manager has all others. */
+/** Variables that make a process part of this desktop session; the manager sets the other variables. */
 const OF_SESSION =
   /^(PATH|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|DESKTOP_SESSION|XDG_(SESSION_.*|CURRENT_DESKTOP|DATA_.*|CONFIG_.*|STATE_HOME|CACHE_HOME|MENU_PREFIX|RUNTIME_DIR)|LANG|LANGUAGE|LC_.*|GTK_.*|GDK_.*|QT_.*|XCURSOR_.*|XMODIFIERS|.*_IM_MODULE|MOZ_.*|SSH_AUTH_SOCK|HOME)$/;
 
@@ -171,17 +171,17 @@ function mainPid(unit: string, env: NodeJS.ProcessEnv): Promise<number | null> {
   });
 }
 
-/** Wait for the last output of a process that has ended: a child of it may hold the pipe open. */
+/** Limit of the wait for the last output of an ended process: its child may hold the pipe open. */
 const GRACE_MS = 1000;
 
-/** Exit of a process after all of its output; null while it still runs. */
+/** Resolves with a process's exit after all its output; with null if it still runs after `ms`. */
 function endWithin(child: ChildProcess, ms: number): Promise<number | string | Error | null> {
   return new Promise(resolve => {
     const done = (end: number | string | Error | null) => {
       clearTimeout(timer);
       resolve(end);
     };
-    const timer = setTimeout(done, ms, null).unref(); // the child keeps the process alive, where that is wanted
+    const timer = setTimeout(done, ms, null).unref(); // the child keeps this process alive if needed
     child.once('error', done);
     child.once('exit', (code, signal) => {
       clearTimeout(timer);

@@ -1,4 +1,4 @@
-// Serves the apps of this desktop: lists them, starts them through the local proxy, and gives them shortcuts.
+// Lists this desktop's apps, starts them through the proxy, inside or outside the tunnel, and manages their shortcuts.
 
 import { existsSync } from 'node:fs';
 import { type ActionName, actionRequest } from '../api/actions.ts';
@@ -21,14 +21,14 @@ import { type AppList, createAppList, type FoundApps, readEntry } from './catalo
 import { listShortcuts, removeShortcut, shortcutPath, writeShortcut } from './shortcuts.ts';
 
 /**
- * @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place
- * @param launcher absolute path of `culvert`, which shortcuts start
+ * @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null if unknown
+ * @param launcher absolute path of `culvert`; shortcuts start it
  */
 export function createDesktop(context: FeatureContext, dataHome: string | null, launcher: string) {
   const apps = createAppList(context, dataHome);
   const shortcuts = createShortcutService({ apps, dataHome, launcher, say: context.say });
   let listed: FoundApps | null = null;
-  /** Number of starts: an app that was started since may use the proxy. */
+  /** Number of starts: an app started later may use the proxy. */
   let starts = 0;
 
   async function start({ appId, verify, restore: before }: LaunchRequest) {
@@ -46,7 +46,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     return { pid, proxy };
   }
 
-  /** Never rejects. */
+  /** Restores the earlier mode after a failure. Never rejects. */
   async function restoreAfter(failure: string, before: BeforeProxy): Promise<void> {
     try {
       if (await restore(before, context)) context.say(`${failure} The mode is ${before.mode} again.`);
@@ -73,7 +73,7 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
   }
 
   /**
-   * Starts an app only through the tunnel, or outside it.
+   * Starts an app that uses only the tunnel, or bypasses it.
    * @throws Problem app-not-found, app-launch-failed, killswitch-not-installed, killswitch-denied, killswitch-failed
    */
   async function place({ appId }: PlaceRequest, way: PlacedWay): Promise<PlaceResponse> {
@@ -98,16 +98,16 @@ export function createDesktop(context: FeatureContext, dataHome: string | null, 
     place,
     /** @throws Problem app-not-found, app-not-launchable, config-not-writable */
     setShortcut: shortcuts.set,
-    /** Brings shortcuts up to date with their originals. Never rejects. */
+    /** Updates shortcuts from their originals. Never rejects. */
     renew: shortcuts.renew,
   };
 }
 
 interface ShortcutOptions {
   apps: AppList;
-  /** `$XDG_DATA_HOME`, the parent of the shortcuts; null for no place. */
+  /** `$XDG_DATA_HOME`, the parent of the shortcuts; null if unknown. */
   dataHome: string | null;
-  /** Absolute path of `culvert`, which shortcuts start. */
+  /** Absolute path of `culvert`; shortcuts start it. */
   launcher: string;
   /** Reports a failure of `renew`. */
   say(line: string): void;
@@ -116,9 +116,9 @@ interface ShortcutOptions {
 interface ShortcutService {
   /** @throws Problem app-not-found, app-not-launchable, config-not-writable */
   set(request: ShortcutRequest): Promise<ShortcutResponse>;
-  /** Brings shortcuts up to date with their originals, and removes those of removed apps. Never rejects. */
+  /** Updates shortcuts from their originals, and removes shortcuts of removed apps. Never rejects. */
   renew(): Promise<void>;
-  /** Resolves when no renewal runs. */
+  /** Resolves once no renewal is running. */
   settled(): Promise<void>;
 }
 
@@ -153,7 +153,7 @@ function createShortcutService({ apps, dataHome, launcher, say }: ShortcutOption
 
   async function remove(home: string, appId: string, way: ShortcutWay): Promise<void> {
     const own = listShortcuts(home).filter(shortcut => shortcut.id === appId && shortcut.way === way);
-    // without a shortcut, an unknown app is refused, and a known one is not
+    // refuses an unknown app without a shortcut
     if (own.length === 0 && !(await apps.read()).has(appId)) await apps.find(appId);
     for (const { path } of own) removeShortcut(path);
   }
@@ -164,7 +164,7 @@ function createShortcutService({ apps, dataHome, launcher, say }: ShortcutOption
       const now = entries.get(id);
       const entry = now?.value.kind === 'shown' ? readEntry(now.path) : null;
       if (now && entry) writeShortcut(home, { id, way, path: now.path, entry }, launcher);
-      // not for an app that this session only doesn't show, or whose directory it doesn't know
+      // keeps shortcuts of apps that this session hides, or whose directory it doesn't know
       else if (!now && !existsSync(original)) removeShortcut(path);
     }
   }
@@ -183,7 +183,8 @@ function createShortcutService({ apps, dataHome, launcher, say }: ShortcutOption
 }
 
 /**
- * @returns whether anything was restored: a mode that was set since stays
+ * Restores mode, protocol and connection, unless another mode was set since.
+ * @returns true if anything was restored
  * @throws Problem of the tunnel client
  */
 export async function restore(before: BeforeProxy, { tunnel, state }: FeatureContext): Promise<boolean> {

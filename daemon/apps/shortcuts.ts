@@ -1,4 +1,5 @@
-// Makes, renews and removes Culvert's desktop entries, each of which starts one app through the proxy, only through the tunnel or outside it.
+// Makes, renews and removes Culvert's shortcuts: desktop entries that start an app through the proxy, only through the tunnel,
+// or outside it.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShortcutWay } from '../api/schema.ts';
@@ -9,7 +10,7 @@ import { SHORTCUT_PREFIXES, wayOfShortcut } from './data-home.ts';
 import { ORIGINAL_KEY, SHORTCUT_KEY } from './describe.ts';
 import { type Entry, escapeValue, joinExec, list, parseEntry, text, unescapeValue } from './desktop-entry.ts';
 
-/** The directory of the shortcuts, below `$XDG_DATA_HOME`. */
+/** Returns the directory of the shortcuts in `$XDG_DATA_HOME`. */
 function shortcutDirectory(dataHome: string): string {
   return join(dataHome, 'applications');
 }
@@ -23,12 +24,12 @@ export interface Original {
   entry: Entry;
 }
 
-/** The path of an app's shortcut, whether it exists or not. */
+/** Returns the path of an app's shortcut, even if none exists. */
 export function shortcutPath(dataHome: string, id: string, way: ShortcutWay): string {
   return join(shortcutDirectory(dataHome), `${SHORTCUT_PREFIXES[way]}${fileNameOf(id)}.desktop`);
 }
 
-/** Every shortcut of Culvert, by its file, with the id of its app. Files of that name without Culvert's key are the user's. */
+/** Lists Culvert's shortcuts with their app ids. Files with such a name but without Culvert's key belong to the user. */
 export function listShortcuts(dataHome: string): { id: string; way: ShortcutWay; path: string; original: string }[] {
   return namesIn(shortcutDirectory(dataHome))
     .filter(name => name.endsWith('.desktop'))
@@ -45,7 +46,7 @@ export function listShortcuts(dataHome: string): { id: string; way: ShortcutWay;
 /**
  * Makes or renews a shortcut.
  * @param launcher absolute path of `culvert`
- * @returns whether anything was written
+ * @returns true if anything was written
  * @throws NodeJS.ErrnoException when the directory can't be written
  */
 export function writeShortcut(dataHome: string, original: Original, launcher: string): boolean {
@@ -57,21 +58,21 @@ export function writeShortcut(dataHome: string, original: Original, launcher: st
   return true;
 }
 
-/** @returns whether there was one */
+/** @returns true if the shortcut existed */
 export function removeShortcut(path: string): boolean {
   const present = readText(path) !== null;
   rmSync(path, { force: true });
   return present;
 }
 
-/** Removes every shortcut of ours, as an uninstallation does. @returns their paths */
+/** Removes all our shortcuts for an uninstallation. @returns their paths */
 export function removeAllShortcuts(dataHome: string): string[] {
   const paths = listShortcuts(dataHome).map(({ path }) => path);
   for (const path of paths) rmSync(path, { force: true });
   return paths;
 }
 
-/** The text of a shortcut: a desktop entry with the original's look. Pure. */
+/** Returns a shortcut's text: a desktop entry that resembles the original. Pure. */
 function shortcutText({ id, way, path, entry }: Original, launcher: string): string {
   const copied = [...entry].flatMap(([key, value]) => {
     const [, base = '', locale] = /^([A-Za-z0-9-]+)(?:\[([^\]]+)\])?$/.exec(key) ?? [];
@@ -93,24 +94,24 @@ function shortcutText({ id, way, path, entry }: Original, launcher: string): str
   ].join('\n')}\n`;
 }
 
-/** Option of `culvert apps launch`. */
+/** Options of `culvert apps launch`. */
 const OPTIONS: Readonly<Record<ShortcutWay, string>> = {
   proxy: '--yes',
   'tunnel-only': '--tunnel-only',
   outside: '--outside',
 };
 
-/** StartupWMClass is not among them: it would bind the windows of the ordinary instance to the shortcut. */
+/** Keys to copy, without StartupWMClass, which would assign the windows of the usual instance to the shortcut. */
 const COPIED = new Set(['GenericName', 'Comment', 'Icon']);
 
-/** Categories of the Desktop Menu Specification: others of an original may be invalid elsewhere. */
+/** Categories of the Desktop Menu Specification; an original's other categories may be invalid elsewhere. */
 const CATEGORIES = new Set(
   'AudioVideo Audio Video Development Education Game Graphics Network Office Science Settings System Utility WebBrowser Email Chat InstantMessaging IRCClient Feed News FileTransfer P2P VideoConference RemoteAccess TerminalEmulator IDE TextEditor Maps'.split(
     ' ',
   ),
 );
 
-/** Added to the name of an app, by language; in the file itself, where no catalog of ours is read. */
+/** Suffixes of app names by language; they are in the shortcut itself, because desktops don't read our catalogs. */
 const ADDED: Readonly<Record<ShortcutWay, Record<string, string>>> = {
   proxy: {
     en: 'through WARP',

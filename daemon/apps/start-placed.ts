@@ -1,4 +1,4 @@
-// Starts an app only through the tunnel or outside it, as `culvert run` does, or refuses where the app would leave its place.
+// Starts an app in or outside the tunnel with `culvert run`, or refuses if the app would leave its place.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { type Launched, launch, sessionEnv } from './launch.ts';
 const ARRIVAL_MS = { each: 50, limit: 60_000 };
 
 interface Way {
-  /** The app can't be started there, because another process does so. */
+  /** Refusal of an app that another process would start. */
   noPlace: string;
   description: string;
 }
@@ -42,7 +42,7 @@ const WAYS: Readonly<Record<PlacedWay, Way>> = {
 
 /**
  * @param launcher absolute path of `culvert`
- * @returns its process, null for an app in a terminal that has handed over; and the limits of the app there
+ * @returns its process, or null if a terminal handed it over, and the app's limits in its place
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
  */
 export async function placeApp(
@@ -56,7 +56,7 @@ export async function placeApp(
   const session = sessionEnv(env);
   const line = commandLineOf(launchable);
   const program = line?.args[line.located.at];
-  // D-Bus starts it, or another program does
+  // D-Bus or another program starts the app
   if (!line || !program || line.located.packaging !== 'native' || handsOver(program, session.PATH ?? ''))
     throw new Problem('app-launch-failed', message(noPlace, app.name));
   const binary = findProgram(program, session.PATH ?? '');
@@ -90,7 +90,7 @@ export async function placeApp(
   }
 }
 
-/** @throws Problem app-launch-failed where a running instance would open the new window */
+/** @throws Problem app-launch-failed if a running instance would open the new window */
 async function refuseRunning(
   { app, entry }: Pick<Launchable, 'app' | 'entry'>,
   { way, binary }: { way: PlacedWay; binary: string },
@@ -108,7 +108,7 @@ async function refuseRunning(
   );
 }
 
-/** Waits until the process has become the app and is in its place. @returns why it ended before that, or null */
+/** Waits until the process has become the app in its place. @returns the reason for an earlier end, or null */
 async function arrival({ pid, failure }: Launched, isStarted: (pid: number) => boolean): Promise<string | null> {
   if (pid === null) return null;
   const ended = failure.then(why => ({ why }));
@@ -124,21 +124,21 @@ async function arrival({ pid, failure }: Launched, isStarted: (pid: number) => b
   return 'It is not in its place after a minute.';
 }
 
-/** Refusal of the command line itself, whose code is no code of a problem. */
+/** Refusal by the command line itself, without a problem code. */
 const Report = z.object({ detail: z.string(), hint: z.optional(z.string()) });
 
 const Limits = z.object({ limits: z.array(Message) });
 
-/** @param directory where only this user writes */
+/** @param directory writable by this user only */
 function openRefusal(directory: string) {
   const own = mkdtempSync(join(directory, 'start-'));
   const file = join(own, 'refusal');
   return {
     /** Environment for `culvert run --json`. */
     env: { CULVERT_REPORT: file },
-    /** The refusal so far; null without one. @param name the app's */
+    /** Reads the refusal, or null. @param name the app's name */
     read: (name: string) => parseRefusal(readText(file) ?? '', name),
-    /** Limits of a program that was started. */
+    /** Reads the limits of a started program. */
     limits(): Message[] {
       const { success, data } = Limits.safeParse(parseJson(readText(file) ?? ''));
       return success ? data.limits : [];
@@ -157,7 +157,7 @@ function parseRefusal(text: string, name: string): Problem | null {
   return new Problem('app-launch-failed', message('%s did not start. %s', name, detail), hint ? { hint } : {});
 }
 
-/** Refusal of the script, which knows no JSON. */
+/** Parses a refusal by the script, which does not print JSON. */
 function parseLines(text: string): z.infer<typeof Report> {
   const [detail = '', ...rest] = text.trim().split('\n');
   return { detail: detail.replace(/^culvert: /, ''), hint: rest.join(' ') };

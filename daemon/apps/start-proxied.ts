@@ -1,4 +1,4 @@
-// Starts an app through the local proxy, or refuses where its traffic would bypass the proxy.
+// Starts an app through the local proxy, or refuses if its traffic would bypass the proxy.
 import { dirname } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
@@ -18,7 +18,7 @@ import { traceThrough } from './verify-tunnel.ts';
 const PROBE_MS = 3000;
 
 /**
- * The local proxy, once it answers.
+ * Returns the local proxy if it answers.
  * @throws Problem proxy-not-enabled, proxy-not-answering
  */
 export async function openProxy({ tunnel, state }: FeatureContext): Promise<LocalProxy> {
@@ -29,7 +29,7 @@ export async function openProxy({ tunnel, state }: FeatureContext): Promise<Loca
     throw new Problem('proxy-not-enabled', 'The local proxy is off, so nothing was started.', { hint });
   const port = facts.proxyPort;
   const { open, socks5, http } = await probeProxy(port, PROBE_MS);
-  // While the tunnel is down, whatever listens there is not its proxy.
+  // while the tunnel is down, a listener on that port is not the tunnel's proxy
   if (!open || (status.state !== 'connected' && status.state !== 'connecting'))
     throw new Problem(
       'proxy-not-enabled',
@@ -44,7 +44,7 @@ export async function openProxy({ tunnel, state }: FeatureContext): Promise<Loca
   return { host: '127.0.0.1', port, http };
 }
 
-/** A demo asks no page. @throws Problem proxy-not-verified */
+/** Refuses a demo without asking the page. @throws Problem proxy-not-verified */
 export async function verifyTunnel(port: number, { settings, state, env }: FeatureContext): Promise<void> {
   if (state.snapshot().tunnelCli.emulated)
     throw new Problem('proxy-not-verified', 'The demo tunnels nothing that could be verified. Nothing was started.');
@@ -58,7 +58,7 @@ export async function verifyTunnel(port: number, { settings, state, env }: Featu
 
 /**
  * Starts the app with the command line that its family needs to use the proxy.
- * @param watched whether a failure after the first moment is reported
+ * @param watched true to report a failure after the first moment
  * @throws Problem app-launch-failed
  */
 export async function startApp(
@@ -100,7 +100,7 @@ export async function startApp(
   }
 }
 
-/** A running instance would open the window itself, without the proxy. Browsers get a separate profile instead. */
+/** Refuses a running app, which would open the window without the proxy. Browsers get a separate profile instead. */
 async function refuseRunning(
   app: Described,
   session: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-// Verifies that traffic of the local proxy leaves through the tunnel, by asking the vendor's trace page through it.
+// Asks the vendor's trace page, directly or through the local proxy, to verify that traffic leaves through the tunnel.
 import { request as httpRequest } from 'node:http';
 import { connect, isIP, isIPv4, isIPv6, type Socket } from 'node:net';
 import type { Message } from '../api/values.ts';
@@ -6,15 +6,15 @@ import { authorities } from '../core/ca-certificates.ts';
 import { message, networkFailure } from '../view/message.ts';
 
 export interface Trace {
-  /** The page's word: `warp=on` or `warp=plus`. */
+  /** True if the page answered `warp=on` or `warp=plus`. */
   through: boolean;
-  /** The page said whether the tunnel was used. */
+  /** True if the page said whether the tunnel was used. */
   answered: boolean;
-  /** Observed result, without `address`. */
+  /** Result to show, without `address`. */
   seen: Message;
-  /** The system's words for a failure of the network, for the log. */
+  /** The system's message about a network failure, for the log. */
   error: string | null;
-  /** Address and IATA code of the data center that the page saw the request come from; null if it did not say. */
+  /** Client address and data center (IATA code) that the page reported; null if not reported. */
   address: string | null;
   dataCenter: string | null;
 }
@@ -25,7 +25,7 @@ const BODY_BYTES = 16 * 1024;
 /**
  * @param url https, or http on this machine (config `warp.traceUrl`)
  * @param env see `authorities`
- * @param port of the proxy on 127.0.0.1, by SOCKS5, which every release speaks; null to ask without a proxy
+ * @param port of the SOCKS5 proxy on 127.0.0.1 (every release speaks SOCKS5); null to ask without a proxy
  */
 export async function traceThrough(
   port: number | null,
@@ -118,7 +118,7 @@ async function openDirectly(host: string, port: number, signal: AbortSignal): Pr
   }
 }
 
-/** A connection through a SOCKS5 proxy without login (RFC 1928), which resolves names. */
+/** Connects through a SOCKS5 proxy without login (RFC 1928). The proxy resolves names. */
 async function throughSocks(port: number, host: string, hostPort: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, signal });
   try {
@@ -159,7 +159,7 @@ async function take(socket: Socket, count: number): Promise<Buffer> {
   }
 }
 
-/** Resolves at the event, or at the end; rejects with the socket's error. */
+/** Resolves at the event or when the socket ends; rejects with the socket's error. */
 function event(socket: Socket, name: 'connect' | 'readable'): Promise<void> {
   return new Promise((resolve, reject) => {
     const names = [name, 'end', 'close'];

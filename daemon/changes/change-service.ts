@@ -1,4 +1,4 @@
-// Makes changes that revert automatically, and reverts them: unless they are confirmed, or when their time is up.
+// Makes changes that revert automatically if they are not confirmed or when their time is up, and reverts them.
 import { type ActionRequest, type TunnelSubject as Subject, subjectOf } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';
 import type { CommandOutput, Snapshot } from '../api/schema.ts';
@@ -11,12 +11,12 @@ import { actionsTo, currentValue, knownNow, settingOf, textOf, type Value, value
 
 interface Options {
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>;
-  /** Sets lists of routes again. */
+  /** Loads the control that restores lists of routes. */
   routes(): Promise<Pick<RoutesControl, 'restore'>>;
   clock?: () => Clock;
 }
 
-/** Reads the file of changes, and immediately reverts a change that the end of the daemon interrupted. */
+/** Reads the file of changes, and immediately reverts a change that the daemon's end interrupted. */
 export function createChangeService({ context, routes, clock = readClock }: Options) {
   const { paths, state, tunnel, say } = context;
   const store = createChangeStore({ paths, state, clock, say, onDue: revertDue });
@@ -31,7 +31,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
     answers = isAnswering(state.snapshot().status);
     if (answers && !before) store.hasten();
   });
-  /** A try to revert the change of a subject, in its turn. */
+  /** Queues an attempt to revert a subject's change. */
   const attempt = <T>(subject: Subject, work: () => Promise<T>): Promise<T> =>
     store.during(subject, () => exclusively(subject, work));
 
@@ -101,8 +101,8 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
     },
 
     /**
-     * @throws Problem nothing-pending, and what the tunnel CLI answers; the change is then over, and is reverted as soon as
-     *   that succeeds
+     * @throws Problem nothing-pending, and the tunnel CLI's problems; the change then counts as over, and the daemon retries
+     *   until reverting succeeds
      */
     async revert(subject?: Subject): Promise<void> {
       for (const name of requireSome(subjectsOf(subject, () => true)))
@@ -120,7 +120,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
         });
     },
 
-    /** Reverts unconfirmed changes, before the daemon ends. The next start reverts those that fail now. */
+    /** Reverts unconfirmed changes before the daemon ends. The next start retries failed attempts. */
     async revertUnconfirmed(): Promise<void> {
       const revertUnlessConfirmed = async (subject: Subject) => {
         const entry = store.get(subject);
@@ -143,12 +143,12 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
   };
 }
 
-/** The tunnel CLI reports a state, and nothing blocks it. */
+/** True if the tunnel CLI reports a state and nothing blocks it. */
 function isAnswering({ state, blocked }: Snapshot['status']): boolean {
   return state !== 'unknown' && blocked === null;
 }
 
-/** Serializes the changes of one subject, and their returns. */
+/** Serializes the changes of each subject, and their reversals. */
 function createQueues() {
   const queues = new Map<Subject, Promise<unknown>>();
   return <T>(subject: Subject, work: () => Promise<T>): Promise<T> => {
@@ -162,8 +162,8 @@ function createQueues() {
 }
 
 /**
- * Sets a previous value again, without comparing it with what seems to be set: that may be from before the change where it
- * can't be read. Only the entries of a list are compared.
+ * Restores a previous value without comparing it with the known value, which may be outdated if reads fail. Only the
+ * entries of a list are compared.
  */
 async function restoreValue(previous: Value, context: Options['context'], routes: Options['routes']): Promise<void> {
   if (previous.subject === 'routes') return (await routes()).restore(previous.value);
@@ -173,13 +173,13 @@ async function restoreValue(previous: Value, context: Options['context'], routes
   for (const action of actionsTo(previous, now)) await context.tunnel.runAction(action);
 }
 
-/** Reads the value that is set; null where that is not known. */
+/** Reads the current value; null if unknown. */
 async function readValue(subject: Subject, context: Options['context']): Promise<Value | null> {
   const { tunnel } = context;
   await tunnel.refresh('stale');
   const value = currentValue(subject, knownNow(context));
   if (value || tunnel.stale().length === 0) return value;
-  // a read of stale parts gives up early on a busy machine
+  // reading only stale parts gives up early on a busy machine
   await tunnel.refresh('all');
   return currentValue(subject, knownNow(context));
 }
@@ -209,13 +209,13 @@ interface LimitedChange extends ChangeOptions {
   value: string | null;
 }
 
-/** A command that ended so may have done its work before. */
+/** Failures of a command that may nevertheless have taken effect. */
 const UNCERTAIN: readonly Problem['code'][] = ['tunnel-cli-timeout', 'service-hangs', 'service-stopped'];
 
-/** Makes single changes, and stores their previous values for as long as they may return. */
+/** Makes single changes, and stores the previous values while the changes may revert. */
 function createMaker(store: ChangeStore, clock: () => Clock) {
   return {
-    /** Makes a change that stays. It replaces a pending change of the same subject. */
+    /** Makes a permanent change, which replaces a pending change of the same subject. */
     async keep<T>(subject: Subject, work: () => Promise<T>): Promise<T> {
       const result = await work();
       store.note(subject, null);
@@ -223,7 +223,7 @@ function createMaker(store: ChangeStore, clock: () => Clock) {
       return result;
     },
 
-    /** Makes a change whose previous value is on disk before: it returns after a kill, and when a limit is over. */
+    /** Makes a change after writing its previous value to disk, so that it reverts even after a kill. */
     async makeReturning<T>(change: LimitedChange, work: () => Promise<T>): Promise<T> {
       const { subject } = change.previous;
       const before = store.get(subject) ?? null;

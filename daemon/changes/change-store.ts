@@ -1,4 +1,4 @@
-// Keeps the pending changes on disk and in the published state, and sets a timer for the next change that is due.
+// Keeps pending changes on disk and in the published state, and sets a timer for the next due change.
 import type { TunnelSubject as Subject } from '../api/actions.ts';
 import { reason } from '../core/errors.ts';
 import { NotRestored, Problem } from '../problem.ts';
@@ -16,7 +16,7 @@ import {
   saveChanges,
 } from './changes-file.ts';
 
-/** A sleeping machine stops timers, so deadlines are checked at least this often. */
+/** Longest interval between checks of deadlines, because a sleeping machine stops timers. */
 const CHECK_MS = 10_000;
 const RETRY_MS = { first: 1_000, last: 60_000 };
 const INTERRUPTED: Failure = { problem: 'Culvert stopped during this change.', problemCode: 'interrupted' };
@@ -33,31 +33,31 @@ interface Options {
 export interface ChangeStore {
   get(subject: Subject): Pending | undefined;
   entries(): [Subject, Pending][];
-  /** @throws Problem state-not-writable; the entry is then as it was before */
+  /** Sets an entry, or removes it (null). @throws Problem state-not-writable; the entry then stays unchanged */
   set(subject: Subject, entry: Pending | null): void;
-  /** As `set`, for a change that has already happened and can no longer be refused. */
+  /** Works like `set`, for a change that has already happened and can't be refused. */
   note(subject: Subject, entry: Pending | null): void;
-  /** The change could not be reverted. @param now tries again immediately, instead of after a pause that doubles */
+  /** Records a failed revert. @param now retries immediately, instead of after a pause that doubles */
   fail(subject: Subject, error: unknown, now?: 'now'): void;
-  /** The changes that are to be reverted now, without those of which a try is under way. */
+  /** Returns the changes to revert now, except changes with a running attempt. */
   due(): [Subject, Pending][];
-  /** Runs a try to revert the change of a subject, which is not due until the try has ended. */
+  /** Runs an attempt to revert a subject's change, which is not due until the attempt ends. */
   during<T>(subject: Subject, work: () => Promise<T>): Promise<T>;
-  /** Ends the pauses after failed tries: the tunnel CLI answers again. */
+  /** Ends the pauses after failed attempts, when the tunnel CLI answers again. */
   hasten(): void;
-  /** Ends the report of changes that were lost with their file. @returns whether there was one */
+  /** Acknowledges changes that were lost with their file. @returns true if there were any */
   acknowledgeLost(): boolean;
-  /** Publishes the changes, and sets the timer for the next one. */
+  /** Publishes the changes, and sets the timer for the next due change. */
   publish(): void;
   stop(): void;
 }
 
-/** Reads the pending changes. Those that were under way when the daemon ended are due immediately. */
+/** Reads the pending changes. Changes that the daemon's end interrupted are due immediately. */
 export function createChangeStore({ paths, state, clock, say, onDue }: Options): ChangeStore {
   const pending = new Map<Subject, Pending>();
-  /** Returns that failed, and when to try again, in ms of `uptimeMs`. */
+  /** Failed reversals, with the time of the next attempt as `uptimeMs`. */
   const failed = new Map<Subject, { why: Failure; retryAt: number; delayMs: number }>();
-  /** A try to revert these runs, or waits for its turn. */
+  /** Subjects whose reversal is running or queued. */
   const underWay = new Set<Subject>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -139,7 +139,7 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
     if (waits.length) timer = setTimeout(onDue, Math.max(0, Math.min(CHECK_MS, ...waits))).unref();
   }
 
-  /** Milliseconds until a change needs attention; null while it is made or reverted. */
+  /** Returns the milliseconds until a change needs attention; null while it is made or reverted. */
   function waitMs(subject: Subject, now: Clock): number | null {
     if (underWay.has(subject)) return null;
     const entry = pending.get(subject)!;
@@ -178,7 +178,7 @@ function put(pending: Map<Subject, Pending>, subject: Subject, entry: Pending | 
   else pending.delete(subject);
 }
 
-/** Milliseconds until a change is reverted. An unconfirmed change is due right after a reboot. */
+/** Returns the milliseconds until a change reverts. An unconfirmed change is due right after a reboot. */
 function dueMs({ confirmBy, endsAt }: Pending, now: Clock): number {
   const confirm = confirmBy ? (confirmBy.bootId === now.bootId ? remainingMs(confirmBy, now) : 0) : Infinity;
   return Math.min(confirm, endsAt ? remainingMs(endsAt, now) : Infinity);

@@ -1,4 +1,4 @@
-// Keeps the file of pending changes. It is written before a change is made, so that the previous value survives any kill.
+// Keeps the file of pending changes, written before each change so that the previous value survives a kill.
 import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
@@ -10,9 +10,9 @@ import { textOf, Value } from './values.ts';
 
 const Deadline = z.object({
   bootId: z.string(),
-  /** Uptime in that boot. */
+  /** Uptime since the boot `bootId`. */
   uptimeMs: z.number(),
-  /** The same moment for people, and after a reboot. */
+  /** The same time for users, and for use after a reboot. */
   at: z.iso.datetime(),
 });
 type Deadline = z.infer<typeof Deadline>;
@@ -23,7 +23,7 @@ const Pending = z.object({
   /** The new value, in readable form. */
   value: z.nullable(z.string()),
   setAt: z.iso.datetime(),
-  /** The change was begun and is not finished. A daemon that finds this when it starts reverts the change. */
+  /** True for an unfinished change. If the daemon finds such a change at its start, it reverts the change. */
   making: z.boolean(),
   confirmBy: z.nullable(Deadline),
   endsAt: z.nullable(Deadline),
@@ -32,11 +32,11 @@ export type Pending = z.infer<typeof Pending>;
 
 const File = z.object({ version: z.literal(1), pending: z.array(Pending) });
 
-/** Reads the file and leaves it as it is. A missing file means no changes. @returns with the reason where it can't be read */
+/** Reads the file without changing it. A missing file means no changes. @returns `problem` if it can't be read */
 export function readChanges(path: string): { pending: Pending[]; problem: string | null } {
   if (!existsSync(path)) return { pending: [], problem: null };
   try {
-    // a pipe would never answer
+    // reading a pipe would block
     if (!statSync(path).isFile()) return { pending: [], problem: 'It is not a file' };
     return { pending: z.parse(File, JSON.parse(readFileSync(path, 'utf8'))).pending, problem: null };
   } catch (error) {
@@ -46,8 +46,8 @@ export function readChanges(path: string): { pending: Pending[]; problem: string
 }
 
 /**
- * Reads the file at the start of the daemon. A file that can't be read is renamed to `….broken`, and keeps that name
- * until the user has acknowledged that its changes are lost.
+ * Reads the file at the daemon's start. Renames an unreadable file to `….broken`; it keeps that name until the user
+ * acknowledges the loss of its changes.
  * @param say called with a message about a broken file
  * @returns `lost`: the broken file, or null
  */
@@ -71,7 +71,7 @@ export function openChanges(
   return { pending, lost };
 }
 
-/** Renames a broken file, so that the next start does not report it again. Where that fails, the next start does. */
+/** Renames a broken file so that the next start does not report it again, as it would if renaming fails. */
 export function acknowledgeBroken({ changes, brokenChanges }: Pick<Paths, 'changes' | 'brokenChanges'>): void {
   try {
     renameSync(brokenChanges, `${changes}.acknowledged`);
@@ -90,10 +90,10 @@ export function saveChanges(path: string, pending: readonly Pending[]): void {
   replaceFile(path, `${JSON.stringify({ version: 1, pending })}\n`);
 }
 
-/** Time before the end of a change from which people are reminded of it, in milliseconds. */
+/** Time before a change ends at which clients remind the user, in milliseconds. */
 export const SOON_MS = 60_000;
 
-/** Why a value could not be set again, as a change has it. */
+/** Reason why a value could not be restored, as in `Change`. */
 export type Failure = Pick<Change, 'problem' | 'problemCode' | 'wording'>;
 
 export function describeChange(entry: Pending, now: Clock, failure: Failure = { problem: null }): Change {
@@ -110,13 +110,13 @@ export function describeChange(entry: Pending, now: Clock, failure: Failure = { 
   };
 }
 
-/** A clock that survives a restart of the daemon, a suspended machine, a reboot and a corrected time. */
+/** A clock that allows for a daemon restart, a suspended machine, a reboot and a time correction. */
 export interface Clock {
   /** Content of /proc/sys/kernel/random/boot_id. */
   bootId: string;
-  /** Since boot, including suspended time (CLOCK_BOOTTIME). */
+  /** Time since boot, including suspended time (CLOCK_BOOTTIME). */
   uptimeMs: number;
-  /** Since the epoch. */
+  /** Time since the epoch. */
   wallMs: number;
 }
 
@@ -124,7 +124,7 @@ export function readClock(): Clock {
   const uptime = Number(readText('/proc/uptime')?.split(' ')[0]);
   return {
     bootId: readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '',
-    // without /proc the process's own clock serves, which stands still while the machine sleeps
+    // without /proc, uses the process's own clock, which stops while the machine sleeps
     uptimeMs: Number.isFinite(uptime) ? uptime * 1000 : performance.timeOrigin + performance.now(),
     wallMs: Date.now(),
   };
@@ -135,7 +135,7 @@ export function deadlineIn(seconds: number, { bootId, uptimeMs, wallMs }: Clock)
 }
 
 /**
- * Milliseconds until a deadline, negative once it has passed. A corrected wall clock moves it only after a reboot.
+ * Returns the milliseconds until a deadline, negative once it has passed. A clock correction only matters after a reboot.
  */
 export function remainingMs({ bootId, uptimeMs, at }: Deadline, clock: Clock): number {
   return bootId === clock.bootId ? uptimeMs - clock.uptimeMs : Date.parse(at) - clock.wallMs;

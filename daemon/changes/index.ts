@@ -1,4 +1,4 @@
-// Answers the requests for changes that revert automatically, and loads the code for that when such a change is pending.
+// Answers requests about changes that revert automatically, and loads their service only when needed.
 import { existsSync } from 'node:fs';
 import { type ActionName, subjectOf } from '../api/actions.ts';
 import type { Subject } from '../api/changes.ts';
@@ -45,7 +45,7 @@ export function openChanges(
       (await service.loaded())?.stop();
     },
     async revertUnconfirmed(limitMs) {
-      if (!isNeeded()) return; // also those of an earlier run, before `start`
+      if (!isNeeded()) return; // before `start`, it may be needed for changes of an earlier run
       let limit: NodeJS.Timeout | undefined;
       const expired = new Promise<void>(resolve => {
         limit = setTimeout(resolve, limitMs);
@@ -68,7 +68,7 @@ export function openChanges(
     revert: ({ subject }) => decide('revert', subject),
   };
 
-  /** Without a subject: all changes, those of the root service as well. */
+  /** Confirms or reverts a subject's change; without a subject, all changes, including the root service's. */
   async function decide(decision: 'confirm' | 'revert', subject: Subject | undefined) {
     const { changes, lostChanges } = state.snapshot();
     const isForKillSwitch =

@@ -1,5 +1,5 @@
-// Remembers the length of the user's last pause, and reminds the user of a tunnel that stays off. Avoids zod, which the start does
-// not load.
+// Remembers the length of the user's last pause, and reminds the user of a tunnel that stays off. Free of zod, so that the
+// daemon starts without it.
 import { readFileSync } from 'node:fs';
 import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';
@@ -13,7 +13,7 @@ const LONGEST = 604_800;
 
 type Context = Pick<FeatureContext, 'paths' | 'state' | 'say'>;
 
-/** Publishes the length that was remembered. A file that is missing or damaged is as good as none. */
+/** Publishes the remembered length. Ignores a missing or damaged file. */
 export function readLastPause({ paths, state }: Context): void {
   try {
     const stored: unknown = JSON.parse(readFileSync(paths.lastPause, 'utf8'));
@@ -24,7 +24,7 @@ export function readLastPause({ paths, state }: Context): void {
   }
 }
 
-/** Remembers the length of a pause that has begun; other actions change nothing. */
+/** Remembers the length of a pause that has begun; ignores other actions. */
 export function rememberPause(
   { action, forSeconds }: ActionRequest & ChangeOptions,
   { paths, state, say }: Context,
@@ -40,13 +40,13 @@ export function rememberPause(
   }
 }
 
-/** A length in whole minutes: a pause until a time of day has another one tomorrow. */
+/** Accepts whole minutes only: a pause until a time of day would have a different length tomorrow. */
 function pauseOf(seconds: unknown): Snapshot['lastPause'] {
   const isLength = typeof seconds === 'number' && seconds % 60 === 0 && seconds >= 60 && seconds <= LONGEST;
   return isLength ? { seconds } : null;
 }
 
-/** @returns a function that stops it */
+/** Shows a reminder while the tunnel stays off. @returns a function that stops it */
 export function followReminder({ state, settings }: Pick<FeatureContext, 'state' | 'settings'>): () => void {
   let offSince: string | null = null;
   let wasUp = false;

@@ -1,4 +1,4 @@
-// Reads and sets the values of the tunnel that a change can revert to. Pure, but for knownNow.
+// Reads tunnel values from snapshots, and finds the actions that restore them. Pure, except for knownNow.
 import * as z from 'zod/mini';
 import {
   type ActionRequest,
@@ -17,9 +17,9 @@ import { message } from '../view/message.ts';
 
 const MASQUE = ARGUMENTS.masqueOptions.values;
 
-/** A subject with its value. null is the tunnel client's own default. */
+/** A subject with its value; null is the tunnel client's default. */
 export const Value = z.discriminatedUnion('subject', [
-  /** True if the tunnel is to be up. */
+  /** True if the tunnel should be up. */
   z.object({ subject: z.literal('connection'), value: z.boolean() }),
   z.object({ subject: z.literal('mode'), value: z.enum(MODES) }),
   z.object({ subject: z.literal('protocol'), value: z.nullable(z.enum(PROTOCOLS)) }),
@@ -34,14 +34,14 @@ export const Value = z.discriminatedUnion('subject', [
 ]);
 export type Value = z.infer<typeof Value>;
 
-/** A snapshot with its parts that may be older than the tunnel CLI's present state: their values are not known. */
+/** A snapshot with its stale parts, whose values are unknown. */
 export type Known = Snapshot & { stale: StalePart[] };
 
 export function knownNow({ state, tunnel }: Pick<FeatureContext, 'state' | 'tunnel'>): Known {
   return { ...state.snapshot(), stale: tunnel.stale() };
 }
 
-/** The part of a snapshot that has a subject's value. */
+/** Returns the part of a snapshot that contains a subject's value. */
 function partOf(subject: Subject): StalePart['part'] {
   if (subject === 'connection') return 'status';
   return subject === 'routes' ? 'splitTunnel' : 'settings';
@@ -51,7 +51,7 @@ export function valueNotRead(): Problem {
   return new Problem('tunnel-cli-failed', message('The tunnel client does not report the current value.'));
 }
 
-/** The value that is set now; null if the tunnel CLI did not report it, or may have another one by now. */
+/** Returns the current value; null if the tunnel CLI did not report it, or it may be outdated. */
 export function currentValue(subject: Subject, snapshot: Known): Value | null {
   const { status, settings, splitTunnel } = snapshot;
   if (snapshot.stale.some(({ part }) => part === partOf(subject))) return null;
@@ -61,7 +61,7 @@ export function currentValue(subject: Subject, snapshot: Known): Value | null {
   }
   if (subject === 'routes') {
     const { mode, ips, hosts } = splitTunnel;
-    // the lists are empty before they were ever read, too
+    // the lists are also empty before the first read
     if (mode === null && ips.length + hosts.length === 0) return null;
     return { subject, value: [...ips, ...hosts].map(({ value }) => canonical(value).value) };
   }
@@ -93,8 +93,8 @@ export function currentValue(subject: Subject, snapshot: Known): Value | null {
 }
 
 /**
- * The actions that set a value; empty if it is set already. Routes have their own way (daemon/routes/routes-service.ts).
- * @param now the value that is set; null sets the wanted one in any case, which a list can't be
+ * Returns the actions that set a value; none if it is already set. daemon/routes/routes-service.ts sets routes.
+ * @param now the current value; null sets the wanted value in any case, but must not be null for a list
  */
 export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, now: Value | null): ActionRequest[] {
   if (wanted.subject === 'fallback') {
@@ -127,7 +127,7 @@ export function actionsTo(wanted: Exclude<Value, { subject: 'routes' }>, now: Va
   }
 }
 
-/** The value that an action sets, in readable form; null for actions that change one entry of a list. */
+/** Returns the value that an action sets, in readable form; null for actions on a list. */
 export function settingOf({ action, value }: ActionRequest): string | null {
   if (action === 'connect') return 'on';
   if (action === 'disconnect') return 'off';
@@ -137,14 +137,14 @@ export function settingOf({ action, value }: ActionRequest): string | null {
   return value ?? 'default';
 }
 
-/** A value for people, as `settingOf` writes it. */
+/** Returns a value in readable form, like `settingOf`. */
 export function textOf({ subject, value }: Value): string | null {
   if (subject === 'connection') return value ? 'on' : 'off';
   if (subject === 'routes' || subject === 'fallback') return null;
   return value === null ? 'default' : String(value);
 }
 
-/** The argument that sets what the tunnel CLI prints: `MASQUE (HTTP/3 with HTTP/2 fallback)`. */
+/** Returns the argument for the option that the tunnel CLI prints: `MASQUE (HTTP/3 with HTTP/2 fallback)`. */
 function masqueOf(printed: string | null): (typeof MASQUE)[number] | null {
   const versions = printed?.match(/HTTP\/[23]/g)?.join(' ') ?? '';
   const names = { 'HTTP/3 HTTP/2': 'h3-with-h2-fallback', 'HTTP/3': 'h3-only', 'HTTP/2': 'h2-only' } as const;

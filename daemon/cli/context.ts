@@ -1,4 +1,4 @@
-// Defines entries of the command table, and the context that a command receives, so that no command reads a global.
+// Defines the entries of the command table and the context passed to each command, so that no command reads a global.
 import type { Client } from '../api/client.ts';
 import type { Style } from '../core/terminal.ts';
 import type { Paths } from '../system/paths.ts';
@@ -7,33 +7,33 @@ export interface Context {
   client: Client;
   paths: Paths;
   env: NodeJS.ProcessEnv;
-  /** `--json`: data as the API's object instead of text for people. */
+  /** True with `--json`: print the API's object instead of text. */
   json: boolean;
-  /** Reports whether the answering daemon drives the embedded emulator. */
+  /** Returns true if the daemon that answers uses the embedded emulator. */
   isDemo(): boolean;
-  /** Aborted by SIGINT, SIGTERM, and when the reader closes the output. */
+  /** Aborted by SIGINT or SIGTERM, or when the output's reader closes it. */
   signal: AbortSignal;
   stdin: NodeJS.ReadStream;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
   /** Colors for stdout. */
   style: Style;
-  /** Columns of the terminal that stdout is; infinite elsewhere. */
+  /** Columns of the terminal on stdout; infinite without one. */
   width: number;
-  /** Writes text to stdout; on a terminal within its width. */
+  /** Writes text to stdout, wrapped to a terminal's width. */
   print(text: string): void;
-  /** Writes a document to stdout as it is, for a file or another program. */
+  /** Writes a document to stdout unchanged, for a file or another program. */
   printDocument(text: string): void;
-  /** Writes a line for people to stderr; nothing with `--json`. */
+  /** Writes a line for people to stderr, unless `--json` is set. */
   say(text: string): void;
 }
 
 export type Options = { readonly [name: string]: string | boolean | undefined };
 
-/** A command: resolves to the exit code (nothing is 0), throws Failure, ApiError or Unreachable. */
+/** Runs a command and resolves to the exit code (undefined is 0). Throws Failure, ApiError or Unreachable. */
 export type Run = (context: Context, args: string[], options: Options) => Promise<number | undefined>;
 
-/** Prints an object, not a list: with `--json` as one line of JSON, with `ok` first, otherwise as `text` shows it to a person. */
+/** Prints an object, not a list: with `--json` as one line of JSON, with `ok` first, otherwise as the result of `text`. */
 export function show<T extends object>(
   context: Context,
   data: T extends readonly unknown[] ? never : T,
@@ -42,7 +42,7 @@ export function show<T extends object>(
   context.print(context.json ? jsonOf(context, data) : text(data));
 }
 
-/** The same for a document, such as a script or a settings file. */
+/** Like {@link show}, for a document such as a script or a settings file. */
 export function showDocument<T extends object>(context: Context, data: T, text: (data: T) => string): void {
   if (context.json) context.print(jsonOf(context, data));
   else context.printDocument(text(data));
@@ -54,20 +54,20 @@ function jsonOf(context: Context, data: object): string {
 }
 
 export interface ArgumentSpec {
-  /** As commander takes it: `<required>`, `[optional]`, `<several...>`. */
+  /** Name in commander's syntax: `<required>`, `[optional]`, `<several...>`. */
   name: string;
   summary: string;
-  /** Words to offer, with their meaning; the command itself judges what it is given. */
+  /** Completions with their meanings; the command itself validates the argument. */
   words?: Readonly<Record<string, string>>;
-  /** Words to offer, by the argument before. */
+  /** Completions by the value of the previous argument. */
   wordsAfter?: Readonly<Record<string, readonly string[]>>;
-  /** Offers the entries of a list that the daemon has. */
+  /** The daemon's list that provides completions. */
   lists?: 'routes' | 'apps';
   files?: true;
 }
 
 export interface OptionSpec {
-  /** As commander takes it: `-w, --watch`, `--limit <n>`. */
+  /** Flags in commander's syntax: `-w, --watch`, `--limit <n>`. */
   flags: string;
   summary: string;
 }
@@ -75,18 +75,18 @@ export interface OptionSpec {
 export interface CommandSpec {
   name: string;
   summary: string;
-  /** The command that this is an alias of; the rest of the entry is empty then. */
+  /** The command that an alias stands for; an alias has no other optional fields. */
   aliasOf?: string;
   /** Sentences beyond the summary, for the command's help and the manual. */
   details?: string;
   arguments?: readonly ArgumentSpec[];
   options?: readonly OptionSpec[];
   commands?: readonly CommandSpec[];
-  /** The subcommand that a group means when none is named. */
+  /** The subcommand that a group runs if the user names none. */
   fallback?: string;
-  /** Its arguments are another command with its own options. */
+  /** True if the arguments are another command line. */
   wrapsCommand?: true;
-  /** Reports a demo on stderr. False for a command that says nothing about the machine. */
+  /** False for a command that says nothing about the machine, so it reports no demo. */
   marksDemo?: false;
   load?: () => Promise<Run>;
 }
@@ -96,5 +96,5 @@ export interface Group {
   commands: readonly CommandSpec[];
 }
 
-/** Option of commands that write a file. */
+/** Option of every command that writes a file. */
 export const FORCE: OptionSpec = { flags: '--force', summary: 'replace an existing file' };

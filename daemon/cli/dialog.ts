@@ -1,4 +1,4 @@
-// Talks to the person who runs a command: asks and shows progress on the terminal, and notifies the desktop where a menu entry
+// Talks to the person who runs a command: asks and shows progress on the terminal, and notifies the desktop if a menu entry
 // started the command. Secrets never come from the command line, which other users can read.
 import { text as readAll } from 'node:stream/consumers';
 import { printable } from '../core/printable.ts';
@@ -8,8 +8,8 @@ import type { Context, Options } from './context.ts';
 import { Failure, usage } from './errors.ts';
 
 /**
- * One line without its end.
- * @throws Failure for an empty one, one with more lines, or Ctrl+C.
+ * Reads a secret of one line, without the line break.
+ * @throws Failure for an empty secret, several lines, or Ctrl+C.
  */
 export async function readSecret(context: Context, name: string): Promise<string> {
   const text = context.stdin.isTTY ? await prompt(context, name) : (await readAll(context.stdin)).replace(/\r?\n$/, '');
@@ -19,15 +19,15 @@ export async function readSecret(context: Context, name: string): Promise<string
   return text.trim();
 }
 
-/** Input and output are a terminal, and the output is not meant for a program. */
+/** Returns true if stdin and stderr are a terminal, and `--json` is not set. */
 export function isAttended({ stdin, stderr, json }: Context): boolean {
   return Boolean(stdin.isTTY && stderr.isTTY && !json);
 }
 
 /**
- * Asks before a change that has further effects than its command names, or can't be undone.
- * @param consequence says what changes, in whole sentences
- * @throws Failure after a no; without a terminal unless `--yes` was given
+ * Asks before a change that can't be undone, or that does more than its command says.
+ * @param consequence the changes, in whole sentences
+ * @throws Failure if the user refuses, or without a terminal unless `--yes` was given
  */
 export async function consent(
   context: Context,
@@ -40,7 +40,7 @@ export async function consent(
   if (!(await confirm(context, question))) throw new Failure('Nothing was changed.');
 }
 
-/** Asks on a terminal; elsewhere the answer is no. */
+/** Asks a question on a terminal; without one, the answer is no. */
 export async function confirm(context: Context, question: string): Promise<boolean> {
   if (!context.stdin.isTTY) return false;
   const { createInterface } = await import('node:readline/promises');
@@ -55,7 +55,7 @@ export async function confirm(context: Context, question: string): Promise<boole
 }
 
 /**
- * Asks with Node's line editor and does not echo the input, so that arrow keys edit the secret instead of becoming a part of it.
+ * Asks with Node's line editor, without an echo. Arrow keys edit the secret instead of becoming a part of it.
  * @throws Failure for Ctrl+C, and for Ctrl+D on an empty line.
  */
 async function prompt({ stdin, stderr }: Context, name: string): Promise<string> {
@@ -77,9 +77,9 @@ async function prompt({ stdin, stderr }: Context, name: string): Promise<string>
 }
 
 export interface Progress {
-  /** Reports the phase that has begun; does not repeat the current one. */
+  /** Shows the phase that has begun, once per phase. */
   step(text: string): void;
-  /** Leaves the terminal clean. */
+  /** Clears the progress line. */
   end(): void;
 }
 
@@ -142,7 +142,7 @@ export async function announce(context: Context, title: string, text: string) {
   );
 }
 
-/** Opens a page of the window, under the same conditions. Never rejects. */
+/** Opens a page of the window if no stream is a terminal. Never rejects. */
 export async function openPage(context: Context, page: string) {
   if (isDesktopOnly(context)) await succeeds('gapplication', ['action', APP_ID, page], context.env);
 }
@@ -159,5 +159,5 @@ async function succeeds(file: string, args: string[], env: NodeJS.ProcessEnv): P
   });
 }
 
-/** A string in GVariant's text format. */
+/** Quotes a string in GVariant's text format. */
 const gvariant = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;

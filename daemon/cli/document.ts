@@ -14,12 +14,13 @@ import type { Context } from './context.ts';
 import { confirm } from './dialog.ts';
 import { EXIT, Failure } from './errors.ts';
 
-/** Room for the rest of the request. */
+/** Bytes reserved for the rest of the request. */
 const ENVELOPE = 1_024;
 
 /**
- * @param file its path; `-` or none for stdin
- * @throws Failure for a file that can't be read, or a longer text than the daemon takes
+ * Reads a document, up to the size that the daemon accepts.
+ * @param file path; `-` or undefined for stdin
+ * @throws Failure for a file that can't be read, or for a longer text
  */
 export async function readDocument({ stdin }: Context, file: string | undefined): Promise<string> {
   const text =
@@ -42,13 +43,13 @@ interface Editing {
   document: string;
   /** Name and extension of the file that the editor opens. */
   file: readonly [name: string, extension: string];
-  /** Command that applies a file. */
+  /** Command line that applies the file. */
   command: string;
-  /** Applies the text, and returns the exit code; null if the text has mistakes, which it has printed. */
+  /** Applies the text and returns the exit code; prints mistakes in the text and returns null. */
   apply(text: string): Promise<number | null>;
 }
 
-/** @throws Failure where the editor fails, or the user gives up */
+/** @throws Failure if the editor fails, or the user gives up */
 export async function editDocument(context: Context, { document, file, command, apply }: Editing): Promise<number> {
   const { runtime } = context.paths;
   assertOwn(runtime);
@@ -80,7 +81,7 @@ export async function editDocument(context: Context, { document, file, command, 
 async function edited({ env }: Context, path: string, text: string): Promise<string> {
   writeFileSync(path, text, { mode: 0o600 });
   const editor = env.VISUAL || env.EDITOR;
-  // as git and crontab do: the variable may have arguments
+  // the variable may contain arguments, as for git and crontab
   const command = editor ? `${editor} "$1"` : 'sensible-editor "$1" 2>/dev/null || vi "$1"';
   const child = spawn('sh', ['-c', command, 'sh', path], { stdio: 'inherit' });
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
@@ -91,10 +92,10 @@ async function edited({ env }: Context, path: string, text: string): Promise<str
 }
 
 /**
- * Writes the whole document or leaves the file as it was; where a link leads to it, the link stays. As root, the file keeps its owner,
- * and a new one belongs to the owner of its directory.
+ * Writes the whole document or leaves the file unchanged, and keeps a symbolic link to it. As root, keeps the owner of
+ * the file, or gives a new file the owner of its directory.
  * @param mode permission bits of a new file, less the umask
- * @throws Failure that names the file; for an existing file, unless `--force` was given
+ * @throws Failure that names the file, also if the file exists and `--force` was not given
  */
 export function writeDocument(file: string, text: string, { mode, force }: { mode: number; force: boolean }): void {
   try {

@@ -1,4 +1,4 @@
-// Defines the exit codes of the command line, and the report of each failure.
+// Defines the exit codes of the command line and builds the report of each failure.
 
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
@@ -23,7 +23,7 @@ export const EXIT = {
   notAuthorized: 4,
   notRunning: 5,
   cliMissing: 6,
-  /** Only for `doctor`: no problem, and a check could not be completed. */
+  /** Only for `doctor`: no problem was found, but a check could not be completed. */
   incomplete: 7,
   /** Only for `wait --proof`. */
   notProven: 8,
@@ -32,7 +32,7 @@ export const EXIT = {
 } as const;
 type ExitName = keyof typeof EXIT;
 
-/** A failure whose cause the user has to resolve first. */
+/** Returns the failure for a state that the user must resolve first. */
 export function blockedFailure(failed: string, snapshot: Snapshot): Failure {
   const blocked = snapshot.status.blocked!;
   const { what, next } = blockedWords(snapshot, runsSystemd(), english);
@@ -40,7 +40,7 @@ export function blockedFailure(failed: string, snapshot: Snapshot): Failure {
   return new Failure(`${failed}: ${what}`, { code, hint: next ?? undefined });
 }
 
-/** An unknown part of the snapshot, with the reason where that is known. */
+/** Returns a failure for an unknown part of the snapshot, with the reason if known. */
 export function unknown(what: string, part: StalePart['part'], snapshot: Snapshot): Failure {
   if (snapshot.status.blocked) return blockedFailure(`The ${what} is not known`, snapshot);
   return snapshot.stale?.some(each => each.part === part)
@@ -48,7 +48,7 @@ export function unknown(what: string, part: StalePart['part'], snapshot: Snapsho
     : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
 }
 
-/** Why a running daemon does not answer, if it is suspended; else null. */
+/** Returns a failure if the running daemon is suspended; otherwise null. */
 export function suspendedFailure(where: Paths): Failure | null {
   const daemon = running(where);
   if (!daemon || !isSuspended(daemon.pid)) return null;
@@ -57,12 +57,12 @@ export function suspendedFailure(where: Paths): Failure | null {
   });
 }
 
-/** The command line is wrong. */
+/** Returns a failure for a wrong command line. */
 export function usage(message: string, hint?: string): Failure {
   return new Failure(message, { code: 'usage', ...(hint ? { hint } : {}) });
 }
 
-/** A problem document of the API, or the same shape for a failure before any answer. */
+/** A problem of the API, or an object of that shape for a failure before any answer. */
 type Report = Problem | { type: string; title: string; detail: string; code: string; hint?: string };
 
 interface ExitReport {
@@ -70,11 +70,11 @@ interface ExitReport {
   report: Report;
 }
 
-/** The exit code and report for anything that a command threw. An unexpected error shows its message. */
+/** Returns the exit code and report for a thrown value. An unexpected error shows its message. */
 export function toExitReport(error: unknown): ExitReport {
   if (error instanceof ApiError) {
     const { code } = error.problem;
-    // a hint of the API stays, unless it names an action, for which people type a command
+    // keep the API's hint unless it is empty or names an action: people type commands
     const isAction = /^$|\baction \w+/.test(error.problem.hint ?? '');
     const where = { systemd: runsSystemd(), emulated: false };
     const hint = (isAction && code !== 'service-hangs' ? nextStep(code, where) : null) ?? asCommand(error.problem);
@@ -98,14 +98,14 @@ export function toExitReport(error: unknown): ExitReport {
   return { exitCode: EXIT[code], report: own(code, title, reason(error), hint) };
 }
 
-/** A command line, as far as it was understood. */
+/** A parsed command line. */
 export interface Typed {
   spec: CommandSpec;
   args: string[];
   options: Options;
 }
 
-/** The detail of a refusal, in terms of the option or argument that a person typed instead of the field of the API. */
+/** Returns the detail of a refusal, and names the option or argument that was typed instead of the API's field. */
 export function detailAsTyped({ detail, errors }: Problem, { spec, args, options }: Typed): string {
   const isSchema = / does not match the contract: /.test(detail);
   const [, expected] = /^The value of \w+ was refused: (.*)\.$/.exec(detail) ?? [];
@@ -122,7 +122,7 @@ export function detailAsTyped({ detail, errors }: Problem, { spec, args, options
 }
 
 const kebab = (key: string) => key.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`);
-/** `duration` for `<duration>` and `[duration...]`. */
+/** Returns `duration` for `<duration>` and `[duration...]`. */
 const bare = (name: string) => name.replace(/[^\w-]/g, '');
 
 function exitOf(problem: Problem): ExitName {
@@ -143,7 +143,7 @@ function exitOf(problem: Problem): ExitName {
   }
 }
 
-/** A hint of the API that names an action, with the command that performs it. */
+/** Returns the API's hint, with the command instead of the action that it names. */
 function asCommand({ code, hint }: Problem): string | undefined {
   const port = code === 'proxy-port-in-use' && /such as (\d+)/.exec(hint ?? '')?.[1];
   if (port) return `End that program, or choose another port: culvert proxy on --port ${port}`;

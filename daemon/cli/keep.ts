@@ -1,4 +1,4 @@
-// Options and prompts of changes that end at a given time, or unless the user confirms them in time.
+// Provides options and prompts for changes that revert at a given time, or unless the user confirms them.
 import type { ActionRequest } from '../api/actions.ts';
 import type { Change, Subject } from '../api/changes.ts';
 import { ApiError } from '../api/client.ts';
@@ -18,7 +18,7 @@ export const CONFIRM_WITHIN: OptionSpec = {
   summary: 'revert the change unless you run "culvert keep" in time',
 };
 
-/** Options of every command whose change can revert unless it is confirmed. */
+/** Options of every command with a change that the user may have to confirm. */
 export const KEEP: readonly OptionSpec[] = [
   { flags: '-y, --yes', summary: 'keep the change without asking' },
   CONFIRM_WITHIN,
@@ -26,13 +26,13 @@ export const KEEP: readonly OptionSpec[] = [
 
 export interface Keeping {
   confirmWithin?: number | undefined;
-  /** A user can be asked. */
+  /** True if a user can be asked. */
   asks: boolean;
-  /** The limit was given as an option. */
+  /** True if the limit was given as an option. */
   isWanted?: boolean;
 }
 
-/** @throws Failure for wrong options */
+/** Reads the options of a change. @throws Failure */
 export function keepingOf(context: Context, { yes, confirmWithin: text }: Options): Keeping {
   if (yes === true && text !== undefined) throw usage("--yes and --confirm-within can't be used together.");
   const asks = isAttended(context);
@@ -41,14 +41,14 @@ export function keepingOf(context: Context, { yes, confirmWithin: text }: Option
   return asks && yes !== true ? { confirmWithin: CONFIRM_SECONDS, asks } : { asks: false };
 }
 
-/** The limit as a field of a request. */
+/** Returns the limit as a field of a request. */
 export function limited({ confirmWithin }: Keeping): { confirmWithin?: number } {
   return confirmWithin === undefined ? {} : { confirmWithin };
 }
 
 /**
- * Requests an action that reverts unless it is confirmed. Where the limit is only our default and the previous value is
- * not known, the action is requested without a limit instead of refused.
+ * Requests an action that reverts unless it is confirmed. If the limit is only our default and the previous value is
+ * unknown, requests the action without a limit instead.
  */
 export async function requestKept(
   { client }: Context,
@@ -66,7 +66,7 @@ export async function requestKept(
   }
 }
 
-/** @throws Failure for anything but seconds in their limits */
+/** @throws Failure for anything but 1 to 600 seconds */
 export function confirmWithinOf(text: Options[string]): number | undefined {
   if (text === undefined) return undefined;
   const seconds = Number(text);
@@ -76,9 +76,9 @@ export function confirmWithinOf(text: Options[string]): number | undefined {
 }
 
 /**
- * Asks whether to keep a change (without a subject, every unconfirmed change), if it would revert and a user can be
- * asked.
- * @returns the exit code: failure where the change was reverted
+ * Asks whether to keep a change that would revert, if a user can be asked. Without a subject, asks for all
+ * unconfirmed changes.
+ * @returns the exit code: failure if the change was reverted
  */
 export async function askToKeep(
   context: Context,
@@ -116,7 +116,7 @@ async function pendingChange({ client }: Context, subject: Subject): Promise<Cha
   return (await client.call('GET /api/snapshot')).changes.find(change => change.subject === subject);
 }
 
-/** Waits until the daemon has reverted a change. @returns the change where that failed */
+/** Waits until the daemon has reverted a change. @returns the change if that failed, otherwise null */
 async function returned(context: Context, subject: Subject | undefined): Promise<Change | null> {
   const stream = await context.client.events(undefined, ['changes']);
   const close = () => stream.close();
@@ -135,7 +135,7 @@ async function returned(context: Context, subject: Subject | undefined): Promise
   }
 }
 
-/** Counts down. Ctrl+C and Ctrl+D revert the change; if the terminal closes, the daemon does. */
+/** Asks and counts down. Ctrl+C and Ctrl+D revert the change; the daemon reverts it if the terminal closes. */
 async function question({ stdin, stderr }: Context, until: number): Promise<'keep' | 'revert' | 'late'> {
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0 });
@@ -160,7 +160,7 @@ async function question({ stdin, stderr }: Context, until: number): Promise<'kee
   }
 }
 
-/** Options of commands whose effect can have an end. */
+/** Options of commands with an effect that can be temporary. */
 export const UNTIL: readonly OptionSpec[] = [
   { flags: '--for <duration>', summary: 'for this long, then revert: 15m, 2h, 1h30m, 1d' },
   { flags: '--until <time>', summary: 'until this time within 24 hours, then revert: 18:00' },
@@ -168,7 +168,7 @@ export const UNTIL: readonly OptionSpec[] = [
 
 const A_WEEK = 604_800;
 
-/** The seconds that `--for` or `--until` mean; undefined without either. @throws Failure for an invalid time */
+/** Returns the seconds until the end that `--for` or `--until` sets; undefined without them. @throws Failure for an invalid time */
 export function forSeconds({ for: duration, until }: Options): number | undefined {
   if (duration !== undefined && until !== undefined) throw usage("--for and --until can't be used together.");
   if (until !== undefined) {
@@ -179,7 +179,7 @@ export function forSeconds({ for: duration, until }: Options): number | undefine
   return duration === undefined ? undefined : seconds(String(duration), '--for');
 }
 
-/** @param what names the argument @throws Failure */
+/** Parses a duration of at most a week. @param what names the argument @throws Failure */
 export function seconds(text: string, what: string): number {
   const duration = parseDuration(text);
   if (duration === null || duration < 1 || duration > A_WEEK)

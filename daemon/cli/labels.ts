@@ -1,5 +1,5 @@
-// Lists the words that commands take, each with what it means: for checks, help, completions and the manual.
-// Records over the contract's own types: a word that is missing or too much does not compile.
+// Lists the words that commands accept, with their meanings, for checks, help, completions and the manual.
+// The contract's types are the keys of the records: a missing or extra word does not compile.
 import { MODES as MODE_NAMES } from '../api/actions.ts';
 import type { Config, Mode, Protocol } from '../api/schema.ts';
 import { DEFAULTS, flatten } from '../config/keys.ts';
@@ -51,7 +51,7 @@ const CHOICES: { [K in ConfigKey]?: readonly string[] } = {
   'updates.channel': ['stable', 'beta'],
   'notifications.level': ['everything', 'needs-me', 'nothing'],
 };
-/** The values of keys that have only a few; empty for other keys. */
+/** Values of each key that accepts only a few; empty for other keys. */
 export const CONFIG_VALUES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   flatten(DEFAULTS).map(([key, value]) => [
     key,

@@ -1,19 +1,19 @@
-// Lays text out for a terminal: as aligned columns, within its width, and in ASCII where the locale has no more.
+// Lays text out for a terminal: aligns columns, wraps lines, and converts to ASCII if the locale needs it.
 import stringWidth from 'string-width';
 import { printable } from '../core/printable.ts';
 
 const GAP = '  ';
-/** Columns that the last cell of a row has at least; with less room, rows are not aligned. */
+/** Minimum width of the last cell of a row; with less room, rows are not aligned. */
 const LAST_MIN = 20;
 
 type Paint = (text: string, column: number, row: number) => string;
 
 /**
- * Rows as aligned columns, two spaces apart, the last one ragged. Measures what a terminal shows: two cells for each
+ * Returns rows as aligned columns, two spaces apart, the last unpadded. Measures what a terminal shows: two cells for each
  * wide character of East Asian scripts and emoji, none for combining marks.
- * @param rows a row of one cell is a heading, whose width does not count
+ * @param rows a row of one cell is a heading and does not affect the widths
  * @param paint colors a cell after it was measured
- * @param width columns of the terminal: the last cells are wrapped within it, or else whole rows
+ * @param width columns of the terminal: wraps the last cells, or whole rows if there is too little room
  */
 export function columns(
   rows: readonly (readonly string[])[],
@@ -50,7 +50,7 @@ export function columns(
     .join('\n');
 }
 
-/** The cells of a row that are not empty, one after the other. */
+/** Joins the cells of a row that are not empty. */
 function flowing(row: readonly string[], paint: (text: string, column: number) => string): string {
   return row
     .map((text, i) => [text, paint(text, i)] as const)
@@ -58,22 +58,22 @@ function flowing(row: readonly string[], paint: (text: string, column: number) =
     .join(GAP);
 }
 
-/** Columns of a terminal; without limit where a program reads the output. */
+/** Returns the columns of a terminal; infinity for another output. */
 export function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
 
-/** A space that never breaks: the halves of a broken command would run as two commands. */
+/** A space without a line break: the halves of a broken command would run as two commands. */
 const UNBROKEN = '\u00a0';
 
-/** A text that stays on one line. */
+/** Returns a text that stays on one line. */
 export function unbroken(text: string): string {
   return text.replaceAll(' ', UNBROKEN);
 }
 
 /**
- * The text with lines no wider than `width`, broken at spaces; continuation lines are indented two further.
- * A wider word stays whole, with less of an indent, so that addresses and paths can be copied; alternatives such as
+ * Breaks lines wider than `width` at spaces, and indents continuation lines by two more columns.
+ * A wider word stays whole, with less indent, so that addresses and paths can be copied; alternatives such as
  * `on|off` break after a bar.
  */
 export function wrapped(text: string, width: number, hanging?: number): string {
@@ -81,7 +81,7 @@ export function wrapped(text: string, width: number, hanging?: number): string {
   return lines.join('\n').replaceAll(UNBROKEN, ' ');
 }
 
-/** Parts of a line, with the line broken between them where it is wider than `width`; a wider part is broken at spaces. */
+/** Joins the parts of a line, breaks it between parts if it is wider than `width`, and breaks a wider part at spaces. */
 export function folded(parts: readonly string[], separator: string, width: number): string {
   const lines: string[] = [];
   for (const part of parts) {
@@ -112,12 +112,12 @@ function broken(line: string, width: number, hanging?: number): string[] {
   return [...lines, current];
 }
 
-/** The parts at which a word may break: after each bar of alternatives that are wider than `width`, such as `on|off`. */
+/** Splits a word that is wider than `width` after each bar, as in `on|off`. */
 function partsOf(word: string, width: number): string[] {
   return stringWidth(word) > width ? word.split(/(?<=\|)/) : [word];
 }
 
-/** True for a locale that names a charset other than UTF-8 (locale(7)). Without a locale, as in containers, terminals have UTF-8. */
+/** Returns true for a locale that does not name UTF-8 (locale(7)). Without a locale, as in containers, terminals use UTF-8. */
 export function isAsciiLocale({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || '';
   return locale !== '' && !/utf-?8/i.test(locale);
@@ -141,7 +141,7 @@ const LOOKALIKES: readonly [RegExp, string][] = [
   [/[\u2800-\u28ff]/g, '*'],
 ];
 
-/** The text in ASCII: signs as lookalikes, letters without accents, and question marks for the rest. */
+/** Converts text to ASCII: signs become lookalikes, letters lose accents, the rest becomes question marks. */
 export function asciiText(text: string): string {
   const similar = LOOKALIKES.reduce((changed, [sign, ascii]) => changed.replace(sign, ascii), text);
   return similar
@@ -150,7 +150,7 @@ export function asciiText(text: string): string {
     .replace(/[^\0-\x7f]/gu, '?');
 }
 
-/** JSON in ASCII, of the same value. */
+/** Converts JSON to ASCII; the value stays the same. */
 export function asciiJson(json: string): string {
   return json.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

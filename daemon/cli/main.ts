@@ -1,4 +1,4 @@
-// The control commands: one process, one command, one exit code. bin/culvert starts it for
+// Runs one control command and exits with its exit code. bin/culvert starts this module for
 // subcommands and --help.
 import type { Change } from '../api/changes.ts';
 import { ApiError, createClient, Unreachable } from '../api/client.ts';
@@ -18,7 +18,7 @@ const ended = new AbortController();
 const json = argv.includes('--json');
 const GRACE_MS = 2_000;
 const NOTHING_STAYS: Staying = { changes: [], lines: [] };
-/** Words of other programs, whose most similar command here does something else. */
+/** Words of other programs that resemble a wrong command here, with the right one. */
 const GUESSES: ReadonlyMap<string, string> = new Map([
   ['start', 'culvert'],
   ['quit', 'culvert stop'],
@@ -43,14 +43,14 @@ if (isAsciiLocale(env)) for (const stream of [stdout, stderr]) writeAscii(stream
 
 // a closed pipe is not a failure: `culvert status --watch | head -1`
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // like the launcher, which passes a full device instead of a closed output
+  // report failures such as ENOSPC: the launcher replaces a closed output by a full device
   if (error.code !== 'EPIPE') complain(new Failure("The output can't be written."));
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure);
 });
 stderr.on('error', () => {});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    if (ended.signal.aborted) process.exit(EXIT.interrupted); // asked twice
+    if (ended.signal.aborted) process.exit(EXIT.interrupted); // second signal
     ended.abort();
     setTimeout(() => process.exit(EXIT.interrupted), GRACE_MS).unref(); // for code that ignores the signal
   });
@@ -103,14 +103,14 @@ async function main(words: string[]): Promise<number> {
   return code;
 }
 
-/** Says that an emulator answers. @returns whether it did */
+/** Reports an emulator that answers. @returns true if one does */
 function sayDemo({ isDemo, say }: Context): boolean {
   const demo = isDemo();
   if (demo) say('Demo: this is the embedded emulator, not this machine; nothing is tunneled.');
   return demo;
 }
 
-/** Reports once which program a slow request waits for. @throws Failure where the daemon can't answer */
+/** Reports once which program a slow request waits for. @throws Failure if the daemon is suspended */
 function sayWaiting(where: Paths, context: Context, isLong: boolean): void {
   const suspended = suspendedFailure(where);
   if (suspended) throw suspended;
@@ -126,7 +126,7 @@ function sayWaiting(where: Paths, context: Context, isLong: boolean): void {
 let waiting = false;
 let typed: Chosen | null = null;
 
-/** The changes that stay because no daemon runs. Never rejects. */
+/** Returns the changes that stay because no daemon runs. Never rejects. */
 async function stayingFor(error: unknown): Promise<Staying> {
   if (!(error instanceof Unreachable) || error.daemon === 'silent') return NOTHING_STAYS;
   const { pendingChanges, stayingText } = await import('./pending.ts');
@@ -136,15 +136,15 @@ async function stayingFor(error: unknown): Promise<Staying> {
 
 interface Staying {
   changes: readonly Change[];
-  /** The same for people. */
+  /** The changes in words for people. */
   lines: readonly string[];
 }
 
 /** Prints a failure on stderr; returns the exit code. @param staying changes that stay because no daemon runs */
 function complain(error: unknown, staying: Staying = NOTHING_STAYS): number {
   if (isCommander(error)) {
-    if (error.exitCode === 0) return EXIT.ok; // help was asked for
-    if (error.code === 'commander.help') return EXIT.usage; // and it is printed because there is no command
+    if (error.exitCode === 0) return EXIT.ok; // the user asked for help
+    if (error.code === 'commander.help') return EXIT.usage; // commander printed the help without a command
     const [first = '', ...suggestion] = error.message.replace(/^error: /, '').split('\n');
     const message = first.replace(/\.$/, '');
     const hint = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
@@ -170,7 +170,7 @@ function complain(error: unknown, staying: Staying = NOTHING_STAYS): number {
   return exitCode;
 }
 
-/** ` COMMAND` where the failure is about a command that exists, else nothing. */
+/** Returns ` COMMAND` if the failure concerns an existing command, else nothing. */
 function helpTopic(message: string): string {
   const [, , word = ''] = argv;
   return word.startsWith('-') || word === 'help' || message === `unknown command '${word}'` ? '' : ` ${word}`;
@@ -180,7 +180,7 @@ function isCommander(error: unknown): error is { code: string; exitCode: number;
   return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }
 
-/** A slip hardly ever changes the first letter, which commander's suggestions ignore: "logs" for "bogus". */
+/** Returns the first letter. Typos rarely change it, but commander ignores it: it suggests "logs" for "bogus". */
 function firstLetter(text: string, pattern: RegExp): string | undefined {
   return pattern.exec(text)?.[1]?.toLowerCase();
 }

@@ -6,19 +6,19 @@ import { type Paths, paths } from '../system/paths.ts';
 import { changeText, subjectLabel } from '../view/states/changes.ts';
 import { english } from '../view/translator.ts';
 
-/** A change on disk. */
+/** A pending change, as stored on disk. */
 export interface PendingChange extends Change {
-  /** A change of the demo, which changes nothing on this machine. */
+  /** True for a change of the demo, without effect on this machine. */
   demo?: true;
 }
 
-/** Pending changes on disk, of the demo as well. */
+/** Returns the pending changes on disk, including the demo's. */
 export async function pendingChanges(env: NodeJS.ProcessEnv): Promise<PendingChange[]> {
   const [own, ofDemo] = await Promise.all([listChanges(paths(env)), listChanges(paths(env, true))]);
   return [...own, ...ofDemo.map(change => ({ ...change, demo: true as const }))];
 }
 
-/** Changes of the file, if it exists; those of a file that can't be read are left to the next daemon's report. */
+/** Returns the changes of the file, if it exists. The next daemon reports a file that can't be read. */
 async function listChanges({ changes }: Paths): Promise<Change[]> {
   if (!existsSync(changes)) return [];
   const { readChanges, describeChange, readClock } = await import('../changes/changes-file.ts');
@@ -27,8 +27,8 @@ async function listChanges({ changes }: Paths): Promise<Change[]> {
 }
 
 /**
- * One line for each change that the end of the daemon left in place.
- * @param isPurged the records of the changes are removed as well
+ * Returns one line for each change that remains after the daemon ended.
+ * @param isPurged true if the records of the changes are removed too
  */
 export function stayingText(changes: readonly PendingChange[], isPurged = false): string[] {
   return changes.map(change => {
@@ -40,7 +40,7 @@ export function stayingText(changes: readonly PendingChange[], isPurged = false)
 
 /** The outcome of the changes that were pending before the daemon ended. */
 interface Outcome {
-  /** Subjects whose previous value was restored. */
+  /** Subjects with a restored previous value. */
   reverted: Change['subject'][];
   /** Changes that stay until the daemon runs again. */
   pending: PendingChange[];
@@ -54,12 +54,12 @@ export async function outcomeOf(before: readonly PendingChange[], env: NodeJS.Pr
   return { reverted: reverted.map(({ subject }) => subject), pending };
 }
 
-/** The outcome in lines for people. */
+/** Returns the outcome in lines for people. */
 export function outcomeText({ reverted, pending }: Outcome, isPurged = false): string[] {
   return [...revertedText(reverted), ...stayingText(pending, isPurged)];
 }
 
-/** The outcome if another daemon runs now. */
+/** Returns the outcome in lines for people, if another daemon runs. */
 export function restartText({ reverted, pending }: Outcome): string[] {
   const lines = pending.map(({ demo, ...change }) => {
     return `${demo ? 'Demo: still' : 'Still'} pending: ${printable(changeText(change, english))}`;

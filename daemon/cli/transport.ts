@@ -1,4 +1,4 @@
-// Carries the contract over the daemon's Unix socket with nothing but node:http, and follows events across restarts of the daemon.
+// Sends requests over the daemon's Unix socket with only node:http, and follows events across restarts of the daemon.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, type Client, createClient, type Event, type Transport, Unreachable } from '../api/client.ts';
@@ -7,17 +7,17 @@ import type { Context } from './context.ts';
 import { Failure } from './errors.ts';
 
 interface Limits {
-  /** For a GET to be answered, in milliseconds. */
+  /** Limit for the answer to a GET, in milliseconds. */
   readMs: number;
-  /** For a POST: registering with an organization takes its time. */
+  /** Limit for a POST: registering with an organization takes long. */
   writeMs: number;
-  /** For a list of routes to be set: thousands of entries, with a process each. */
+  /** Limit to set a list of routes: thousands of entries, with a process each. */
   routesMs: number;
-  /** Without data on an event stream, which carries a heartbeat every 15 s. */
+  /** Limit without data on an event stream: a heartbeat comes every 15 s. */
   silenceMs: number;
 }
 const SETS_ROUTES = /^\/api\/(routes(\/undo)?|changes\/revert|settings\/(apply|undo))$/;
-/** When a person begins to wonder. */
+/** Time after which a request counts as slow. */
 const SLOW_MS = 5_000;
 const LIMITS: Limits = { readMs: 30_000, writeMs: 180_000, routesMs: 1_800_000, silenceMs: 45_000 };
 
@@ -31,9 +31,9 @@ interface Outgoing {
 }
 
 /**
- * A transport over the Unix socket at `socketPath`; each request has its own connection.
- * Both methods reject with Unreachable: nothing listens there, no answer in time, or the connection broke.
- * @param onSlow called when a request has no answer after 5 s, with whether the request can take minutes. An error that it throws
+ * Creates a transport over the Unix socket at `socketPath`, with a connection per request.
+ * Both methods reject with Unreachable if nothing listens, no answer comes in time, or the connection breaks.
+ * @param onSlow called when a request has no answer after 5 s; `isLong` is true if it can take minutes. An error that it throws
  *   ends the request.
  */
 export function createTransport(
@@ -45,7 +45,7 @@ export function createTransport(
 
   /** Resolves with the response once its head has arrived. */
   async function send({ method, path, headers, limitMs, body }: Outgoing) {
-    // takes a twentieth of a start, and commands without a daemon do not need it
+    // imported here: takes a twentieth of a start, and only commands with a daemon need it
     const { request } = await import('node:http');
     return new Promise<{ call: ClientRequest; response: IncomingMessage; done(): void }>((resolve, reject) => {
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
@@ -143,12 +143,12 @@ function unreachable(error: unknown, socketPath: string): Error {
   }
 }
 
-/** Long for an answer that waits for nothing. */
+/** Limit for the health check, which waits for nothing. */
 const HEALTH_MS = 2_000;
 
 export const DAEMON = 'The Culvert daemon';
 
-/** `WARP`, `The demo`, or {@link DAEMON}. */
+/** Returns the program that delays an answer: `WARP`, `The demo`, or {@link DAEMON}. */
 export async function slowProgram({ paths, isDemo }: Pick<Context, 'paths' | 'isDemo'>): Promise<string> {
   const client = createClient(createTransport(paths.socket, { readMs: HEALTH_MS }));
   const isAnswering = await client.call('GET /api/health').then(
@@ -161,12 +161,12 @@ export async function slowProgram({ paths, isDemo }: Pick<Context, 'paths' | 'is
 
 type Followed = { kind: 'event'; event: Event } | { kind: 'lost'; why: string } | { kind: 'back' };
 
-/** Waits between attempts to come back, in milliseconds; the last one repeats. */
+/** Pauses between attempts to reconnect, in milliseconds; the last pause repeats. */
 const PAUSES = [100, 250, 500, 1000, 2000];
 
 /**
  * Yields events until `signal` is aborted. Reports a lost stream once, then resumes it after the last event seen.
- * @param isWhole every stream starts with a whole snapshot, so that nothing from before the loss is needed
+ * @param isWhole starts every stream with a whole snapshot instead of the events since the loss
  * @param isPatient retries the first attempt as well
  * @throws Unreachable or ApiError when the first attempt fails; later failures are retried
  */

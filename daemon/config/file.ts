@@ -1,4 +1,4 @@
-// Reads and edits the text of a configuration file; loaded only where there is a file.
+// Reads and edits the text of a configuration file; imported only when needed.
 import {
   applyEdits,
   findNodeAtLocation,
@@ -22,12 +22,12 @@ const TYPES: Record<string, z.ZodMiniType> = Object.fromEntries(
   ),
 );
 
-/** True if a key exists and takes this value. */
+/** Returns true if a key exists and accepts this value. */
 export function accepts(key: string, value: unknown): boolean {
   return Object.hasOwn(TYPES, key) && z.safeParse(TYPES[key]!, value).success;
 }
 
-/** Values of a key, in words. */
+/** Describes the values that a key accepts. */
 export function expected(key: string): string {
   const { type, enum: values, anyOf, minimum, maximum } = z.toJSONSchema(TYPES[key]!) as Record<string, unknown>;
   if (values) return `one of ${(values as string[]).join(', ')}`;
@@ -37,15 +37,15 @@ export function expected(key: string): string {
 }
 
 /**
- * Reads a file's text: the keys that are right, and what is wrong, by line.
- * A problem without key concerns the whole file, of which nothing is taken then.
+ * Reads the text of a file: its valid keys, and its problems with their lines.
+ * A problem without a key concerns the whole file, and no value is used.
  */
 export function read(text: string): { values: Layer; problems: Omit<ConfigProblem, 'file'>[] } {
-  if (text.trim() === '') return { values: {}, problems: [] }; // as `touch` makes it
+  if (text.trim() === '') return { values: {}, problems: [] }; // as `touch` creates it
   try {
     return readTree(text);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error; // the parser calls itself for every level
+    if (!(error instanceof RangeError)) throw error; // the parser recurses for every level
     return { values: {}, problems: [problemAt(null, null, message('nested too deeply'))] };
   }
 }
@@ -86,8 +86,8 @@ function readTree(text: string): ReturnType<typeof read> {
 }
 
 /**
- * Changes keys, or removes them for null, and keeps layout and everything else. Returns an obstacle where a change would
- * have no effect: the key is there twice, or its group is not an object.
+ * Changes keys, or removes them for null, and keeps the layout and everything else. Returns an obstacle if a change would
+ * have no effect: the key exists twice, or its group is not an object.
  */
 export function edit(text: string, changes: readonly [string, unknown][]): string | { obstacle: string } {
   const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };

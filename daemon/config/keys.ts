@@ -1,4 +1,4 @@
-// Lists the keys of the configuration: their names and defaults, and how a nested object is held as a layer.
+// Lists the keys of the configuration with their defaults, and converts nested objects to dotted keys.
 import project from '../../data/project.json' with { type: 'json' };
 import type { Config } from '../api/schema.ts';
 import { PORT } from '../system/installation.ts';
@@ -23,14 +23,14 @@ export const DEFAULTS: Config = {
   metrics: { enabled: false, hashAccounts: false },
 };
 
-/** Dotted key -> value: how a layer is held. */
+/** Values of a layer by dotted key. */
 export type Layer = Record<string, unknown>;
 /** Every dotted key. */
 export const KEYS = new Set(
   Object.entries(DEFAULTS).flatMap(([group, values]) => Object.keys(values).map(key => `${group}.${key}`)),
 );
 
-/** The environment variable of a key: `warp.killSwitch` -> `CULVERT_WARP_KILL_SWITCH`. */
+/** Returns the environment variable of a key: `warp.killSwitch` -> `CULVERT_WARP_KILL_SWITCH`. */
 export function variableOf(key: string): string {
   return `CULVERT_${key
     .replace(/[A-Z]/g, c => `_${c}`)
@@ -38,7 +38,7 @@ export function variableOf(key: string): string {
     .toUpperCase()}`;
 }
 
-/** Nested groups as dotted keys. */
+/** Returns the values of nested groups by dotted key. */
 export function flatten(value: object): [string, unknown][] {
   return Object.entries(value).flatMap(([group, leaf]): [string, unknown][] =>
     Object.hasOwn(DEFAULTS, group) && typeof leaf === 'object' && leaf !== null && !Array.isArray(leaf)

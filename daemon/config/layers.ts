@@ -1,4 +1,4 @@
-// Merges the five layers of the configuration key by key, and names the layer of each key and what is wrong in a file.
+// Merges the five layers of the configuration key by key, and reports the layer of each key and the problems of each file.
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from '../api/schema.ts';
@@ -10,27 +10,27 @@ import { DEFAULTS, flatten, KEYS, type Layer, variableOf } from './keys.ts';
 import { linkChain, watchFile } from './watch-file.ts';
 
 const REMOTE = ['webui.allowRemote', 'webui.address'];
-/** A running daemon can't move its listeners; these take effect at the next start. */
+/** Keys that take effect at the next start: a running daemon can't move its listeners. */
 const AT_START = ['server.port', 'server.bind', ...REMOTE, 'warp.cli'];
-/** Never over HTTP: they move listeners, choose what is executed, or open the daemon to others. */
+/** Keys never set over HTTP: they move listeners, choose a program, or open the daemon to others. */
 const NOT_OVER_HTTP = new Set(AT_START);
 
 export interface Settings {
   readonly config: Config;
   response(): ConfigResponse;
-  /** Changes with every change of the response. */
+  /** Returns a tag that changes with the response. */
   etag(): string;
   /** Overrides keys until the daemon ends; null removes an override. @throws Problem key-not-settable */
   setSession(patch: ConfigPatch): void;
   /** Changes the user's file, keeping its layout. @throws Problem key-not-settable, config-broken, config-not-writable */
   setUser(patch: ConfigPatch): Promise<void>;
-  /** Calls `changed` after every change, the user's own edits of the files included. */
+  /** Calls `changed` after every change, including the user's own edits of the files. */
   watch(changed: (response: ConfigResponse) => void): { close(): void };
 }
 
 /**
- * Reads all layers. A broken file costs itself, or the key that is wrong in it, and is named in `problems`.
- * @param flags keys given on the command line; they override the environment and are reported as such.
+ * Reads all layers. Ignores a broken file, or only its invalid keys, and lists the `problems`.
+ * @param flags keys given on the command line; they override the environment and are reported as part of it.
  * @throws Error naming variable, value and expected type when an environment variable does not parse.
  */
 export async function loadConfig(
@@ -45,7 +45,7 @@ export async function loadConfig(
   const atStart = merge(layers.values).config;
   const started = Date.now();
   let changes = 0;
-  /** Reads of the files: how many began, and the latest that was taken. */
+  /** Number of reads begun, and number of the latest used read. */
   let [begun, taken] = [0, 0];
 
   async function readFiles() {
@@ -67,7 +67,7 @@ export async function loadConfig(
   async function reload(always = false) {
     const turn = ++begun;
     const read = await readFiles();
-    // a read that began later, and saw newer files, may have ended before
+    // a read that began later saw newer files, and may have ended first
     const changed = turn > taken && JSON.stringify(read) !== JSON.stringify(layers);
     taken = Math.max(taken, turn);
     if (changed) layers = read;
@@ -89,7 +89,7 @@ export async function loadConfig(
     },
     async setUser(patch) {
       await editFile(files.user, settable(patch));
-      // even for an unchanged value: its effect, such as the autostart entry, may be gone
+      // publish even an unchanged value: its effect, such as the autostart entry, may be gone
       await reload(true);
     },
     watch(changed) {
@@ -105,7 +105,7 @@ export async function loadConfig(
   };
 }
 
-/** Merges layers, lowest first, key by key. Pure. */
+/** Merges layers key by key; higher layers override lower layers. */
 function merge(layers: Record<Exclude<ConfigLayer, 'default'>, Layer>): {
   config: Config;
   sources: Record<string, ConfigLayer>;
@@ -125,7 +125,7 @@ function merge(layers: Record<Exclude<ConfigLayer, 'default'>, Layer>): {
 }
 
 /**
- * The layer that the environment makes. Other `CULVERT_` names (the wrapper's, the emulator's) are ignored.
+ * Reads the layer of the environment. Ignores other `CULVERT_` names (the wrapper's, the emulator's).
  * @throws Error naming variable, value and expected type.
  */
 async function readEnvironment(env: NodeJS.ProcessEnv): Promise<Layer> {
@@ -146,7 +146,7 @@ async function readEnvironment(env: NodeJS.ProcessEnv): Promise<Layer> {
 }
 const BOOLEANS: Record<string, boolean> = { '1': true, true: true, yes: true, '0': false, false: false, no: false };
 
-/** Reads one file. Never throws: what is wrong becomes a problem with its line. */
+/** Reads the layer of one file. Never rejects: an error becomes a problem. */
 async function readLayer(file: string): Promise<{ layer: Layer; problems: ConfigProblem[] }> {
   let text: string;
   try {
@@ -172,7 +172,7 @@ async function readLayer(file: string): Promise<{ layer: Layer; problems: Config
   return { layer: values, problems: problems.map(problem => ({ file, ...problem })) };
 }
 
-/** A patch as dotted keys. @throws Problem key-not-settable */
+/** Returns a patch as dotted keys. @throws Problem key-not-settable */
 function settable(patch: ConfigPatch): [string, unknown][] {
   const changes = flatten(patch).filter(([key]) => KEYS.has(key));
   const refused = changes.map(([key]) => key).filter(key => NOT_OVER_HTTP.has(key));
@@ -200,7 +200,7 @@ async function editFile(file: string, changes: [string, unknown][]): Promise<voi
   const edited = edit(text, changes);
   if (typeof edited === 'object') throw brokenFile(file, edited.obstacle);
   try {
-    // a link stays: dotfile managers keep the file elsewhere
+    // keep a link: dotfile managers store the file elsewhere
     const target = linkChain(file).at(-1)!;
     makeDirectory(dirname(target));
     await writeFileAtomic(target, edited, { mode: 0o600 });
@@ -209,7 +209,7 @@ async function editFile(file: string, changes: [string, unknown][]): Promise<voi
   }
 }
 
-/** Reads a regular file only: a FIFO would block the daemon forever, a device fill its memory. */
+/** Reads a regular file only: a FIFO would block the daemon forever, and a device would fill its memory. */
 function readText(file: string): string {
   const stat = statSync(file);
   if (!stat.isFile()) throw new Error('it is not a regular file');

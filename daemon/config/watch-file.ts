@@ -1,4 +1,4 @@
-// Watches a file that may not exist yet, in a directory that may not exist yet either.
+// Watches a file, even before the file or its directory exists.
 import { type FSWatcher, lstatSync, readlinkSync, statSync, watch } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 
@@ -10,9 +10,9 @@ interface Watched {
 }
 
 /**
- * Calls `changed` after every change of the file, and of what it links to. Watches the nearest existing directory above
- * each, and follows when directories appear, vanish or are replaced.
- * @returns stops watching.
+ * Calls `changed` after every change of the file or of its link targets. Watches the nearest existing directory above
+ * each of them, and adapts when directories appear, vanish or are replaced.
+ * @returns a function that stops watching.
  */
 export function watchFile(file: string, changed: () => void): () => void {
   let watchers: Watched[] = [];
@@ -34,11 +34,11 @@ export function watchFile(file: string, changed: () => void): () => void {
   function watched(directory: string) {
     try {
       const watcher = watch(directory, { persistent: false }, (_, name) => {
-        // inotify reports its removal under its own name; a new directory at this path can have the same inode
+        // inotify reports a removed directory under its own name; a new one at this path can have the same inode
         entry.removed ||= name === basename(directory);
         noticed();
       });
-      watcher.on('error', () => {}); // the directory is gone; noticed() has been called for that
+      watcher.on('error', () => {}); // the directory is gone, and noticed() has already been called
       const entry: Watched = { directory, inode: inodeOf(directory), removed: false, watcher };
       return [entry];
     } catch {
@@ -60,10 +60,10 @@ export function watchFile(file: string, changed: () => void): () => void {
   };
 }
 
-/** Links longer than this are loops to the kernel as well (ELOOP, path_resolution(7)). */
+/** Most links of a chain; the kernel treats longer chains as loops (ELOOP, path_resolution(7)). */
 const LINKS = 40;
 
-/** The path and everything that it links to, the last of which need not exist. */
+/** Returns the path and its link targets; the last target may be missing. */
 export function linkChain(path: string): string[] {
   const chain = [path];
   for (let last = path; chain.length <= LINKS; chain.push(last)) {

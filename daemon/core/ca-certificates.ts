@@ -1,5 +1,5 @@
-// Collects the certificate authorities that our own connections trust: Node's, and those that the machine's owner
-// added.
+// Collects the certificate authorities that our own connections trust: Node's list, and the authorities that
+// the machine's owner added.
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 
@@ -11,8 +11,8 @@ export const BUNDLES = [
 ] as const;
 
 /**
- * Node brings Mozilla's list and reads no other. A network that inspects TLS (Cloudflare's Gateway does, behind this very
- * client) has its own authority in the system's list, so that list counts too. Updates are signed anyway.
+ * Returns Node's list, which is Mozilla's, and the system's list: a network that inspects TLS (as Cloudflare's Gateway does
+ * behind this client) has its authority there. Updates are signed anyway.
  * @param env SSL_CERT_FILE names another bundle, as for OpenSSL's own programs.
  */
 export function authorities(env: NodeJS.ProcessEnv): string[] {
@@ -21,7 +21,7 @@ export function authorities(env: NodeJS.ProcessEnv): string[] {
     try {
       return [...rootCertificates, readFileSync(file, 'utf8')];
     } catch {
-      // another distribution
+      // the bundle of another distribution
     }
   }
   return [...rootCertificates];

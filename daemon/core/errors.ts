@@ -1,4 +1,4 @@
-// Defines the failures of all programs, and reads errors of the operating system.
+// Defines the failures of all programs, and explains errors of the operating system.
 
 /**
  * A failure that a person can act on: `message` says what failed and why, `hint` what to do next. Each program has a table
@@ -16,23 +16,23 @@ export class Failure<Code extends string = string> extends Error {
   }
 }
 
-/** Reports whether an error is a failure with one of the codes of a table. */
+/** Returns true if an error is a failure with a code from the table. */
 export function isOneOf<T extends object>(codes: T, error: unknown): error is Failure<keyof T & string> {
   return error instanceof Failure && Object.hasOwn(codes, error.code);
 }
 
-/** The system's code of an error, such as `ENOENT`; undefined when the system did not cause it. */
+/** Returns the system's code of an error, such as `ENOENT`; undefined if the system did not cause it. */
 export function errno(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The message of whatever was thrown. */
+/** Returns the message of a thrown value. */
 export function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The codes that people meet, in the words that they search for (errno(3)). */
+/** Words that people search for, by code of the system (errno(3)). */
 const REASONS: { [code: string]: string | undefined } = {
   ENOSPC: 'No space left on disk. Free some space there',
   EDQUOT: 'Disk quota exceeded. Free some space there',
@@ -44,7 +44,7 @@ const REASONS: { [code: string]: string | undefined } = {
   ENOTDIR: 'Not a directory',
 };
 
-/** A file that could not be written. `code` is the system's. A program with its own words takes `path` and `cause`. */
+/** Error for a file that could not be written. `code` is the system's. Programs with their own words use `path` and `cause`. */
 export class FileError extends Error {
   readonly path: string;
   readonly code: string | undefined;

@@ -1,32 +1,32 @@
-// Identifies what is in a file, for caches, without reading it.
+// Identifies the content of a file without reading it, for caches.
 import { type BigIntStats, statSync } from 'node:fs';
 import { pause } from './process.ts';
 
-/** The times of files advance with the kernel's tick, of up to 10 ms. */
+/** Age of a settled change: file times advance with the kernel's tick, of up to 10 ms. */
 const TICKS_MS = 20;
 const PAUSE_MS = 5;
 const MOST_PAUSES = 10;
 
 /**
- * Identifies the content of a file, or the names in a directory. While a further change within the same tick could leave size and times
- * as they are, it differs from every other version, also from those of other processes.
+ * Returns a version of a file's content, or of the names in a directory. While another change within the same tick could leave
+ * size and times unchanged, the version differs from every other, including those of other processes.
  */
 export function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return describe([dev, ino, size, mtimeNs, ctimeNs], ctimeNs).version;
 }
 
-/** The same by path, following links; null for a missing file. */
+/** Returns the version of the file at a path, following links; null for a missing file. */
 export function versionAt(path: string): string | null {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats ? versionOf(stats) : null;
 }
 
-/** A version that a new hard link leaves as it is: a plan keeps one to each private source. A missing file has `-`. */
+/** Returns a version that a new hard link does not change: a plan links each private source. `-` for a missing file. */
 export function stampAt(file: string): string {
   return stamp(file).version;
 }
 
-/** The same once a further change would show, for what is stored. Blocks for up to 25 ms after a change, and 50 ms while others follow. */
+/** Returns a stamp to store, once it would show another change. Blocks up to 25 ms after a change, 50 ms if more follow. */
 export function settledStampAt(file: string): string {
   for (let pauses = 0; ; pauses++) {
     const { version, isSettled } = stamp(file);

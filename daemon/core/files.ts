@@ -1,4 +1,4 @@
-// Reads files and replaces them as a whole: a reader, or a process killed at any point, sees the old file or the new one.
+// Reads files and replaces them as a whole: readers see the old file or the new one, even if the writer is killed.
 import {
   closeSync,
   constants,
@@ -22,7 +22,7 @@ import { errno, FileError } from './errors.ts';
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
 
-/** The text of a file, or null when it can't be read for any reason. */
+/** Returns the text of a file, or null if it can't be read for any reason. */
 export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
@@ -31,7 +31,7 @@ export function readText(path: string): string | null {
   }
 }
 
-/** The text of a file, or undefined without a file. @throws NodeJS.ErrnoException when it can't be read for another reason */
+/** Returns the text of a file, or undefined without a file. @throws NodeJS.ErrnoException if it can't be read otherwise */
 export function readOptional(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -41,7 +41,7 @@ export function readOptional(path: string): string | undefined {
   }
 }
 
-/** The names in a directory; none when it can't be read. */
+/** Returns the names in a directory; none if it can't be read. */
 export function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
@@ -53,26 +53,26 @@ export function namesIn(directory: string): string[] {
 interface ReplaceOptions {
   /** Permission bits of the new file. Default 0600. */
   mode?: number;
-  /** True to set all bits of `mode`, whatever the umask. */
+  /** True to set all bits of `mode`, regardless of the umask. */
   exact?: boolean;
-  /** Owner of the new file, where that is not this user; `directory` for the owner of the directory. Only root can set it. */
+  /** Owner of the new file, if not this user; `directory` for the owner of the directory. Only root can set it. */
   owner?: { uid: number; gid: number } | 'directory' | null;
   /**
    * True to call fsync on file and directory, so that the write survives a crash of the machine. Default true. Files in
-   * the runtime directory don't need it: after a crash they describe no daemon. `strict`: it also fails where the directory can't be
-   * synced, although the new file is in place then.
+   * the runtime directory don't need it: after a crash they describe no daemon. `strict`: also fail if the directory can't be
+   * synced, although the new file is then in place.
    */
   durable?: boolean | 'strict';
-  /** False to fail with EEXIST where there is a file. */
+  /** False to fail with EEXIST if the file exists. */
   overwrite?: boolean;
-  /** Name of the new file until it is whole. Default `temporaryName`, for which the writers of one file have to hold a lock. */
+  /** Name of the new file until it is complete. Default `temporaryName`: the writers of the file must then hold a lock. */
   temporary?: string;
 }
 
 /**
  * Writes a file under a temporary name and renames it into place.
- * @throws FileError with the system's code (ENOSPC, EACCES …), the old file is then unchanged; NodeJS.ErrnoException when `strict` and
- *   the directory can't be synced, the new file is then in place
+ * @throws FileError with the system's code (ENOSPC, EACCES …): the old file is unchanged. NodeJS.ErrnoException with `strict`
+ *   if the directory can't be synced: the new file is in place
  */
 export function replaceFile(path: string, text: string | Uint8Array, options: ReplaceOptions = {}): void {
   const { mode = 0o600, exact, owner, durable = true, overwrite = true, temporary = temporaryName(path) } = options;
@@ -99,14 +99,14 @@ export function replaceFile(path: string, text: string | Uint8Array, options: Re
 }
 
 /**
- * The usual temporary name of a file: hidden, in the same directory, and always the same, so that the next write replaces what a killed
- * one left.
+ * Returns the usual temporary name of a file: hidden, in the same directory, and always the same, so that the next write
+ * replaces the leftover of a killed process.
  */
 export function temporaryName(path: string): string {
   return hidden(path, 'culvert-new');
 }
 
-/** A temporary name for a file whose writers hold no lock: `.NAME.PID.RANDOM.tmp`. */
+/** Returns a temporary name for writers without a lock: `.NAME.PID.RANDOM.tmp`. */
 export function uniqueName(path: string): string {
   const random = Math.random().toString(16).slice(2, 14).padEnd(12, '0');
   return hidden(path, `${process.pid}.${random}.tmp`);
@@ -118,7 +118,7 @@ function hidden(path: string, end: string): string {
 }
 
 /**
- * Opens a new file for writing. What is there is removed first, and a link that appears in between is not followed.
+ * Opens a new file for writing. Removes an existing file first, and does not follow a link that appears in between.
  * @returns the file descriptor. @throws NodeJS.ErrnoException
  */
 export function createExclusive(path: string, mode: number): number {
@@ -127,9 +127,9 @@ export function createExclusive(path: string, mode: number): number {
 }
 
 /**
- * Makes a directory and those above it that are missing. Not by Node's own option: Node 20 tries without end where the system refuses
- * with ENOENT, as it does in /proc.
- * @returns the new directories, the upper ones first
+ * Makes a directory and its missing parents. Does not use Node's own option: Node 20 retries forever if the system
+ * refuses with ENOENT, as in /proc.
+ * @returns the new directories, parents first
  * @throws FileError that names the directory
  */
 export function makeDirectory(path: string, mode = 0o700): string[] {
@@ -151,8 +151,8 @@ export function makeDirectory(path: string, mode = 0o700): string[] {
 }
 
 /**
- * Makes renames in a directory durable, as far as the file system does that. The rename has already happened, so a
- * failure here does not undo it and is ignored.
+ * Makes renames in a directory durable, if the file system can do that. The rename has already happened, so a
+ * failure does not undo it and is ignored.
  */
 export function syncDirectory(directory: string): void {
   try {
@@ -172,25 +172,25 @@ export function syncStrictly(directory: string): void {
   }
 }
 
-/** Removes a directory, unless something is in it. */
+/** Removes a directory if it is empty. */
 export function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // it is not empty, or missing already
+    // the directory is not empty, or does not exist
   }
 }
 
-/** Removes a file if it can be removed: for cleaning up, where a failure must not hide the outcome of the work before. */
+/** Removes a file if possible. A failed cleanup must not hide the outcome of the work. */
 export function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // the outcome of the work says more
+    // the outcome of the work matters more
   }
 }
 
-/** The user who owns a directory, or the nearest one above it that exists, where this is root and that user is not; else null. */
+/** As root, returns the owner of a directory (or of its nearest existing parent) unless that is root; otherwise null. */
 export function foreignOwner(directory: string): { directory: string; uid: number; gid: number } | null {
   if (process.geteuid?.() !== 0) return null;
   if (!existsSync(directory) && directory !== '/') return foreignOwner(dirname(directory));
@@ -199,7 +199,7 @@ export function foreignOwner(directory: string): { directory: string; uid: numbe
 }
 
 /**
- * Gives a new file or directory that root makes in another user's directory to that user, who could not use it otherwise.
+ * Gives a new file or directory to the owner of `directory`, if root made it for a user who could not use it otherwise.
  * @throws NodeJS.ErrnoException
  */
 export function giveToOwner(fd: number, directory: string): void {
@@ -207,16 +207,16 @@ export function giveToOwner(fd: number, directory: string): void {
   if (owner) fchownSync(fd, owner.uid, owner.gid);
 }
 
-/** As `giveToOwner`; leaves to root what can't be given away. */
+/** Does the same as `giveToOwner`, but ignores a failure. */
 export function giveIfPossible(fd: number, directory: string): void {
   try {
     giveToOwner(fd, directory);
   } catch {
-    // a file system, or a container, may know no other owner
+    // a file system or a container may support no other owner
   }
 }
 
-/** @throws Error for root, where a directory that is to be written to is another user's */
+/** @throws Error if this is root and a directory to write to belongs to another user */
 export function assertOwn(...directories: readonly string[]): void {
   for (const { directory, uid } of directories.map(foreignOwner).filter(owner => owner !== null))
     throw new Error(
@@ -225,13 +225,13 @@ export function assertOwn(...directories: readonly string[]): void {
     );
 }
 
-/** True where others than its owner may use a file in any way. A missing one gives nothing away. */
+/** Returns true if users other than the owner have any permission for a file. A missing file returns false. */
 export function isReadableByOthers(file: string): boolean {
   const stat = statSync(file, { throwIfNoEntry: false });
   return stat !== undefined && (stat.mode & 0o077) !== 0;
 }
 
-/** True where another user may change a file: by its mode, but for the user's own group, or as its owner, but for root. */
+/** Returns true if another user may change a file: as its owner (except root), or by its mode (except for our group). */
 export function isWritableByOthers(file: string): boolean {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (!stat) return false;

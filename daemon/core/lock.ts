@@ -1,4 +1,4 @@
-// Provides a lock file that a killed holder does not keep: it names its holder by pid and start time.
+// Provides a lock file that names its holder by pid and start time, so that a killed process does not keep it.
 import {
   existsSync,
   linkSync,
@@ -19,16 +19,16 @@ import { isAlive, pause, thisProcess } from './process.ts';
 
 export type Lock = { release(): void } | { heldBy: number };
 
-/** A breaker that was killed leaves its turn behind; after this time another process takes it. */
+/** Time after which another process takes the turn that a killed breaker left behind. */
 const STALE_TURN_MS = 2_000;
 const POLL_MS = 5;
 
 /**
- * Takes a lock, or says which process holds it. The lock of a process that is gone, or not yet reaped, is broken.
- * @param path of the lock file, in a directory that only this user can write.
- * @param waitMs how long to wait for a living holder, blocking the thread.
- * @param put puts the lock into place: as a file, or as a link (`putLink`); both kinds are read alike.
- * @throws Error when something else than a lock has this path; FileError when the directory can't be written;
+ * Takes a lock, or returns the process that holds it. Breaks the lock of a process that is gone or not yet reaped.
+ * @param path path of the lock file, in a directory that only this user can write.
+ * @param waitMs time to wait for a living holder; blocks the thread.
+ * @param put puts the lock into place: as a file, or as a link (`putLink`); readers accept both kinds.
+ * @throws Error when something other than a lock has this path; FileError when the directory can't be written;
  *   NodeJS.ErrnoException when no process can be inspected, as without free file descriptors
  */
 export function acquireLock(path: string, waitMs = 0, put: (path: string, holder: string) => boolean = putFile): Lock {
@@ -44,14 +44,14 @@ export function acquireLock(path: string, waitMs = 0, put: (path: string, holder
   }
 }
 
-/** The living process that holds a lock of a file, or null. */
+/** Returns the living process that holds a lock, or null. */
 export function lockHolder(path: string): { pid: number; started: string } | null {
   const holder = readText(path) ?? '';
   const [pid = '', started = ''] = holder.split(' ');
   return /^\d+$/.test(pid) && isAlive(holder) ? { pid: Number(pid), started } : null;
 }
 
-/** A private file is linked into its place, where it appears complete or not at all. */
+/** Links a private file into place, so that the lock appears complete or not at all. */
 function putFile(path: string, holder: string): boolean {
   const own = `${path}.${process.pid}`;
   try {
@@ -67,7 +67,7 @@ function putFile(path: string, holder: string): boolean {
   }
 }
 
-/** Puts a lock into place as a symbolic link whose target is the holder, which needs no space on a full disk. */
+/** Puts a lock into place as a symbolic link to the holder's name, which works on a full disk. */
 export function putLink(path: string, holder: string): boolean {
   try {
     return succeeds(() => symlinkSync(holder, path));
@@ -76,7 +76,7 @@ export function putLink(path: string, holder: string): boolean {
   }
 }
 
-/** False where a lock is in the place. */
+/** Returns false if a lock is already in place. */
 function succeeds(put: () => void): boolean {
   try {
     put();
@@ -95,13 +95,13 @@ function release(path: string, holder: string): void {
   try {
     if (readLock(path) !== holder) return;
   } catch (error) {
-    // without file descriptors or memory it may be another's; otherwise, as on a full disk, it is still ours
+    // without file descriptors or memory the lock may be another's; otherwise, as on a full disk, it is ours
     if (['EMFILE', 'ENFILE', 'ENOMEM'].includes(errno(error) ?? '')) return;
   }
   removeQuietly(path);
 }
 
-/** Removes the private files that processes left which were killed while they took the lock at `path`. */
+/** Removes the private files of processes that were killed while they took the lock at `path`. */
 export function sweepLock(path: string): void {
   const prefix = `${basename(path)}.`;
   for (const name of readdirSync(dirname(path))) {
@@ -110,7 +110,7 @@ export function sweepLock(path: string): void {
   }
 }
 
-/** The holder, or null without a lock. */
+/** Returns the holder, or null without a lock. */
 function readLock(path: string): string | null {
   try {
     return readlinkSync(path);
@@ -127,8 +127,8 @@ function readLock(path: string): string | null {
 }
 
 /**
- * Removes a dead holder's lock. Breakers take turns and look again: while one of them has the turn, no other removes
- * the lock, and while the lock exists no process can put another one there.
+ * Removes a dead holder's lock. Breakers take turns and check again: while one breaker has the turn, no other removes
+ * the lock, and while the lock exists, no process can put another lock there.
  * @throws FileError when the directory can't be written
  */
 function breakLock(path: string, holder: string): void {

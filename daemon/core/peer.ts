@@ -13,9 +13,9 @@ export interface Ends {
 type Table = 'tcp' | 'tcp6';
 
 /**
- * A lookup of the user id at the other end of a connection: null for a socket without an owner, undefined without a socket.
- * Reading a table costs the kernel 4 ms with few sockets and 60 ms with thousands, so only the table that can hold the
- * peer is read, and connections that arrive during a read share the next.
+ * Creates a lookup of the user id at the other end of a connection: null without an owner, undefined without a socket.
+ * Reading a table costs the kernel 4 ms with few sockets and 60 ms with thousands, so the lookup reads only tables that
+ * can hold the peer, and connections that arrive during a read share the next read.
  */
 export function createPeerLookup(
   read: (table: Table) => Promise<string> = readTable,
@@ -26,7 +26,7 @@ export function createPeerLookup(
       const owner = (await tcp!())(ends);
       if (owner !== undefined) return owner;
     }
-    // an IPv6 peer, or one whose IPv6 socket speaks IPv4
+    // an IPv6 peer, or an IPv4 peer with an IPv6 socket
     return (await tcp6!())(ends);
   };
 }
@@ -47,10 +47,10 @@ function shareReads<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Indexes a table, which has as many rows as there are connections to look up when another user opens thousands.
+ * Indexes a table, because another user can open thousands of connections: as many rows, and as many lookups.
  * @param table text of /proc/net/tcp or /proc/net/tcp6 (proc(5)).
  * @returns the user id of the peer's socket: null for a socket without an owner, undefined without a socket. A row with inode 0
- *   is a socket that its owner has closed: its uid reads 0 then, which is no user's and above all not root's (measured on
+ *   is a socket that its owner has closed: its uid then reads 0, but it does not belong to root (measured on
  *   Linux 6).
  */
 export function ownersIn(table: string): (ends: Ends) => number | null | undefined {
@@ -76,7 +76,7 @@ export function ownersIn(table: string): (ends: Ends) => number | null | undefin
 }
 
 /**
- * The user id that listens on a port of 127.0.0.1 or 0.0.0.0; undefined without a listener.
+ * Returns the id of the user who listens on a port of 127.0.0.1 or 0.0.0.0; undefined without a listener.
  * @param table text of /proc/net/tcp.
  */
 export function listenerOf(table: string, port: number): number | undefined {
@@ -88,8 +88,8 @@ export function listenerOf(table: string, port: number): number | undefined {
 }
 
 /**
- * Linux gives at most a page of whole rows for each read, and one read after the other, also to several threads. A page has up
- * to 64 KiB.
+ * Size of a read: Linux returns at most one page of whole rows, of up to 64 KiB, and serves one read after the other, even for
+ * several threads.
  */
 const PAGE_BYTES = 65_536;
 const MAX_READS = 16;
@@ -97,7 +97,7 @@ const MAX_READS = 16;
 /**
  * Reads a table with several reads at a time, because each waits for a turn of the event loop, and thousands of sockets take
  * hundreds of reads. The header comes first, and the rows are in any order.
- * @throws NodeJS.ErrnoException when the kernel has the table and does not give it (EMFILE).
+ * @throws NodeJS.ErrnoException if the table exists but can't be opened or read (EMFILE).
  */
 export async function readTable(table: Table): Promise<string> {
   const file = await open(`/proc/net/${table}`, 'r').catch((error: NodeJS.ErrnoException) => {
@@ -110,13 +110,13 @@ export async function readTable(table: Table): Promise<string> {
     for (const pages: Buffer[] = []; ; ) {
       const more = Math.min(Math.max(1, pages.length), MAX_READS - pages.length);
       for (let i = 0; i < more; i++) pages.push(Buffer.allocUnsafe(PAGE_BYTES));
-      // none may be under way when the file is closed
+      // no read may be in progress when the file is closed
       const reads = await Promise.allSettled(pages.map(page => file.read(page, 0, PAGE_BYTES, null)));
       const rows = reads.map((read, i) => {
         if (read.status === 'rejected') throw read.reason;
         return pages[i]!.toString('latin1', 0, read.value.bytesRead);
       });
-      // a line end after each read: on a kernel that cuts rows, no half may get the rest of another one
+      // end each read with a line break: on a kernel that cuts rows, halves of two rows must not join
       for (const page of rows) text += `${page}\n`;
       if (rows.some(row => row === '')) return text;
     }
@@ -128,7 +128,7 @@ export async function readTable(table: Table): Promise<string> {
 const portHex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
 const byteHex = (byte: number) => byte.toString(16).toUpperCase().padStart(2, '0');
 
-/** As in /proc/net/tcp: the address as a little-endian word (hosts with big-endian words are not supported). */
+/** Formats an address as in /proc/net/tcp: a little-endian word (hosts with big-endian words are not supported). */
 function ipv4Hex(address: string): string | null {
   const v4 = address.startsWith('::ffff:') ? address.slice(7) : address;
   const parts = v4.split('.');
@@ -140,7 +140,7 @@ function ipv4Hex(address: string): string | null {
     : null;
 }
 
-/** As in /proc/net/tcp6: four little-endian words; an IPv4 address as mapped. */
+/** Formats an address as in /proc/net/tcp6: four little-endian words, with IPv4 addresses mapped. */
 function ipv6Hex(address: string): string | null {
   const v4 = ipv4Hex(address);
   if (v4 !== null) return `0000000000000000FFFF0000${v4}`;

@@ -3,20 +3,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { errno } from './errors.ts';
 import { readText } from './files.ts';
 
-/** Codes of a machine or process that can open no further file (open(2)). */
+/** Error codes if the machine or process can't open more files (open(2)). */
 const EXHAUSTED: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
 
-/** Exists where systemd is the init system (sd_booted(3)). */
+/** Directory that exists if systemd is the init system (sd_booted(3)). */
 export const SYSTEMD = '/run/systemd/system';
 
-/** Reports whether systemd runs this machine: elsewhere systemctl can do nothing. */
+/** Returns true if systemd is the init system, without which systemctl can do nothing. */
 export const runsSystemd = () => existsSync(SYSTEMD);
 
 /**
- * Kernel start time of a process in clock ticks since boot (proc(5), field 22 of /proc/PID/stat).
+ * Returns the kernel's start time of a process in clock ticks since boot (proc(5), field 22 of /proc/PID/stat).
  * @returns null for a process that is gone. A zombie counts as gone, once its other threads (field 20) have ended: until then its
  * sockets still take connections.
- * @throws NodeJS.ErrnoException without free file descriptors or memory: whether the process runs is then unknown
+ * @throws NodeJS.ErrnoException without free file descriptors or memory: the state of the process is then unknown
  */
 export function startTime(pid: number): string | null {
   let stat: string;
@@ -32,23 +32,23 @@ export function startTime(pid: number): string | null {
   return isGone ? null : (fields[19] ?? null);
 }
 
-/** True for a process that a signal (SIGSTOP, SIGTSTP) or a debugger has stopped. */
+/** Returns true for a process that a signal (SIGSTOP, SIGTSTP) or a debugger has stopped. */
 export function isSuspended(pid: number): boolean {
   const stat = readText(`/proc/${pid}/stat`);
   return stat !== null && /^[Tt]/.test(stat.slice(stat.lastIndexOf(')') + 2));
 }
 
-/** True while the process with this pid and start time runs. */
+/** Returns true while the process with this pid and start time runs. */
 export function isRunning(pid: number, started: string): boolean {
   return startTime(pid) === started;
 }
 
-/** Names this process by pid and start time. */
+/** Returns the pid and start time of this process. */
 export function thisProcess(): string {
   return `${process.pid} ${startTime(process.pid)}`;
 }
 
-/** True while the process runs that `thisProcess` named. */
+/** Returns true while a process that `thisProcess` named is running. */
 export function isAlive(named: string): boolean {
   const [pid, started] = named.split(' ');
   return started !== undefined && isRunning(Number(pid), started);

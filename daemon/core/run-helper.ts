@@ -1,12 +1,12 @@
-// Finds programs, and runs helper programs to their end, within a time limit.
+// Finds programs, and runs helper programs within a time limit.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 
 /**
- * Finds the executable file that a program's name means, or null.
+ * Returns the path of a program's executable file, or null.
  * @param program absolute path, or a name without a slash
- * @param path like PATH; relative directories in it are skipped
+ * @param path list of directories as in PATH; relative directories are skipped
  */
 export function findProgram(program: string, path: string): string | null {
   if (isAbsolute(program)) return isExecutable(program) ? program : null;
@@ -15,7 +15,7 @@ export function findProgram(program: string, path: string): string | null {
   return directories.map(directory => join(directory, program)).find(isExecutable) ?? null;
 }
 
-/** Reports whether a path is a file that this user may run. */
+/** Returns true if a path is a file that this user may run. */
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
@@ -40,10 +40,10 @@ const MAX_OUTPUT = 1024 * 1024;
 const GRACE_MS = 250;
 
 /**
- * Runs a program to its end for its output. It never takes longer than its time limit, whatever its children do.
- * @param argv program and arguments; nothing secret belongs here
+ * Runs a program and returns its output. Never takes longer than the time limit, even if its children keep running.
+ * @param argv program and arguments, which must not contain secrets
  * @param options.input written to stdin, which is then closed
- * @param options.timeoutMs after it the whole process group is killed
+ * @param options.timeoutMs time limit, after which the whole process group is killed
  */
 export function runHelper(
   argv: readonly [string, ...string[]],
@@ -81,8 +81,8 @@ export function runHelper(
     }
     child.on('error', error => finish(null, null, error));
     child.on('close', finish);
-    // A grandchild may keep the pipes open forever. Where the event loop was held up, its timers run before its pipes:
-    // one more turn reads what the program had written.
+    // A grandchild may keep the pipes open forever. After a delay of the event loop, timers run before pipes:
+    // one more turn reads the rest of the output.
     child.on('exit', (code, signal) => {
       grace = setTimeout(() => setImmediate(finish, code, signal), GRACE_MS);
     });
@@ -91,7 +91,7 @@ export function runHelper(
   });
 }
 
-/** Words for how a program failed: `failed with exit status 1`, `was ended by SIGKILL`. */
+/** Describes how a program failed: `failed with exit status 1`, `was ended by SIGKILL`. */
 export function failureOf({ exit, signal }: HelperResult): string {
   return signal === null ? `failed with exit status ${exit}` : `was ended by ${signal}`;
 }
@@ -100,6 +100,6 @@ function killGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // the process group has ended
   }
 }

@@ -1,6 +1,6 @@
-// Reads and checks values that came from a file or over the network, where loading zod would make a command wait.
+// Reads and checks values from a file or the network, for commands that would be slow if they loaded zod.
 
-/** The value of a JSON text; null for any other text. */
+/** Returns the value of a JSON text; null for any other text. */
 export function parseJson(text: string | null): unknown {
   try {
     return JSON.parse(text ?? 'null');
@@ -21,7 +21,7 @@ export function isBoolean(value: unknown): value is boolean {
   return typeof value === 'boolean';
 }
 
-/** JSON can hold numbers that are too large for JavaScript, which reads them as infinite. */
+/** Rejects infinity, which JavaScript reads for a JSON number that is too large. */
 export function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
@@ -30,7 +30,7 @@ export function isAmount(value: unknown): value is number {
   return isNumber(value) && value >= 0;
 }
 
-/** Milliseconds since the epoch that a `Date` can hold. */
+/** Returns true for milliseconds since the epoch that a `Date` can hold. */
 export function isTime(value: unknown): value is number {
   return isNumber(value) && Math.abs(value) <= 8.64e15;
 }
@@ -55,12 +55,12 @@ export function listOf<T>(is: Check<T>): Check<T[]> {
   return (value): value is T[] => Array.isArray(value) && value.every(is);
 }
 
-/** An object with values of one kind. */
+/** Checks for an object with values of one kind. */
 export function recordOf<T>(is: Check<T>): Check<Record<string, T>> {
   return (value): value is Record<string, T> => isRecord(value) && Object.values(value).every(is);
 }
 
-/** An object with these fields; it may have others. A field may be missing where its check accepts `undefined`. */
+/** Checks for an object with these fields, or more. A field may be missing if its check accepts `undefined`. */
 export function shape<F extends Record<string, Check<unknown>>>(fields: F): Check<Shape<F>> {
   const checks = Object.entries(fields);
   return (value): value is Shape<F> => isRecord(value) && checks.every(([key, is]) => is(value[key]));

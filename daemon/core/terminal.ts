@@ -1,4 +1,4 @@
-// Formats text and times for people, in color where the terminal wants it.
+// Formats text and times for people, in color if the terminal supports it.
 
 export interface Style {
   bold(text: string): string;
@@ -9,7 +9,7 @@ export interface Style {
   cyan(text: string): string;
 }
 
-/** A style that colors text, or one that leaves it unchanged. SGR codes as of ECMA-48. */
+/** Creates a style that colors text with the SGR codes of ECMA-48, or leaves it unchanged. */
 export function createStyle(color: boolean): Style {
   const paint = (on: number, off: number) => (text: string) => (color ? `\x1b[${on}m${text}\x1b[${off}m` : text);
   return {
@@ -24,18 +24,18 @@ export function createStyle(color: boolean): Style {
 
 export const plain = createStyle(false);
 
-/** True if a stream gets colors: a terminal, unless the user wants none (https://no-color.org). */
+/** Returns true if a stream gets colors: a terminal, unless the user refuses them (https://no-color.org). */
 export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
 }
 
-/** Local wall clock time of an ISO time: `14:03:21`. */
+/** Returns the local time of day of an ISO time: `14:03:21`. */
 export function clock(iso: string): string {
   const at = new Date(iso);
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map(n => String(n).padStart(2, '0')).join(':');
 }
 
-/** Local date and time of an ISO time: `2026-11-21 14:03:21`. */
+/** Returns the local date and time of an ISO time: `2026-11-21 14:03:21`. */
 export function dateTime(iso: string): string {
   const at = new Date(iso);
   const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(n => String(n).padStart(2, '0')).join('-');

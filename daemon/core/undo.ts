@@ -1,4 +1,4 @@
-// Replaces files and links whole, keeps copies of them with owner, mode and extended attributes, and restores the copies.
+// Replaces files and links atomically, keeps copies with owner, mode and extended attributes, and restores the copies.
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path';
 import { FileError } from './errors.ts';
 import { syncDirectory, temporaryName } from './files.ts';
 
-/** Node copies neither owner nor extended attributes. @throws Error with the output of cp */
+/** Copies with cp: Node copies neither owner nor extended attributes. @throws Error with the output of cp */
 function copyWhole(from: string, to: string): void {
   execFileSync('cp', ['-a', '--', from, to], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
@@ -45,7 +45,7 @@ export function rewriteFile(path: string, content: string): void {
   syncDirectory(dirname(path));
 }
 
-/** Puts a copy in the place of a file, with owner, mode and extended attributes. */
+/** Replaces a file with a copy of a file, including owner, mode and extended attributes. */
 export function restoreFile(copy: string, path: string): void {
   const temporary = temporaryName(path);
   rmSync(temporary, { force: true });
@@ -54,13 +54,13 @@ export function restoreFile(copy: string, path: string): void {
   syncDirectory(dirname(path));
 }
 
-/** Place of the copies of a journal: names begin with the prefix. */
+/** Place of a journal's copies, which have names with the prefix. */
 export interface Copies {
   directory: string;
   prefix: string;
 }
 
-/** Copies a file whole. @returns the name of the copy @throws Error */
+/** Copies a file with its attributes. @returns the name of the copy @throws Error */
 export function keepCopy({ directory, prefix }: Copies, path: string): string {
   const name = `${prefix}${randomBytes(8).toString('hex')}`;
   copyWhole(path, join(directory, name));
@@ -73,7 +73,7 @@ export function removeCopies({ directory, prefix }: Copies, needed: readonly (st
     if (name.startsWith(prefix) && !needed.includes(name)) rmSync(join(directory, name), { force: true });
 }
 
-/** Replaces a link as a whole: a process killed in between leaves the old one or the new one. @throws NodeJS.ErrnoException */
+/** Replaces a link atomically: a killed process leaves the old link or the new link. @throws NodeJS.ErrnoException */
 export function replaceLink(path: string, target: string): void {
   const temporary = temporaryName(path);
   try {
@@ -87,12 +87,12 @@ export function replaceLink(path: string, target: string): void {
   syncDirectory(dirname(path));
 }
 
-/** The target of a symbolic link, unresolved; null for anything else. */
+/** Returns the target of a symbolic link, unresolved; null for anything else. */
 export function linkAt(path: string): string | null {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null;
 }
 
-/** The SHA-256 digest of a file's bytes, or null when it can't be read for any reason. */
+/** Returns the SHA-256 digest of a file's bytes, or null if it can't be read for any reason. */
 export function digestOf(path: string): string | null {
   try {
     return digest(readFileSync(path));
@@ -101,7 +101,7 @@ export function digestOf(path: string): string | null {
   }
 }
 
-/** The digest of a regular file, the target of a symbolic link (`linkTo`), or null for a path that can't be read. */
+/** Returns the digest of a regular file, the target of a symbolic link (`linkTo`), or null for a path that can't be read. */
 export function contentOf(path: string): string | null {
   const target = linkAt(path);
   return target === null ? digestOf(path) : linkTo(target);
@@ -111,7 +111,7 @@ export function linkTo(target: string): string {
   return `link to ${target}`;
 }
 
-/** The digest that `digestOf` has for a file with this content. */
+/** Returns the same digest as `digestOf` for a file with this content. */
 export function digest(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }

@@ -7,38 +7,38 @@ export { inEnglish, message, quoted } from '../view/message.ts';
 export { NotApplicable, Unknown } from './errors.ts';
 export { labeled } from './file-fix.ts';
 
-/** Versions of the tunnel CLI: from `since` on, and before `before`. */
+/** Versions of the tunnel CLI, from `since` to the last version before `before`. */
 export interface VersionRange {
   since?: string;
   before?: string;
 }
 
 export interface Check {
-  /** Stable, for `--only` and for scripts: `dns-port-53`. */
+  /** Stable name for `--only` and for scripts: `dns-port-53`. */
   id: string;
   title: string;
   group: CheckGroup;
-  /** The page that describes the fact behind the check; null if the check is about Culvert itself. */
+  /** The page with the fact behind the check; null if the check is about Culvert itself. */
   source: string | null;
-  /** Versions and systems of the check. The engine answers for other versions; the probe, for other systems. */
+  /** Versions and systems of the check. The engine answers for other versions, the probe for other systems. */
   appliesTo?: { versions?: VersionRange; systems?: string };
-  /** Fast, and starts few processes: the daemon runs it automatically when the tunnel fails. */
+  /** True for a fast check with few processes: the daemon runs it when the tunnel fails. */
   cheap?: true;
   /** Time limit of the probe, in milliseconds. Default: 2,500; 10,000 with `--online`. */
   limitMs?: number;
   /**
    * Inspects the machine without changing it or needing root.
    * @param signal aborted at the time limit
-   * @throws Unknown when it can't reach a verdict, NotApplicable where the check makes no sense
+   * @throws Unknown when it can't reach a verdict, NotApplicable if the check makes no sense
    */
   probe(world: World, signal: AbortSignal): Promise<Finding>;
 }
 
 export interface Finding {
   verdict: Verdict;
-  /** Observations, a line each. */
+  /** Observations, one per line. */
   evidence: Message[];
-  /** Meaning of the evidence, a sentence each. */
+  /** Meaning of the evidence, one sentence per item. */
   explanation?: Message[];
   fix?: Fix | null;
 }

@@ -35,9 +35,9 @@ interface DoctorService {
   fix(request: DoctorFixRequest): Promise<DoctorFixResponse>;
   /** @throws Problem fix-failed, fix-needs-administrator */
   undo(): Promise<DoctorFixResponse>;
-  /** A redacted bundle to share. @param entries of the command log @param read a page of the history */
+  /** Creates a redacted bundle. @param entries entries of the command log @param read a page of the history */
   bundle(entries: readonly LogEntry[], read: HistoryControl['read']): Promise<DoctorBundle>;
-  /** The most likely cause of a tunnel that fails, by the cheap checks; null when they find none. */
+  /** Finds the most likely cause of a failed tunnel with the cheap checks; null without a cause. */
   diagnose(): Promise<Diagnosis | null>;
   /** Ends all runs. */
   stop(): void;
@@ -46,7 +46,7 @@ interface DoctorService {
 export function createDoctorService(context: FeatureContext): DoctorService {
   const { env, paths, state, settings, tunnel } = context;
   const ended = new AbortController();
-  /** Runs under way, by request: a second client with the same request shares the run. */
+  /** Current runs by request: clients with the same request share a run. */
   const runs = new Map<string, Promise<DoctorReport>>();
 
   function world(online = false): World {
@@ -91,7 +91,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
 
   const journal = () => undoableByAnyone(undoable(undoJournal(paths)).map(({ steps: _, ...entry }) => entry));
 
-  /** Makes a change for one check, and publishes its result afterwards to every client. */
+  /** Makes a change for one check, then publishes the result to every client. */
   async function change(act: () => Promise<DoctorFixResponse>): Promise<DoctorFixResponse> {
     const total = 1;
     let result: CheckResult | null = null;
@@ -127,7 +127,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
     },
     fix: ({ id, fixId }) =>
       change(async () => {
-        // a check may find the problem with --online only
+        // some checks find a problem only with --online
         let result = await resultOf(id, false);
         if (result.fixId !== fixId) result = await resultOf(id, true);
         if (!result.fix || result.fixId !== fixId)
@@ -171,13 +171,13 @@ async function pack(contents: Parameters<typeof createBundle>[0]): Promise<Docto
   return { ok: true, files, redacted: bundle.redacted, archive };
 }
 
-/** @param likely checks that look for the reason of the failure */
+/** @param likely ids of the checks for the reported failure */
 function causeIn(results: readonly CheckResult[], likely: readonly string[]): Diagnosis | null {
   const problems = results.filter(({ verdict }) => verdict === 'problem');
   const cause = problems.find(({ id }) => likely.includes(id)) ?? problems[0];
   if (!cause) return null;
   const { id, title, evidence, explanation, wording, source } = cause;
-  // every client gets it, and the fix of a file has the whole new text
+  // every client gets the diagnosis, and a fix of a file contains the whole new text
   const { fix, fixId } = cause.fix?.kind === 'file' ? { fix: null, fixId: null } : cause;
   const at = new Date().toISOString();
   return { id, title, evidence, explanation, ...(wording ? { wording } : {}), fix, fixId, source, at };

@@ -11,20 +11,20 @@ import { type Check, type Finding, NotApplicable, notApplicable, Unknown, type V
 import type { World } from './world/world.ts';
 
 export interface RunOptions {
-  /** Called when a probe starts, and with its result when it has ended. */
+  /** Called when a probe starts; `onResult` gets the result when it has ended. */
   onStart?(check: Check): void;
   onResult?(result: CheckResult): void;
   /** Replaces every check's own time limit, in milliseconds. */
   limitMs?: number;
 }
 
-/** More would only compete for two cores. */
+/** Parallel checks; more would only compete for two cores. */
 const AT_ONCE = 6;
-/** Long enough for a slow machine: a client shows each result as it comes. */
+/** Long enough for a slow machine: clients show each result when it arrives. */
 const LIMIT_MS = 10_000;
 const EVIDENCE_LINES = 12;
 const LINE_LENGTH = 300;
-/** The order in which verdicts are listed. */
+/** Order of verdicts in lists. */
 export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 
 /**
@@ -73,7 +73,7 @@ async function runCheck(check: Check, world: World, limit: number | undefined): 
   };
 }
 
-/** Offers no fix by systemctl where it can do nothing. */
+/** Replaces a fix by systemctl with advice if systemd does not run. */
 function withoutSystemd(finding: Finding, { systemd }: World): Finding {
   const { fix, explanation = [] } = finding;
   const command = fix?.kind === 'commands' && fix.commands.find(([program]) => program === 'systemctl');
@@ -111,7 +111,7 @@ async function findingOf(check: Check, world: World, limitMs: number): Promise<F
     const probe = check.probe(world, signal).catch(findingOfError);
     return await Promise.race([probe, ended]);
   } catch (error) {
-    return findingOfError(error); // a probe that throws before its first await
+    return findingOfError(error); // the probe threw before its first await
   } finally {
     clearTimeout(timer);
   }
@@ -126,7 +126,7 @@ function unknown(why: Message): Finding {
   return { verdict: 'unknown', evidence: [why] };
 }
 
-/** The answer for a version outside the check's range; null if the probe has to answer. */
+/** Returns the finding for a version outside the check's range; null if the probe must run. */
 function outsideRange(range: VersionRange | undefined, { tunnel }: World): Finding | null {
   if (!range) return null;
   const version = tunnel?.tunnelCli.version ?? null;
@@ -137,7 +137,7 @@ function outsideRange(range: VersionRange | undefined, { tunnel }: World): Findi
   return inRange(version, range) ? null : notApplicable(message('Version %s is not affected.', version));
 }
 
-/** Reports whether a version is in a range; a bound that is absent does not limit it. */
+/** Returns true if a version is in a range; an absent bound sets no limit. */
 export function inRange(version: string, { since, before }: VersionRange): boolean {
   return (!since || compareVersions(version, since) >= 0) && (!before || compareVersions(version, before) < 0);
 }
@@ -154,17 +154,17 @@ function firstLines(lines: readonly Message[]): Message[] {
   return more > 0 ? [...first, message('Further lines: %d', more)] : first;
 }
 
-/** The sentence is Culvert's; only the values come from outside. */
+/** Cleans the values of a message: the sentence itself is Culvert's. */
 function cleanMessage({ values, ...sentence }: Message): Message {
   return { ...sentence, values: values.map(value => (typeof value === 'string' ? oneLine(value) : value)) };
 }
 
-/** Leaves commands unchanged; only the label has text from outside. */
+/** Cleans the label of a fix: only the label has text from outside. */
 function cleanFix(fix: Fix): Fix {
   return { ...fix, label: oneLine(fix.label), ...(fix.wording ? { wording: cleanMessage(fix.wording) } : {}) };
 }
 
-/** Text from files and programs on one line, unable to steer a terminal, and of a length that a person reads. */
+/** Puts text from files and programs on one line of readable length, which can't control a terminal. */
 export function oneLine(text: string): string {
   const line = printable(text.slice(0, 4 * LINE_LENGTH));
   return line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH)}…` : line;

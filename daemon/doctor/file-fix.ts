@@ -1,5 +1,5 @@
-// Describes fixes that replace a file, with the difference to show, labels the buttons of fixes, and defines the values that checks
-// and root's side share.
+// Describes fixes that replace a file, with the difference to show, labels fixes, and defines the values that checks share with
+// root's side.
 import type { CheckResult, Fix } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
 import { differenceOf, withoutRemoved } from '../patch.ts';
@@ -9,13 +9,13 @@ import { english } from '../view/translator.ts';
 type FileFix = Extract<Fix, { kind: 'file' }>;
 
 interface FileChange {
-  /** The present text; null if the file does not exist. */
+  /** The current text; null if the file does not exist. */
   before: string | null;
   content: string;
 }
 
 /**
- * @param privileged whether only an administrator can write it
+ * @param privileged true if only an administrator can write the file
  * @returns null for a file that is not UTF-8: writing its decoded text would lose bytes
  */
 export function fileFix(
@@ -29,39 +29,39 @@ export function fileFix(
   return { kind: 'file', ...labeled(label), path, diff, content, privileged };
 }
 
-/** The fix without the text of the user's file, where root's side makes the change. The text of a new file is from Culvert. */
+/** Returns the fix without the user's text, if root's side makes the change. The text of a new file is Culvert's. */
 export function withoutText(fix: Fix): Fix {
   if (fix.kind !== 'file' || !fix.repair || fix.diff.includes('/dev/null')) return fix;
   const { content: _, ...rest } = fix;
   return rest;
 }
 
-/** The result as it leaves this process. */
+/** Returns the result in the form that other processes see. */
 export function shownResult(result: CheckResult): CheckResult {
   return result.fix ? { ...result, fix: withoutText(result.fix) } : result;
 }
 
-/** The label of a fix, in English and for translation. */
+/** Returns the label of a fix, in English and for translation. */
 export function labeled(wording: Message): Pick<Fix, 'label' | 'wording'> {
   return { label: wordMessage(wording, english), wording };
 }
 
-/** Further settings of dnsmasq, which keep it off the client's addresses. */
+/** Settings that keep dnsmasq off the client's addresses. */
 export const DNSMASQ = {
   path: '/etc/dnsmasq.d/culvert.conf',
   content: 'bind-dynamic\nexcept-interface=lo\n',
   unit: 'dnsmasq.service',
 } as const;
 
-/** DNS servers that root's side may stop, because they only resolve names. A person decides about others. */
+/** DNS servers that root's side may stop, because they only resolve names. People decide about other servers. */
 export const STOPPABLE: readonly string[] = ['unbound', 'named', 'bind9', 'AdGuardHome', 'pihole-FTL', 'coredns'].map(
   name => `${name}.service`,
 );
 
-/** Target of /etc/resolv.conf where systemd-resolved answers. */
+/** Target of /etc/resolv.conf if systemd-resolved answers. */
 export const RESOLVED_STUB = '../run/systemd/resolve/stub-resolv.conf';
 
-/** sysctl(8) takes a slash for a dot in the name of an interface. */
+/** Returns the command; sysctl(8) expects a slash for a dot in an interface's name. */
 export function setIpv6Disabled(ifname: string, value: string): string[] {
   return ['sysctl', '-w', `net.ipv6.conf.${ifname.replaceAll('.', '/')}.disable_ipv6=${value}`];
 }

@@ -1,5 +1,5 @@
-// Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Both are written before each change, so
-// that a kill in between loses nothing. Finds the repair program that packages install for root, and reads its journal.
+// Keeps the journal of fixes that can be undone, and copies of the files that they replaced. Writes both before each change,
+// so that a killed process loses nothing. Finds the repair program that packages install for root, and reads its journal.
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
@@ -12,9 +12,9 @@ import { acquireLock } from '../core/lock.ts';
 import { type Copies, contentOf, digestOf, keepCopy as keepCopyIn, removeCopies } from '../core/undo.ts';
 import { REPAIR_PROGRAMS } from '../view/fix.ts';
 
-/** The failures of a fix, with their problems of the API. */
+/** Failures of a fix, with the API's problem for each. */
 export const FIX_FAILURES = {
-  /** Only an administrator can do it. */
+  /** Only an administrator can apply the fix. */
   privileged: 'fix-needs-administrator',
   /** The file was changed after the fix. */
   changed: 'fix-failed',
@@ -27,7 +27,7 @@ export function fixFailure(code: keyof typeof FIX_FAILURES, message: string, hin
   return new Failure(message, { code, hint, cause });
 }
 
-/** The change was about to be made, and may not have been. */
+/** Marks a change that was about to be made, and may be missing. */
 const Begun = { begun: z.optional(z.literal(true)) };
 const Step = z.discriminatedUnion('kind', [
   z.object({
@@ -46,13 +46,13 @@ const Step = z.discriminatedUnion('kind', [
 export type Step = z.infer<typeof Step>;
 const Label = { id: z.string(), label: z.string(), wording: z.optional(Message), at: z.string() };
 const Entry = z.object({ ...Label, steps: z.array(Step) });
-/** One fix, with the steps that undo it, in their order. */
+/** One fix, with the steps that undo it, in order. */
 export type Entry = z.infer<typeof Entry>;
 const HandedOver = z.object({
   ...Label,
-  /** Lines for a shell that undo it. */
+  /** Shell lines that undo the commands. */
   shell: z.array(z.string()),
-  /** The file that it changes, with the digest of the content before. */
+  /** The file that the commands change, with the digest of its old content. */
   file: z.nullable(z.object({ path: z.string(), before: z.nullable(z.string()) })),
 });
 /** Commands that were printed for an administrator. */
@@ -61,12 +61,12 @@ export type HandedOver = z.infer<typeof HandedOver>;
 const MAX_ENTRIES = 50;
 const LOCK_WAIT_MS = 2_000;
 
-/** Fixes whose changes are in effect, newest first. A fix that was killed before its first change is not listed. */
+/** Returns the fixes in effect, newest first. Omits fixes that were killed before their first change. */
 export function entriesOf(journal: string): Entry[] {
   return load(journal, Entry).filter(({ steps }) => steps.some(step => happened(journal, step)));
 }
 
-/** Reports whether a step has a change to undo, as far as a file shows it. */
+/** Returns false if the file shows that a step has no change to undo. */
 function happened(journal: string, step: Step): boolean {
   if (!step.begun || step.kind !== 'file') return true;
   return contentOf(step.path) !== (step.copy && digestOf(join(dirname(journal), step.copy)));
@@ -84,21 +84,21 @@ export function keepCopy(journal: string, path: string): string {
   return keepCopyIn(copiesOf(journal), path);
 }
 
-/** Commands that an administrator may have run, newest first. Leaves out commands that did not change their file. */
+/** Returns commands that an administrator may have run, newest first, unless their file is unchanged. */
 export function handedOver(journal: string): HandedOver[] {
   return load(handedOverFile(journal), HandedOver).filter(({ file }) => !file || digestOf(file.path) !== file.before);
 }
 
-/** Remembers commands that are printed for an administrator. They are printed on a full disk as well. */
+/** Remembers commands that are printed for an administrator. Ignores a full disk, so they are still printed. */
 export function handOver(journal: string, entry: HandedOver): void {
   const same = (other: HandedOver) => other.id === entry.id && other.shell.join() === entry.shell.join();
   quietly(() => update(handedOverFile(journal), HandedOver, all => [entry, ...all.filter(other => !same(other))]));
 }
 
 /**
- * Adds the step of a change that is about to be made.
+ * Adds the undo step before a change is made.
  * @param undo makes the step; runs under the journal's lock, so that no other process deletes a copy that it makes
- * @throws Failure `busy`, FileError; nothing was changed then
+ * @throws Failure `busy`, FileError, before anything was changed
  */
 export function begin(journal: string, entry: Entry, undo: () => Step): void {
   update(journal, Entry, all => {
@@ -107,7 +107,7 @@ export function begin(journal: string, entry: Entry, undo: () => Step): void {
   });
 }
 
-/** Marks the newest change as made. It can be undone even where this can't be written. */
+/** Marks the newest change as made. Undo works even if the mark can't be written. */
 export function settle(journal: string, entry: Entry): void {
   delete entry.steps[0]?.begun;
   quietly(() => update(journal, Entry, all => withEntry(journal, entry, all)));
@@ -134,7 +134,7 @@ function keepNeeded(journal: string, entries: readonly Entry[]): void {
   );
 }
 
-/** The entries with this one in front. Drops others whose changes were never made: this one could make them look made. */
+/** Puts an entry first. Drops entries without a change that was made: the new change could make them look made. */
 function withEntry(journal: string, entry: Entry, all: readonly Entry[]): Entry[] {
   const others = all.filter(other => !isSame(other, entry) && other.steps.some(step => happened(journal, step)));
   return entry.steps.length > 0 ? [entry, ...others] : others;
@@ -148,7 +148,7 @@ function quietly(write: () => void): void {
   try {
     write();
   } catch {
-    // the step then stays marked as begun, which undo handles
+    // the step stays marked as begun, and undo handles such steps
   }
 }
 
@@ -156,7 +156,7 @@ function handedOverFile(journal: string): string {
   return journal.replace(/(\.json)?$/, '-administrator.json');
 }
 
-/** A damaged file counts as empty: nothing can be undone. */
+/** Reads the entries of a file. A damaged file counts as empty. */
 function load<T>(path: string, schema: z.ZodMiniType<T>): T[] {
   try {
     return z.parse(z.array(schema), JSON.parse(readText(path) ?? '[]'));
@@ -165,7 +165,7 @@ function load<T>(path: string, schema: z.ZodMiniType<T>): T[] {
   }
 }
 
-/** Replaces the entries of a file under its lock. @param onWritten runs under the lock as well */
+/** Replaces the entries of a file under its lock. @param onWritten also runs under the lock */
 function update<T>(
   path: string,
   schema: z.ZodMiniType<T>,
@@ -185,7 +185,7 @@ function update<T>(
   }
 }
 
-/** Root's journal is as readable as its directory; a user's journal is private. */
+/** Returns the mode of a journal: as readable as the directory for root, private for a user. */
 function modeBelow(directory: string): number {
   const { uid, mode } = statSync(directory);
   return uid === 0 ? mode & 0o644 : 0o600;
@@ -197,7 +197,7 @@ export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
 /** Exit code of root's side after an explained failure; sudo and pkexec use other codes. */
 export const REPAIR_FAILED = 3;
 
-/** The program that root runs for a repair, or null if no package installed it. */
+/** Returns the program that root runs for a repair, or null if no package installed it. */
 export function repairProgram(): string | null {
   return REPAIR_PROGRAMS.find(isRoots) ?? null;
 }
@@ -207,12 +207,12 @@ function isRoots(path: string): boolean {
   return info?.isFile() === true && info.uid === 0 && (info.mode & 0o022) === 0;
 }
 
-/** Fixes that can be undone, of a user and of root's side, newest first. */
+/** Returns the user's and root's fixes that can be undone, newest first. */
 export function undoableByAnyone(own: readonly Undoable[], repairs: readonly Undoable[] = repairsDone()): Undoable[] {
   return [...own, ...repairs].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
-/** Changes of root's side, newest first. @param journal another file in a test */
+/** Returns the changes of root's side, newest first. @param journal another file in a test */
 export function repairsDone(journal: string = REPAIR_JOURNAL): Undoable[] {
   return entriesOf(journal).map(({ steps: _, ...entry }) => ({ ...entry, administrator: true as const }));
 }

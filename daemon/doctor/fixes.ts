@@ -1,4 +1,4 @@
-// Applies a fix that the user has seen, remembers how to undo it, and undoes it.
+// Applies a fix that the user has seen, stores the steps that undo it, and undoes it.
 import { lstatSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
@@ -38,14 +38,14 @@ export interface FixContext {
 
 const COMMAND_MS = 30_000;
 
-/** Reports whether this process may apply a fix without an administrator. */
+/** Returns true if this process may apply a fix without an administrator. */
 export function canApply(fix: Fix): boolean {
   return fix.kind === 'action' || fix.kind === 'open' || !fix.privileged || process.getuid?.() === 0;
 }
 
 /**
- * Applies the fix of a result. The undo of each change is on disk before the change, so that it survives a kill in
- * between. Commands for an administrator are remembered as handed over.
+ * Applies the fix of a result. Stores the undo step of each change before the change, so that it survives a kill.
+ * Remembers commands for an administrator as handed over.
  * @returns a line for each change that was made @throws Failure of `FIX_FAILURES`
  */
 export async function applyFix({ id, fix }: CheckResult, context: FixContext): Promise<string[]> {
@@ -90,7 +90,7 @@ export async function applyOperations(
 export interface Operation {
   /** User-visible description. */
   does: string;
-  /** Makes the step that undoes it; undefined if none can. */
+  /** Makes the step that undoes the change; undefined without one. */
   undo: (() => Step) | undefined;
   run(): unknown;
 }
@@ -116,7 +116,7 @@ function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext):
 
 const constant = (step: Step) => () => step;
 
-/** Runs a program; `undo` is the command that undoes it. */
+/** Returns the operation of a program; the command `undo` undoes it. */
 export function command(argv: readonly string[], tools: Tools, undo?: readonly string[]): Operation {
   return {
     does: quote(argv),
@@ -125,7 +125,7 @@ export function command(argv: readonly string[], tools: Tools, undo?: readonly s
   };
 }
 
-/** Replaces a regular file with a symbolic link. */
+/** Returns the operation that replaces a file with a symbolic link. */
 export function linkInstead(path: string, target: string, journal: string): Operation {
   refuseDirectoryFor(path);
   return {
@@ -135,10 +135,10 @@ export function linkInstead(path: string, target: string, journal: string): Oper
   };
 }
 
-/** Replaces a file, or makes it. */
+/** Replaces or creates a file. */
 export function replacement(path: string, content: string, journal: string): Operation {
   const info = lstatSync(path, { throwIfNoEntry: false });
-  // a file behind a link stays behind it
+  // keep a link, and write its target
   const target = info?.isSymbolicLink() ? targetOf(path) : path;
   if (info) refuseIrreversible(target);
   refuseDirectoryFor(target);
@@ -154,7 +154,7 @@ export function replacement(path: string, content: string, journal: string): Ope
   };
 }
 
-/** @throws Failure for a link that leads nowhere */
+/** @throws Failure for a link without a readable target */
 function targetOf(link: string): string {
   try {
     return realpathSync(link);
@@ -163,7 +163,7 @@ function targetOf(link: string): string {
   }
 }
 
-/** @throws Failure for what undo could not restore: more than one name, bytes that are not text, or no file at all */
+/** @throws Failure for a path that undo could not restore: hard links, bytes that are not text, or not a file */
 function refuseIrreversible(path: string): void {
   const info = lstatSync(path);
   if (!info.isFile()) throw irreversible(`${path} is not a regular file`);
@@ -175,7 +175,7 @@ function refuseIrreversible(path: string): void {
   }
 }
 
-/** @throws Failure where a directory has the name under which a file is written first */
+/** @throws Failure if a directory has the temporary name of the file */
 function refuseDirectoryFor(path: string): void {
   const temporary = temporaryName(path);
   if (lstatSync(temporary, { throwIfNoEntry: false })?.isDirectory())
@@ -193,13 +193,13 @@ function fileOf(fix: Fix): HandedOver['file'] {
   return fix.kind === 'file' ? { path: fix.path, before: digestOf(fix.path) } : null;
 }
 
-/** Commands for an administrator, and those that undo them. */
+/** Returns commands for an administrator, and their undo commands. */
 function administratorText(fix: Fix): string {
   const undo = adminUndoLines(fix);
   return [...adminLines(fix), ...(undo.length > 0 ? ['Undo it with:', ...undo] : [])].join('\n');
 }
 
-/** Changes that can be undone, newest first. */
+/** Returns the changes that can be undone, newest first. */
 export function undoable(journal: string): (Undoable & { steps: string[] })[] {
   return entriesOf(journal).map(({ steps, ...entry }) => ({ ...entry, steps: steps.map(stepText) }));
 }
@@ -215,7 +215,7 @@ export async function undoLast(context: FixContext): Promise<string[]> {
       else if (step.kind === 'command') await runCommand(step.argv, context.tools);
       else await context.runAction(step.action, step.value);
     } catch (error) {
-      // the change may not have been made, so there may be nothing to undo
+      // maybe the change was never made, and there is nothing to undo
       if (step.begun && step.kind !== 'file') continue;
       if (isOneOf(FIX_FAILURES, error)) throw error;
       throw fixFailure('failed', `${stepText(step)} failed: ${reason(error)}`, undefined, error);

@@ -22,7 +22,7 @@ interface GatherOptions {
   online?: boolean;
 }
 
-/** The world from the answers of a running daemon. */
+/** Creates the world from a running daemon's answers. */
 export function worldWithDaemon({ health, snapshot, config }: Reported, options: GatherOptions): World {
   const { version, pid, port } = health;
   return worldOf(options, snapshot, {
@@ -33,7 +33,7 @@ export function worldWithDaemon({ health, snapshot, config }: Reported, options:
   });
 }
 
-/** The world without a daemon: asks the tunnel CLI once. */
+/** Creates the world without a daemon; asks the tunnel CLI once. */
 export async function worldAlone(options: GatherOptions): Promise<World> {
   const { env, paths } = options;
   const { loadConfig } = await import('../config/layers.ts');
@@ -102,7 +102,7 @@ function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): Wor
   });
 }
 
-/** Path of the journal of fixes that `culvert doctor undo` can revert. */
+/** Returns the path of the journal of fixes that `culvert doctor undo` can revert. */
 export function undoJournal({ state }: Paths): string {
   return `${state}/doctor-undo.json`;
 }

@@ -1,19 +1,19 @@
-// Answers the requests for the doctor, and looks for the cause when the tunnel fails or carries nothing.
+// Answers requests for the doctor, and finds the cause if the tunnel fails or carries nothing.
 import { readFileSync } from 'node:fs';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
 import type { CommandLog, Published } from '../state/store.ts';
 
-/** A connecting tunnel is `unable` for moments. */
+/** Time before a diagnosis: a connecting tunnel is briefly `unable`. */
 const UNABLE_MS = 3_000;
-/** Enough for the first requests of programs that waited for the tunnel. */
+/** Time for the first requests of programs that waited for the tunnel. */
 const CONNECTED_MS = 15_000;
-/** Bytes that a tunnel sends without an answer before it counts as carrying nothing. */
+/** Bytes sent without an answer, above which a tunnel counts as carrying nothing. */
 const UNANSWERED_BYTES = 2_000;
 const STATISTICS = '/sys/class/net/CloudflareWARP/statistics';
 
 /**
- * @param sources of the report to share
+ * @param sources sources of the bundle to share
  * @param root a directory that stands for `/`
  * @param delays in milliseconds, for tests
  */
@@ -26,7 +26,7 @@ export function openDoctor(
   const doctor = lazy(async () => (await import('./doctor-service.ts')).createDoctorService(context));
   let timer: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
-  /** Counts states, so that no diagnosis of an earlier state is published. */
+  /** Number of the state: a diagnosis of an earlier state is not published. */
   let generation = 0;
 
   function onEvent({ event }: Published): void {
@@ -34,7 +34,7 @@ export function openDoctor(
     clearTimeout(timer);
     generation += 1;
     const { state: now, blocked, reason } = state.snapshot().status;
-    // the client took some seconds to report this
+    // no delay: the client took some seconds to report this
     if (reason?.code === 'ConnectIgnored') {
       diagnose();
       return;
@@ -50,7 +50,7 @@ export function openDoctor(
     }
   }
 
-  /** Once for each state that fails. */
+  /** Diagnoses a failed state and publishes the cause. */
   function diagnose(): void {
     const asked = generation;
     void doctor()
@@ -80,7 +80,7 @@ export function openDoctor(
   };
 }
 
-/** Reports whether the tunnel's interface has sent packets and never received any. */
+/** Returns true if the tunnel's interface has sent data but never received any. */
 function carriesNothing(root: string): boolean {
   try {
     const [sent, received] = ['tx_bytes', 'rx_bytes'].map(name =>

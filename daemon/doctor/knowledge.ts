@@ -1,5 +1,5 @@
 // Reads the shipped knowledge of the tunnel client: known bugs by version, codes with causes, documented limits and addresses.
-// A user's files of the same names in ~/.config/culvert/knowledge add entries, and replace those with the same id.
+// A user's files with the same names in ~/.config/culvert/knowledge add entries, or replace entries with the same id.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
@@ -12,7 +12,7 @@ const Text = z.string().check(z.maxLength(4_000));
 const Texts = z.array(Text);
 const Version = z.string().check(z.regex(/^\d{1,4}(\.\d{1,5}){1,3}$/));
 
-/** Conditions besides the version. Every given part has to match. */
+/** Conditions in addition to the version. Every given part must match. */
 export const Condition = z.strictObject({
   mode: z.optional(Texts),
   protocol: z.optional(z.enum(['MASQUE', 'WireGuard'])),
@@ -81,11 +81,11 @@ export interface Knowledge {
   changes: Change[];
   codes: Code[];
   limits: Limit[];
-  /** Files or entries that could not be used, a sentence each. */
+  /** Files or entries that could not be used, one sentence each. */
   problems: string[];
 }
 
-/** The files, and in each the tables with the key that identifies an entry. */
+/** Files with their tables, and the key that identifies an entry of each table. */
 const FILES = {
   'known-issues.toml': { issue: ['issues', Issue, 'id'], change: ['changes', Change, 'what'] },
   'codes.toml': { code: ['codes', Code, 'code'], limit: ['limits', Limit, 'topic'] },
@@ -93,8 +93,8 @@ const FILES = {
 const BYTES = 1024 * 1024;
 
 /**
- * Reads the knowledge in `directories`, later ones over earlier ones. Never throws: what can't be used is named in
- * `problems`, and the rest counts.
+ * Reads the knowledge in `directories`, later entries over earlier entries. Never throws: lists unusable files and
+ * entries in `problems`, and uses the rest.
  */
 export function loadKnowledge(directories: readonly string[]): Knowledge {
   const knowledge: Knowledge = { issues: [], changes: [], codes: [], limits: [], problems: [] };
@@ -158,7 +158,7 @@ function firstLine(text: string): string {
 }
 
 /**
- * The directories of knowledge: the program's, then the user's.
+ * Returns the directories of knowledge: the program's, then the user's.
  * @param shipped directory of the installed files @param userConfig the user's configuration file
  */
 export function knowledgeDirectories(shipped: string, userConfig: string): string[] {
@@ -166,8 +166,8 @@ export function knowledgeDirectories(shipped: string, userConfig: string): strin
 }
 
 /**
- * Reports whether a version has a bug: `maybe` where the first affected version is not known.
- * Without a version that fixes it, the bug counts up to the last release that lists it.
+ * Returns `yes` if a version has a bug, or `maybe` if the first affected version is unknown.
+ * If no version fixes the bug, it counts up to the last release that lists it.
  */
 export function affects({ since, fixed, last_listed }: Issue, version: string): 'yes' | 'maybe' | 'no' {
   if (since && compareVersions(version, since) < 0) return 'no';
@@ -176,12 +176,12 @@ export function affects({ since, fixed, last_listed }: Issue, version: string): 
   return since ? 'yes' : 'maybe';
 }
 
-/** Values of a documented limit, such as the addresses of a provider's resolvers. */
+/** Returns the values of a documented limit, such as the addresses of a provider's resolvers. */
 export function limitValues({ limits }: Knowledge, topic: string): string[] {
   return limits.find(limit => limit.topic === topic)?.values ?? [];
 }
 
-/** A link to a page of the vendor's public documentation; null for other sources, such as recordings. */
+/** Returns a link to a page of the vendor's public documentation; null for other sources, such as recordings. */
 export function sourceLink(source: string | undefined): string | null {
   if (!source) return null;
   if (/^https?:\/\//.test(source)) return source;
@@ -195,9 +195,8 @@ const LONG = 8;
 const ENOUGH = 3;
 
 /**
- * Entries that a word or a line means, best first: the same code, then the same name elsewhere, then the names in a line
- * from its end, then names and titles with these words. Upper and lower case, spaces and underscores
- * do not matter.
+ * Returns the entries for a word or a line, best first: with the same code, else with the same alias, else with names in
+ * the line (from its end), else with these words in names and titles. Ignores case, spaces and underscores.
  */
 export function explain(codes: readonly Code[], words: string): Code[] {
   const letters = lettersOf(words);
@@ -220,24 +219,24 @@ export function explain(codes: readonly Code[], words: string): Code[] {
   return [...codes.filter(part), ...codes.filter(code => !part(code) && titled(code))];
 }
 
-/** Position of an entry's most telling name in a line; null without one. */
+/** Returns the position of an entry's best name in a line; null without one. */
 function placeIn({ code, also }: Code, line: string): Place | null {
   const places = [code, ...also].flatMap(name => placeOf(name, line) ?? []);
   return places.sort(bestFirst)[0] ?? null;
 }
 
 interface Place {
-  /** In letters of the line. */
+  /** Offset in the letters of the line. */
   end: number;
   length: number;
 }
 
-/** The last part is the cause of the part before: `Registration Missing due to: Revoked`. */
+/** Sorts the last part first, because it is the cause: `Registration Missing due to: Revoked`. */
 function bestFirst(a: Place, b: Place): number {
   return b.end - a.end || b.length - a.length;
 }
 
-/** A short name counts at the end of a line only: `Reason: Paused`. */
+/** Finds a name in a line; a short name only at the end: `Reason: Paused`. */
 function placeOf(name: string, line: string): Place | null {
   const [letters, all] = [lettersOf(name), lettersOf(line)];
   const { length } = letters;
@@ -250,7 +249,7 @@ function lettersOf(text: string): string {
   return text.toLowerCase().replace(/[^a-z0-9]+/g, '');
 }
 
-/** ` a few words `, with one space around each. */
+/** Returns ` a few words `, with one space around each word. */
 function wordsOf(text: string): string {
   return ` ${text
     .toLowerCase()

@@ -1,11 +1,11 @@
-// Defines the answers of commands, and prints them: as text or JSON, with the stream and the exit code.
+// Defines the answers of commands, and formats them as text or JSON with stream and exit code.
 import type { Faults } from './faults.ts';
 import type { State } from './state.ts';
 import type { CliGeneration } from './version.ts';
 
 export type Answer =
   | { kind: 'success' }
-  /** `text` with its final newline. A command with one form prints it with and without `-j`. */
+  /** `text` has its final newline. A command with one form prints that form with and without `-j`. */
   | { kind: 'said'; text: string | null; json: unknown }
   /** The service refused: `Error: <message>` (or another prefix), or `{code, error}`. */
   | Refusal;
@@ -15,13 +15,13 @@ export interface Refusal {
   code: string;
   message: string;
   prefix?: string;
-  /** The service itself could not be reached. */
+  /** True if the service could not be reached. */
   daemon?: true;
 }
 
 export interface Context {
   state: State;
-  /** ms since the epoch */
+  /** Milliseconds since the epoch. */
   now: number;
   generation: CliGeneration;
   faults: Faults;
@@ -48,7 +48,7 @@ export interface Output {
   exitCode: number;
 }
 
-/** @param command its words: `tunnel ip add` */
+/** @param command words of the command: `tunnel ip add` */
 export function respond(answer: Answer, command: string, json: boolean, faults: Faults): Output {
   const print = (text: string, exitCode: number) => ({
     stdout: garbled(text, command, json, faults),
@@ -65,7 +65,7 @@ export function respond(answer: Answer, command: string, json: boolean, faults: 
     case 'refused': {
       const { code, message, prefix = 'Error', daemon } = answer;
       const asked = faults.has('json-exit-0') !== null || faults.has('json-exit-1') !== null;
-      // Without a service, 2026 answered in plain text even under -j; other captures have JSON.
+      // Without a service, releases of 2026 answered in plain text even with -j; other captures have JSON.
       if (json && faults.has('text-errors') === null && (!daemon || asked))
         return print(pretty({ code, error: message }), faults.has('json-exit-1') !== null ? 1 : 0);
       const text = daemon ? `${message}\n\nMaybe the daemon is not running?\n` : `${prefix}: ${message}\n`;
@@ -74,7 +74,7 @@ export function respond(answer: Answer, command: string, json: boolean, faults: 
   }
 }
 
-/** stdout as the faults `huge`, `unknown-output` and `cut` leave it. */
+/** Changes stdout by the faults `huge`, `unknown-output` and `cut`. */
 export function garbled(text: string, command: string, json: boolean, faults: Faults): string {
   let out = text;
   if (faults.strikes('unknown-output', command) !== null) out = json ? UNKNOWN_JSON : UNKNOWN_TEXT;

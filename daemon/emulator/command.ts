@@ -8,7 +8,7 @@ import { serviceProblem } from './service.ts';
 import { load, organizationPolicy, type State, update } from './state.ts';
 import { type CliGeneration, generationOf, NEWEST } from './version.ts';
 
-/** Choices of the environment and the stored state that hold for every command. */
+/** Choices of the environment and the stored state for every command. */
 export interface Setting {
   /** The state file. */
   file: string;
@@ -21,15 +21,15 @@ export interface Command extends Setting, Parsed {
   state: State;
   generation: CliGeneration;
   faults: Faults;
-  /** Duration of connecting, in ms; null if the state decides. */
+  /** Duration of connecting, in ms; null to use the state's. */
   connectMs: number | null;
 }
 
 /**
  * Reads the command line.
  * @param argv without the program
- * @returns the command, or what is printed instead: the list of words, the version, or what is wrong
- * @throws Failure `usage` for a variable that is not understood; `failure` when the state is locked
+ * @returns the command, or the output of a list of words, a version or an error
+ * @throws Failure `usage` for an invalid variable; `failure` if the state is locked
  */
 export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Output {
   const setting = settingOf(env);
@@ -42,7 +42,7 @@ export function understand(argv: string[], env: NodeJS.ProcessEnv): Command | Ou
 }
 
 /**
- * Does what the command says: reads see the stored state as it is, changes hold its lock.
+ * Runs the command: reads use the stored state without its lock, changes hold the lock.
  * @throws Failure when the state is locked
  */
 export function answer({ words, args, file, state, generation, faults, connectMs }: Command): Answer {
@@ -65,7 +65,7 @@ export function answer({ words, args, file, state, generation, faults, connectMs
   });
 }
 
-/** The state as the faults make it look. */
+/** Returns the state with the effects of the faults. */
 export function view(state: State, faults: Faults): State {
   const seen = { ...state };
   if (faults.has('not-registered') !== null) Object.assign(seen, { registration: null, connection: null });
@@ -84,7 +84,7 @@ function withoutRegistration(state: State, faults: Faults, run: () => Answer): A
   return answer;
 }
 
-/** @throws Failure `usage` for faults or a version that there is not, once they are asked for */
+/** Reads the choices. @throws Failure `usage` for an unknown fault or version, in the result's functions */
 export function settingOf(env: NodeJS.ProcessEnv): Setting {
   return {
     file: stateFile(env),

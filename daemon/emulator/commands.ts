@@ -1,4 +1,4 @@
-// Lists the commands that the daemon runs in one table, and parses argv by it.
+// Lists the commands that the daemon runs in a table, and parses argv with the table.
 import { isIP } from 'node:net';
 import { parseArgs } from 'node:util';
 import type { Operation, Output } from './answer.ts';
@@ -11,18 +11,18 @@ import type { CliGeneration } from './version.ts';
 
 interface Command {
   run: Operation;
-  /** Changes nothing, so it needs no lock. */
+  /** True if the command changes nothing and needs no lock. */
   reads?: true;
   argument?: Argument;
-  /** The first release that has it. */
+  /** The first release with the command. */
   since?: string;
 }
 
 interface Argument {
-  /** As in `<MODE>`. */
+  /** Name to print, as in `<MODE>`. */
   name: string;
   optional?: true;
-  /** Without values and a format, any text. */
+  /** Allowed values. Without values and a format, any text is allowed. */
   values?: string[];
   format?: 'ip' | 'range' | 'port' | 'endpoint';
 }
@@ -51,7 +51,7 @@ const set = (key: keyof Settings, argument: Argument, toValue: (text: string) =>
 });
 const clear = (key: keyof Settings): Command => ({ run: tunnel.setting(key, () => null) });
 
-/** The commands that edit a list. */
+/** Returns the commands that edit a list. */
 const edit = (words: string, argument: string, { add, remove, reset }: lists.Edits): Commands => ({
   [`${words} add`]: { run: add, argument: { name: argument } },
   [`${words} remove`]: { run: remove, argument: { name: argument } },
@@ -131,7 +131,7 @@ export const COMMANDS: Commands = {
   'environment reset': { ...clear('environment'), since: '2025.1' },
 };
 
-/** Options before the words of a command. Behind them only `no-paginate` and `help` count. */
+/** Options before the words of a command. After the words, only `no-paginate` and `help` are allowed. */
 const OPTIONS = {
   'accept-tos': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -146,7 +146,7 @@ const OPTIONS = {
 
 /**
  * @param argv without the program
- * @returns the command, or what is printed instead: the list of words, the version, or what is wrong
+ * @returns the command, or the output of a list of words, a version or an error
  */
 export function parse(argv: string[], generation: CliGeneration): Parsed | Output {
   const { tokens } = parseArgs({ args: argv, options: OPTIONS, strict: false, tokens: true });
@@ -224,7 +224,7 @@ function refused(...parts: string[]): Output {
   };
 }
 
-/** @returns why a value is refused, to follow the name of the argument; null for a valid one */
+/** @returns the reason for a refusal, to print after the argument's name; null for a valid value */
 function problemOf({ values, format }: Argument, value: string): string | null {
   if (values) return values.includes(value) ? null : `\n  [possible values: ${values.join(', ')}]`;
   switch (format) {

@@ -1,4 +1,4 @@
-// Computes the status of the connection from the stored state and the time, and prints it as a release does.
+// Computes the status of the connection from the stored state and the time, and prints it in the format of a release.
 import type { Faults } from './faults.ts';
 import type { State } from './state.ts';
 import type { CliGeneration } from './version.ts';
@@ -10,13 +10,13 @@ export interface Status {
   reason: Reason | null;
 }
 
-/** A status as a release prints it. */
+/** A status in the form that a release prints. */
 interface Shown {
   status: string;
   reason?: Reason;
 }
 
-/** @returns `nextAt` in ms since the epoch: the next phase boundary, or null while nothing is under way */
+/** @returns `nextAt` in ms since the epoch: the end of the current phase, or null without one */
 export function statusAt(state: State, now: number, faults: Faults): { status: Status; nextAt: number | null } {
   const final = (status: Status) => ({ status, nextAt: null });
   if (faults.has('not-in-api') !== null) return final(unable({ RegistrationMissing: 'DoesNotExistInApi' }));
@@ -45,20 +45,20 @@ export function statusAt(state: State, now: number, faults: Faults): { status: S
     if (now < end) return { status: { status: 'Connecting', reason }, nextAt: end };
     if (fault && faults.has(fault.fault) !== null) return final(unable(fault.reason));
   }
-  // Recorded as a name; what the real client does next is not, so this one goes on trying.
+  // Only the name was recorded. The real client's next step is unknown, so the emulator keeps trying.
   if (effectiveMode(state) === 'proxy' && state.proxyRefused === state.settings.proxyPort)
     return final(unable('ProxyAddressBound'));
   if (forced !== null) return final({ status: 'Connected', reason: reasonOf(forced) });
   return final({ status: 'Connected', reason: faults.has('network-unstable') !== null ? DEGRADED : 'NetworkHealthy' });
 }
 
-/** When the connection was made, or null without one. */
+/** Returns the time of the connection, or null without one. */
 export function connectedAt(state: State, now: number, faults: Faults): number | null {
   if (statusAt(state, now, faults).status.status !== 'Connected') return null;
   return state.connection!.since + state.connection!.phases.reduce((sum, each) => sum + each, 0);
 }
 
-/** Splits the time that connecting takes: looking for an endpoint, establishing, checking. */
+/** Splits the duration of connecting into finding an endpoint, establishing and checking. */
 export function phaseDurations(total: number): number[] {
   const first = Math.round(total * 0.35);
   const second = Math.round(total * 0.4);
@@ -72,7 +72,7 @@ export function effectiveProtocol(state: State, generation: CliGeneration): 'MAS
 
 export const effectiveMode = (state: State) => state.policy?.mode ?? state.settings.mode ?? 'warp';
 
-// The names are real; the shape of this one's payload is only known from tests of other programs.
+// The names are real; the form of this payload is known only from tests of other programs.
 const DEGRADED: Reason = { NetworkDegraded: { loss_percent: 8, rtt_ms: 400 } };
 const FAILURES: Record<string, { fault: 'happy-eyeballs-failed' | 'dns-lookup-failed'; reason: Reason }> = {
   PerformingHappyEyeballs: { fault: 'happy-eyeballs-failed', reason: 'HappyEyeballsFailed' },
@@ -83,7 +83,7 @@ const FAILURES: Record<string, { fault: 'happy-eyeballs-failed' | 'dns-lookup-fa
 };
 
 const unable = (reason: Reason): Status => ({ status: 'Unable', reason });
-/** A bare name needs no quotes: shells eat them. */
+/** Parses a reason: a bare name without quotes, which shells remove, or JSON. */
 function reasonOf(text: string): Reason {
   if (/^\w+$/.test(text)) return text;
   const value: unknown = JSON.parse(text);
@@ -95,7 +95,7 @@ const nameOf = (reason: Reason) => (typeof reason === 'string' ? reason : (Objec
 const missingReason = (state: State) =>
   state.missing === 'ManualDeletion' ? { Invalidated: 'ManualDeletion' } : 'DaemonStartup';
 
-/** Modes without a tunnel have no endpoint to look for. */
+/** Returns the phases of the mode: modes without a tunnel do not look for an endpoint. */
 function phasesOf(state: State): Reason[] {
   if (['doh', 'dot'].includes(effectiveMode(state))) {
     return ['CheckingForRouteToDnsEndpoint', 'ApplyingDnsSettings', 'PerformingConnectivityChecks'];
@@ -108,7 +108,7 @@ function phasesOf(state: State): Reason[] {
   ];
 }
 
-/** Consumer endpoints as observed: MASQUE on 443, WireGuard on 2408. */
+/** Returns the endpoints, for consumers as observed: MASQUE on 443, WireGuard on 2408. */
 function endpointsFor(state: State, generation: CliGeneration): string[] {
   if (state.settings.endpoint) return [state.settings.endpoint];
   const [v4, v6] =
@@ -118,7 +118,7 @@ function endpointsFor(state: State, generation: CliGeneration): string[] {
   return state.ipv6 ? [v4, v6] : [v4];
 }
 
-/** Begins (or begins again) to connect. */
+/** Starts a connection, or starts it again. */
 export function beginConnection(state: State, now: number, generation: CliGeneration): void {
   state.connection = {
     since: now,
@@ -127,13 +127,13 @@ export function beginConnection(state: State, now: number, generation: CliGenera
   };
 }
 
-/** @returns an object with its keys in the order in which they are printed */
+/** @returns an object with the keys in printed order */
 export function statusJson({ status, reason }: Status, generation: CliGeneration): Shown {
   if (reason === null || (status === 'Connected' && !generation.has('networkHealth'))) return { status };
   return { status, reason: changed(reason) && !generation.has('settingsChanged') ? 'Manual' : reason };
 }
 
-/** @param shown as `statusJson` has it */
+/** @param shown result of `statusJson` */
 export function statusText({ status, reason }: Shown): string {
   if (reason === undefined) return `Status update: ${status}\n`;
   if (status === 'Connected')
@@ -163,7 +163,7 @@ function words(reason: Reason): string {
       return `Connectivity check failed due to ${CAUSES[String(detail)] ?? spaced(String(detail))}`;
     case 'InsufficientSystemResource':
       return 'Insufficient system resource: file descriptor';
-    // Its siblings are written in one case or the other; those below were not recorded.
+    // Recorded reasons use sentence case or title case; the reasons below were not recorded.
     default:
       return /^(Performing|Initializing|Applying|Setting|Configuring|Validating|Ensuring|Checking)/.test(name)
         ? sentence(name)

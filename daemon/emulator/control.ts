@@ -1,4 +1,4 @@
-// `culvert-emulator --emulate …`: brings the emulator into a state, sets faults, shows what it holds.
+// Runs `culvert-emulator --emulate …`, which changes the emulator's state, sets faults and shows the state.
 import { rmSync } from 'node:fs';
 import type { Output } from './answer.ts';
 import { FAULTS, parseFaults, usage } from './faults.ts';
@@ -30,7 +30,7 @@ Environment:
   CULVERT_EMULATOR_CONNECT_MS  how long connecting takes (default 1200)
 `;
 
-/** Carries out the words. */
+/** Applies the words in order. */
 export function control(words: string[], file: string): Output {
   if (words.length === 0) return { stdout: '', stderr: HELP, exitCode: 2 };
   if (words.includes('help')) return { stdout: HELP, stderr: '', exitCode: 0 };
@@ -63,7 +63,7 @@ function enroll(state: State, organization: string): void {
   state.policy = organizationPolicy(state.seed);
 }
 
-/** Only what a state has can be set, so that a typing error is not a silent nothing. */
+/** Sets only existing parts of the state, so that a typing error is reported. */
 function assign(target: object, path: string[], whole: string, value: unknown): void {
   const [name = '', ...rest] = path;
   const open = whole.startsWith('stats.') || whole.startsWith('sources.');

@@ -1,8 +1,8 @@
-// Defines the faults on demand: their names, their notation, and the commands that each fault strikes.
+// Defines the faults that a user can turn on: their names, their notation, and the commands that each fault strikes.
 
 import { Failure } from '../core/errors.ts';
 
-/** Every fault with what it does; the value in brackets is optional. */
+/** Every fault with its effect; the value in brackets is optional. */
 export const FAULTS = {
   'service-down': 'the service does not run (No such file or directory)',
   'connection-refused': 'the service refuses the connection',
@@ -39,11 +39,11 @@ type FaultName = keyof typeof FAULTS;
 interface Fault {
   name: FaultName;
   value: string | null;
-  /** Words of the commands it strikes; null: all that it can. */
+  /** Words of the commands that it strikes; null: every command except those in SPARED. */
   scope: string | null;
 }
 
-/** A fault, a word of `--emulate` or a variable that is not understood. */
+/** Error about a fault, a word of `--emulate` or a variable that is not understood. */
 export const usage = (message: string) => new Failure(message, { code: 'usage' });
 
 /** Commands that a fault without a scope leaves alone. */
@@ -54,9 +54,9 @@ const SPARED: Partial<Record<FaultName, RegExp>> = {
 };
 
 export interface Faults {
-  /** The value of a fault that strikes this command ('' without one), or null. `command` is its words. */
+  /** The value of a fault, or '' if it has none; null if it does not strike the command, which is given by its words. */
   strikes(name: FaultName, command: string): string | null;
-  /** The value of a fault of the service as a whole. */
+  /** The same for a fault of the whole service, whatever its scope. */
   has(name: FaultName): string | null;
 }
 

@@ -1,4 +1,4 @@
-// Edits and prints the lists of the user: the split tunnel, fallback domains, and trusted Wi-Fi networks.
+// Edits and prints the user's lists: the split tunnel, fallback domains, and trusted Wi-Fi networks.
 import { type Context, notAuthorized, type Operation, refuse, sayJson, sayText } from './answer.ts';
 import { described, fallbackOf, routesOf } from './settings.ts';
 import type { Fallback, Route, Settings } from './state.ts';
@@ -14,12 +14,12 @@ interface List<Entry> {
   of(context: Context): Entry[];
   nameOf(entry: Entry): string;
   make(name: string, context: Context): Entry;
-  /** null: as after the installation. */
+  /** Stores the entries; null restores the initial list. */
   store(settings: Settings, entries: Entry[] | null): void;
   normalize?(name: string): string;
 }
 
-/** The commands that edit a list. An organization decides about all of them. */
+/** Creates the commands that edit a list. All are refused for members of an organization. */
 function edits<Entry>({ of, nameOf, make, store, normalize = name => name }: List<Entry>): Edits {
   const edit =
     (
@@ -59,7 +59,7 @@ export const ips = edits<Route>({
   store(settings, entries) {
     settings.ips = entries;
   },
-  // an address is kept as the range that holds it alone
+  // store an address as a range of one address
   normalize: address => (address.includes('/') ? address : `${address}/${address.includes(':') ? 128 : 32}`),
 });
 
@@ -89,7 +89,7 @@ export const ssids = edits<string>({
   },
 });
 
-/** The layout is known only for the heading `Excluded:` and the routes below it. */
+/** Prints the routes. Only the heading `Excluded:` and the routes below it are known. */
 export const dump: Operation = context => {
   const { splitMode, hosts } = context.state.settings;
   const values = [...routesOf(context), ...hosts].map(({ value }) => value);

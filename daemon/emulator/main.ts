@@ -1,4 +1,4 @@
-// Runs the emulator, an executable that stands in for `warp-cli` on a machine without it: one command, or a listener.
+// Runs the emulator, which replaces `warp-cli` on a machine without it, for one command or as a listener.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { Failure } from '../core/errors.ts';
@@ -12,10 +12,10 @@ import { injectFault, serviceProblem, termsAccepted, write } from './service.ts'
 import { load, type State } from './state.ts';
 
 const FAILURE = 1;
-/** A word or a variable that is not understood. */
+/** Exit code for an unknown word or an invalid variable. */
 const USAGE = 2;
 
-/** @returns the exit code, or null while a listener goes on */
+/** @returns the exit code, or null while a listener keeps running */
 async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | null> {
   if (argv[0] === '--host-proxy') {
     if (!argv[1]) throw usage('--host-proxy takes the process that the proxy ends with.');
@@ -39,12 +39,12 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number | nu
   const output = respond(given, words, globals.json, faults);
   if (!globals.listen) return print(output);
   const failed = given.kind === 'refused';
-  // A listener prints the status itself, first and whenever it changes.
+  // A listener prints the status itself, at the start and after each change.
   if (failed || words !== 'status') print(output);
   return failed ? 1 : listen({ ...command, json: globals.json });
 }
 
-/** Most commands of most states need no proxy, and not the time that its code takes to load. */
+/** Starts the proxy if the state needs it. Its code is loaded late, because few commands need it. */
 async function ensureProxy(setting: Setting): Promise<void> {
   const state = load(setting.file);
   if (effectiveMode(state) !== 'proxy' || state.connection === null) return;
@@ -58,7 +58,7 @@ function print({ stdout, stderr, exitCode }: Output): number {
   return exitCode;
 }
 
-/** Ends the process with one sentence on the error. */
+/** Ends the process with one sentence about the error. */
 function fail(error: unknown): never {
   write(2, `culvert-emulator: ${printable(explain(error))}\n`);
   process.exit(error instanceof Failure && error.code === 'usage' ? USAGE : FAILURE);
@@ -73,18 +73,18 @@ function explain(error: unknown): string {
 }
 
 interface Options extends Setting {
-  /** One object a line instead of the text of `status`. */
+  /** True to print one object per line instead of the text of `status`. */
   json: boolean;
 }
 
 /**
- * Stays, and prints each change of the status immediately, without polling.
- * @returns null: it goes on until the service does not
+ * Prints each change of the status immediately, without polling.
+ * @returns null: runs until the service ends
  */
 function listen({ file, json, generationFor, faultsFor }: Options): null {
   let reported: string | null = null;
   let settings: string | null = null;
-  /** When the connection that was reported last was requested, and when its current phase ends. */
+  /** Times of the request for the last reported connection, and of the end of its current phase. */
   let since: number | null = null;
   let due: number | null = null;
   let timer: NodeJS.Timeout | undefined;
@@ -95,7 +95,7 @@ function listen({ file, json, generationFor, faultsFor }: Options): null {
   report();
   return null;
 
-  /** Writes what differs from the last report. */
+  /** Writes the changes since the last report. */
   function report(): void {
     const stored = load(file);
     const faults = faultsFor(stored);
@@ -122,7 +122,7 @@ function listen({ file, json, generationFor, faultsFor }: Options): null {
     if (exits !== null) setTimeout(hangUp, Number(exits || 0));
   }
 
-  /** The phases that have passed since the last time, then the present one: a busy machine wakes this process late. */
+  /** Returns the phases since the last report, then the current phase: a busy machine may wake this process late. */
   function statusesUntil(now: number, state: State, faults: Faults): Status[] {
     const began = state.connection?.since ?? null;
     let at = reported === null ? now : began !== null && began !== since ? began : (due ?? now);

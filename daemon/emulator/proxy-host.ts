@@ -1,4 +1,4 @@
-// Hosts the proxy in a separate process, which ends with the connection, the state file and its owner.
+// Hosts the proxy in a separate process, which ends when the connection ends, the state file is gone, or its owner exits.
 import { spawn } from 'node:child_process';
 import { existsSync, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -10,12 +10,12 @@ import { createProxy } from './proxy.ts';
 import { serviceProblem } from './service.ts';
 import { load, type State, update } from './state.ts';
 
-/** Interval of the checks that its owner is alive: the kernel notifies parents that a child ended, not the reverse. */
+/** Interval of the checks that the owner still runs: the kernel notifies a parent of its child's end, but not the reverse. */
 const LOOK_MS = 500;
 
 /**
- * Starts the hosting process if the state wants a proxy and none runs. Its owner is the parent of this command (the
- * daemon, or a shell), with which it ends.
+ * Starts the hosting process if the state calls for a proxy and no such process runs. Its owner is the parent of this
+ * command: the daemon, or a shell.
  */
 export function ensureProxyHost({ file, faultsFor }: Setting): void {
   const state = load(file);
@@ -80,7 +80,7 @@ export function hostProxy(setting: Setting, owner: string): void {
     opening = true;
     server.once('error', () => {
       opening = false;
-      refused(port); // and once more at the next look
+      refused(port); // the next look tries again
     });
     server.listen(port, '127.0.0.1', () => {
       opening = false;
@@ -111,7 +111,7 @@ export function hostProxy(setting: Setting, owner: string): void {
   function end(): void {
     shut();
     if (existsSync(file)) {
-      // Under the lock: a process that wants a proxy from now on finds that none is hosted.
+      // Under the lock, so that a later command sees that no process hosts a proxy.
       update(file, state => {
         if (state.proxyHost?.process === me) Object.assign(state, { proxyHost: null, proxyRefused: null });
       });
@@ -120,7 +120,7 @@ export function hostProxy(setting: Setting, owner: string): void {
   }
 }
 
-/** The port to listen on, when to look again, or null: nothing is wanted. */
+/** The port to listen on, the time of the next look, or null if no proxy is wanted. */
 function wish(stored: State, faults: Faults, file: string): number | { at: number } | null {
   const state: State = { ...view(stored, faults), proxyRefused: null };
   if (effectiveMode(state) !== 'proxy' || faults.has('proxy-silent') !== null) return null;
@@ -130,7 +130,7 @@ function wish(stored: State, faults: Faults, file: string): number | { at: numbe
   return status.status === 'Connected' ? state.settings.proxyPort : null;
 }
 
-/** A process by its pid and start time, which no later one shares. */
+/** Identity of a process: its pid and start time, which no later process shares. */
 function identity(pid: number): string {
   return `${pid} ${startTime(pid)}`;
 }

@@ -1,4 +1,4 @@
-// Implements the proxy of proxy mode for TCP, without a tunnel: SOCKS5, and HTTP and SOCKS4 where the release has them.
+// Implements proxy mode for TCP without a tunnel: SOCKS5, and HTTP and SOCKS4 in releases that support them.
 import { connect, createServer, isIPv4, type Server, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { errno } from '../core/errors.ts';
@@ -6,19 +6,19 @@ import type { CliGeneration } from './version.ts';
 
 interface ProxyOptions {
   generation: CliGeneration;
-  /** Source address of connections to IPv4 targets, by which a test recognizes them; null: the system's choice. */
+  /** Source address of connections to IPv4 targets, for recognition in tests; null for the system's choice. */
   from: string | null;
-  /** Accepts connections and never says a word. */
+  /** True to accept connections but never answer. */
   deaf: boolean;
 }
 
-/** As documented for local proxy mode. */
+/** Time limit of a connection, as documented for local proxy mode. */
 const DIAL_MS = 10_000;
 const HEAD_BYTES = 16 * 1024;
-/** Addresses that the client itself asks inside the tunnel. They belong to the service, so the emulator answers them. */
+/** Targets of the client's own checks inside the tunnel. They belong to the service, so the emulator accepts them. */
 const INSIDE_CHECK = new Set(['162.159.197.4', '2606:4700:102::4', 'connectivity.cloudflareclient.com']);
 
-/** A server that isn't listening yet; its connections end with `closeAllSockets`. */
+/** Creates a server that does not listen yet; `closeAllSockets` ends its connections. */
 export function createProxy(options: ProxyOptions): { server: Server; closeAllSockets(): void } {
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, socket => {
@@ -65,7 +65,7 @@ async function socks5(socket: Socket, options: ProxyOptions): Promise<void> {
     return;
   }
   const port = (await take(socket, 2)).readUInt16BE();
-  // UDP ASSOCIATE gets 7 from the real one (recorded), which carries TCP only.
+  // The real proxy carries only TCP and answers UDP ASSOCIATE with 7 (recorded).
   if (command !== 1) {
     socket.end(reply(7));
     return;
@@ -159,7 +159,7 @@ async function http(socket: Socket, options: ProxyOptions): Promise<void> {
   try {
     const remote = await dial(url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 80), options);
     const passed = headers.filter(header => !/^(proxy-[a-z-]+|connection|keep-alive)\s*:/i.test(header));
-    // one request for each connection: where the next one goes would have to be read otherwise
+    // allow one request per connection: a second request could have another target
     const request = [`${method} ${url.pathname}${url.search} HTTP/${version}`, ...passed, 'Connection: close'];
     remote.write(`${request.join('\r\n')}\r\n\r\n`, 'latin1');
     relay(socket, remote);
@@ -170,7 +170,7 @@ async function http(socket: Socket, options: ProxyOptions): Promise<void> {
 
 // ── bytes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** @throws Error when fewer bytes come */
+/** @throws Error if the connection ends before `count` bytes */
 async function take(socket: Socket, count: number): Promise<Buffer> {
   if (count === 0) return Buffer.alloc(0);
   for (;;) {
@@ -187,7 +187,7 @@ async function take(socket: Socket, count: number): Promise<Buffer> {
   }
 }
 
-/** Up to a zero byte. */
+/** Reads text up to a zero byte. */
 async function takeText(socket: Socket): Promise<string> {
   let text = '';
   while (text.length < 256) {
@@ -214,7 +214,7 @@ function dial(host: string, port: number, { from }: ProxyOptions): Promise<Duple
   if (INSIDE_CHECK.has(host)) {
     return Promise.resolve(new Duplex({ read() {}, write: (_, __, done) => done(), final: done => done() }));
   }
-  // reserved to name nothing (RFC 6761, section 6.4), so no resolver is asked
+  // don't ask a resolver: these names are reserved and never exist (RFC 6761, section 6.4)
   if (/(^|\.)invalid\.?$/i.test(host)) return Promise.reject(Object.assign(new Error(host), { code: 'ENOTFOUND' }));
   return new Promise((resolve, reject) => {
     const local = from !== null && (isIPv4(host) || !host.includes(':')) ? { localAddress: from, family: 4 } : {};

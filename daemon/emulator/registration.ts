@@ -47,14 +47,14 @@ export const create: Operation = (context, [organization]) => {
   );
 };
 
-/** The link that the browser hands back: `com.cloudflare.warp://TEAM.cloudflareaccess.com/auth?token=JWT`. */
+/** Accepts the link that the browser returns: `com.cloudflare.warp://TEAM.cloudflareaccess.com/auth?token=JWT`. */
 export const token: Operation = (context, [url = '']) => {
   const { state, now } = context;
   const [, team, jwt] =
     url.match(/^com\.cloudflare\.warp:\/\/([^./]+)\.cloudflareaccess\.com\/auth\?token=(.*)$/) ?? [];
   const wellFormed = /^[\w-]{4,}\.[\w-]{4,}\.[\w-]{4,}$/.test(jwt ?? '');
   if (!team || !wellFormed || state.enrolling !== team) {
-    // Not "Error: …": the word holds the status of the API call.
+    // The prefix contains the status of the API call, unlike "Error: …".
     return { ...refuse('Unauthorized', 'Unauthorized'), prefix: 'Error(401)' };
   }
   forget(context);
@@ -82,7 +82,7 @@ function forget({ state }: Context): void {
   state.settings.alwaysOn = false;
 }
 
-/** No answer was recorded: the keys are known from parsers. */
+/** Lists the devices. No answer was recorded; the keys are known from parsers. */
 export const devices: Operation = ({ state }) => {
   if (state.registration === null) return missingRegistration;
   const own = { device_id: state.registration.deviceId, name: 'culvert-demo', model: 'PC', active: true };
@@ -114,7 +114,7 @@ export const unlock: Operation = ({ state, now }, [code = '']) => {
   return success;
 };
 
-/** Consumers have no policy that would permit it: refused there (2026.7.1377). */
+/** Allows the local network for an hour; refused for consumers, who have no policy (2026.7.1377). */
 export const allowLocalNetwork: Operation = ({ state, now }) => {
   if (!state.policy?.localNetwork) return notAuthorized;
   state.localNetworkUntil = now + HOUR;

@@ -31,7 +31,7 @@ export function serviceProblem(state: State, command: string, faults: Faults, fi
   return Date.now() < upAt ? absent : null;
 }
 
-/** Does what the process faults ask for; resolves when the command may go on, which under `hang` is never. */
+/** Applies the process faults; resolves when the command may continue, which is never with `hang`. */
 export async function injectFault(command: string, faults: Faults): Promise<void> {
   const grandchild = faults.strikes('grandchild', command);
   if (grandchild !== null) {
@@ -64,15 +64,15 @@ Accept Terms of Service and Privacy Policy? [y/N] `;
 const REFUSAL =
   'Please accept the WARP Terms of Service by running this command in a TTY or by passing the --accept-tos flag.\n';
 
-/** Next to the state, never in the user's own home, where the real tool would take its word for accepted. */
+/** Returns a path next to the state, never in the user's home: the real tool would count the terms as accepted. */
 export function acceptedFile(stateFile: string): string {
   return join(dirname(stateFile), 'home/.local/share/warp/accepted-tos.txt');
 }
 
 /**
- * Refused without a terminal, asked on one, and remembered like the real tool does.
- * @param flag whether `--accept-tos` was given
- * @returns whether the command may run; the refusal is already on stderr
+ * Asks for the terms on a terminal, refuses without one, and remembers a yes as the real tool does.
+ * @param flag true if `--accept-tos` was given
+ * @returns true if the command may run; otherwise a refusal without a terminal is already on stderr
  */
 export function termsAccepted(stateFile: string, flag: boolean): boolean {
   const file = acceptedFile(stateFile);
@@ -107,8 +107,8 @@ function readLine(): string {
 }
 
 /**
- * Writes all of a text synchronously, so that an exit right after loses nothing, and a listener's line leaves without
- * delay. Waits where a full pipe does not block. Ends the process where the text can't be written.
+ * Writes a whole text synchronously, so that an immediate exit loses nothing, and a listener's line is not delayed.
+ * Waits if a full pipe does not block. Ends the process if the text can't be written.
  */
 export function write(fd: 1 | 2, text: string): void {
   let rest = Buffer.from(text);

@@ -1,4 +1,4 @@
-// Prints the settings: as text of each generation, with the origin of every line, and as JSON.
+// Prints the settings as JSON, or as the text of a generation with the origin of every line.
 import type { Context, Operation } from './answer.ts';
 import { effectiveMode, effectiveProtocol } from './connection.ts';
 import type { Fallback, Route } from './state.ts';
@@ -7,9 +7,9 @@ interface Line {
   key: string;
   source: string;
   value: string;
-  /** Indented lines below it. */
+  /** Indented lines below the line. */
   block?: string[];
-  /** An empty line closes the block. */
+  /** True if an empty line ends the block. */
   closed?: boolean;
 }
 
@@ -161,7 +161,7 @@ const environment = ({ state }: Context) => state.settings.environment ?? 'Norma
 const modeText = (mode: string, port: number) =>
   mode === 'proxy' ? `WarpProxy on port ${port}` : (MODE_NAMES[mode] ?? mode);
 
-/** Keys in the order of 2026.7.1377; those below `enable_pmtud` are known from parsers only. */
+/** Returns the keys in the order of 2026.7.1377; keys after `enable_pmtud` are known only from parsers. */
 function settingsJson(context: Context): { settings: Record<string, unknown> } {
   const { state, generation } = context;
   const { settings, policy, registration } = state;
@@ -197,7 +197,7 @@ function settingsJson(context: Context): { settings: Record<string, unknown> } {
   };
 }
 
-/** The lists that a client starts with, recorded from 2026.3. */
+/** Initial lists of a client, recorded from 2026.3. */
 const DEFAULT_ROUTES: Route[] = `
   10.0.0.0/8 100.64.0.0/10 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 224.0.0.0/24 240.0.0.0/4
   239.255.255.250/32 255.255.255.255/32 fe80::/10 fd00::/8 ff01::/16 ff02::/16 ff03::/16 ff04::/16 ff05::/16

@@ -1,11 +1,11 @@
-// Defines the state that all processes of the emulator share, makes a new one, and keeps it in a file.
+// Defines the state that all processes of the emulator share, creates the initial state, and stores it in a file.
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errno, Failure } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 import { acquireLock } from '../core/lock.ts';
 
-/** `ms` since the epoch. */
+/** Milliseconds since the epoch. */
 type Time = number;
 
 export interface Route {
@@ -59,7 +59,7 @@ interface Policy {
 
 export interface Settings {
   alwaysOn: boolean;
-  /** null: never set by the user. */
+  /** Null if the user never set it. */
   mode: string | null;
   proxyPort: number;
   protocol: 'MASQUE' | 'WireGuard' | null;
@@ -74,14 +74,14 @@ export interface Settings {
   disableForEthernet: boolean;
   ssids: string[];
   splitMode: 'exclude' | 'include';
-  /** null: the default lists of the version that is asked. */
+  /** Null for the default list. */
   ips: Route[] | null;
   hosts: Route[];
   fallback: Fallback[] | null;
   activeVnet: string | null;
 }
 
-/** The settings whose change the status reports (`SettingsChanged`). */
+/** Settings with changes that the status reports (`SettingsChanged`). */
 export interface Summary {
   always_on: boolean;
   switch_locked: boolean;
@@ -104,23 +104,23 @@ export interface Stats {
 
 export interface State {
   format: 1;
-  /** Everything that looks random follows from it. */
+  /** Source of all values that look random. */
   seed: number;
-  /** Version to speak where the environment names none. */
+  /** Version to emulate if the environment names none. */
   version: string | null;
   /** Faults set by `--emulate fault=…`, in the notation of `faults.ts`. */
   faults: string;
-  /** With the fault `socket-late`: when the service comes up. */
+  /** Time when the service starts, with the fault `socket-late`. */
   serviceUpAt: Time | null;
-  /** Duration of the next connections' phases, in `ms` in total. */
+  /** Total duration of a new connection's phases, in ms. */
   connectMs: number;
   registration: Registration | null;
   /** The reason for a missing registration. */
   missing: 'DaemonStartup' | 'ManualDeletion';
-  /** Organization whose browser login is under way. */
+  /** Organization of the current browser login. */
   enrolling: string | null;
   policy: Policy | null;
-  /** Since when a connection is wanted, how long each of its phases takes, and which endpoints it tries. */
+  /** Start of a connection, duration of each phase in ms, and endpoints to try. */
   connection: { since: Time; phases: number[]; endpoints: string[] } | null;
   /** The last change while disconnected. */
   change: { current: Summary; previous: Summary } | null;
@@ -130,21 +130,21 @@ export interface State {
   vnets: VirtualNetwork[];
   otherDevices: Device[];
   ipv6: boolean;
-  /** The process that listens in proxy mode, and whose it is: each `PID START`. */
+  /** The process that listens in proxy mode, and its owner, each as `PID START`. */
   proxyHost: { process: string; owner: string } | null;
-  /** The port that proxy mode could not have. */
+  /** The port that proxy mode could not open. */
   proxyRefused: number | null;
-  /** Source address of what the proxy connects to, by which a test recognizes them. */
+  /** Source address of the proxy's connections, for recognition in tests. */
   proxyFrom: string | null;
-  /** Figures held still, for a test. */
+  /** Fixed statistics, for a test. */
   stats: Partial<Stats>;
-  /** Origins of settings held still, for a test: `{"Mode": "network policy"}`. */
+  /** Fixed origins of settings, for a test: `{"Mode": "network policy"}`. */
   sources: Record<string, string>;
 }
 
 const DEFAULT_CONNECT_MS = 1200;
 
-/** A registered free account, terms accepted, disconnected: one `connect` away from a tunnel. */
+/** Returns the state of a registered free account that is disconnected: `connect` suffices for a tunnel. */
 export function initialState(seed: number): State {
   return {
     format: 1,
@@ -231,7 +231,7 @@ export function organizationPolicy(seed: number): Policy {
   };
 }
 
-/** A stream of hexadecimal digits that depends on the seed alone. */
+/** Returns a source of hexadecimal digits that depends only on the seed. */
 export function hexFrom(seed: number): (length: number) => string {
   let word = seed >>> 0;
   const next = () => {
@@ -254,17 +254,17 @@ function uuid(hex: (length: number) => string): string {
 const LOCK_WAIT_MS = 15_000;
 
 /**
- * The stored state; the first call makes it. A file that is not a state (an editor's accident, a full disk) is put
- * aside as `….broken` and started over.
+ * Returns the stored state; the first call creates it. Renames an invalid file (an editor's accident, a full disk) to
+ * `….broken` and creates a new state.
  */
 export function load(file: string): State {
   return read(file) ?? update(file, state => state);
 }
 
 /**
- * Changes the state under the lock. `change` may alter its argument; what it returns is passed on.
- * The file is only replaced when something changed, so listeners hear of changes only.
- * @throws Failure when the lock is held by a living process for 15 s
+ * Changes the state under the lock. `change` may alter its argument.
+ * Replaces the file only if something changed, so listeners notice only changes.
+ * @returns the result of `change` @throws Failure if a living process holds the lock for 15 s
  */
 export function update<T>(file: string, change: (state: State) => T): T {
   makeDirectory(dirname(file));
@@ -306,10 +306,10 @@ function putAside(file: string): void {
   }
 }
 
-/** Parts that are null at other times. */
+/** Parts that can be null although they are not null initially. */
 const NULLABLE = ['registration', 'license'];
 
-/** null for anything but a state of this format: it has every part of an initial state, each of the same kind. */
+/** Parses a state that has every part of an initial state with the same type; null for anything else. */
 function parseState(text: string): State | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-// Connects and disconnects, changes settings, which may start the connection over, and reports the statistics of the tunnel.
+// Connects and disconnects, changes settings, which may restart the connection, and reports the tunnel's statistics.
 import {
   type Context,
   missingRegistration,
@@ -71,7 +71,7 @@ export const resetSettings: Operation = context =>
     Object.assign(settings, initialSettings(), { alwaysOn: settings.alwaysOn });
   });
 
-/** An operation that stores a value as one setting. An organization decides about it itself. */
+/** Creates an operation that stores a value as one setting. Members of an organization are refused. */
 export const setting =
   (key: keyof Settings, toValue: (text: string) => unknown): Operation =>
   (context, [text = '']) =>
@@ -85,7 +85,8 @@ export const setDnsLog: Operation = (context, [value]) =>
   });
 
 /**
- * Changes settings. A connection starts over when its route changed; without one, the status names the change (`SettingsChanged`).
+ * Changes settings. Restarts a connection after a change of its route; without a connection, the
+ * status names the change (`SettingsChanged`).
  */
 export function change(context: Context, alter: (settings: Settings) => void): typeof success {
   const { state, now, generation } = context;
@@ -118,7 +119,7 @@ function summary(state: State): Summary {
   };
 }
 
-/** Proxy mode carries TCP over MASQUE since 2025.8.779; the words of the refusal are not recorded. */
+/** Returns true if proxy mode needs MASQUE, as since 2025.8.779; the text of the refusal was not recorded. */
 function proxyRefused({ state, generation }: Context): boolean {
   return generation.has('masqueOnlyProxy') && effectiveProtocol(state, generation) === 'WireGuard';
 }
@@ -126,7 +127,7 @@ const proxyNeedsMasque = refuse('ProxyModeRequiresMasque', 'Proxy mode requires 
 
 // ── Statistics: a function of the seed and the time, so that every process prints the same ──────────────────────────
 
-/** Keys in the order of 2026.7.1377. */
+/** Prints the keys in the order of 2026.7.1377. */
 export const stats: Operation = context => {
   const { state, generation } = context;
   const protocol = effectiveProtocol(state, generation);
@@ -167,7 +168,7 @@ function protocolText(protocol: 'MASQUE' | 'WireGuard', masque: string | null): 
   return masque === 'h2-only' ? 'MASQUE (HTTPS via TCP)' : 'MASQUE (HTTPS via UDP)';
 }
 
-/** Bytes a second, their swing, and the swing's period in seconds: traffic that rises, falls, and never runs back. */
+/** Bytes per second, their swing, and its period in seconds: the rate rises and falls, but never below zero. */
 const SENT = { rate: 2_400, swing: 0.7, period: 23 };
 const RECEIVED = { rate: 19_000, swing: 0.9, period: 41 };
 /** WireGuard makes new keys after two minutes (whitepaper, Rekey-After-Time); MASQUE keeps its handshake. */
@@ -199,7 +200,7 @@ function statsAt(context: Context, protocol: 'MASQUE' | 'WireGuard'): Stats | nu
   };
 }
 
-/** The integral of `rate * (1 + swing * sin(2πt / period))` from 0 to t. */
+/** Returns the integral of `rate * (1 + swing * sin(2πt / period))` from 0 to t. */
 function carried(seconds: number, { rate, swing, period }: typeof SENT): number {
   const turn = (2 * Math.PI) / period;
   return Math.floor(rate * (seconds + (swing / turn) * (1 - Math.cos(turn * seconds))));

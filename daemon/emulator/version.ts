@@ -1,17 +1,17 @@
-// Lists the differences between the generations of the tunnel CLI, and knows which of them a version has.
+// Lists the differences between generations of the tunnel CLI, and maps a version to its traits.
 import { usage } from './faults.ts';
 
-/** The newest release whose output was recorded. */
+/** The newest release with recorded output. */
 export const NEWEST = '2026.7.1377.0';
-/** The first release with the present commands: before it they had other names. */
+/** The first release with the current commands; earlier releases used other names. */
 const OLDEST = '2024.9.346';
-/** Later than any build of its month. */
+/** Build number after all builds of a month. */
 const LAST = 9999;
 
-/** First release that shows a trait. */
+/** First release with each trait. */
 const TRAITS = {
   networkHealth: '2025.9.558',
-  /** The reason after a `disconnect`: before, `Manual Disconnection`. */
+  /** The reason after a `disconnect`; older releases print `Manual Disconnection`. */
   settingsChanged: '2026.1',
   masqueDefault: '2025.7.176',
   masqueOnlyProxy: '2025.8.779',
@@ -26,13 +26,13 @@ type Trait = keyof typeof TRAITS;
 export interface CliGeneration {
   version: string;
   has(trait: Trait): boolean;
-  /** True if this version is `release` or newer; also without a release. */
+  /** Returns true if this version is `release` or newer, or without a release. */
   since(release?: string): boolean;
 }
 
 /**
- * The generation of a version as people write it: `2026.7.1377.0`, `2025.4.x`, `2025`, `2024.9+`, `2025 (Jul)`, `2024-2025`.
- * A bare year or month means its last release, a range of years its end. Without a number it is the newest.
+ * Returns the generation for a version such as `2026.7.1377.0`, `2025.4.x`, `2025`, `2024.9+`, `2025 (Jul)`, `2024-2025`.
+ * A bare year or month means its last release, and a range of years means its end. Text without a number means the newest release.
  * @throws Failure `usage` for a release before 2024.9
  */
 export function generationOf(text: string): CliGeneration {

@@ -1,4 +1,4 @@
-// Keeps the files of the history, one for each day in UTC: appends, reads, sums up and deletes.
+// Keeps the history in one file per day (UTC): appends, reads, summarizes and deletes records.
 import {
   closeSync,
   constants,
@@ -21,19 +21,19 @@ import { FULL, MAX_BYTES, MINUTE, summarize, tierIn, tierOf } from './summarize.
 
 const NAME = /^(\d{4}-\d{2}-\d{2})\.log$/;
 const EQUALS = 0x3d;
-/** Lines of counters. A summary leaves them out, but the next start of today's recording needs the last. */
+/** Lines of counters. A summary omits them, but the next start of today's recording needs the last line. */
 const COUNTERS = /^= .*\n/gm;
 
 export type DayFiles = ReturnType<typeof createDayFiles>;
 
-/** @param directory its parent must exist */
+/** @param directory path of the files; its parent must exist */
 export function createDayFiles(directory: string) {
   const fileOf = (day: string) => `${directory}/${day}.log`;
   const cleared = `${directory}.cleared`;
   // a kill may have interrupted `clear`
   rmSync(cleared, { recursive: true, force: true });
 
-  /** Days that have a file, such as `2026-11-21`, oldest first. */
+  /** Returns the days that have a file, such as `2026-11-21`, oldest first. */
   function days(): string[] {
     const days = namesIn(directory).flatMap(name => NAME.exec(name)?.[1] ?? []);
     return days.filter(day => !Number.isNaN(Date.parse(day))).sort();
@@ -51,10 +51,10 @@ export function createDayFiles(directory: string) {
     });
   }
 
-  /** The whole lines of a day; empty if it can't be read. */
+  /** Reads the whole lines of a day; none if the file can't be read. */
   const read = (day: string, onLine: OnLine) => readLines(fileOf(day), onLine);
 
-  /** Last records of an earlier run in the newest files up to a day. A kill may have left the newest one empty. */
+  /** Returns the last records of an earlier run in the newest files up to a day. A kill may have left the newest file empty. */
   function left(today: string): Left {
     const written = days().filter(day => day <= today && sizeOf(fileOf(day)) > 0);
     const newest = written.at(-1);
@@ -67,15 +67,15 @@ export function createDayFiles(directory: string) {
     return { counters, lastAt };
   }
 
-  /** Records that the state written last still holds. @param now ms since the epoch */
+  /** Records that the last written state still applies. @param now ms since the epoch */
   function touch(now: number): void {
     const newest = days().at(-1);
     if (newest !== undefined) utimesSync(fileOf(newest), now / 1000, now / 1000);
   }
 
-  /** Sums up and deletes what is older than it is kept for, and keeps the whole within its size. @throws FileError */
+  /** Summarizes and deletes old records, and limits the total size. @throws FileError */
   function maintain(today: string): void {
-    // earlier versions kept sums of a day
+    // earlier versions stored daily sums in separate files
     for (const name of namesIn(directory)) if (name.endsWith('.sums')) rmSync(`${directory}/${name}`, { force: true });
     for (const day of days()) {
       const [path, tier] = [fileOf(day), tierOf(day, today)];
@@ -102,9 +102,9 @@ export function createDayFiles(directory: string) {
     left,
     touch,
     maintain,
-    /** Reports whether a day has lines already. */
+    /** Returns true if a day already has lines. */
     has: (day: string) => sizeOf(fileOf(day)) > 0,
-    /** Deletes everything, in one step for readers. @throws FileError */
+    /** Deletes all files, atomically for readers. @throws FileError */
     clear(): void {
       writing(directory, () => {
         rmSync(cleared, { recursive: true, force: true });
@@ -124,13 +124,13 @@ const NEWLINE = 0x0a;
 /** Files are read in pieces of this size; no line is longer. */
 const PIECE = 65_536;
 
-/** Buffer for lines, one file at a time: memory outside V8's heap is freed late. */
+/** Reused buffer for the lines of one file: memory outside V8's heap is freed late. */
 let readInto: Buffer | undefined;
 
-/** Gets a line as the bytes from `start` to `end`, without its line end. The bytes are valid during the call only. */
+/** Receives a line as the bytes from `start` to `end`, without its line break. The bytes are valid only during the call. */
 export type OnLine = (bytes: Buffer, start: number, end: number) => void;
 
-/** Appends, and overwrites half a line that a killed write left behind. */
+/** Appends lines, and overwrites the incomplete line of a killed write. */
 function appendLines(path: string, text: string): void {
   const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
   try {
@@ -143,7 +143,7 @@ function appendLines(path: string, text: string): void {
   }
 }
 
-/** End of the last whole line. A file without a line end in its last piece is not ours, and is overwritten. */
+/** Returns the end of the last whole line. Overwrites a file without a line break in its last piece: it is not ours. */
 function endOfLines(fd: number): number {
   const { size } = fstatSync(fd);
   const piece = Buffer.allocUnsafe(Math.min(size, PIECE));
@@ -153,7 +153,7 @@ function endOfLines(fd: number): number {
   return last < 0 ? 0 : start + last + 1;
 }
 
-/** Reads whole lines from a byte on; empty if the file can't be read. */
+/** Reads whole lines from an offset; none if the file can't be read. */
 function readLines(path: string, onLine: OnLine, from = 0): void {
   const fd = openToRead(path);
   if (fd === null) return;
@@ -192,7 +192,7 @@ function readFrom(fd: number, onLine: OnLine, from: number): void {
   }
 }
 
-/** Does work on a file. @throws FileError with the path */
+/** Runs work on a file. @throws FileError with the path */
 function writing(path: string, work: () => void): void {
   try {
     work();
@@ -201,7 +201,7 @@ function writing(path: string, work: () => void): void {
   }
 }
 
-/** 0 where there is no such file. */
+/** Returns the size of a file; 0 if it does not exist. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

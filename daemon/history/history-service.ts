@@ -7,10 +7,10 @@ import { createDayFiles } from './day-files.ts';
 import { createObserver, type Observer, type Seen } from './observe.ts';
 import { formatChange, formatCounters, formatSample } from './records.ts';
 
-/** A clock that is wrong after the machine has started is mostly corrected by then: no file is deleted before. */
+/** Files are deleted only after this time: a clock that is wrong at boot is usually corrected by then. */
 const SETTLED_MS = 600_000;
 const DAY_MS = 86_400_000;
-/** The history is kept this long. */
+/** Length of time for which the history is kept. */
 const KEPT_MS = 90 * DAY_MS;
 
 interface Options {
@@ -18,7 +18,7 @@ interface Options {
   say(line: string): void;
   /** ms since the epoch. */
   now?: () => number;
-  /** ms of a clock that is never set. */
+  /** Monotonic time, in ms. */
   steady?: () => number;
 }
 
@@ -29,7 +29,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   let maintained = '';
   let failing = false;
 
-  /** Drops a record that can't be written: the next try is a minute later, and the tunnel matters more. */
+  /** Runs `work`. A record that can't be written is dropped: the next try is a minute later, and the tunnel matters more. */
   function attempt(work: () => void): void {
     try {
       work();
@@ -40,7 +40,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     }
   }
 
-  /** The lines of observations, by day. */
+  /** Returns the lines of the observations, by day. */
   function linesOf(seen: readonly Seen[], by: Observer): Map<string, string> {
     const lines = new Map<string, string>();
     for (const each of seen) {
@@ -68,7 +68,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   }
 
   return {
-    /** Writes observations, in their order. */
+    /** Writes observations in the given order. */
     record(seen: readonly Seen[]): void {
       attempt(() => {
         observer ??= createObserver(files.left(dayOf(now())));
@@ -80,7 +80,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     touch(): void {
       attempt(() => files.touch(now()));
     },
-    /** The end of the recording, until more is seen. */
+    /** Records the end of the recording, until the next observation. */
     end(): void {
       const present = observer?.present();
       observer = null;
@@ -104,13 +104,13 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       } catch (error) {
         throw new Problem('state-not-writable', reason(error), {}, error);
       }
-      // the state that goes on is recorded again, as at a start
+      // the next record repeats the current state, as at a start
       observer = null;
     },
   };
 }
 
-/** A duration back from now, or a time. */
+/** Returns the ms since the epoch of a date, or of a duration before now. */
 function momentOf(text: string | undefined, now: number, fallback: number): number {
   if (text === undefined) return fallback;
   const seconds = parseDuration(text);

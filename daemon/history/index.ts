@@ -1,4 +1,4 @@
-// Answers the requests for the history, and keeps published states until they are written to it.
+// Answers the requests for the history, and buffers published states until they are written.
 import type { History, HistoryQuery } from '../api/history.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
@@ -7,13 +7,13 @@ import type { Seen } from './observe.ts';
 import { SWITCH_MS } from './records.ts';
 
 export interface Pace {
-  /** Interval of writes, each with all changes since the last one: a kill loses no more. */
+  /** Interval between writes. A killed daemon loses at most the changes of one interval. */
   writeMs: number;
-  /** A connected tunnel that no client reads is read once in this time. */
+  /** Interval at which the figures of a connected tunnel are read while no client reads them. */
   readMs: number;
 }
 const PACE: Pace = { writeMs: 50_000, readMs: 300_000 };
-/** That many rows are written immediately, whenever the last write was. */
+/** Number of unwritten rows that triggers an immediate write. */
 const MANY = 1_000;
 
 export function openHistory(
@@ -55,7 +55,7 @@ export function openHistory(
     }
   }
 
-  /** Reads the figures where no client had them read in the meantime. */
+  /** Reads the figures unless a client has read them in the meantime. */
   async function readFigures(): Promise<void> {
     reading = undefined;
     const { status, tunnel: figures } = state.snapshot();
@@ -63,7 +63,7 @@ export function openHistory(
     reading = setTimeout(readFigures, readMs).unref();
     if (figures.at === readAt) await tunnel.readFigures();
     readAt = state.snapshot().tunnel.at;
-    // a mode without figures leaves no other trace of a state that lasts
+    // in a mode without figures, nothing else shows that a state lasts
     if (readAt === null) (await service()).touch();
   }
 
@@ -125,20 +125,20 @@ export function openHistory(
   };
 }
 
-/** State of a change of the settings: see `Tunnel.changing`. */
+/** Progress of a settings change: see `Tunnel.changing`. */
 type Changing = 'now' | 'lately' | null;
 
-/** Rows until they are written, each with the mode at its time. */
+/** Buffers rows until they are written, each with the mode at its time. */
 function createUnwritten() {
   let rows: (Seen & { isModeOld: boolean })[] = [];
 
-  /** A status event arrives before the settings are read: this names the mode of earlier rows. */
+  /** Sets the mode of earlier rows: a status event arrives before the settings are read. */
   function nameMode(time: number, mode: string | undefined): void {
     let wasConnecting = false;
     for (const row of rows.toReversed()) {
       const isPhase = row.status.state === 'connecting' || row.status.state === 'disconnecting';
       if (row.mode === mode || time - row.at > SWITCH_MS) return;
-      // a connection before the reconnect had the mode before
+      // a connection before the reconnect used the previous mode
       if (!isPhase && (wasConnecting || !row.isModeOld)) return;
       wasConnecting ||= isPhase;
       row.mode = mode;
@@ -160,7 +160,7 @@ function createUnwritten() {
       const isModeOld = changing === 'now' && event !== 'settings';
       rows.push({ at, status, mode, asked: changing !== null, isModeOld, tunnel, ...occurrence });
     },
-    /** Removes and returns all rows. A mode that may be from before a change is left out. */
+    /** Removes and returns all rows, without modes that may predate a settings change. */
     take(changing: Changing): Seen[] {
       const taken = rows.map(row => (changing === 'now' && row.isModeOld ? { ...row, mode: undefined } : row));
       rows = [];

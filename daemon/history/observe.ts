@@ -1,4 +1,4 @@
-// Turns what is published of the tunnel into records: changes of the state, and samples whose bytes never run back. Pure.
+// Turns published tunnel states into records: state changes, and samples whose bytes are never negative. Pure.
 import type { Status, Tunnel } from '../api/schema.ts';
 import { isTurnedOff } from '../view/states/causes.ts';
 import { type Change, type Counters, coloOr, modeOr, nameOr, type Sample } from './records.ts';
@@ -9,17 +9,17 @@ export interface Seen {
   at: number;
   status: Status;
   mode: string | undefined;
-  /** An action or a change of the settings took effect. */
+  /** True while an action or a settings change took effect. */
   asked?: boolean;
-  /** A rule for networks has set this. */
+  /** Effect of the network rule that set this state. */
   effect?: Change['effect'];
   tunnel: Tunnel;
 }
 
 export interface Observer {
-  /** Changes since the last call. */
+  /** Returns the changes since the last call, and a sample of new figures. */
   observe(seen: Seen): { changes: Change[]; sample: Sample | null };
-  /** The last change, to be repeated where another file begins. */
+  /** Returns the last change, which each new file repeats at its start. */
   present(): Change | null;
   counters(): Counters | null;
 }
@@ -27,7 +27,7 @@ export interface Observer {
 /** Last records of an earlier run. */
 export interface Left {
   counters: Counters | null;
-  /** When it wrote last, in ms since the epoch. */
+  /** Time of its last write, in ms since the epoch. */
   lastAt: number | null;
 }
 
@@ -79,19 +79,19 @@ function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Cha
   return change;
 }
 
-/** Until a tunnel that is to connect moves, the state from before lasts. */
+/** Returns the reason of a state. A disconnected tunnel that has accepted a connect keeps its previous reason. */
 function reasonOf(status: Status, present: Change | null): string | null {
   const isWaiting = status.reason?.code === 'ConnectAccepted';
   if (isWaiting && present?.state === 'disconnected') return present.reason;
   return isTurnedOff(status) ? 'Manual' : nameOr(status.reason?.code);
 }
 
-/** Without what belongs to its moment alone. */
+/** Removes the effect, which belongs only to the moment of the change. */
 function lasting({ effect: _, ...change }: Change): Change {
   return change;
 }
 
-/** All phases of connecting count as one state. */
+/** True if nothing worth a record changed. All phases of connecting count as one state. */
 function isSame(before: Change, { state, reason, blocked, network, mode, colo, asked, effect }: Change): boolean {
   const isPhase = state === 'connecting' || state === 'disconnecting';
   return (
@@ -104,7 +104,7 @@ function isSame(before: Change, { state, reason, blocked, network, mode, colo, a
   );
 }
 
-/** The figures of one read. Null if the tunnel CLI reported none that are kept. */
+/** Returns the figures of one read; null without a valid time. The sample is null if the tunnel CLI reported no figures. */
 function readingOf(tunnel: Tunnel, last: Counters | null): { sample: Sample | null; counters: Counters | null } | null {
   const at = Math.floor(Date.parse(tunnel.at ?? '') / 1000);
   const { bytesReceived, bytesSent, latencyMs, loss } = tunnel;
@@ -127,9 +127,9 @@ function readingOf(tunnel: Tunnel, last: Counters | null): { sample: Sample | nu
 }
 
 /**
- * The bytes between two reads. Counters that fell belong to a new connection, whose bytes all came since. Counters that
+ * Returns the bytes between two reads. Counters that fell belong to a new connection, whose bytes are all new. Counters that
  * rose may belong to a new connection as well; the last bytes of the previous connection are then missing, but nothing is
- * counted twice. A clock that was set back gives no length of time.
+ * counted twice. If the clock was set back, the span is 0.
  */
 export function passedSince(last: Counters, now: Counters): Pick<Sample, 'span' | 'received' | 'sent'> {
   const span = Math.max(0, now.at - last.at);

@@ -1,5 +1,5 @@
-// Answers a query of the history: walks through the files of its time, and collects a page and the totals. Writing the history does
-// not load this file, which needs zod.
+// Answers a query of the history with a page and the totals. Code that writes the history does not load this file, because it
+// needs zod.
 import * as z from 'zod/mini';
 import {
   type History,
@@ -21,7 +21,7 @@ interface Question {
   /** ms since the epoch. */
   since: number;
   until: number;
-  /** The last known state lasts until then; null if recording has ended. */
+  /** Time until which the last known state lasts; null if recording has ended. */
   now: number | null;
 }
 
@@ -30,7 +30,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   const bucket = SECONDS[resolution];
   const cursor = query.cursor === undefined ? null : Number(query.cursor);
   const from = cursor ?? since;
-  // the first sample may be of a time that began before
+  // the first sample may cover a time that began before `since`
   const page = createPage({ from: cursor ?? since - (since % (bucket * 1000)), until, bucket });
   const line = {} as Sample;
   const fromSeconds = from / 1000;
@@ -48,7 +48,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   };
   const first = dayOf(from);
   for (const day of daysFrom(files.days(), first, dayOf(until))) {
-    // only the last state of the day before counts
+    // only the last state of the previous day counts
     const onChange: OnLine = (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end);
     files.read(day, day < first ? onChange : onLine);
   }
@@ -62,7 +62,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
   };
 }
 
-/** Days to read: those of the query, and the last one before them, which has the state at the beginning. */
+/** Returns the days to read: those of the query, and the last day before them, which has the state at the beginning. */
 function daysFrom(days: string[], first: string, last: string): string[] {
   const begin = Math.max(
     0,
@@ -73,7 +73,7 @@ function daysFrom(days: string[], first: string, last: string): string[] {
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** Records of one page. */
+/** Limit of records on one page. */
 const LIMIT = 2_000;
 
 export const SECONDS: Record<HistoryResolution, number> = {
@@ -82,7 +82,7 @@ export const SECONDS: Record<HistoryResolution, number> = {
   hour: HOUR.bucket,
 };
 
-/** The default resolution for a length of time in ms: at most 2,160 samples. */
+/** Returns the default resolution for a length of time in ms: at most 2,160 samples. */
 export function suitedTo(ms: number): HistoryResolution {
   const hours = ms / 3_600_000;
   return hours <= 2 ? 'full' : hours <= 12 ? 'minute' : 'hour';
@@ -92,21 +92,21 @@ interface Range {
   /** ms since the epoch. */
   from: number;
   until: number;
-  /** Seconds that become one sample. */
+  /** Length of one sample, in seconds. */
   bucket: number;
 }
 
-/** @param limit records of a page; a few more where several are of one moment */
+/** @param limit records on a page; a page exceeds it if records share a timestamp */
 export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   const samples = new Map<number, Sample>();
   let changes: Change[] = [];
   /** Start of the next page, in ms. */
   let next = until;
-  /** The same in seconds, as samples have them. */
+  /** The same limits in seconds, the unit of samples. */
   const [firstSecond, lastSecond] = [from / 1000, until / 1000];
   let nextSecond = lastSecond;
 
-  /** Cuts the page. Never splits records with the same timestamp. */
+  /** Cuts the page, but never between records with the same timestamp. */
   function cut(): void {
     if (changes.length + samples.size <= limit) return;
     const moments = [...changes.map(({ at }) => at), ...[...samples.keys()].map(at => at * 1000)].sort((a, b) => a - b);

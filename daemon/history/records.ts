@@ -6,11 +6,11 @@
 //   # minute                                        first line of a file that was summed up
 import type { HistoryChange } from '../api/history.ts';
 
-/** Time in which the mode of a reconnect is read, in ms. */
+/** Time limit for reading the mode after a reconnect, in ms. */
 export const SWITCH_MS = 10_000;
 
 /**
- * A change of the state. `day` repeats the state at the start of a file, so that each can be read alone; `same` says that
+ * A change of the state. `day` repeats the state at the start of a file, so that each file can be read alone; `same` says that
  * the connection continues across a `start`.
  */
 export interface Change extends Omit<HistoryChange, 'at' | 'kind'> {
@@ -19,17 +19,17 @@ export interface Change extends Omit<HistoryChange, 'at' | 'kind'> {
   kind: HistoryChange['kind'] | 'day' | 'same';
   /** For a `start`: last known time of the state before it, in ms since the epoch. */
   lastAt?: number | undefined;
-  /** It came while an action or a change of the settings took effect. */
+  /** True if the change came while an action or a settings change took effect. */
   asked?: true | undefined;
 }
 
-/** One reading of the figures, or several summed up. */
+/** One reading of the figures, or the sum of several readings. */
 export interface Sample {
-  /** Seconds since the epoch: when they were read, or the start of the time summed up. */
+  /** Time of the reading, or start of the summed-up time, in seconds since the epoch. */
   at: number;
-  /** Seconds that the bytes took. */
+  /** Time in which the bytes passed, in seconds. */
   span: number;
-  /** Readings that the latency and the loss are the mean of. */
+  /** Number of readings that the latency and the loss are averaged over. */
   count: number;
   /** Microseconds; null if it was not reported. */
   latency: number | null;
@@ -57,18 +57,18 @@ export const formatChange = (change: Change): string => `${JSON.stringify(change
 export const formatCounters = ({ at, received, sent }: Counters): string => `= ${at} ${received} ${sent}\n`;
 
 /**
- * The figures of the line that is being read; null for an unknown figure. All lines share one object: there are 17,000 lines a day.
- * Not a typed array, because V8 makes an object of each number that it reads from one until the loop is compiled.
+ * The figures of the line that is being read; null for an unknown figure. All lines share this array: a day has 17,000 lines.
+ * It is not a typed array, because V8 makes an object of each number that it reads from one until the loop is compiled.
  */
 const figures: (number | null)[] = new Array(9).fill(null);
 const [SPACE, DASH, ZERO] = [0x20, 0x2d, 0x30];
-/** Longer runs of digits are not figures; shorter ones are exact. */
+/** Maximum digits of a figure: numbers of this length are exact. */
 const MAX_DIGITS = 15;
 
 /**
  * Reads a sample from the bytes of a line: a string for each line would take most of the daemon's memory.
- * @param end of the line, without its line end
- * @param into takes the figures, and is returned; a caller that passes the same one each time leaves no garbage
+ * @param end end of the line, without its line break
+ * @param into object to fill and return; a caller that reuses the object leaves no garbage
  * @returns null for anything else, such as half a line
  */
 export function parseSample(bytes: Uint8Array, start: number, end: number, into = {} as Sample): Sample | null {
@@ -110,13 +110,13 @@ function readFigures(bytes: Uint8Array, start: number, end: number): boolean {
   return false;
 }
 
-/** @returns null for anything else */
+/** @returns null for any other line */
 export function parseCounters(line: string): Counters | null {
   const [, at, received, sent] = /^= (\d{1,15}) (\d{1,15}) (\d{1,15})$/.exec(line) ?? [];
   return at === undefined ? null : { at: Number(at), received: Number(received), sent: Number(sent) };
 }
 
-/** Names only: what the tunnel CLI says in sentences may hold addresses and host names, which are not kept. */
+/** Makes a filter for names: sentences from the tunnel CLI may hold addresses and host names, which are not kept. */
 const matching = (pattern: RegExp) => (value: unknown) =>
   typeof value === 'string' && pattern.test(value) ? value : null;
 export const nameOr = matching(/^[A-Za-z]\w{0,63}$/);
@@ -128,7 +128,7 @@ const mean = (a: number | null, b: number | null, { count: m }: Sample, { count:
 const pick = (of: (a: number, b: number) => number, a: number | null, b: number | null) =>
   a === null ? b : b === null ? a : of(a, b);
 
-/** Adds a sample to the sum of others, which keeps its time. */
+/** Adds a sample to a sum. The sum keeps its time. */
 export function addTo(sum: Sample, sample: Sample): void {
   sum.latency = mean(sum.latency, sample.latency, sum, sample);
   sum.loss = mean(sum.loss, sample.loss, sum, sample);

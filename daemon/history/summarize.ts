@@ -1,4 +1,4 @@
-// Sums the lines of a day up to a coarser resolution, and keeps a file within its size. Pure.
+// Sums up the lines of a day at a coarser resolution, and keeps the file within its size limit. Pure.
 import { addTo, formatSample, parseSample, type Sample } from './records.ts';
 
 const DAY_MS = 86_400_000;
@@ -6,9 +6,9 @@ const DAY_MS = 86_400_000;
 export const MAX_BYTES = 10_000_000;
 
 interface Tier {
-  /** In the first line of a file that was summed up; null for a file as it was written. */
+  /** Name in the first line of a summed-up file; null for a file as it was written. */
   name: string | null;
-  /** Seconds that become one sample. */
+  /** Length of one sample, in seconds. */
   bucket: number;
   /** Maximum size of a file, in bytes: 2 × 1.5 MB, 6 × 250 kB and 83 × 60 kB are less than `MAX_BYTES`. */
   bytes: number;
@@ -18,24 +18,24 @@ export const FULL: Tier = { name: null, bucket: 1, bytes: 1_500_000 };
 export const MINUTE: Tier = { name: 'minute', bucket: 60, bytes: 250_000 };
 export const HOUR: Tier = { name: 'hour', bucket: 3_600, bytes: 60_000 };
 
-/** The tier of a day on another day, both as `2026-11-21`; null for a day that is deleted. */
+/** Returns the tier of `day` as of `today`, both such as `2026-11-21`; null for a day that is deleted. */
 export function tierOf(day: string, today: string): Tier | null {
   const age = Math.round((Date.parse(today) - Date.parse(day)) / DAY_MS);
   return age <= 1 ? FULL : age <= 7 ? MINUTE : age <= 90 ? HOUR : null;
 }
 
-/** The tier in the first line of a file. Earlier versions kept `quarter`, which is summed up like a full day. */
+/** Returns the tier in the first line of a file. Earlier versions wrote `quarter`, which is summed up like a full day. */
 export function tierIn(text: string): Tier {
   const name = /^# (\w+)\n/.exec(text)?.[1] ?? null;
   return [MINUTE, HOUR].find(tier => tier.name === name) ?? FULL;
 }
 
-/** The start of the time that a moment belongs to. */
+/** Returns the start of the bucket that contains a moment. */
 export const bucketOf = (at: number, bucket: number): number => at - (at % bucket);
 
 /**
- * The text of a file for a tier, in order of time. Changes stay as they are; where there are too many for the tier's
- * size, the oldest go. Lines that are not understood are dropped.
+ * Returns the text of a file at a tier's resolution, in order of time. Changes stay as they are; if there are too many for the
+ * tier's size, the oldest are dropped. Lines that can't be parsed are dropped.
  */
 export function summarize(text: string, tier: Tier): string {
   const samples = new Map<number, Sample>();

@@ -1,40 +1,40 @@
-// Walks through records in order, and finds the changes to show, the time connected, and what ended a connection. Pure.
+// Walks through records in order, and finds the changes to show, the connected time, and the causes of drops. Pure.
 import type { HistoryDay, HistoryTotal } from '../api/history.ts';
 import { addDrops, totalOf } from '../api/totals.ts';
 import { type Change, type Sample, SWITCH_MS } from './records.ts';
 
-/** Longer than a restart of the daemon or an update takes, in ms. */
+/** Maximum gap that a restart of the daemon or an update leaves, in ms. */
 const RESTART_MS = 600_000;
-/** These ends of a connection were asked for. */
+/** Causes of a connection's end that the user asked for. */
 const ASKED_FOR: readonly string[] = ['Manual', 'SettingsChanged'];
-/** Phases of connecting, which say nothing about the end of the connection before. */
+/** Phases of connecting, which say nothing about the end of the previous connection. */
 const PHASE = /^(Performing|Establishing|Checking|Ensuring|Applying|Configuring|Validating|Initializ|NetworkHealthy)/;
 const UNKNOWN = 'unknown';
 
 interface End {
   at: number;
-  /** null as long as nothing said why. */
+  /** null until a reason is known. */
   cause: string | null;
-  /** No connection was possible since. */
+  /** True if no connection was possible since the end. */
   failed: boolean;
 }
 
-/** @param range what counts, in ms since the epoch; the state before it must be walked through as well */
+/** @param range the time that counts, in ms since the epoch; callers must also pass the last state before it */
 export function createTimeline(range: { since: number; until: number }, onChange: (change: Change) => void) {
   const days = createDays(range);
   const rows = createRows(onChange);
-  /** The connection that is up: since when it has not been counted. */
+  /** Start of the connection's uncounted time; null while no connection is up. */
   let upSince: number | null = null;
-  /** The state of the connection that was up could not be read since. */
+  /** True while the state of a connection that was up can't be read. */
   let isUnread = false;
   /** The mode of the last connection. */
   let mode: string | null = null;
-  /** A connection ended; counted once it is clear that no change of the settings was the reason. */
+  /** The end of a connection, counted once a settings change is ruled out as its cause. */
   let ended: End | null = null;
-  /** The time in which nothing was recorded, while the tunnel was up before and after. */
+  /** A time without records, with the tunnel up before and after it. */
   let gap: { from: number; to: number } | null = null;
 
-  /** In seconds, as samples have them. */
+  /** The range in seconds, the unit of samples. */
   const [since, until] = [range.since / 1000, range.until / 1000];
 
   function drop(): void {
@@ -46,13 +46,13 @@ export function createTimeline(range: { since: number; until: number }, onChange
 
   /** Reports whether a settings change ended the connection, regardless of the reason text. */
   function isSwitch(change: Change, end: End): boolean {
-    // the user's answer to a failure does not undo it
+    // a change that the user makes after a failure does not cancel the drop
     if (end.failed || change.at - end.at > SWITCH_MS) return false;
     const isOther = change.mode !== null && mode !== null && change.mode !== mode;
     return isOther || (change.asked === true && end.cause === null);
   }
 
-  /** @param up whether the connection is back */
+  /** @param up true if the connection is back */
   function explain(change: Change, up: boolean): void {
     if (!ended) return;
     const cause = change.blocked ?? change.reason;
@@ -72,13 +72,13 @@ export function createTimeline(range: { since: number; until: number }, onChange
       return;
     }
     if (kind === 'start') {
-      // the end of the run before was not recorded
+      // the end of the previous run was not recorded
       if (upSince !== null) close(Math.min(at, Math.max(upSince, lastAt ?? 0)));
       if (gap && at - gap.from <= RESTART_MS) gap = { ...gap, to: at };
       else gap = null;
     }
     if (kind === 'state' && state === 'unknown' && change.blocked === null) {
-      // a state that is not known ends no connection, and is not counted
+      // an unknown state ends no connection, and is not counted
       isUnread ||= upSince !== null;
       if (upSince !== null) close(at);
       gap = null;
@@ -122,7 +122,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
       day.received += received;
       day.sent += sent;
     },
-    /** @param now the state lasts until then, in ms; null if recording has ended */
+    /** @param now time until which the state lasts, in ms; null if recording has ended */
     end(now: number | null): { total: HistoryTotal; days: HistoryDay[] } {
       if (upSince !== null && now !== null) days.count(upSince, now);
       drop();
@@ -133,10 +133,10 @@ export function createTimeline(range: { since: number; until: number }, onChange
   };
 }
 
-/** Shows each change once it is complete. */
+/** Passes each change on once it is complete. */
 function createRows(onChange: (change: Change) => void) {
   let present: Change | null = null;
-  /** Not shown yet, because the next one may complete it. */
+  /** The change that is not shown yet, because the next change may complete it. */
   let waiting: Change | null = null;
 
   function showWaiting(): void {
@@ -179,10 +179,10 @@ function completes(before: Change, after: Change): boolean {
   );
 }
 
-/** @param range what counts, in ms since the epoch */
+/** @param range the time that counts, in ms since the epoch */
 function createDays(range: { since: number; until: number }) {
   const days = new Map<string, HistoryDay>();
-  /** The last result, with its limits in ms: most records are of the same day, and names of days cost more than all else. */
+  /** The last result, with its limits in ms: most records are of the same day, and the names of days cost the most time. */
   let latest = { from: 0, to: 0, day: null as HistoryDay | null };
 
   function dayAt(time: number): HistoryDay {
@@ -196,7 +196,7 @@ function createDays(range: { since: number; until: number }) {
 
   return {
     at: dayAt,
-    /** Adds a time with a connection, in ms since the epoch; only its part in the range counts. */
+    /** Adds a connected time, in ms since the epoch; only its part in the range counts. */
     count(from: number, to: number): void {
       const end = Math.min(to, range.until);
       for (let time = Math.max(from, range.since); time < end; ) {

@@ -1,4 +1,4 @@
-// Serves the files of the browser page, which data/build/webui.mjs wrote and compressed, without Koa.
+// Serves the files of the browser page without Koa. data/build/webui.mjs writes and compresses them.
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
@@ -13,7 +13,7 @@ const TYPES: Record<string, string> = {
   '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-/** Names of content codings (RFC 9110, 8.4.1) and the suffix of each file's compressed sibling, the smaller first. */
+/** Content codings (RFC 9110, 8.4.1) and the suffixes of the compressed files, the smallest file first. */
 const CODINGS = [
   { coding: 'br', suffix: '.br' },
   { coding: 'gzip', suffix: '.gz' },
@@ -40,7 +40,7 @@ const HEADERS = {
 export type Assets = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * The page in `directory`. Its names are read once: no other file can be asked for.
+ * Serves the page in `directory`. File names are read once, so no other file can be requested.
  * @throws Problem not-found when this installation has no page.
  */
 export function createAssets(directory: string): Assets {
@@ -58,7 +58,7 @@ export function createAssets(directory: string): Assets {
       return refuse(request, response, new Problem('method-not-allowed', 'The browser page can only be read.'));
     }
     const compressed = codingFor(request.headers['accept-encoding'] as string | undefined);
-    // at this size, a read in another thread takes longer to come back than to do
+    // for files of this size, handing the read to another thread costs more than the read
     const body = readFileSync(join(directory, name + (compressed?.suffix ?? '')));
     response.writeHead(200, {
       ...HEADERS,

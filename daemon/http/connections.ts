@@ -1,35 +1,35 @@
-// Admits connections up to a quota of each kind, and lets each of them have one request in work.
+// Admits connections up to a quota of each kind, and handles one request at a time on each connection.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 import { checkPeer, type Limits, type Via } from './guard.ts';
 import { refuseUnparsed } from './refusals.ts';
 
-/** Connections whose owner is being looked up. A lookup takes 5 to 60 ms. */
+/** Maximum number of connections whose owner is being looked up. A lookup takes 5 to 60 ms. */
 const PENDING = 1_024;
-/** Connections over a quota that may wait for their refusal. */
+/** Maximum number of connections over a quota that wait for their refusal. */
 const SURPLUS = 64;
 
-/** A connection that is served. */
+/** An admitted connection. */
 export interface Connection {
   via: Via;
   pipeline: Pipeline;
 }
 
-/** Whose a connection is; `uid` of a local peer that is not this user, where the kernel knows it. */
+/** Owner of a connection; `uid` is the user of a local peer, if the kernel knows it. */
 export interface Peer {
   via: Via;
   uid?: number | null;
 }
 
 export interface Connections {
-  /** Has `serve` take a connection, or refuses it. Nothing is read from it before it is known whose it is. */
+  /** Passes a connection to `serve`, or refuses it. Nothing is read from a connection before its owner is known. */
   add(socket: Socket, peer: Peer | Promise<Peer | null>, serve: Serve): void;
   get(socket: Socket): Connection | undefined;
   entries(): Iterable<[Socket, Connection]>;
-  /** Closes the connections that are not admitted, and those that arrive from now on. */
+  /** Closes refused connections, and all connections that arrive from now on. */
   closeRefused(): void;
-  /** Keeps the unread answers within their limit, once this one has been written. */
+  /** Enforces the limit of unread bytes once this response has been written. */
   watch(response: ServerResponse): void;
 }
 
@@ -38,9 +38,9 @@ type Kind = 'own' | 'remote';
 type Serve = (socket: Socket) => Pipeline;
 
 /**
- * The open connections of one kind of listener, on all of its addresses. This user has a quota that no other user can
- * use up. A connection over a quota stays open just long enough to be refused: a refusal that is sent before the request was
- * read gets lost in the kernel's reset.
+ * Keeps the open connections of one kind of listener, on all of its addresses. This user has a quota that no other user can use
+ * up. A connection over a quota stays open just long enough to be refused: a refusal sent before the request is read gets lost
+ * in the kernel's reset.
  */
 export function createConnections(quota: Record<Kind, number>, { strangers, unreadBytes }: Limits): Connections {
   const open = new Map<Socket, Connection>();
@@ -51,7 +51,7 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
 
   function settle(socket: Socket, { via, uid }: Peer, serve: Serve): void {
     if (socket.destroyed) return;
-    // a closing HTTP server no longer ends idle connections, so a new one would keep it open
+    // a closing HTTP server no longer ends idle connections, so a new connection would keep it open
     if (isClosing) return void socket.destroy();
     const problem = checkPeer(via);
     if (problem) {
@@ -85,7 +85,7 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
     refuseUnparsed(socket, problem);
   }
 
-  /** Closes the connection with the most unread bytes while all together have too many. */
+  /** Closes the connection with the most unread bytes if the total exceeds the limit. */
   function limitUnread(): void {
     let [sum, most] = [0, 0];
     let worst: Socket | undefined;
@@ -119,23 +119,23 @@ export function createConnections(quota: Record<Kind, number>, { strangers, unre
   };
 }
 
-/** Bytes that are searched for the end of a head before they are parsed without it. */
+/** Bytes that are searched for the end of a head; if it is not there, they are parsed as one piece. */
 const WINDOW_BYTES = 1_024;
 /** Bytes of a body that are parsed in one piece. */
 const BODY_BYTES = 512;
-/** Requests that wait at most, where heads and bodies are cut so that no piece ends with a head. */
+/** Maximum number of waiting requests, for input that is cut so that no piece ends with a head. */
 const MOST_WAITING = 32;
-/** Time in which a client has to read something of an answer. */
+/** Time limit for a client to read part of an answer. */
 const UNREAD_MS = 30_000;
 
 interface Pipeline {
-  /** Runs `handle` for a parsed request once the requests before it are answered. */
+  /** Runs `handle` for a parsed request once all earlier requests are answered. */
   take(request: IncomingMessage, response: ServerResponse, handle: () => void): void;
-  /** Ignores whatever else arrives, and runs `answer` once the complete requests before it are answered. */
+  /** Ignores all further input, and runs `answer` once the complete earlier requests are answered. */
   end(answer: () => void): void;
-  /** Ignores whatever else arrives, requests that were read included, and runs `answer` instead of the current response. */
+  /** Ignores all further input and all waiting requests, and runs `answer` instead of the current response. */
   refuse(answer: () => void): void;
-  /** Length of the first line that is being read, in bytes. */
+  /** Length of the current request's first line so far, in bytes. */
   lineBytes(): number;
 }
 
@@ -146,9 +146,9 @@ interface Exchange {
 }
 
 /**
- * Puts itself between a socket and Node's parser, which parses whatever one read of 64 KiB holds, thousands of requests
- * in one go, before anything else in the process runs. To be called after the HTTP server has got the connection.
- * @param isStream whether the connection carries an event stream, after which nothing more is read
+ * Sits between a socket and Node's parser. The parser alone would parse a whole read of 64 KiB, with thousands of requests,
+ * before anything else in the process runs. Call this after the HTTP server has received the connection.
+ * @param isStream true if the connection carries an event stream, after which nothing more is read
  */
 export function createPipeline(socket: Socket, isStream: () => boolean): Pipeline {
   const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
@@ -183,9 +183,9 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   }
 
   const isReadingBody = () => last !== null && !last.complete;
-  /** True while no code reads the body yet. A first read makes the parser resume the socket. */
+  /** True if no code reads the body yet. The first read makes the parser resume the socket. */
   const isBodyUnread = () => isReadingBody() && last!.readableFlowing === null && last!.readableLength > 0;
-  /** A request that waits needs its body only when its turn comes. */
+  /** True if a request waits or the current request is complete. A waiting request needs its body only on its turn. */
   const isBusy = () => waiting.length > 0 || current?.request.complete === true;
 
   function hold(left: Buffer): void {
@@ -225,7 +225,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
         current = null;
         if (isStarting || !(waiting.length || ending || isHeld)) return;
         isStarting = true;
-        setImmediate(start); // requests of other connections come in between
+        setImmediate(start); // requests of other connections run in between
       });
       if (!current && !isStarting) start();
     },
@@ -233,7 +233,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
       if (ending) return;
       ending = answer;
       socket.resume();
-      if (current?.request.complete || isStarting) return; // its answer goes first
+      if (current?.request.complete || isStarting) return; // the current answer goes first
       if (current?.response.headersSent) socket.destroy();
       else answer();
     },
@@ -246,7 +246,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   };
 }
 
-/** The next bytes to parse: up to an empty line after `skipped` bytes, or without one a piece of limited length. */
+/** Returns the end of the next piece: an empty line after `skipped` bytes, or a limited length if there is none. */
 function pieceOf(chunk: Buffer, at: number, skipped: number): { end: number; isEmptyLine: boolean } {
   const start = at + skipped;
   const window = chunk.subarray(start, start + WINDOW_BYTES);

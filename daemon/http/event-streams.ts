@@ -1,4 +1,4 @@
-// Streams events to clients; each event is encoded once for all of them.
+// Streams events to clients, and encodes each event once for all of them.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PARTS } from '../api/apply-event.ts';
@@ -15,27 +15,27 @@ const HEARTBEAT_MS = 15_000;
 interface Wanted {
   /** Events by name; null for all. */
   only: ReadonlySet<string> | null;
-  /** Snapshots and log entries of reads come without what the tunnel CLI printed, which is most of their bytes. */
+  /** Leaves the tunnel CLI's output, which is most of the bytes, out of snapshots and log entries of reads. */
   brief: boolean;
-  /** Nothing comes while nothing happens: the client needs no sign that the daemon still runs. */
+  /** Sends nothing while nothing happens: the client needs no sign that the daemon still runs. */
   quiet: boolean;
 }
 
 export interface EventStreams {
   /**
-   * Turns a request into a stream of all events, or of these. Resolves when it has begun.
-   * @throws Problem busy when as many as allowed are open.
+   * Turns a request into a stream of the wanted events. Resolves when the stream has begun.
+   * @throws Problem busy when the limit of open streams is reached.
    */
   open(request: IncomingMessage, response: ServerResponse, wanted: Wanted): Promise<void>;
-  /** Streams open now. */
+  /** Number of open streams. */
   count(): number;
   /** Reports whether this connection carries a stream. */
   has(socket: Socket): boolean;
-  /** Says goodbye and ends every stream. */
+  /** Sends each stream a `bye` event with the reason, and ends it. */
   close(reason: string): void;
 }
 
-/** Streams of everything that `state` publishes. */
+/** Creates streams of everything that `state` publishes. */
 export function createEventStreams(
   state: State,
   limits: { streams: number; streamBacklogBytes: number },
@@ -60,7 +60,7 @@ export function createEventStreams(
   function send(socket: Socket, bytes: Buffer, { response }: Client) {
     if (socket.writableLength > limits.streamBacklogBytes) {
       remove(socket);
-      socket.destroy(); // it does not read; what it missed is in the ring when it comes back
+      socket.destroy(); // the client does not read; when it returns, the ring has what it missed
       return;
     }
     write(response, bytes);
@@ -72,18 +72,18 @@ export function createEventStreams(
       heartbeat = undefined;
     }
   }
-  /** The first events for a client: those that it missed, or the present state (after a gap if its place is unknown). */
+  /** Returns a client's first events: those that it missed, or the present state (after a gap if its position is unknown). */
   function opening(lastEventId: string | undefined, client: Client): Buffer[] {
     const { revision } = state.snapshot();
     if (lastEventId === undefined) return present(client);
     const last = /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN;
-    // the last revision that was published before the ring begins
+    // the last revision before the first entry of the ring
     const reach = ring.length === RING ? ring[0]!.revision - 1 : start;
     if (last >= reach && last <= revision)
       return ring.filter(e => e.revision > last && client.wants(e.event)).map(e => (client.brief ? e.brief : e.whole));
     return [encode({ revision, event: 'gap', data: { revision } }), ...present(client)];
   }
-  /** The whole snapshot, or for a restricted stream its named parts, each as its own event; then the configuration. */
+  /** Returns the whole snapshot, or each named part as an event for a restricted stream; then the configuration. */
   function present({ wants, restricted, brief }: Client): Buffer[] {
     const snapshot = state.snapshot();
     const { revision } = snapshot;
@@ -146,7 +146,7 @@ export function createEventStreams(
   };
 }
 
-/** Writes at once: bytes that Node holds until the next tick would count as unread by the client. */
+/** Writes immediately: bytes that Node holds until the next tick would count as unread by the client. */
 function write(response: ServerResponse, bytes: Buffer): void {
   response.write(bytes);
   response.socket?.uncork();
@@ -157,12 +157,12 @@ interface Client {
   /** See `Wanted`. */
   brief: boolean;
   quiet: boolean;
-  /** Asked for some events only. */
+  /** True if the client asked for some events only. */
   restricted: boolean;
   wants(event: EventName): boolean;
 }
 
-/** An event as each kind of stream gets it. */
+/** An event, encoded for each kind of stream. */
 interface Encoded {
   whole: Buffer;
   brief: Buffer;

@@ -1,5 +1,5 @@
-// Decides, from method, target, headers and connection, whether a request is admitted. Pure; the order of the checks is
-// part of the contract.
+// Decides whether a request is admitted, from its method, target, headers and connection. Pure; the order of the checks is part
+// of the contract.
 import { bodyLimit } from '../api/requests.ts';
 import type { ProblemCode } from '../api/schema.ts';
 import { printable } from '../core/printable.ts';
@@ -10,19 +10,16 @@ export interface RequestInfo {
   method: string;
   /** Request target as sent: `/api/logs?since=0`. */
   target: string;
-  /** Names and values alternate, as they arrived. */
+  /** Alternating names and values, in the order received. */
   rawHeaders: readonly string[];
-  /** The connection that it came over. */
+  /** The connection that carries the request. */
   via: Via;
 }
 export type Via =
   | { kind: 'unix' }
-  /** Loopback; `address` is our own end, `peerIsUser` what the kernel says about the other (null: not known). */
+  /** Loopback; `address` is this end, `peerIsUser` what the kernel says about the other end (null: unknown). */
   | { kind: 'loopback'; port: number; address: string; peerIsUser: boolean | null }
-  /**
-   * Another machine, or a reverse proxy that runs as another user; possible only with webui.allowRemote. `address` is our
-   * own end.
-   */
+  /** Another machine, or a reverse proxy of another user; possible only with webui.allowRemote. `address` is this end. */
   | { kind: 'remote'; port: number; address: string; access: RemoteAccess };
 
 export const LIMITS = {
@@ -34,9 +31,9 @@ export const LIMITS = {
   /** Connections of this user over TCP. */
   connections: 256,
   unixConnections: 256,
-  /** From other machines, and from reverse proxies of other users. */
+  /** Connections from other machines, and from reverse proxies of other users. */
   remoteConnections: 128,
-  /** TCP connections that other users can hold while their refusal is being sent; half of them for one user. */
+  /** TCP connections that other users can hold while being refused; a single user can hold half of them. */
   strangers: 16,
   streams: 64,
   streamBacklogBytes: 65_536,
@@ -45,7 +42,7 @@ export const LIMITS = {
 } as const;
 export type Limits = { [K in keyof typeof LIMITS]: number };
 
-/** Checks a request before its body is read; null admits it. */
+/** Checks a request before its body is read. Returns null to admit it. */
 export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): Problem | null {
   const stranger = checkPeer(via);
   if (stranger) return stranger;
@@ -55,7 +52,7 @@ export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): 
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const [name, value] = [rawHeaders[i]!.toLowerCase(), rawHeaders[i + 1]!];
     bytes += name.length + value.length + 4;
-    // a repeated Host or Origin could be read in two ways; joined, it matches nothing
+    // a repeated Host or Origin is ambiguous; joined, it matches nothing
     headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
   }
 
@@ -79,7 +76,7 @@ export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): 
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && !(site === 'none' && (method === 'GET' || method === 'HEAD')))
     return new Problem('fetch-site-not-allowed', 'A web page of another site may not use this API.');
-  // a link, a redirect or a login page can have the browser open any address; the page itself only fetches
+  // a link, a redirect or a login page can make the browser open any address; the page itself only fetches
   if (headers['sec-fetch-mode'] === 'navigate' && isApi(target))
     return new Problem('fetch-site-not-allowed', 'A browser may not open an address of this API.', {
       hint: 'Open the page of Culvert in place of it, or read it with: curl',
@@ -110,7 +107,7 @@ export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): 
   return null;
 }
 
-/** Checks whose connection it is, before anything is read from it; null admits it. */
+/** Checks the owner of a connection before anything is read from it. Returns null to admit it. */
 export function checkPeer(via: Via): Problem | null {
   if (via.kind === 'loopback' && via.peerIsUser === null)
     return new Problem(
@@ -122,7 +119,7 @@ export function checkPeer(via: Via): Problem | null {
   return null;
 }
 
-/** Refusals of the client itself: its next request would get the same one, so the connection is closed. */
+/** Codes of problems with the client itself: its next request would fail too, so the connection is closed. */
 export const CLOSING: ReadonlySet<ProblemCode> = new Set([
   'peer-not-allowed',
   'host-not-allowed',
@@ -134,7 +131,7 @@ export const CLOSING: ReadonlySet<ProblemCode> = new Set([
 /** The cookie in which a browser keeps the token. */
 export const TOKEN_COOKIE = 'culvert-token';
 
-/** The right token that a request from another machine carries, in its header or its cookie; null for none. */
+/** Returns the valid token that a remote request carries in its header or cookie; null if there is none. */
 export function tokenOf(
   { authorization, cookie }: { authorization?: string | undefined; cookie?: string | undefined },
   { token }: RemoteAccess,
@@ -144,22 +141,22 @@ export function tokenOf(
   return [bearer, kept].find(given => given !== undefined && token(given)) ?? null;
 }
 
-/** True for a path that the API answers, and not the browser page. */
+/** True if the API answers the path, not the browser page. */
 export function isApi(target: string): boolean {
   return /^\/api(?:[/?]|$)/.test(target);
 }
 
-/** The files of the browser page, which asks for the token, hold no state. */
+/** True for the files of the browser page, which asks for the token and holds no state. */
 function isPage(method: string, target: string): boolean {
   return (method === 'GET' || method === 'HEAD') && !target.startsWith('/api');
 }
 
-/** The problem for a body over the limit of its target. */
+/** Returns the problem for a body over the limit of its target. */
 export function tooLarge(target: string): Problem {
   return new Problem('payload-too-large', `A request body may have at most ${bodyLimit(target)} bytes here.`);
 }
 
-/** Headers of reverse proxies: one that runs as this user must not give its clients this user's rights. */
+/** Headers of reverse proxies: a proxy that runs as this user must not give its clients this user's rights. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 
 const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
@@ -167,9 +164,9 @@ const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 function hostAllowed(host: string, via: Via): boolean {
   if (via.kind === 'unix') return NAMES.includes(host);
   if (via.kind === 'loopback' && NAMES.some(name => host === `${name}:${via.port}`)) return true;
-  // a name that its owner chose can't be rebound by others
+  // others can't rebind a name that the user configured
   if (via.kind === 'remote' && via.access.address && host === new URL(via.access.address).host) return true;
-  // an IP address can't be rebound by DNS
+  // DNS can't rebind an IP address
   return host === `${bracketed(via.address)}:${via.port}`;
 }
 

@@ -1,4 +1,4 @@
-// Answers the requests that belong to no feature, and the most frequent ones without Koa.
+// Answers requests that belong to no feature, and the most frequent requests without Koa.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Endpoints, RequestLine, ResponseOf } from '../api/contract.ts';
 import type { Settings } from '../config/layers.ts';
@@ -25,18 +25,18 @@ export interface Daemon {
   /** TCP port; null while none is open. */
   port(): number | null;
   signIn: SignIn;
-  /** Ends the daemon after the replies in progress, and starts it again, as a demo or not. */
+  /** Ends the daemon after the replies in progress, and starts it again, as a demo or normally. */
   restart(demo: boolean): void;
 }
 
 /** The client that sent a request. */
 export interface Client {
-  /** Has the browser of another machine keep the token of its request; does nothing for this machine. */
+  /** Makes a browser on another machine keep the request's token; does nothing on this machine. */
   keepToken(): void;
 }
 
 type Streamed = { [L in RequestLine]: Endpoints[L] extends { kind: 'stream' } ? L : never }[RequestLine];
-/** A route without a function, here or in a feature, does not compile. */
+/** Handlers by request line. A route without a function, here or in a feature, does not compile. */
 type Handlers = {
   [L in Exclude<RequestLine, Streamed | LinesOf<FeatureName>>]: (
     daemon: Daemon,
@@ -45,10 +45,10 @@ type Handlers = {
 };
 
 const LOG_PAGE = 500;
-/** Time for the trace page, in seconds. */
+/** Time limit for the trace page, in seconds. */
 const PROOF_SECONDS = 10;
 
-/** The OpenAPI document, once a client has asked for it. */
+/** The OpenAPI document, created when a client first asks for it. */
 let openApiDocument: ResponseOf<'GET /api/openapi.json'> | undefined;
 
 export const handlers: Handlers = {
@@ -93,7 +93,7 @@ export const handlers: Handlers = {
     return { ok: true, action: 'setRegistrationToken', result, revision: state.snapshot().revision };
   },
   'POST /api/action': async ({ state, features, signIn }, { body }) => {
-    // first: the browser may be back before the tunnel CLI ends
+    // begins first, because the browser may return before the tunnel CLI ends
     if (body.action === 'registerOrganization') signIn.begin(body.value);
     const result = await features.changes.runWithLimit(body);
     return { ok: true, action: body.action, result, revision: state.snapshot().revision };
@@ -126,7 +126,7 @@ export const handlers: Handlers = {
     const none = { through: false, answered: false, address: null, dataCenter: null };
     if (tunnelCli.emulated) return { ok: true, ...none, seen: NOT_IN_DEMO, at: new Date().toISOString() };
     const { traceThrough } = await import('../apps/verify-tunnel.ts');
-    // the port is known in other modes as well, and nothing listens there then
+    // other modes report the port as well, but nothing listens on it then
     const port = now.Mode === 'proxy' ? tunnel.proxyPort : null;
     const limitMs = (body.limitSeconds ?? PROOF_SECONDS) * 1000;
     const { warp } = settings.response().config;
@@ -145,8 +145,8 @@ const CLIENT: Client = { keepToken() {} };
 const NO_INPUT = { body: undefined, query: undefined, client: CLIENT };
 
 /**
- * Answers health and a current snapshot without Koa, so that bars and probes alone never make the daemon load it.
- * @returns false for another route, and for a snapshot with parts to read first
+ * Answers health requests and current snapshots without Koa, so that bars and probes alone never load it.
+ * @returns false for any other route, and for a snapshot that needs a read first
  */
 export function quickResponses(daemon: Daemon): (request: IncomingMessage, response: ServerResponse) => boolean {
   const { state, tunnel } = daemon;
@@ -181,7 +181,7 @@ function send(response: ServerResponse, value: object, ...headers: string[]): vo
   response.end(body);
 }
 
-/** The strong ETag (RFC 9110, 8.8.3) of what a revision shows. */
+/** Returns the strong ETag (RFC 9110, 8.8.3) of a revision. */
 export function etagOf({ revision }: { revision: number }): string {
   return `"${revision}"`;
 }

@@ -1,4 +1,4 @@
-// Opens the listeners of the API, a Unix socket and one TCP port, and finds out whose each connection is.
+// Opens the listeners of the API, a Unix socket and one TCP port, and determines the owner of each connection.
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { errno } from '../core/errors.ts';
@@ -13,11 +13,11 @@ import { createRequestHandler, requestInfo } from './request-handler.ts';
 import type { RemoteAccess } from './token.ts';
 
 export interface Listeners {
-  /** Serves the API on a Unix socket; its directory has to be private to the user. */
+  /** Serves the API on a Unix socket. Its directory must be private to the user. */
   listenUnix(path: string): Promise<void>;
   /**
-   * Serves the API on one port of all these addresses, or of none of them.
-   * @throws NodeJS.ErrnoException EADDRINUSE, EACCES … of the address that failed.
+   * Serves the API on one port of all these addresses, or on none of them.
+   * @throws NodeJS.ErrnoException EADDRINUSE, EACCES … for the address that failed.
    */
   listenTcp(port: number, addresses: readonly string[], remote: RemoteAccess | null): Promise<void>;
   streams: EventStreams;
@@ -25,7 +25,7 @@ export interface Listeners {
   close(reason: string, graceMs: number): Promise<void>;
 }
 
-/** @param limits the contract's, except where a benchmark raises them. */
+/** @param limits the contract's limits, except where a benchmark raises them. */
 export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = process.getuid!()): Listeners {
   const servers: Server[] = [];
   const streams = createEventStreams(daemon.state, limits, {
@@ -38,7 +38,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
   });
   const handle = createRequestHandler(daemon, streams);
   const lookUp = createPeerLookup();
-  // a quota each, so that TCP connections can't lock the command line out
+  // separate quotas, so that TCP connections can't lock the command line out
   const unix = createConnections({ own: limits.unixConnections, remote: 0 }, limits);
   const tcp = createConnections({ own: limits.connections, remote: limits.remoteConnections }, limits);
   const admitted = [unix, tcp];
@@ -49,7 +49,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       connectionsCheckingInterval: Math.min(2_000, limits.headersTimeoutMs),
-      requireHostHeader: false, // the guard answers that, with a problem document
+      requireHostHeader: false, // the guard refuses it, with a problem document
     });
     // half-closed clients (`nc -N`) still get a response; nothing is read before a connection is admitted
     Object.assign(server, { httpAllowHalfOpen: true, pauseOnConnect: true });
@@ -95,7 +95,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
     const fromOutside = (access: RemoteAccess): Via => ({ kind: 'remote', port, address: plain(address), access });
     if (remote && !isLocal(socket)) return { via: fromOutside(remote) };
     return lookUp({ localAddress: address, localPort: port, remoteAddress, remotePort }).then(
-      // another user of this machine, such as a reverse proxy's, needs the token, like another machine
+      // another user of this machine, such as a reverse proxy's, needs the token, as another machine does
       owner =>
         remote && owner !== uid
           ? { via: fromOutside(remote) }
@@ -135,7 +135,7 @@ export function createListeners(daemon: Daemon, limits: Limits = LIMITS, uid = p
   };
 }
 
-/** Binds one server per address, or none. Connections that arrive before the last is bound wait for `taken`. */
+/** Binds one server per address, or none. Connections that arrive before the last server is bound wait for `taken`. */
 async function listenOnAll(
   create: (taken: Promise<boolean>) => Server,
   port: number,
@@ -169,12 +169,12 @@ async function listenOnAll(
 
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
 
-/** An IPv4 address as such, also on a socket of both families. */
+/** Returns an IPv4 address without the IPv6 prefix that a socket of both families adds. */
 function plain(address: string): string {
   return address.replace(/^::ffff:/, '');
 }
 
-/** Both ends are this machine. */
+/** True if both ends are on this machine. */
 function isLocal(socket: Socket): boolean {
   const { address } = socket.address() as Partial<AddressInfo>;
   return isLoopback(address ?? '') && isLoopback(socket.remoteAddress ?? '');

@@ -1,10 +1,10 @@
-// Writes refusals: for parsed requests, and for connections that never sent one.
+// Writes refusals for parsed requests, and for connections without one.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../problem.ts';
 import { LIMITS } from './guard.ts';
 
-/** Bytes of a refused body that are read and dropped, so that the client gets to read the answer. */
+/** Bytes of a refused body that are read and dropped, so that the client can read the answer. */
 const DRAINED_BYTES = 1 << 20;
 
 /** Time limit for a refused connection to send its request, and again to read the answer, in ms. */
@@ -28,8 +28,8 @@ export function refuse(request: IncomingMessage, response: ServerResponse, probl
 }
 
 /**
- * Answers a connection outside of Node's responses, and closes it. What still arrives is read and dropped for a moment:
- * closing with unread bytes makes the kernel send a reset, which can take the answer away from the client.
+ * Answers a connection without a Node response, and closes it. Further input is read and dropped for a moment: closing with
+ * unread bytes makes the kernel send a reset, which can cost the client the answer.
  */
 export function refuseRaw(socket: Socket, problem: Problem, isHead = false): void {
   const body = JSON.stringify(problem);
@@ -45,7 +45,7 @@ export function refuseRaw(socket: Socket, problem: Problem, isHead = false): voi
   socket.resume();
 }
 
-/** Answers the first bytes of a connection with a refusal, without parsing them. */
+/** Refuses a connection when its first bytes arrive, without parsing them. */
 export function refuseUnparsed(socket: Socket, problem: Problem): void {
   closeWithin(socket, LINGER_MS);
   socket.once('data', (first: Buffer) => refuseRaw(socket, problem, first.toString('latin1', 0, 5) === 'HEAD '));
@@ -60,8 +60,8 @@ function closeWithin(socket: Socket, limitMs: number): void {
 export type ClientError = Error & { code?: string };
 
 /**
- * The problem for what Node's HTTP parser or its time limits refused.
- * @param lineBytes length of the request's first line as far as it was read
+ * Returns the problem for a request that Node's HTTP parser or its time limits refused.
+ * @param lineBytes length of the part of the request's first line that was read
  */
 export function clientProblem({ code }: ClientError, lineBytes: number): Problem {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')

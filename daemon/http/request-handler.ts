@@ -1,4 +1,4 @@
-// Handles one parsed request: guard, quick responses, event streams, and Koa for the rest, loaded on first use.
+// Handles a parsed request with the guard, quick responses, event streams, or Koa, which is loaded on first use.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Assets } from './assets.ts';
@@ -16,7 +16,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
   let koa: Promise<RoutedHandler> | undefined;
   let page: Promise<Assets> | undefined;
 
-  /** The browser page, which is loaded when it is first asked for while it is on. */
+  /** Serves the browser page if it is enabled. Its code is loaded on the first request. */
   function servePage(request: IncomingMessage, response: ServerResponse): void {
     if (!daemon.settings.config.webui.enabled) {
       const readsHtml = /\btext\/html\b/.test(request.headers.accept ?? '');
@@ -44,7 +44,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
     if (!isApi(request.url!)) return servePage(request, response);
     if (request.method === 'GET') {
       if (answersQuickly(request, response)) return;
-      // the two that clients of ours open, without the router and its schemas
+      // the two streams that Culvert's own clients open, without the router and its schemas
       const brief = request.url === BRIEF_STREAM;
       if (brief || request.url === '/api/events') return openStream(request, response, streams, brief);
     }
@@ -58,14 +58,14 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
   };
 }
 
-/** The stream of the browser page, as daemon/webui asks for it. */
+/** Target of the event stream that the browser page (daemon/webui) requests. */
 const BRIEF_STREAM = '/api/events?brief=1';
 
 const PAGE_IS_OFF = new Problem('not-found', 'The browser page is off.', {
   hint: 'Turn it on with: culvert web. The API is at /api/; see /api/openapi.json.',
 });
 
-/** For a person in front of a browser. English: the catalogs belong to the page that is off. */
+/** Page for a person at a browser. It is in English, because the catalogs belong to the page that is off. */
 const OFF_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -94,7 +94,7 @@ function fail(request: IncomingMessage, response: ServerResponse, error: unknown
   else refuse(request, response, error instanceof Problem ? error : INTERNAL_ERROR);
 }
 
-/** The guard's view of a request. */
+/** Returns the guard's view of a request. */
 export function requestInfo({ method = '', url = '', rawHeaders }: IncomingMessage, via: Via): RequestInfo {
   return { method, target: url, rawHeaders, via };
 }

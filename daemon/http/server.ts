@@ -1,4 +1,4 @@
-// Mounts the contract on Koa: bodies are read and validated on the way in, problems and ETags are written on the way out.
+// Mounts the contract on Koa: reads and validates queries and bodies, and writes answers, problems and ETags.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Router from '@koa/router';
@@ -20,8 +20,8 @@ z.config(en());
 export type RoutedHandler = (request: IncomingMessage, response: ServerResponse, via: Via) => Promise<void>;
 
 /**
- * A request handler for every route of the contract, for requests that the guard has admitted.
- * Every failure becomes a problem document; none ends the process.
+ * Creates a request handler for every route of the contract, for requests that the guard has admitted. Every failure becomes a
+ * problem document; no failure ends the process.
  */
 export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandler {
   const vias = new WeakMap<IncomingMessage, Via>();
@@ -82,7 +82,7 @@ export function createServer(daemon: Daemon, streams: EventStreams): RoutedHandl
   };
 }
 
-/** Calls the function of a request line, which belongs to a feature or to none. The input has been validated. */
+/** Calls the function of a request line, from a feature or from `handlers`. The input has been validated. */
 function answer(daemon: Daemon, line: RequestLine, input: { body: unknown; query: unknown; client: Client }) {
   const { handlers: ofFeatures } = daemon.features;
   type Answer = object | string | Promise<object | string>;
@@ -90,14 +90,14 @@ function answer(daemon: Daemon, line: RequestLine, input: { body: unknown; query
   return (handlers as Record<string, (daemon: Daemon, given: never) => Answer>)[line]!(daemon, input as never);
 }
 
-/** The store of accounts is watched only for those who ask for its event by name. */
+/** Watches the store of accounts for a client that asked for its event by name. */
 async function followAccounts({ features }: Daemon, socket: Socket): Promise<void> {
   const unfollow = await features.toolAccounts.follow();
   if (socket.destroyed) unfollow();
   else socket.once('close', unfollow);
 }
 
-/** The time that a browser keeps the token, in seconds. */
+/** Time for which a browser keeps the token, in seconds. */
 const TOKEN_LIFETIME_S = 90 * 24 * 3600;
 
 function clientOf(ctx: Context, via: Via): Client {
@@ -105,7 +105,7 @@ function clientOf(ctx: Context, via: Via): Client {
     keepToken() {
       const token = via.kind === 'remote' && tokenOf(ctx.headers, via.access);
       if (!token) return;
-      // a page always says where it came from; a proxy's connection to here says nothing
+      // a page always sends its origin; a proxy's connection to the daemon does not show the scheme
       const secure = ctx.get('origin').startsWith('https:') ? '; Secure' : '';
       ctx.set(
         'set-cookie',
@@ -115,7 +115,7 @@ function clientOf(ctx: Context, via: Via): Client {
   };
 }
 
-/** A failure as a problem. Unexpected errors are logged in full; the client sees only a generic message. */
+/** Turns a failure into a problem. Unexpected errors are logged in full; the client sees only a generic message. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (errno(error) === 'ECONNRESET')
@@ -145,7 +145,7 @@ function reply(ctx: Context, { settings }: Daemon, endpoint: Endpoint, value: ob
   ctx.body = JSON.stringify(value);
 }
 
-/** Compares If-Match of a change to the configuration with the present ETag of GET /api/config. */
+/** Compares If-Match of a configuration change with the present ETag of GET /api/config. */
 function checkUnchanged({ settings }: Daemon, ifMatch: string) {
   if (!etagMatches(ifMatch, settings.etag()))
     throw new Problem('precondition-failed', 'The configuration has changed since it was read.', {
@@ -153,7 +153,7 @@ function checkUnchanged({ settings }: Daemon, ifMatch: string) {
     });
 }
 
-/** The query, checked; a route without one takes no parameter. @throws Problem invalid-query */
+/** Returns the validated query; a route without a schema takes no parameters. @throws Problem invalid-query */
 function queryOf(ctx: Context, { query }: Endpoint): unknown {
   return validate(query ?? NO_QUERY, { ...ctx.query }, 'invalid-query', 'The query');
 }
@@ -191,7 +191,7 @@ async function readBody(request: IncomingMessage, response: ServerResponse): Pro
   const target = request.url ?? '';
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // destroyOnReturn would take the connection down when reading stops early, and with it the refusal
+  // `destroyOnReturn` would destroy the connection, and the refusal with it, when reading stops early
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
     if (size > bodyLimit(target)) throw tooLarge(target);
@@ -201,8 +201,8 @@ async function readBody(request: IncomingMessage, response: ServerResponse): Pro
 }
 
 /**
- * Answers "100 Continue" where the client waits for it. After a final response without it Node closes the connection,
- * because the body may still come (RFC 9110, 10.1.1).
+ * Answers "100 Continue" if the client waits for it. After a final response without it, Node closes the connection, because the
+ * body may still come (RFC 9110, 10.1.1).
  */
 function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers.expect?.toLowerCase() !== '100-continue' || request.httpVersionMinor === 0) return;
@@ -211,7 +211,7 @@ function sendContinue(request: IncomingMessage, response: ServerResponse): void 
 
 /**
  * Parses a JSON body.
- * @throws Problem malformed-json for other text, invalid-body for keys that reach prototypes.
+ * @throws Problem malformed-json for invalid JSON, invalid-body for keys that reach prototypes.
  */
 function parseBody(bytes: Uint8Array): unknown {
   let forbidden: string | undefined;

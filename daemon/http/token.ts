@@ -1,4 +1,4 @@
-// Lets other machines in by a bearer token: made once, readable by this user only.
+// Manages the bearer token that lets other machines in. It is made once, and only this user can read it.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -11,15 +11,15 @@ import type { Paths } from '../system/paths.ts';
 
 /** Credentials for requests from other machines. */
 export interface RemoteAccess {
-  /** Compares a token with the right one, in constant time. */
+  /** Compares a token with the right token, in constant time. */
   token(given: string): boolean;
-  /** webui.address: where a reverse proxy or a name leads to this daemon. */
+  /** webui.address: the address at which a reverse proxy or a name leads to this daemon. */
   address: string | null;
 }
 
 /**
  * Opens remote access and publishes it. Creates the token if it does not exist yet.
- * @throws Failure as `readToken`
+ * @throws Failure like `readToken`
  */
 export async function openRemoteAccess(paths: Paths, state: State, { webui }: Config): Promise<RemoteAccess> {
   const address = webui.address || null;
@@ -31,9 +31,9 @@ export async function openRemoteAccess(paths: Paths, state: State, { webui }: Co
 const SHAPE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Reads the token at `path`; null when it is missing.
- * With `create`, a missing one is made: any number of processes that do so at the same time return the same token.
- * @throws Failure when others may read the file, when it holds something else, or when it can't be read or made.
+ * Reads the token at `path`; null if it is missing. With `create`, makes a missing token: any number of processes that do so at
+ * the same time return the same token.
+ * @throws Failure when others may read the file, when it holds no token, or when it can't be read or made.
  */
 export async function readToken(path: string, options: { create: true }): Promise<string>;
 export async function readToken(path: string, options?: { create?: boolean }): Promise<string | null>;
@@ -44,7 +44,7 @@ export async function readToken(path: string, { create = false } = {}): Promise<
   return (await read(path))!;
 }
 
-/** A check of bearer tokens against this one, in constant time. */
+/** Returns a constant-time check of bearer tokens against `token`. */
 export function tokenCheck(token: string): (given: string) => boolean {
   const secret = Buffer.from(token);
   return text => {
@@ -75,7 +75,7 @@ async function read(path: string): Promise<string | null> {
   return text;
 }
 
-/** The name appears with its whole content, and only if no other process was first. */
+/** Makes the file with its whole content, unless another process was first. */
 function make(path: string): void {
   const text = `${randomBytes(32).toString('base64url')}\n`;
   try {

@@ -1,4 +1,4 @@
-// Pure: cuts the byte stream of a D-Bus connection into messages, without holding any above a limit.
+// Cuts the byte stream of a D-Bus connection into messages, without holding any message above a limit. Pure.
 
 /** Types of messages (D-Bus specification, "Message Format"). */
 export const METHOD_CALL = 1;
@@ -7,7 +7,7 @@ export const SIGNAL = 4;
 /** Header of a message. Missing fields are empty. */
 export interface Header {
   type: number;
-  /** True where the sender waits for a reply. */
+  /** True if the sender waits for a reply. */
   replyExpected: boolean;
   serial: number;
   interface: string;
@@ -17,7 +17,7 @@ export interface Header {
 
 /** Bytes before the header fields: byte order, type, flags, version, body length, serial, length of the fields. */
 const FIXED_BYTES = 16;
-/** A header with longer fields is not read: no honest caller has one. */
+/** Maximum length of the header fields: no honest caller sends longer fields. */
 const MAX_FIELDS_BYTES = 2048;
 const NO_REPLY_EXPECTED = 1;
 const LITTLE = 0x6c;
@@ -30,15 +30,15 @@ const [STRING, OBJECT_PATH, SIGNATURE, UINT32] = [0x73, 0x6f, 0x67, 0x75];
 interface FrameHandlers {
   /** A whole message within the limit. The bytes are valid only during the call. */
   message(bytes: Uint8Array, header: Header): void;
-  /** A message beyond the limit, whose body is not kept. `header` is null if even that is too long. */
+  /** A message beyond the limit, without its body. `header` is null if the header is too long as well. */
   oversized(header: Header | null): void;
 }
 
 /**
  * @param limit bytes of the largest message that is passed on
- * @returns a function that takes the next bytes of the stream. It returns how many bytes after them belong to a message
- * that was refused, and must be skipped before the next call.
- * @throws Error when the stream is not D-Bus; it can't be read any further then
+ * @returns a function that takes the next bytes of the stream, and returns how many of the bytes after them belong to a refused
+ * message; the caller must skip these before the next call
+ * @throws Error when the stream is not D-Bus; no more of it can be read then
  */
 export function createFrames(limit: number, handlers: FrameHandlers): (chunk: Uint8Array) => number {
   let buffer = new Uint8Array(2 * limit);
@@ -72,7 +72,7 @@ export function createFrames(limit: number, handlers: FrameHandlers): (chunk: Ui
   };
 }
 
-/** Lengths of the message that begins at an offset, or null while too little of it is there. */
+/** Returns the lengths of the message at an offset, or null until enough of it has arrived. */
 function sizeOf(bytes: Uint8Array, offset: number): { header: number; total: number } | null {
   if (bytes.length - offset < FIXED_BYTES) return null;
   const order = bytes[offset]; // 'l' for little endian, or 'B'
@@ -81,7 +81,7 @@ function sizeOf(bytes: Uint8Array, offset: number): { header: number; total: num
   return { header, total: header + uint32(bytes, offset + 4, order) };
 }
 
-/** @param bytes a whole header, at least */
+/** @param bytes at least a whole header */
 function readHeader(bytes: Uint8Array): Header {
   const order = bytes[0]!;
   const names = { [INTERFACE]: '', [SENDER]: '' };
@@ -89,7 +89,7 @@ function readHeader(bytes: Uint8Array): Header {
   for (let offset = FIXED_BYTES; offset + 8 <= end; ) {
     offset = aligned(offset, 8);
     const code = bytes[offset]!;
-    const type = bytes[offset + 2]; // behind the length of the signature, which is one letter here
+    const type = bytes[offset + 2]; // follows the length of the signature, which is one letter here
     const value = offset + 4;
     if (type === UINT32) offset = value + 4;
     else if (type === SIGNATURE) offset = value + bytes[value]! + 2;

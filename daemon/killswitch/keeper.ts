@@ -20,14 +20,14 @@ export interface Files<Name extends string = FileName> {
   read(name: Name): string | null;
   /** Atomic and durable. @throws Error */
   write(name: Name, text: string): void;
-  /** No file is fine. @throws Error */
+  /** Removes a file, which may be missing. @throws Error */
   remove(name: Name): void;
 }
 
-/** `pause.json` is only read, as services up to 0.2.7 wrote it. */
+/** `pause.json` is only read: services up to 0.2.7 wrote it. */
 export type FileName = 'rules.nft' | 'trial.json' | 'pause.json';
 
-/** Surroundings of the kill switch. Tests replace each to fail at each step. */
+/** Surroundings of the kill switch. Tests replace them to make each step fail. */
 export interface Edges {
   kernel: Kernel;
   files: Files;
@@ -38,21 +38,21 @@ export interface Edges {
     /** Milliseconds since the epoch. */
     now(): number;
   };
-  /** Calls back after some seconds, in place of an earlier alarm. null: no alarm. */
+  /** Calls `ring` after some seconds, in place of an earlier alarm; null sets no alarm. */
   alarm(seconds: number | null, ring: () => void): void;
-  /** Has systemd load the rules file after some seconds, even if this process dies. @throws Error */
+  /** Makes systemd load the rules file after some seconds, even if this process dies. @throws Error */
   arm(seconds: number): Promise<void>;
   disarm(): Promise<void>;
   /** True while the boot guard is installed and not masked. */
   bootGuard(): boolean;
-  /** A user signs in to a network: a helper may send outside the tunnel. */
+  /** True while a user signs in to a network, when a helper may send outside the tunnel. */
   isSigningIn(): boolean;
   publish(report: Report): void;
-  /** Rules to block with where the stored ones can't be read. */
+  /** Rules that block while the stored rules can't be read. */
   fallback: RuleOptions;
 }
 
-/** Until the next attempt, where the kernel refused the rules. */
+/** Wait before the next attempt after the kernel refused the rules. */
 const RETRY_SECONDS = 2;
 
 /** @param ring called when the next measurement is due. Calls of the returned functions must not overlap. */
@@ -64,7 +64,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
   let announced: { until: number; ends: number } | null = null;
   const effects = createEffects(edges);
 
-  /** Runs the effects of an event. The mode changes after the last of them, or before the first. @throws Error */
+  /** Runs the effects of an event. The mode changes after the last effect, or before the first. @throws Error */
   async function makeTransition(
     { mode: next, effects: list }: ReturnType<typeof transition>,
     order: 'first' | 'after' = 'after',
@@ -90,7 +90,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
     await makeTransition(transition(mode, { kind: 'damaged' }));
   }
 
-  /** In wall-clock time of the trial's first report, so that all reports agree. */
+  /** Returns the end of a trial in the wall-clock time of its first report, so that all reports agree. */
   function trialEnds({ until }: Trial): number {
     if (announced?.until !== until) announced = { until, ends: clock.now() + (until - clock.uptime()) * 1000 };
     return announced.ends;
@@ -121,7 +121,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
     return report;
   }
 
-  /** Runs a change; where it fails, restores mode and files. @throws SwitchError Failed */
+  /** Runs a change. If it fails, restores mode and files. @throws SwitchError Failed */
   async function change(event: Event, failure: string): Promise<Report> {
     const previous = mode;
     const stored = {
@@ -163,7 +163,7 @@ export function createKeeper(edges: Edges, ring: () => void) {
   };
 }
 
-/** Seconds until the next measurement is due; null: none until another event. */
+/** Returns the seconds until the next measurement is due; null if it waits for another event. */
 function nextLook(mode: Mode, active: boolean | null, uptime: number): number | null {
   if (mode.kind === 'trying') {
     const left = mode.trial.until - uptime;
@@ -224,13 +224,13 @@ function createEffects({ kernel, files, fallback, ...edges }: Edges) {
   };
 }
 
-/** @throws Error unless the kernel holds just these rules */
+/** @throws Error unless the kernel holds exactly these rules */
 function requireRules(listing: Listing | null, rules: RuleOptions): void {
   const missing = missingRules(listing, render(rules));
   if (missing) throw new WordedError(message('nft accepted the rules, but the kernel has different ones: %s', missing));
 }
 
-/** The stored rules; an unreadable file is broken, not absent. */
+/** Reads the stored rules; an unreadable file is broken, not absent. */
 function readStored(files: Files): Stored {
   try {
     const text = files.read('rules.nft');
@@ -240,7 +240,7 @@ function readStored(files: Files): Stored {
   }
 }
 
-/** The pause or unconfirmed change that was under way when the previous process ended. */
+/** Reads the pause or unconfirmed change that was under way when the previous process ended. */
 function readTrial(edges: Edges): { trial: Trial; due: boolean } | null {
   const { files, clock } = edges;
   tolerant(() => moveFormerPause(edges));
@@ -248,7 +248,7 @@ function readTrial(edges: Edges): { trial: Trial; due: boolean } | null {
   return text === null ? null : parseTrial(text, { bootId: clock.bootId, uptime: clock.uptime() });
 }
 
-/** A pause that a service up to 0.2.7 began is a trial from now on. @throws Error where a file can't be changed */
+/** Turns a pause that a service up to 0.2.7 began into a trial. @throws Error if a file can't be changed */
 function moveFormerPause({ files, clock }: Edges): void {
   const text = files.read('pause.json');
   if (text === null) return;
@@ -256,12 +256,12 @@ function moveFormerPause({ files, clock }: Edges): void {
   try {
     if (pause && files.read('trial.json') === null) files.write('trial.json', formatTrial(pause));
   } finally {
-    // a pause that could not be moved has ended, and must not begin again with a later start
+    // a pause that could not be moved has ended, and must not begin again at a later start
     files.remove('pause.json');
   }
 }
 
-/** null if reading fails. */
+/** Returns null if reading fails. */
 function tolerant<T>(read: () => T): T | null {
   try {
     return read();

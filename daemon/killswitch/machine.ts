@@ -7,9 +7,9 @@ import { explained, type Message, message } from './wording.ts';
 
 export type Mode =
   | { kind: 'off' }
-  /** `fingerprint`: of the table as it was last put in force; null: not yet. */
+  /** `fingerprint`: identifies the table as it was last put in force; null until then. */
   | { kind: 'on'; wanted: Wanted; fingerprint: string | null }
-  /** A pause, or an unconfirmed change: `previous` returns at its deadline; null: off. */
+  /** A pause or an unconfirmed change. `previous`: the value to restore at its deadline; null: off. */
   | { kind: 'trying'; trial: Trial; previous: Wanted | null; fingerprint: string | null }
   /** Fail closed: rules are in force or must be, but the stored ones can't be read. */
   | { kind: 'fail-closed'; why: Message };
@@ -17,7 +17,7 @@ export type Mode =
 export type Event =
   /**
    * The service started and read its files.
-   * `inForce`: there is a table. `due`: the trial's time is over.
+   * `inForce`: a table exists. `due`: the trial has ended.
    */
   | { kind: 'started'; stored: Stored; trial: { trial: Trial; due: boolean } | null; inForce: boolean }
   | { kind: 'enable'; wanted: Wanted }
@@ -25,7 +25,7 @@ export type Event =
   /** A pause, or a change to be confirmed. `seconds`: until `trial.until`. */
   | { kind: 'try'; trial: Trial; seconds: number }
   | { kind: 'confirm' }
-  /** A request to end a pause or an unconfirmed change, or its deadline. */
+  /** The end of a pause or an unconfirmed change, by request or at its deadline. */
   | { kind: 'revert' }
   /** Another program changed or removed the table. */
   | { kind: 'damaged' };
@@ -41,7 +41,7 @@ export type Effect =
   | { do: 'forget-trial'; tolerant?: true }
   /** Starts or stops listening for foreign changes. */
   | { do: 'watch'; on: boolean }
-  /** Puts rules in force; null: the fallback, unless rules in force block already. */
+  /** Puts rules in force. null: puts the fallback in force, unless the current rules already block. */
   | { do: 'block'; wanted: Wanted | null }
   | { do: 'open' }
   /** Has systemd load the rules later, even if this process dies. */
@@ -63,7 +63,7 @@ export function inForce(mode: Mode): Wanted | null {
   return mode.kind === 'trying' ? mode.trial.wanted : mode.kind === 'on' ? mode.wanted : null;
 }
 
-/** The order of the effects matters: a crash between any two leaves the machine blocked, or with nothing wanted. */
+/** The order of the effects matters: a crash between any two leaves the machine blocked, unless the kill switch is off. */
 export function transition(mode: Mode, event: Event): Transition {
   switch (event.kind) {
     case 'started':
@@ -74,10 +74,10 @@ export function transition(mode: Mode, event: Event): Transition {
       return {
         mode: { kind: 'off' },
         effects: [
-          { do: 'forget-rules' }, // first: a crash from here on leaves rules without a stored wish, never the reverse
+          { do: 'forget-rules' }, // first: a crash from here on leaves rules in force but not stored, never the reverse
           { do: 'watch', on: false },
           { do: 'open' },
-          FORGET_TRIAL, // last: until then, a restart finds the reason for rules without a stored wish
+          FORGET_TRIAL, // last: until then, the trial explains to a restart why rules are in force but not stored
           DISARM,
         ],
       };
@@ -118,7 +118,7 @@ function failClosed(why: Message, before: readonly Effect[]): Transition {
 }
 
 function enable(mode: Mode, wanted: Wanted): Transition {
-  // an unconfirmed "off" must not outlive the wish to block; the stored rules block already
+  // an unconfirmed "off" must not outlive the request to block; the stored rules already block
   const first = mode.kind === 'trying' && mode.trial.wanted === null ? [FORGET_TRIAL] : [];
   return {
     mode: { kind: 'on', wanted, fingerprint: null },
@@ -132,7 +132,7 @@ function enable(mode: Mode, wanted: Wanted): Transition {
   };
 }
 
-/** The rules file keeps the value that returns, so that a reboot, the boot guard and systemd's timer restore it. */
+/** Begins a trial. The rules file keeps the previous value, which a reboot, the boot guard or systemd's timer restores. */
 function begin(mode: Mode, { trial, seconds }: Extract<Event, { kind: 'try' }>): Transition {
   const previous = mode.kind === 'trying' ? mode.previous : inForce(mode);
   const isOther = mode.kind === 'trying' && isPause(mode.trial) !== isPause(trial);
@@ -148,7 +148,7 @@ function begin(mode: Mode, { trial, seconds }: Extract<Event, { kind: 'try' }>):
   };
 }
 
-/** Puts a trial in force that is stored. */
+/** Puts a stored trial in force. */
 function trying(trial: Trial, previous: Wanted | null): Transition {
   return {
     mode: { kind: 'trying', trial, previous, fingerprint: null },
@@ -156,7 +156,7 @@ function trying(trial: Trial, previous: Wanted | null): Transition {
   };
 }
 
-/** Stores the tried value, then forgets the trial: after a crash between the two, both are the same. */
+/** Stores the tried value, then forgets the trial: after a crash between the two, both files have the same value. */
 function confirm(mode: Trying): Transition {
   const { wanted } = mode.trial;
   if (wanted === null) return transition(mode, { kind: 'disable' });
@@ -166,7 +166,7 @@ function confirm(mode: Trying): Transition {
   };
 }
 
-/** The value before a trial returns. The trial is forgotten last: until then, a restart finds that it is to return. */
+/** Restores the value from before a trial. The trial is forgotten last, so that a restart in between restores the value too. */
 function returning(previous: Wanted | null): Transition {
   if (previous === null)
     return {
@@ -189,7 +189,7 @@ function blocking(wanted: Wanted): Effect[] {
 /**
  * The event that the state of the kernel calls for, or null.
  * @param fingerprint of the table in force; null without a table
- * @param blocks true if that table stops packets that leave
+ * @param blocks true if that table blocks outgoing packets
  * @param uptime seconds since boot
  */
 export function reconcile(
@@ -204,7 +204,7 @@ export function reconcile(
       return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
     case 'trying':
       if (mode.trial.until <= uptime) return { kind: 'revert' };
-      // a table before the deadline: the timer that outlives this process was first
+      // a table before the deadline: systemd's timer has already restored the rules
       if (mode.trial.wanted === null) return fingerprint !== null ? { kind: 'revert' } : null;
       return fingerprint === null || fingerprint !== mode.fingerprint ? { kind: 'damaged' } : null;
     case 'fail-closed':
@@ -221,7 +221,7 @@ interface FilesBefore {
 /** Effects that restore the state before a failed change. */
 export function undo(before: Mode, event: Event, { rules, trial }: FilesBefore): Transition {
   const isFirstTrial = event.kind === 'try' && trial === null;
-  // first: whatever fails after it, the failed change does not begin with the next start
+  // first: whatever fails after this, the next start does not begin the failed change
   const effects: Effect[] = isFirstTrial ? [FORGET_TRIAL] : [];
   if (rules !== null) effects.push({ do: 'restore-rules', text: rules });
   if (trial !== null) effects.push({ do: 'restore-trial', text: trial });
@@ -243,7 +243,7 @@ interface Measurement {
   backend: string | null;
   /** Why the last attempt to bring kernel and disk in step failed. */
   trouble: Message[] | null;
-  /** A helper may send outside the tunnel, so that a user can sign in to a network. */
+  /** True while a helper may send outside the tunnel, so that a user can sign in to a network. */
   isSigningIn: boolean;
   /** When a foreign change was last repaired, in milliseconds since the epoch. */
   repairedAt: number | null;
@@ -273,13 +273,13 @@ function isPaused(mode: Mode): boolean {
   return mode.kind === 'trying' && isPause(mode.trial);
 }
 
-/** The value that the user set, also during a pause; null: off, or it can't be known. */
+/** The value that the user set, even during a pause; null: off or unknown. */
 function wantedOf(mode: Mode): Wanted | null {
   if (mode.kind === 'trying') return isPaused(mode) ? mode.previous : mode.trial.wanted;
   return mode.kind === 'on' ? mode.wanted : null;
 }
 
-/** An unconfirmed change does not outlive a reboot. */
+/** True if the kill switch is on after a reboot, which reverts an unconfirmed change. */
 function returnsAtBoot(mode: Mode): boolean {
   return mode.kind === 'trying' ? mode.previous !== null : mode.kind !== 'off';
 }

@@ -1,5 +1,5 @@
-// Lets chosen programs bypass the tunnel: gives the network namespace that a program made for itself a link to the uplink, and keeps
-// the links and their passage in step with the programs. It knows no bus, files or processes; they come in as `OutsideEdges`.
+// Lets chosen programs bypass the tunnel: links the network namespace that a program made for itself to the uplink, and keeps
+// the links and their passage in step with the programs. It knows no bus, files or processes, which come in as `OutsideEdges`.
 
 import { createQueue, createShared } from './pacing.ts';
 import { createPassage, type Owner, type PassageEdges } from './passage.ts';
@@ -16,14 +16,14 @@ const AGAIN_SECONDS = 1;
 export interface Outside {
   address: string;
   gateway: string;
-  /** null: the uplink has no IPv6, or the kernel can't forward it. */
+  /** null if the uplink has no IPv6, or if the kernel can't forward it. */
   address6: string | null;
   gateway6: string | null;
   /** False if only the kernel prevents IPv6. */
   complete: boolean;
   /** Address of the name server. */
   nameserver: string;
-  /** The link stays off until an allowed program runs. */
+  /** True if the link stays off until an allowed program runs. */
   waits: boolean;
 }
 
@@ -33,31 +33,31 @@ export interface OutsideEdges
     Pick<ProgramEdges, 'isSupported' | 'processOf' | 'hasAsked'> {
   /** True for a program that is kept in the tunnel. */
   isKept(pid: number): boolean;
-  /** Any rule of the kill switch is in force. */
+  /** True if any rule of the kill switch is in force. */
   switchOn(): Promise<boolean>;
   /** True if an organization manages this machine's WARP; null if WARP did not say. */
   managed(): Promise<boolean | null>;
-  /** An administrator allowed any program while the kill switch is on. */
+  /** True if an administrator allowed at least one program while the kill switch is on. */
   allowsAny(): boolean;
-  /** Makes a link whose other end is in the network namespace of a process, and not in this one. @throws Error */
+  /** Makes a link with its other end in the network namespace of a process, not in this namespace. @throws Error */
   addLink(number: number, owner: Owner, mtu: number): Promise<void>;
   isRemembered(): boolean;
-  /** Calls back after some seconds, in place of an earlier alarm. null: no alarm. */
+  /** Calls `ring` after some seconds, in place of an earlier alarm; null sets no alarm. */
   alarm(seconds: number | null, ring: () => void): void;
 }
 
 export interface OutsidePrograms {
-  /** Adopts programs that outlived an earlier service, and removes leftovers of ended ones. Never throws. */
+  /** Adopts programs that outlived an earlier service, and removes leftovers of ended programs. Never throws. */
   start(): Promise<void>;
   /**
-   * Gives a link to the network namespace of the process that prepares a program, the parent of the calling process, and of the shell
-   * that becomes the program, its parent. No caller names a process.
+   * Gives a link to the network namespace of the caller's parent, which prepares a program, and of the caller's grandparent,
+   * the shell that becomes the program. Callers can't name a process.
    * @throws SwitchError InvalidArgument, LimitsExceeded, Failed
    */
   place(caller: { uid: number; pid: number }): Promise<Outside>;
   /** Brings everything in step with the programs. Never throws. */
   check(): Promise<void>;
-  /** No program is there: the process may end. */
+  /** True if there is no program, so the process may end. */
   idle(): boolean;
 }
 
@@ -94,7 +94,7 @@ export function createOutside(edges: OutsideEdges): OutsidePrograms {
     const number = freeNumber(edges.links(), caller.uid);
     try {
       await edges.addLink(number, { ...shell, uid: caller.uid }, mtu);
-      // by now the number may be that of another process
+      // by now another process may have the number
       if (edges.processOf(shell.pid)?.startTime !== shell.startTime) throw new Error('the process has ended');
       const uplinks = await passage.open(found);
       if (!waits) await edges.startLink(number);
@@ -174,13 +174,13 @@ function outsideOf(number: number, uplinks: OutsideRules['uplinks'], has6: boole
 
 export interface ExceptionEdges extends Pick<PassageEdges, 'links'> {
   /**
-   * Words for the log that say why the link of a process is blocked. null: the process, and every other one in its network, runs a
+   * Says, for the log, why the link of a process is blocked. null: the process, and every other process in its network, runs a
    * program that an administrator allowed.
    */
   refusalOf(owner: Owner): string | null;
-  /** The kill switch is on, paused or on trial. */
+  /** True if the kill switch is on, paused or on trial. */
   isGuarded(): boolean;
-  /** Its rules are in force. */
+  /** True if the rules of the kill switch are in force. */
   isBlocking(): boolean;
   /** Replaces elements of the kill switch's table. @throws Error */
   fill(elements: Elements): Promise<void>;
@@ -189,7 +189,7 @@ export interface ExceptionEdges extends Pick<PassageEdges, 'links'> {
   startLink(number: number): Promise<void>;
   /** @throws Error */
   removeLink(number: number): Promise<void>;
-  /** Seconds of a clock that only goes forward. */
+  /** Monotonic time, in seconds. */
   now(): number;
   report(trouble: string): void;
 }
@@ -198,20 +198,20 @@ interface Exceptions {
   /**
    * Brings links and the kill switch in step with the programs.
    * @param uplinks devices that lead outside the tunnel
-   * @returns seconds until it has to be called again; null: there is no link. @throws Error
+   * @returns seconds until the next call is due; null if there is no link. @throws Error
    */
   check(uplinks: readonly string[]): Promise<number | null>;
 }
 
-/** Time that a link waits for its program. */
+/** Time for which a link waits for its program. */
 const WAIT_SECONDS = 10;
-/** The kernel forgets an element after five seconds. */
+/** Seconds between checks; the kernel forgets an element after five seconds. */
 const EVERY = { waiting: 0.02, running: 1 };
 
 function createExceptions(edges: ExceptionEdges): Exceptions {
   /** Links that wait for their program, each with the time when it was first seen. */
   const waiting = new Map<number, number>();
-  /** Last report about each link that was let through before. */
+  /** The last report about each started link that is now blocked. */
   const reported = new Map<number, string>();
   let isFilled = false;
 
@@ -230,7 +230,7 @@ function createExceptions(edges: ExceptionEdges): Exceptions {
     await edges.removeLink(number);
   }
 
-  /** Reports links that were let through before, each once for a reason. */
+  /** Reports started links that are now blocked, once for each reason. */
   function reportBlocked(refusals: ReadonlyMap<number, string>): void {
     for (const number of reported.keys()) if (!refusals.has(number)) reported.delete(number);
     for (const [number, refusal] of refusals) {

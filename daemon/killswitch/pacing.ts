@@ -1,4 +1,4 @@
-// Decides when operations run: one after the other, after some seconds, or not too often.
+// Schedules operations: one at a time, after a delay, or within a limit.
 
 /** Runs one operation at a time, so that two never meet in the kernel or on disk. */
 export function createQueue() {
@@ -22,7 +22,7 @@ export function createShared<T>(inTurn: ReturnType<typeof createQueue>, operatio
   };
 }
 
-/** @returns a function that calls back after some seconds, in place of an earlier alarm. null: no alarm */
+/** @returns a function that calls `ring` after some seconds, in place of an earlier alarm; null sets no alarm */
 export function createAlarm(): (seconds: number | null, ring: () => void) => void {
   let timer: ReturnType<typeof setTimeout> | null = null;
   return (seconds, ring) => {
@@ -33,11 +33,11 @@ export function createAlarm(): (seconds: number | null, ring: () => void) => voi
 
 interface HeartbeatOptions {
   everyMs: number;
-  /** Time that the reader has to hear a beat. */
+  /** Time limit for the reader to hear a beat. */
   withinMs: number;
   /** Makes an event that the reader must hear; the reader then calls `heard`. */
   beat(): void;
-  /** The reader did not hear the beat. */
+  /** Called when the reader did not hear the beat. */
   deaf(): void;
   /** Calls back once. The default is `setTimeout`. */
   timer?: (ms: number, ring: () => void) => { cancel(): void };
@@ -46,7 +46,7 @@ interface HeartbeatOptions {
 interface Heartbeat {
   start(): void;
   stop(): void;
-  /** The reader heard a beat. */
+  /** Notes that the reader heard a beat. */
   heard(): void;
 }
 
@@ -88,15 +88,15 @@ function byTimeout(ms: number, ring: () => void): { cancel(): void } {
   return { cancel: () => clearTimeout(timeout) };
 }
 
-/** A bucket for each user: `burst` calls in a row, refilled with `perSecond`. */
+/** Limits calls with a bucket for each user: `burst` calls in a row, refilled with `perSecond`. */
 export function createLimit(burst: number, perSecond: number) {
   const buckets = new Map<number, { left: number; at: number }>();
   return {
-    /** @param seconds a clock that only goes forward. @returns whether this call is still within the limit */
+    /** @param seconds monotonic time. @returns true if this call is within the limit */
     take(uid: number, seconds: number): boolean {
       const bucket = buckets.get(uid) ?? { left: burst, at: seconds };
       const left = Math.min(burst, bucket.left + (seconds - bucket.at) * perSecond);
-      if (buckets.size > 1000) buckets.clear(); // a thousand users at a time: start counting again
+      if (buckets.size > 1000) buckets.clear(); // more than a thousand users: start counting again
       buckets.set(uid, { left: left >= 1 ? left - 1 : left, at: seconds });
       return left >= 1;
     },

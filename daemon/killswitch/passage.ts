@@ -6,7 +6,7 @@ import { createTable, type Kernel } from './table.ts';
 
 type Family = 4 | 6;
 
-/** Default routes past the tunnel, by address family; null without one. */
+/** Default routes past the tunnel, by address family; null without a route. */
 type Uplinks = Record<Family, { device: string; mtu: number; resolver: string | null } | null>;
 
 /** The process that a link was made for. */
@@ -17,21 +17,21 @@ export interface Owner {
 }
 
 export interface PassageEdges {
-  /** The links that exist, by number; null: an unfinished link. */
+  /** The existing links, by number; null for an unfinished link. */
   links(): ReadonlyMap<number, Owner | null>;
   kernel: Kernel<OutsideRules>;
   rules(family: Family): Promise<Rule[]>;
   addRule(family: Family, words: readonly string[], priority: number): Promise<void>;
   removeRule(family: Family, words: readonly string[]): Promise<void>;
-  /** Device of the default route, past the tunnel, its MTU and its resolver; null without one. */
+  /** Returns the device, MTU and resolver of the default route past the tunnel; null without a route. */
   uplink(family: Family): Promise<Uplinks[Family]>;
-  /** Turns on forwarding from devices. @returns whether only this service turned it on for the first device; null: impossible */
+  /** Turns on forwarding from devices. @returns true if only this service turned it on for the first device; null: impossible */
   forward(family: Family, devices: readonly string[]): boolean | null;
-  /** Turns off what `forward` turned on, but for some devices of each family. */
+  /** Turns off the forwarding that `forward` turned on, except for these devices of each family. */
   stopForwarding(but: Record<Family, readonly string[]>): void;
-  /** Remembers, also for a later service, that there may be something to remove. */
+  /** Remembers, also for a later service, whether there may be something to remove. */
   remember(on: boolean): void;
-  /** Turns the calls of `check` after changes of links, routes or rules on or off. */
+  /** Turns on or off the calls of `check` that follow changes of links, routes or rules. */
   watch(on: boolean): void;
 }
 
@@ -89,13 +89,13 @@ export function createPassage(edges: PassageEdges) {
 
 interface Rule {
   priority: number;
-  /** Words that name a rule of ours to `ip rule`; null for a foreign rule. */
+  /** Words that name this service's rule to `ip rule`; null for a foreign rule. */
   ours: string[] | null;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Every rule but that of the local table, in the kernel's order. @throws Error unless it is a list of rules */
+/** Parses all rules except the local table's, in the kernel's order. @throws Error unless the text is a list of rules */
 export function parseRoutingRules(text: string): Rule[] {
   return list(text).flatMap((item): Rule[] => {
     const { priority, iif, dst, dstlen, table, fwmark } = item;
@@ -110,8 +110,9 @@ export function parseRoutingRules(text: string): Rule[] {
 }
 
 /**
- * Changes that establish the wanted rules, each once and all of them before foreign rules: the rules to delete, and the priority to
- * add at, with those to add. The kernel puts a rule that names no priority right before the first one, so others pass ours again and again.
+ * Plans the changes that establish the wanted rules, each once and before all foreign rules: the rules to delete, the rules to
+ * add, and the priority of added rules. The kernel puts a rule without a priority right before the first rule, so foreign rules
+ * pass ours again and again.
  * @param wanted words of each rule
  */
 function planRules(
@@ -134,7 +135,10 @@ function planRules(
   };
 }
 
-/** The device of the best default route, and its router; null without a default route. @throws Error unless it is a list of routes */
+/**
+ * Returns the device and router of the best default route; null without a route. @throws Error unless the text is a list of
+ * routes
+ */
 export function parseDefaultRoute(
   text: string,
   excluded: readonly string[],

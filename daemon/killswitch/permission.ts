@@ -1,4 +1,4 @@
-// Pure: decides which of polkit's actions a call needs in the present mode.
+// Decides which of polkit's actions a call needs in the present mode. Pure.
 
 import { inForce, type Mode } from './machine.ts';
 import { covers, type Endpoint, isReported, shippedEndpoints } from './rules/endpoints.ts';
@@ -25,10 +25,10 @@ export const ALL_ACTIONS: readonly Action[] = [
 const MAX_REPORTED = 16;
 
 /**
- * The action that turning on needs. Where it opens the local network, or changes endpoints of an administrator, it needs
- * what turning off needs. Some single addresses by the tunnel's ports are exempt: the tunnel CLI reports them, and
- * warp-svc switches between them.
- * @param now the value in force; null for none
+ * Returns the action that turning on needs. If it opens the local network, or changes an administrator's endpoints, it needs
+ * the same permission as turning off. Some single addresses with the tunnel's ports are exempt: the tunnel CLI reports them,
+ * and warp-svc switches between them.
+ * @param now the value in force; null if nothing is in force
  */
 function requiredAction(now: Wanted | null, next: Wanted): Action {
   const opensLan = now !== null && next.allowLan && !now.allowLan;
@@ -36,16 +36,16 @@ function requiredAction(now: Wanted | null, next: Wanted): Action {
   const present = now?.endpoints ?? shipped;
   const isMoving = (endpoint: Endpoint) => isReported(endpoint) && !isCovered(endpoint, shipped);
   const added = next.endpoints.filter(endpoint => !isCovered(endpoint, [...shipped, ...present]));
-  // all of them, not only those of this call: many calls must not achieve more than one call may
+  // counts all addresses, not only those of this call: many calls must not achieve more than one call may
   const reported = new Set(next.endpoints.filter(isMoving).map(({ cidr }) => cidr));
   const adds = added.some(endpoint => !isReported(endpoint)) || (added.length > 0 && reported.size > MAX_REPORTED);
   const narrows = present.some(endpoint => !isMoving(endpoint) && !isCovered(endpoint, next.endpoints));
   return opensLan || adds || narrows ? 'org.culvert.killswitch.disable' : 'org.culvert.killswitch.enable';
 }
 
-/** True if the others let through all that an endpoint does, each port by any of them. */
+/** True if other endpoints together let through all that an endpoint does; each port needs only one of them. */
 function isCovered(endpoint: Endpoint, others: readonly Endpoint[]): boolean {
-  // nearly all endpoints are the shipped ones, and comparing text costs far less than reading ranges
+  // nearly all endpoints are shipped, and comparing text costs far less than parsing ranges
   const same = others.filter(({ cidr }) => cidr === endpoint.cidr);
   return endpoint.ports.every(port =>
     [same, others].some(list => list.some(other => covers(other, { ...endpoint, ports: [port] }))),
@@ -59,12 +59,12 @@ export function createPermissions(modeNow: () => Mode, fallback: Wanted) {
   const toEnable = (wanted: Wanted): Action => permissionToEnable(modeNow(), fallback, wanted);
   return {
     toEnable,
-    /** Replacing another user's trial would move its deadline and take the decision away from that user. */
+    /** Returns the action for a trial. Replacing another user's trial overrules that user, and moves the deadline. */
     toTry(wanted: Wanted | null, uid: number): Action {
       const isAnothers = (unconfirmedOf(modeNow())?.by ?? uid) !== uid;
       return wanted === null || isAnothers ? 'org.culvert.killswitch.disable' : toEnable(wanted);
     },
-    /** A user may make a change for good that was made by the same user; else an administrator decides. */
+    /** Returns the action for a decision: none for the user who made the change, while an administrator decides for others. */
     toDecide(uid: number): Action | null {
       const trial = unconfirmedOf(modeNow());
       return !trial || trial.by === uid ? null : 'org.culvert.killswitch.disable';
@@ -76,7 +76,7 @@ export function createPermissions(modeNow: () => Mode, fallback: Wanted) {
   };
 }
 
-/** The change that waits for a confirmation; a pause is not one. */
+/** Returns the change that waits for a confirmation; a pause waits for no confirmation. */
 export function unconfirmedOf(mode: Mode): Trial | null {
   return mode.kind === 'trying' && !isPause(mode.trial) ? mode.trial : null;
 }

@@ -1,5 +1,5 @@
-// Records blocked traffic while a client asks: keeps the table of `recording.ts` in step with the rules in force, reads it, and
-// removes it when no client has asked for a while. It knows no processes; they come in as `RecorderEdges`.
+// Records blocked traffic while a client asks for it: keeps the table of `recording.ts` in step with the rules in force, reads
+// it, and removes it when no client has asked for a while. It knows no processes, which come in as `RecorderEdges`.
 import type { BlockedEntry, BlockedList } from '../api/schema.ts';
 import { createQueue } from './pacing.ts';
 import {
@@ -15,14 +15,14 @@ import type { ProgramRules } from './rules/tunnel-only.ts';
 import type { Kernel } from './table.ts';
 import { messageOf, SwitchError } from './wording.ts';
 
-/** The longest time for which one call keeps the recording on. */
+/** Longest time for which one call keeps the recording on. */
 export const MAX_LEASE_SECONDS = 900;
-/** Often enough to date the first packet. */
+/** Interval between reads, short enough to date the first packet. */
 const LOOK_MS = 60_000;
 
 interface RecorderEdges {
   nft: RecordingNft;
-  /** Names of some processes in a cgroup, given by its path below the root of the hierarchy. */
+  /** Returns the names of some processes in a cgroup, given by its path below the root of the hierarchy. */
   programsIn(cgroup: string): string[];
   /** Milliseconds since the epoch. */
   now(): number;
@@ -32,11 +32,12 @@ interface RecorderEdges {
 export interface Recorder {
   /** Removes a table that an earlier service left. Never throws. */
   start(): Promise<void>;
-  /** A kernel whose rules the recording follows. */
+  /** Wraps a kernel so that the recording follows its rules. */
   followSwitch(kernel: Kernel<RuleOptions>): Kernel<RuleOptions>;
   followPrograms(kernel: Kernel<ProgramRules>): Kernel<ProgramRules>;
   /**
-   * Lists the traffic of a user that was blocked in the last ten minutes; for root, that of all users. Keeps recording for `seconds`.
+   * Lists a user's traffic that was blocked in the last ten minutes; for root, the traffic of all users. Keeps recording for
+   * `seconds`.
    * @throws SwitchError Failed
    */
   read(uid: number, seconds: number): Promise<BlockedList>;
@@ -49,14 +50,14 @@ export function createRecorder({ nft, programsIn, now, report }: RecorderEdges):
   const table = createRecordingTable(nft);
   const inForce: { rules: RuleOptions | null; uids: readonly number[] } = { rules: null, uids: [] };
   let leaseUntil = 0;
-  /** When the recording began, and when it was last read. */
+  /** Times when the recording began and when it was last read. */
   let began = 0;
   let readAt = 0;
   /** Time of the first packet of each entry. */
   let first = new Map<string, number>();
   let timer: ReturnType<typeof setTimeout> | null = null;
 
-  /** Brings the table in step. @throws Error with nft's message */
+  /** Brings the table in step with the rules in force. @throws Error with nft's message */
   async function settle(): Promise<void> {
     if (now() >= leaseUntil) await remove();
     else if (await table.load(renderRecording(inForce))) began = readAt = now();
@@ -70,7 +71,7 @@ export function createRecorder({ nft, programsIn, now, report }: RecorderEdges):
     if (table.isLoaded()) await table.remove();
   }
 
-  /** Tries twice, since another program may flush the table. @throws Error */
+  /** Reads the table. Tries twice, since another program may flush it. @throws Error */
   async function look(): Promise<Recording> {
     for (let attempt = 1; attempt <= 2; attempt++) {
       await settle();
@@ -141,7 +142,7 @@ export function createRecorder({ nft, programsIn, now, report }: RecorderEdges):
   };
 }
 
-/** @param changed called with the rules in force after each change; null: none */
+/** @param changed called with the rules in force after each change; null if there are none */
 function follow<Options>(kernel: Kernel<Options>, changed: (options: Options | null) => void): Kernel<Options> {
   return {
     ...kernel,
@@ -157,13 +158,13 @@ function follow<Options>(kernel: Kernel<Options>, changed: (options: Options | n
   };
 }
 
-/** Length of a list: the bus takes small messages only. */
+/** Maximum length of a list: the bus takes only small messages. */
 const MAX_ENTRIES = 256;
 
 interface Reading {
   /** The reader: users see only their own blocked traffic, and root sees all. */
   uid: number;
-  /** When the recording began, and when it was read, in ms since the epoch. */
+  /** Times when the recording began and when it was read, in ms since the epoch. */
   began: number;
   readAt: number;
   /** Time of the first packet of each entry, by its key. */
@@ -198,7 +199,7 @@ function entryOf({ key, origin, age, packets, ...rest }: Recorded, { first, bega
   };
 }
 
-/** A unit may have several cgroups. A removed cgroup has no name. */
+/** Joins entries that differ only in the cgroup: a unit may have several. A removed cgroup has no name. */
 function joined(entries: readonly Entry[]): Entry[] {
   const byIdentity = new Map<string, Entry>();
   for (const entry of entries) {
@@ -215,7 +216,7 @@ function joined(entries: readonly Entry[]): Entry[] {
   return [...byIdentity.values()];
 }
 
-/** DNS never leaves outside the tunnel, whatever else may. */
+/** Returns the rule that blocked a packet. DNS never leaves outside the tunnel, whatever else may. */
 function ruleOf(origin: Recorded['origin'], port: number | null): BlockedEntry['rule'] {
   if (origin === 'program') return 'tunnel-only';
   if (origin === 'forwarded') return 'forwarded';
@@ -229,19 +230,19 @@ function timeOf(ms: number): string {
 const REMOVAL = `delete table inet ${RECORDING_TABLE}`;
 const ABSENT = 'No such file or directory';
 
-/** A process of nft for the recording alone. `end` stops it; the next request starts another. */
+/** An nft process for the recording alone. `end` stops it; the next request starts another process. */
 interface RecordingNft {
   ask(commands: string): Promise<string[]>;
   end(): void;
 }
 
 function createRecordingTable(nft: RecordingNft) {
-  /** Text of the table in the kernel; null without one. */
+  /** Text of the table in the kernel; null without a table. */
   let loaded: string | null = null;
 
   return {
     isLoaded: () => loaded !== null,
-    /** @returns whether the table is new. @throws Error with nft's message */
+    /** @returns true if the table is new. @throws Error with nft's message */
     async load(text: string): Promise<boolean> {
       if (text === loaded) return false;
       const parts = text.split('\n').map(part => part.trim());

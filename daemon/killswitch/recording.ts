@@ -1,18 +1,18 @@
-// Pure: renders the table that records blocked traffic, and reads it. Its chains let everything pass, so nothing in it can open what
-// the other tables block. The kernel bounds it: sets with a size, whose elements time out.
+// Renders and parses the table that records blocked traffic. Its chains let every packet pass, so they can't open what the
+// other tables block. The kernel limits it to sets of a fixed size, with elements that time out. Pure.
 import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from './rules/place.ts';
 import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from './rules/rules.ts';
 import { leavingProgram, programRules } from './rules/tunnel-only.ts';
 
 export const RECORDING_TABLE = 'culvert_blocked';
-/** Time that a destination stays in the list after its last packet. */
+/** Time for which a destination stays in the list after its last packet. */
 const KEPT_SECONDS = 600;
-/** Destinations in each set. */
+/** Maximum number of destinations in each set. */
 const SET_SIZE = 256;
 
-/** Rules in force, which are what blocks. */
+/** The rules in force, which block the traffic. */
 interface InForce {
-  /** Rules of the kill switch; null: it blocks nothing. */
+  /** Rules of the kill switch; null if it blocks nothing. */
   rules: RuleOptions | null;
   /** Users with programs that use the tunnel only. */
   uids: readonly number[];
@@ -37,7 +37,7 @@ const ORIGINS: Readonly<Record<Origin, readonly Part[]>> = {
   forwarded: ['source'],
 };
 
-/** Sets of the table: by origin, by family, and with and without ports. */
+/** Sets of the table for each origin and family, with and without ports. */
 export const SETS: readonly RecordingSet[] = (Object.keys(ORIGINS) as Origin[]).flatMap(origin =>
   ([4, 6] as const).flatMap(family =>
     [true, false].map(hasPort => ({
@@ -49,9 +49,9 @@ export const SETS: readonly RecordingSet[] = (Object.keys(ORIGINS) as Origin[]).
   ),
 );
 
-/** Programs of a user's session are at 5 or 6, system services at 2, sessions at 3. Higher levels are ancestors. */
+/** Levels of units: 5 or 6 for programs of a user's session, 2 for system services, 3 for sessions. Higher levels are ancestors. */
 const UNIT_LEVELS = [6, 5, 4, 3, 2];
-/** Below the slice of the user's programs. */
+/** Level of tunnel-only programs, below the slice of the user's programs. */
 const PROGRAM_LEVEL = 4;
 
 /** Renders the table as one transaction for `nft -f -`. Existing records stay. @throws TypeError */
@@ -95,7 +95,7 @@ ${lines([...notes('forwarded'), 'counter name missed'])}  }
 function outputRules(rules: RuleOptions): string[] {
   const { local, dns, lan } = leavingRules(rules);
   return [
-    // routine of the link: the rules let it pass to neighbors that asked
+    // routine traffic of the link: the rules let it pass to neighbors that asked
     'icmpv6 type nd-neighbor-advert accept',
     ...local('goto note_own'),
     `${dns} goto note_own`,
@@ -131,7 +131,10 @@ function definitionOf({ name, family, parts }: RecordingSet): string {
   return `  set ${name} { type ${type}; size ${SET_SIZE}; flags dynamic, timeout; timeout ${KEPT_SECONDS}s; }\n`;
 }
 
-/** Each rule ends the chain, unless the packet lacks a part or the set is full; then the next rule tries. */
+/**
+ * Returns rules that record a packet. Each rule ends the chain, unless the packet lacks a part or the set is full; then the
+ * next rule tries.
+ */
 function notes(origin: Origin, level = 1): string[] {
   return SETS.filter(set => set.origin === origin).map(({ name, family, parts }) => {
     const ip = family === 4 ? 'ip' : 'ip6';
@@ -149,9 +152,9 @@ function notes(origin: Origin, level = 1): string[] {
   });
 }
 
-/** A destination that was blocked, as the kernel recorded it. */
+/** A blocked destination, as the kernel recorded it. */
 export interface Recorded {
-  /** The same for the same destination of the same origin. */
+  /** Key of the destination and its origin. */
   key: string;
   origin: Origin;
   /** Null for forwarded traffic. */
@@ -160,7 +163,7 @@ export interface Recorded {
   cgroup: string | null;
   /** Address of the machine behind this one; null for packets of this machine. */
   source: string | null;
-  /** Name, or number where /etc/protocols does not have it. */
+  /** Name of the protocol, or its number if /etc/protocols does not have it. */
   protocol: string;
   address: string;
   port: number | null;
@@ -171,7 +174,7 @@ export interface Recorded {
 
 export interface Recording {
   entries: Recorded[];
-  /** Packets that found no room in any set. */
+  /** Number of packets that found no room in any set. */
   missed: number;
 }
 
@@ -213,7 +216,7 @@ function recordedOf(origin: Origin, parts: readonly Part[], element: Element | u
     key: JSON.stringify([origin, ...values]),
     origin,
     uid: typeof uid === 'number' ? uid : null,
-    // nft prints the number of a removed cgroup
+    // nft prints a removed cgroup as a number
     cgroup: typeof cgroup === 'string' ? cgroup : null,
     source: source === null ? null : String(source),
     protocol: String(value('protocol')),
@@ -224,7 +227,7 @@ function recordedOf(origin: Origin, parts: readonly Part[], element: Element | u
   };
 }
 
-/** The unit that a cgroup belongs to: `user.slice/user-1000.slice/session-2.scope` -> `session-2.scope`. */
+/** Returns the unit of a cgroup: `user.slice/user-1000.slice/session-2.scope` -> `session-2.scope`. */
 export function unitOf(cgroup: string): string {
   const names = cgroup.split('/').filter(Boolean).reverse();
   const unit = names.find(name => /\.(?:service|scope|socket|mount|swap)$/.test(name)) ?? names[0] ?? '';

@@ -1,19 +1,19 @@
-// Defines the published state of the root service: its type, and the parser for its readers.
+// Defines the type of the root service's published state, and parses it for readers.
 import { type Message, N_ } from './wording.ts';
 
 export const BUS_NAME = 'org.culvert.KillSwitch1';
 export const OBJECT_PATH = '/org/culvert/KillSwitch1';
-/** Directory of the published state, and the file in it. */
+/** Directory and file of the published state. */
 export const RUN_DIRECTORY = '/run/culvert-killswitch';
 export const STATE_FILE = 'state.json';
 
-// the boot guard publishes it where nothing else runs yet (data/killswitch/guard.in)
+// the boot guard publishes this sentence when nothing else runs yet (data/killswitch/guard.in)
 N_('The kill switch is on, but the packet filter loaded no rules at boot: NOTHING IS BLOCKED. Is nftables installed?');
 
 export type Protection = 'owner-persist' | 'watchdog' | 'none';
 
 export interface Report {
-  /** Wanted: true during a pause, and while the stored settings can't be read. */
+  /** True if the kill switch is wanted, even during a pause or while the stored settings can't be read. */
   enabled: boolean;
   allowLan: boolean;
   /** Measured in the kernel; null when the kernel did not answer. */
@@ -22,20 +22,20 @@ export interface Report {
   bootGuard: boolean;
   backend: string | null;
   detail: string | null;
-  /** `detail` for translation; empty without a detail, and from an older service. */
+  /** `detail` for translation; empty without a detail, and in reports of an older service. */
   wording: Message[];
   pausedUntil: string | null;
   /** Time of the last repair of another program's change, since the kill switch was set. */
   repairedAt: string | null;
-  /** True if the service can revert changes that are not confirmed; older ones can't. */
+  /** True if the service can revert changes that are not confirmed; older services can't. */
   confirmable: boolean;
-  /** The present value was not confirmed yet; null if it stays. */
+  /** The change that is not confirmed yet; null if the present value stays. */
   unconfirmed: Unconfirmed | null;
 }
 
 export interface Unconfirmed {
   setAt: string;
-  /** Unless it is confirmed by then, `previous` returns. */
+  /** Time at which `previous` returns unless the change is confirmed. */
   confirmBy: string;
   previous: { enabled: boolean; allowLan: boolean };
 }
@@ -43,9 +43,9 @@ export interface Unconfirmed {
 /** A report and its process. A report of a dead process may be out of date. */
 export interface Published extends Report {
   version: 1;
-  /** null once the service has ended in order, with nothing to guard. */
+  /** null after the service has ended normally, with nothing to guard. */
   pid: number | null;
-  /** Field 22 of /proc/PID/stat. */
+  /** Start time of the process, field 22 of /proc/PID/stat. */
   startTime: string | null;
 }
 
@@ -63,7 +63,7 @@ export function parsePublished(text: string): Published | null {
   }
 }
 
-/** The parts of a report; other keys are ignored. Null if a part is missing or has another type. */
+/** Returns the parts of a report, without other keys; null if a part is missing or has another type. */
 export function parseReport(value: unknown): Report | null {
   if (typeof value !== 'object' || value === null) return null;
   const { enabled, allowLan, active, protection, bootGuard, backend, detail, pausedUntil } = value as {
@@ -73,7 +73,7 @@ export function parseReport(value: unknown): Report | null {
   if ((active !== null && typeof active !== 'boolean') || !isProtection(protection)) return null;
   if (!isTextOrNull(backend) || !isTextOrNull(detail) || !isTextOrNull(pausedUntil)) return null;
   if (pausedUntil !== null && Number.isNaN(Date.parse(pausedUntil))) return null;
-  // an older service lacks these
+  // older services lack these fields
   const wording = parseWording((value as { wording?: unknown }).wording);
   const repairedAt = (value as { repairedAt?: unknown }).repairedAt;
   const confirmable = (value as { confirmable?: unknown }).confirmable === true;
@@ -97,7 +97,7 @@ function isMessageValue(value: unknown): boolean {
   return typeof value === 'string' || Number.isSafeInteger(value) || isTime((value as { time?: unknown } | null)?.time);
 }
 
-/** @returns undefined for anything else */
+/** @returns undefined if the value is malformed */
 function parseUnconfirmed(value: unknown): Unconfirmed | null | undefined {
   if (value === null) return null;
   const { setAt, confirmBy, previous } = value as { [K in keyof Unconfirmed]?: unknown };
@@ -119,15 +119,15 @@ function isTextOrNull(value: unknown): value is string | null {
   return value === null || typeof value === 'string';
 }
 
-/** Directory and file where the helper listens for the user; systemd makes the directory. */
+/** Directory and file of the socket on which the helper listens for the user; systemd makes the directory. */
 export const SIGN_IN_DIRECTORY = '/run/culvert-sign-in';
 
 export const SIGN_IN_SOCKET = 'socket';
 
 /**
- * Why a sign-in ended: `closed` by its command, `time` over, another `network`, the `tunnel` came, the kill switch was turned off or
- * paused (`unblocked`), the screen was locked or another user is at it (`away`), `logout`, `sleep` of the machine, or its `helper` or the root
- * `service` ended or stood still.
+ * Reasons why a sign-in ended: its command (`closed`), its time limit (`time`), another `network`, the `tunnel` came up, the
+ * kill switch was turned off or paused (`unblocked`), the screen was locked or another user is at the screen (`away`),
+ * `logout`, `sleep` of the machine, or its `helper` or the root `service` ended or stopped responding.
  */
 export const SIGN_IN_ENDS = [
   'closed',

@@ -1,5 +1,5 @@
-// The kill switch: keeps the wanted, stored, enforced and published state in step. It knows no bus, files or processes; they come in
-// as `Edges`.
+// Keeps the wanted, stored, enforced and published state of the kill switch in step. It knows no bus, files or processes, which
+// come in as `Edges`.
 import { createKeeper, type Edges } from './keeper.ts';
 import { type Event, inForce } from './machine.ts';
 import { createQueue, createShared } from './pacing.ts';
@@ -9,43 +9,43 @@ import type { Endpoint } from './rules/endpoints.ts';
 import { isPause, type Wanted } from './rules/wanted.ts';
 import { N_, SwitchError } from './wording.ts';
 
-/** The user who makes a change, and the permissions of that user. */
+/** The user who makes a change, and that user's permissions. */
 export interface Caller {
   uid: number;
   granted: readonly Action[];
 }
 
 export interface Switch {
-  /** Puts the stored rules in force. Never throws: the report has the failure. */
+  /** Puts the stored rules in force. Never throws: the report contains the failure. */
   start(): Promise<Report>;
   /**
-   * @param granted the caller's permissions. The current state decides which of them the change needs.
-   * @throws SwitchError Denied; Failed, with everything as it was before
+   * @param granted the caller's permissions. The current state decides which permission the change needs.
+   * @throws SwitchError Denied; Failed, with everything unchanged
    */
   enable(wanted: Wanted, granted: readonly Action[]): Promise<Report>;
   /** @throws SwitchError Failed */
   disable(): Promise<Report>;
   /**
-   * Sets a value. The previous value returns after some seconds, unless the new one is confirmed.
-   * @param wanted null: off
+   * Sets a value. The previous value returns after some seconds, unless the new value is confirmed.
+   * @param wanted null to turn the switch off
    * @throws SwitchError Denied; Unconfirmed in a pause, or while the stored settings can't be read; Failed
    */
   try(wanted: Wanted | null, seconds: number, caller: Caller): Promise<Report>;
   /** Keeps the unconfirmed value. @throws SwitchError NothingPending, Denied, Failed */
   confirm(caller: Caller): Promise<Report>;
-  /** Brings the previous value back now. @throws SwitchError as `confirm` */
+  /** Restores the previous value now. @throws SwitchError like `confirm` */
   revert(caller: Caller): Promise<Report>;
   /** Replaces the endpoints of the rules in force, confirmed or not. @throws SwitchError NotEnabled, Denied, Failed */
   setEndpoints(endpoints: readonly Endpoint[], granted: readonly Action[]): Promise<Report>;
   /** @param seconds 0 ends a pause. @throws SwitchError NotEnabled, Unconfirmed, Failed */
   pause(seconds: number): Promise<Report>;
-  /** Measures, repairs foreign changes, and publishes. */
+  /** Measures the state, repairs foreign changes, and publishes the report. */
   check(): Promise<Report>;
-  /** Permission that each call needs now. */
+  /** Permission that each call needs at present. */
   permissions: Permissions;
-  /** Rules are in force, or have to be. */
+  /** True if rules are in force, or must be. */
   isBlocking(): boolean;
-  /** Nothing to guard, so that the process may end. */
+  /** True if there is nothing to guard, so the process may end. */
   idle(): boolean;
 }
 
@@ -56,7 +56,7 @@ export function createSwitch(edges: Edges): Switch {
   const inTurn = createQueue();
   const check = createShared(inTurn, keeper.measure);
 
-  /** @param by null: a pause */
+  /** @param by the user; null for a pause */
   function trialOf(wanted: Wanted | null, seconds: number, by: number | null): Event {
     const { bootId } = clock;
     return { kind: 'try', trial: { bootId, until: clock.uptime() + seconds, by, setAt: clock.now(), wanted }, seconds };
@@ -99,7 +99,7 @@ export function createSwitch(edges: Edges): Switch {
   /** @throws SwitchError NothingPending, Denied */
   function checkDecision(kind: 'confirm' | 'revert', { uid, granted }: Caller): void {
     const trial = unconfirmedOf(keeper.mode());
-    // a failed return that is retried gives no second chance to confirm
+    // retrying a failed revert gives no second chance to confirm
     if (!trial || (kind === 'confirm' && trial.until <= clock.uptime()))
       throw new SwitchError('NothingPending', N_('There is no such change, or it was already reverted.'));
     const action = permissions.toDecide(uid);

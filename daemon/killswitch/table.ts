@@ -1,19 +1,19 @@
-// Keeps a table of the packet filter as it should be: lists it, compares it with its rules, replaces it where they differ, and proves
-// that the kernel has the rules.
+// Keeps a table of the packet filter in its wanted state: lists it, compares it with its rules, replaces it if they differ, and
+// verifies that the kernel has the rules.
 import type { Protection } from './report.ts';
 import { ASKERS, CHAINS, EXCEPTIONS, type RuleOptions, SIGN_IN, TABLE } from './rules/rules.ts';
 
 /** One table of the packet filter, as nft changes and lists it. */
 export interface Kernel<Options = RuleOptions> {
-  /** Enforcing program and version: `nftables 1.0.6`. */
+  /** Enforcing program and version, such as `nftables 1.0.6`. */
   readonly backend: string | null;
   /** Replaces the table in one transaction and lists it. @throws Error with nft's message; nothing has changed then */
   replace(options: Options): Promise<Listing | null>;
   /** @throws Error with nft's message */
   remove(): Promise<void>;
-  /** The present table, or null. @throws Error when the kernel can't be asked */
+  /** Returns the present table, or null. @throws Error when the kernel can't be asked */
   list(): Promise<Listing | null>;
-  /** Protection of a listed table from foreign changes. */
+  /** Returns the protection of a listed table from foreign changes. */
   protection(listing: Listing | null): Protection;
   /** Turns the reports of foreign changes on or off. */
   watch(on: boolean): void;
@@ -42,7 +42,10 @@ export function createTable<Rules>(
   return {
     replace,
     release,
-    /** Puts rules in force unless the kernel holds them, and listens for foreign changes. @param key equal for equal rules. @throws Error */
+    /**
+     * Puts rules in force unless the kernel holds them, and listens for foreign changes. @param key equal for equal rules
+     * @throws Error
+     */
     async keep(rules: Rules, key = JSON.stringify(rules)): Promise<void> {
       const listing = await kernel.list();
       if (inForce && listing?.fingerprint === inForce.fingerprint && key === inForce.key) return;
@@ -54,7 +57,10 @@ export function createTable<Rules>(
       release();
       if (await kernel.list()) await kernel.remove();
     },
-    /** The rules that were put in force last, and the fingerprint of their table; null: none. `kernel.remove` does not reset it. */
+    /**
+     * Returns the rules last put in force, and their table's fingerprint; null without rules. `kernel.remove` does not
+     * reset it.
+     */
     inForce: (): { rules: Rules; fingerprint: string } | null => inForce,
   };
 }
@@ -72,9 +78,9 @@ type Item = Readonly<Record<string, Readonly<Record<string, unknown>> | undefine
 export interface Listing {
   /** Flags of the table: `owner`, `persist`. */
   flags: readonly string[];
-  /** The table is switched off by a flag. */
+  /** True if a flag turned the table off. */
   dormant: boolean;
-  /** Equal for equal rules: leaves out handles, counters and the elements of dynamic sets. */
+  /** Equal for equal rules: it leaves out handles, counters and the elements of dynamic sets. */
   fingerprint: string;
   items: readonly Item[];
 }
@@ -93,7 +99,7 @@ export function parseListing(json: string, name = TABLE): Listing | null {
   if (!table) return null;
   const flags = [table.flags ?? []].flat() as string[]; // nft prints one flag as a string, several as a list
   const objects = items.filter(item => !item.table);
-  // by exclusion: nft 1.0.6 prints garbage as the name of this flag
+  // by exclusion: nft 1.0.6 prints garbage as the name of the dormant flag
   const dormant = flags.some(flag => flag !== 'owner' && flag !== 'persist');
   return { flags, dormant, items: objects, fingerprint: JSON.stringify([dormant, objects], without) };
 }
@@ -103,15 +109,18 @@ function isItem(value: unknown): value is Item {
   return isObject(value) && Object.values(value as object).every(isObject);
 }
 
-/** True if a table stops packets that leave this machine, whatever else is in it. A table of 0.2.7 or older has no postrouting chain. */
+/**
+ * True if a table stops packets that leave this machine, whatever else it contains. A table of 0.2.7 or older has no
+ * postrouting chain.
+ */
 export function isBlocking(listing: Listing | null): boolean {
   const drops = (hook: string) => listing?.items.find(({ chain }) => chain?.hook === hook)?.chain?.policy === 'drop';
   return drops('output') && drops('postrouting') && !listing?.dormant;
 }
 
 /**
- * A sentence on the first difference of a listing from `text` that could let packets out, or null: a base chain without
- * its hook or policy, or with a rule more or less.
+ * Returns a sentence about the first difference between a listing and `text` that could let packets out, or null. Such a
+ * difference is a base chain without its hook or policy, or with an extra or missing rule.
  */
 export function missingRules(listing: Listing | null, text: string): string | null {
   if (!listing) return `there is no table inet ${TABLE}`;

@@ -1,16 +1,16 @@
-// Keeps chosen programs in the tunnel: puts them into their place, and the rules for it into the kernel. It knows no bus, files or
-// processes; they come in as `ProgramEdges`.
+// Keeps chosen programs in the tunnel: puts them into their place, and the place's rules into the kernel. It knows no bus,
+// files or processes, which come in as `ProgramEdges`.
 
 import { createQueue, createShared } from './pacing.ts';
 import type { ProgramRules } from './rules/tunnel-only.ts';
 import { createTable, type Kernel } from './table.ts';
 import { messageOf, N_, SwitchError } from './wording.ts';
 
-/** Limit for each user. */
+/** Maximum number of programs for each user. */
 export const MAX_PROGRAMS = 1024;
 /**
- * Time that the rules stay after the last program. The kernel retries a program's unsent data, up to 8 times, and then waits
- * a minute (tcp_orphan_retries, TIME_WAIT).
+ * Time for which the rules stay after the last program. The kernel retries a program's unsent data up to 8 times, and then
+ * waits a minute (tcp_orphan_retries, TIME_WAIT).
  */
 const LINGER_SECONDS = 15 * 60;
 /** Attempts to load rules while cgroups come and go. */
@@ -19,30 +19,30 @@ const ATTEMPTS = 5;
 /** A process as the kernel shows it. */
 export interface Process {
   pid: number;
-  /** The user of all its IDs; null where they differ. */
+  /** The user of all IDs of the process; null if they differ. */
   uid: number | null;
-  /** Distinguishes it from a later process with the same number. */
+  /** Distinguishes the process from a later process with the same number. */
   startTime: string;
   parent: number;
 }
 
 export interface ProgramEdges {
   kernel: Kernel<ProgramRules>;
-  /** True where the one hierarchy of cgroups is version 2, and systemd manages it. */
+  /** True if the only hierarchy of cgroups is version 2, and systemd manages it. */
   isSupported(): boolean;
-  /** null: there is no such process. */
+  /** Returns null if there is no such process. */
   processOf(pid: number): Process | null;
-  /** True for a process that asked for a place itself: its command line is that of `culvert run`. */
+  /** True for a process that asked for a place itself, with the command line of `culvert run`. */
   hasAsked(pid: number): boolean;
-  /** Number of programs of a user. */
+  /** Returns the number of a user's programs. */
   count(uid: number): number;
-  /** The users who have programs, each with a number that is never given to another cgroup. */
+  /** Returns the users with programs, and for each user a number that no other cgroup ever gets. */
   cgroups(): ReadonlyMap<number, string>;
-  /** Has systemd make a scope of these processes, and waits until they are in it. @throws Error */
+  /** Makes systemd put these processes into a scope, and waits until they are in it. @throws Error */
   startScope(uid: number, pids: readonly number[]): Promise<void>;
-  /** Has systemd take a process out of a scope of `startScope`. @throws Error */
+  /** Makes systemd take a process out of a scope of `startScope`. @throws Error */
   release(process: Process): Promise<void>;
-  /** Seconds of a clock that only goes forward. */
+  /** Monotonic time, in seconds. */
   now(): number;
   report(trouble: string): void;
 }
@@ -51,28 +51,28 @@ export interface Programs {
   /** Adopts programs that outlived an earlier service. Never throws. */
   start(): Promise<void>;
   /**
-   * Puts the parent and grandparent of the calling process into their place: the process that prepares a program, and the shell that
-   * becomes the program. A caller names no process, and moves no shell that did not ask for it.
+   * Puts the caller's parent and grandparent into their place: the process that prepares a program, and the shell that becomes
+   * the program. Callers can't name a process, or move a shell that did not ask for it.
    * @throws SwitchError InvalidArgument, Refused, LimitsExceeded, Failed
    */
   place(caller: { uid: number; pid: number }): Promise<{ placed: true }>;
   /** Brings the rules in step with the programs. Never throws. */
   check(): Promise<void>;
-  /** True without programs, and without rules for unsent data of ended programs: the process may end. */
+  /** True if the process may end: there are no programs, and no rules for unsent data of ended programs. */
   idle(): boolean;
 }
 
 export function createPrograms(edges: ProgramEdges): Programs {
   const inTurn = createQueue();
   const table = createTable(edges.kernel);
-  /** When a program was last there. */
+  /** Time when a program was last seen. */
   let last = Number.NEGATIVE_INFINITY;
 
   async function settle(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const cgroups = edges.cgroups();
       try {
-        // also where rules of a program are in force: it has ended since
+        // if rules of a program are in force, it has ended only since then
         if (cgroups.size || table.inForce()?.rules.uids.length) last = edges.now();
         if (edges.now() - last < LINGER_SECONDS)
           await table.keep({ uids: [...cgroups.keys()] }, JSON.stringify([...cgroups].sort()));
@@ -88,7 +88,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
   const checkQuietly = () =>
     check().catch(error => edges.report(`programs are not kept in the tunnel: ${messageOf(error)}`));
 
-  /** systemd takes process IDs. A later process that got one of them before the move is released again. */
+  /** Moves processes by ID, as systemd requires. A later process that got such an ID before the move is released again. */
   async function move(uid: number, processes: readonly Process[]): Promise<void> {
     let refusal: Error | null = null;
     try {
@@ -142,7 +142,7 @@ export function createPrograms(edges: ProgramEdges): Programs {
   };
 }
 
-/** The parent of a calling process, and its parent; null unless all three are processes of the user. */
+/** Returns the parent and grandparent of a calling process; null unless all three are processes of the user. */
 export function ancestorsOf(
   processOf: (pid: number) => Process | null,
   { uid, pid }: { uid: number; pid: number },
@@ -154,7 +154,7 @@ export function ancestorsOf(
   return [parent!, grandparent!];
 }
 
-/** @param processes of `ancestorsOf`. @throws SwitchError unless the process that would become the program asked for it */
+/** @param processes result of `ancestorsOf`. @throws SwitchError unless the process that would become the program asked for it */
 export function requireAsked({ hasAsked }: Pick<ProgramEdges, 'hasAsked'>, [, shell]: readonly Process[]): void {
   if (!hasAsked(shell!.pid))
     throw new SwitchError(

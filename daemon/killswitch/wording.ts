@@ -1,4 +1,4 @@
-// Holds the sentences of the root service, for the language of their reader, and its failures.
+// Holds the root service's sentences, ready for translation, and its failures.
 import type { Message } from '../api/values.ts';
 import { wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';
@@ -7,12 +7,12 @@ export type { Message } from '../api/values.ts';
 export { message, WordedError, wordingOf } from '../view/message.ts';
 export { N_ } from '../view/translator.ts';
 
-/** The part of a report that people read: in English, and to be translated. */
+/** Returns the readable part of a report: in English, and for translation. */
 export function explained(wording: Message[]): { detail: string | null; wording: Message[] } {
   return { detail: wording.length ? wordMessages(wording, english) : null, wording };
 }
 
-/** A refusal or failure with the name it has on the bus. */
+/** A refusal or failure, with its name on the bus. */
 export class SwitchError extends Error {
   readonly code:
     | 'Denied'

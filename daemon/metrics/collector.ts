@@ -1,4 +1,5 @@
-// Counts what the daemon publishes and answers, and writes it as OpenMetrics text. Loaded with the first request for it.
+// Counts what the daemon publishes and answers, and writes the counts as OpenMetrics text. The first request for metrics loads
+// this file.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Histogram } from 'prom-client';
@@ -16,13 +17,13 @@ import { CLI_DURATION, FAMILIES } from './families.ts';
 import { createTunnelCounters, type DaemonSamples, samplesOf, value } from './samples.ts';
 
 export interface Collector {
-  /** Counts the request of a response, once that is sent. */
+  /** Counts the request of a response when the response closes. */
   count(response: ServerResponse): void;
   text(): Promise<string>;
   stop(): void;
 }
 
-/** A tunnel CLI that hangs must not use up the time that a scrape has; its figures are in the next one. */
+/** Time limit for reading figures: a tunnel CLI that hangs must not use up the scrape's time. The next scrape has the figures. */
 const FIGURES_MS = 1_000;
 const ROUTES = new Set(Object.keys(endpoints));
 
@@ -54,7 +55,7 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
       mended += 1;
     } else if (event === 'log') {
       const { argv, ok, exitCode, durationMs } = data as LogEntry;
-      // the words after the first one may be a user's
+      // the words after the subcommand may be a user's
       const command = argv.slice(1).find(word => !word.startsWith('-')) ?? '';
       calls.add(command, ok ? 'ok' : exitCode === null ? 'killed' : 'failed');
       durations.observe(durationMs / 1000);
@@ -66,7 +67,7 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
     }
   });
 
-  /** One function for all responses, so that each costs no closure. */
+  /** Counts the request of any response; a shared function saves a closure for each response. */
   function onClose(this: ServerResponse): void {
     // a client that left before the answer has 200, Node's default; a refusal is written past Node and sets only the status
     if (this.headersSent || this.statusCode !== 200) requests.add(routeOf(this.req), String(this.statusCode));
@@ -106,7 +107,7 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
   };
 }
 
-/** Label of a request: its endpoint in the contract, `other` for the rest of the API, or `page`. */
+/** Returns the label of a request: its endpoint in the contract, `other` for the rest of the API, or `page`. */
 function routeOf({ method = '', url = '' }: IncomingMessage): string {
   const asked = `${method} ${url}`;
   if (ROUTES.has(asked)) return asked;
@@ -116,13 +117,13 @@ function routeOf({ method = '', url = '' }: IncomingMessage): string {
   return /^\/api(?:\/|$)/.test(path) ? 'other' : 'page';
 }
 
-/** Accounts of culvert-wrap, and counts of its runs from now on. */
+/** Collects the accounts of culvert-wrap, and counts its runs from now on. */
 function createAccounts(env: NodeJS.ProcessEnv): (hashed: boolean) => WrapSamples {
   const paths = pathsFor(env);
   let tally = tallyFromNow(paths);
   let ownKey: string | undefined;
 
-  /** A store that can't be written still has names that must not appear. */
+  /** Returns the key that hashes names, which is needed even if the store can't be written. */
   function key(): string {
     try {
       return metricsKey(paths);
@@ -136,12 +137,12 @@ function createAccounts(env: NodeJS.ProcessEnv): (hashed: boolean) => WrapSample
       tally = advance(paths, tally);
       return collectWrapSamples(paths, { now: Date.now(), tally, key: hashed ? key() : undefined });
     } catch {
-      return UNREADABLE; // "culvert-wrap doctor" says why
+      return UNREADABLE; // "culvert-wrap doctor" reports the reason
     }
   };
 }
 
-/** Counts by two labels. */
+/** Creates a counter with two labels. */
 function createPairCounter() {
   const counts = new Map<string, [readonly [string, string], number]>();
   return {

@@ -1,4 +1,5 @@
-// Defines the metrics of the daemon: the one table of their names. Prometheus' rules: base units, `_total` for counters.
+// Defines the names of all metrics of the daemon in one table. They follow Prometheus' rules: base units, `_total` for
+// counters.
 import { type Families, WRAP_FAMILIES } from '../../wrapper/store/metrics/families.ts';
 
 const plain = (type: 'gauge' | 'counter', help: string) => ({ type, help, labels: [] });
@@ -66,10 +67,10 @@ export const FAMILIES = {
   ...WRAP_FAMILIES,
 } as const satisfies Families;
 
-/** Durations have their own type; it is here so that all names are in one place. */
+/** Durations have their own type, but belong here so that all names are in one place. */
 export const CLI_DURATION = {
   name: 'culvert_cli_duration_seconds',
   help: 'How long runs of the tunnel CLI took.',
-  /** Seconds. The daemon ends an action after 60 s at most. */
+  /** In seconds. The daemon ends an action after 60 s at most. */
   buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
 };

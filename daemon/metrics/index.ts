@@ -1,18 +1,18 @@
-// Answers the request for metrics, and counts from the first one on while they are on.
+// Answers the request for metrics. While metrics are enabled, it counts from the first request on.
 import type { ServerResponse } from 'node:http';
 import type { FeatureContext } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
 import { Problem } from '../problem.ts';
 import type { Collector } from './collector.ts';
 
-/** Metrics for Prometheus, as the listeners use them. They count while `metrics.enabled`, from the first request on. */
+/** Metrics for Prometheus, as the listeners use them. They count while `metrics.enabled` is set, from the first request on. */
 export interface MetricsFeature extends Feature<'metrics'> {
   stop(): void;
-  /** Counts the request of a response, while they count. */
+  /** Counts the request of a response, while the metrics count. */
   count(response: ServerResponse): void;
 }
 
-/** @param openStreams event streams that are open now */
+/** @param openStreams returns the number of open event streams */
 export function openMetrics(context: FeatureContext, openStreams: () => number): MetricsFeature {
   const { state, settings } = context;
   let collector: Collector | undefined;

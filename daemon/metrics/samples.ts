@@ -12,13 +12,13 @@ export type DaemonSamples = Samples<typeof FAMILIES>;
 /** Counts since the first request. */
 interface Counted {
   tunnel: TunnelCounts;
-  /** By route and status, by command and outcome. */
+  /** Requests by route and status, and calls by command and outcome. */
   requests: Iterable<readonly [readonly [string, string], number]>;
   calls: Iterable<readonly [readonly [string, string], number]>;
-  /** The last verdict of each check, and when the last check was run, in ms since the epoch. */
+  /** The last verdict of each check, and the time of the last check in ms since the epoch. */
   verdicts: ReadonlyMap<string, Verdict>;
   checkedAt: number | null;
-  /** Repairs of the kill switch's rules. */
+  /** Number of repairs of the kill switch's rules. */
   mended: number;
   openStreams: number;
 }
@@ -72,7 +72,7 @@ function killSwitchSamples({ enabled, active, pausedUntil }: Snapshot['killSwitc
   };
 }
 
-/** The one sample of a metric without labels; none for what is not known. */
+/** Returns the one sample of a metric without labels; no sample for an unknown value. */
 export function value(figure: number | null): Sample[] {
   return figure === null || !Number.isFinite(figure) ? [] : [{ labels: {}, value: figure }];
 }
@@ -82,7 +82,7 @@ function pairs(table: Counted['requests'], first: string, second: string): Sampl
 }
 
 interface TunnelCounts {
-  /** By reason; '' where none was given. */
+  /** Number of changes by reason; '' if the tunnel client gave no reason. */
   changes: ReadonlyMap<string, number>;
   attempts: number;
   connectedSeconds: number;
@@ -91,18 +91,18 @@ interface TunnelCounts {
 }
 
 interface TunnelCounters {
-  /** The state, whenever one is published. @param reason the tunnel client's code @param now ms of a steady clock */
+  /** Takes each published state. @param reason the tunnel client's code @param now monotonic time, in ms */
   state(state: ConnectionState, reason: string | null | undefined, now: number): void;
-  /** The figures, whenever they are published. */
+  /** Takes all figures that are published. */
   figures(tunnel: Tunnel): void;
-  /** @param now ms of a steady clock */
+  /** @param now monotonic time, in ms */
   counts(now: number): TunnelCounts;
 }
 
-/** The client has about 60 reasons; what a later one may print must not make a metric for each. */
+/** Maximum number of reasons, so that the output of a later client can't make a metric for each; the client has about 60. */
 const REASONS = 100;
 
-/** All counts begin at 0, with the state and the figures of now. */
+/** Creates counters that begin at 0, with the present state and figures. */
 export function createTunnelCounters(first: { state: ConnectionState; tunnel: Tunnel; now: number }): TunnelCounters {
   let present = first.state;
   let since = first.now;
@@ -149,7 +149,7 @@ function countersOf({ at, bytesReceived, bytesSent }: Tunnel): Counters | null {
   return { at: Math.floor(Date.parse(at) / 1000), received: Math.round(bytesReceived), sent: Math.round(bytesSent) };
 }
 
-/** Counters of a tunnel that was down count from 0: the client starts over for each connection. */
+/** Returns zero counters for a tunnel that was down: the client starts over for each connection. */
 function fromZero(state: ConnectionState): Counters | null {
   return state === 'disconnected' ? { at: 0, received: 0, sent: 0 } : null;
 }

@@ -1,5 +1,5 @@
-// Asks the network services on the system bus, by busctl processes that start no service, and notices their changes by `gdbus
-// monitor`.
+// Asks the network services on the system bus, through busctl processes that start no service, and notices changes through
+// `gdbus monitor`.
 import { type ChildProcess, execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import * as z from 'zod/mini';
@@ -10,7 +10,7 @@ export const NETWORKD = 'org.freedesktop.network1';
 export const IWD = 'net.connman.iwd';
 
 const LIMIT_MS = 5_000;
-/** busctl's messages about a running service that does not answer. */
+/** Matches busctl's messages about a running service that does not answer. */
 const SILENT = /timed out|disconnected|did not receive a reply/i;
 const MAX_BYTES = 16_000_000;
 
@@ -25,10 +25,10 @@ export type Objects = ReadonlyMap<string, Readonly<Record<string, Readonly<Recor
 /** Address of a method: service, object path, interface and name. */
 type Call = readonly [service: string, path: string, interfaceName: string, method: string];
 
-/** The first value that a method returns; null where the service does not run. Rejects where it does not answer. */
+/** Returns the first value of a method's reply; null if the service does not run. Rejects if the service does not answer. */
 export type Ask = (call: Call) => Promise<unknown>;
 
-/** @param env names the bus, in tests (DBUS_SYSTEM_BUS_ADDRESS) */
+/** @param env environment, which names the bus in tests (DBUS_SYSTEM_BUS_ADDRESS) */
 export function askBus(env: NodeJS.ProcessEnv): Ask {
   const argv = ['--system', '--json=short', '--auto-start=no', '--timeout=4', 'call'];
   return call =>
@@ -46,7 +46,7 @@ export function askBus(env: NodeJS.ProcessEnv): Ask {
     });
 }
 
-/** Only the variables that a bus client needs. */
+/** Returns only the variables that a bus client needs. */
 function busEnvironment({ PATH, DBUS_SYSTEM_BUS_ADDRESS }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const address = DBUS_SYSTEM_BUS_ADDRESS ? { DBUS_SYSTEM_BUS_ADDRESS } : null;
   return { PATH, LC_ALL: 'C', ...address };
@@ -60,7 +60,7 @@ function firstOf(stdout: string): unknown {
   }
 }
 
-/** Reads what `GetManagedObjects` returned; null for anything else. */
+/** Parses the reply of `GetManagedObjects`; null for anything else. */
 export function objectsOf(reply: unknown): Objects | null {
   const parsed = z.safeParse(ManagedObjects, reply);
   if (!parsed.success) return null;
@@ -74,22 +74,22 @@ export function objectsOf(reply: unknown): Objects | null {
   return new Map(plain);
 }
 
-/** The properties of a type that an object has on an interface, or null. */
+/** Returns an object's properties on an interface, or null if they do not match the schema. */
 export function propertiesOf<T>(objects: Objects, path: unknown, name: string, schema: z.ZodMiniType<T>): T | null {
   const parsed = z.safeParse(schema, typeof path === 'string' ? objects.get(path)?.[name] : undefined);
   return parsed.success ? parsed.data : null;
 }
 
 /**
- * Words of signals after which the network may be another one. Signals about strength, scans and byte counters come all the time, and
- * lack these words.
+ * Words of signals that may report another network. Signals about strength, scans and byte counters come all the time, and lack
+ * these words.
  */
 const TELLING =
   /State|ActiveConnection|PrimaryConnection|ActiveAccessPoint|Connectivity|Metered|Gateway|ConnectedNetwork|ConnectedAccessPoint|is owned by|does not have an owner/;
 
-/** Exit status of setpriv(1) where the program is missing. */
+/** Exit status of setpriv(1) if the program is missing. */
 const NOT_FOUND = 127;
-/** Longest time until a gdbus that ended is started again. A gdbus that ran longer counts as healthy. */
+/** Maximum delay before a gdbus that ended is started again. A gdbus that ran longer counts as healthy. */
 const LONGEST_MS = 60_000;
 const REPORTED_FAILURES = 3;
 
@@ -99,8 +99,8 @@ export interface Monitor {
 
 /**
  * Calls `changed` after each change, when a service comes or goes, and after a gdbus that ended was started again.
- * @param failed called once, where gdbus can't be started, or ended three times in a row
- * @param firstMs time until a gdbus that ended is started again; doubles up to a minute
+ * @param failed called once, if gdbus can't be started or ended three times in a row
+ * @param firstMs delay before a gdbus that ended is started again; doubles up to a minute
  */
 export function monitorNetworks(
   env: NodeJS.ProcessEnv,
@@ -131,7 +131,7 @@ interface Following {
   firstMs: number;
 }
 
-/** Follows one service. @returns ends it */
+/** Follows one service. @returns a function that ends this */
 function follow(service: string, { env, changed, report, firstMs }: Following): () => void {
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -157,7 +157,7 @@ function follow(service: string, { env, changed, report, firstMs }: Following): 
 
   function again(): void {
     child = start();
-    changed(); // it may have missed a change
+    changed(); // gdbus may have missed a change
   }
 
   return () => {

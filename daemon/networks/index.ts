@@ -1,4 +1,4 @@
-// Answers the requests for the networks of this machine and the rules for them.
+// Answers the requests for the networks of this machine and for the rules about them.
 import { existsSync } from 'node:fs';
 import type { FeatureContext, Ports } from '../controls.ts';
 import { begin, type Feature, lazy } from '../feature.ts';

@@ -9,8 +9,8 @@ import { type Ask, IWD, NETWORKD, NM, type Objects, objectsOf, propertiesOf } fr
 const MANAGED = ['org.freedesktop.DBus.ObjectManager', 'GetManagedObjects'] as const;
 
 /**
- * NetworkManager's links, and links of systemd-networkd and iwd on devices that NetworkManager does not manage.
- * @throws Error where a service that runs does not answer
+ * Reads NetworkManager's links, and systemd-networkd's and iwd's links on devices that NetworkManager does not manage.
+ * @throws Error if a running service does not answer
  */
 export async function readLinks(ask: Ask, gateways = readGateways): Promise<Reading> {
   const [managed, described, stations] = await Promise.all([
@@ -40,12 +40,12 @@ type Link = Omit<NetworkLink, 'gateway' | 'gatewayHardware'>;
 /** One reading of all links. */
 export type Reading = Pick<NetworksState, 'service' | 'links'>;
 
-/** Devices that are no network, whatever type a service reports: the tunnel and the loopback. */
+/** Devices that are not networks, whatever type a service reports: the tunnel and the loopback device. */
 const OWN = /^(CloudflareWARP|lo)$/;
 const MAX_LINKS = 16;
 
 /**
- * The links in order of their devices, so that the same network always gives the same list.
+ * Returns the links in order of their devices, so that the same network always gives the same list.
  * @param gateways IPv4 default gateways by device
  */
 export function normalize(links: readonly Link[], gateways: ReadonlyMap<string, Gateway>): NetworkLink[] {
@@ -59,7 +59,7 @@ export function normalize(links: readonly Link[], gateways: ReadonlyMap<string, 
     .slice(0, MAX_LINKS);
 }
 
-/** The name of a Wi-Fi network, which is any bytes; null for a hidden one. */
+/** Returns the name of a Wi-Fi network, which may be any bytes; null for a hidden network. */
 function ssidOf(bytes: readonly number[]): string | null {
   return bytes.length ? Buffer.from(bytes).toString('utf8') : null;
 }
@@ -80,7 +80,7 @@ const Device = z.object({
 const Manager = z.object({ Connectivity: Int });
 const Wireless = z.object({ ActiveAccessPoint: Text });
 const Active = z.object({ Id: Text, Uuid: Text, SpecificObject: Text });
-/** A lease with DHCP option 114, the address of a login page (RFC 8910), which NetworkManager names as nm-dhcp-options.c does. */
+/** A lease with DHCP option 114, the address of a login page (RFC 8910), by NetworkManager's name in nm-dhcp-options.c. */
 const LoginLease = z.object({ Options: z.object({ default_url: z.object({ data: z.string() }) }) });
 const AccessPoint = z.object({
   Ssid: z.catch(z.array(z.int()), []),
@@ -90,7 +90,7 @@ const AccessPoint = z.object({
   RsnFlags: Int,
 });
 
-/** NMDeviceType: those that are hardware. */
+/** Kinds of the NMDeviceType values that are hardware. */
 const KINDS: Readonly<Record<number, NetworkLink['kind']>> = {
   1: 'ethernet',
   2: 'wifi',
@@ -107,13 +107,13 @@ const METERED: Readonly<Record<number, boolean>> = { 1: true, 2: false, 3: true,
 const PRIVACY = 0x1;
 const [PSK, ENTERPRISE, SAE, SUITE_B] = [0x100, 0x200, 0x400, 0x2000];
 
-/** Interfaces that NetworkManager manages, whatever their state. @param objects of `GetManagedObjects` */
+/** Returns the interfaces that NetworkManager manages, whatever their state. @param objects reply of `GetManagedObjects` */
 function managedBy(objects: Objects): ReadonlySet<string> {
   const devices = [...objects.keys()].map(path => propertiesOf(objects, path, `${NM}.Device`, Device));
   return new Set(devices.flatMap(device => (device && device.State > UNMANAGED ? [device.Interface] : [])));
 }
 
-/** @param objects of `GetManagedObjects` at /org/freedesktop */
+/** @param objects reply of `GetManagedObjects` at /org/freedesktop */
 export function linksOfNetworkManager(objects: Objects): Link[] {
   const manager = propertiesOf(objects, '/org/freedesktop/NetworkManager', NM, Manager);
   return [...objects.keys()].flatMap((path): Link[] => {
@@ -125,7 +125,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
     const pointPath = objects.has(wireless?.ActiveAccessPoint ?? '')
       ? wireless?.ActiveAccessPoint
       : active?.SpecificObject;
-    // a network names its page even after the login, and the kill switch blocks NetworkManager's own check
+    // a network names its page even after the login, while the kill switch blocks NetworkManager's own check
     const hasLogin = propertiesOf(objects, device.Dhcp4Config, `${NM}.DHCP4Config`, LoginLease) !== null;
     const checked = CONNECTIVITY[device.Ip4Connectivity || (manager?.Connectivity ?? 0)] ?? null;
     const point = wireless && propertiesOf(objects, pointPath, `${NM}.AccessPoint`, AccessPoint);
@@ -146,7 +146,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
 
 function securityOf({ Flags = 0, WpaFlags = 0, RsnFlags = 0 }: z.infer<typeof AccessPoint>): NetworkLink['security'] {
   const keys = WpaFlags | RsnFlags;
-  if (keys & (PSK | SAE)) return 'psk'; // a network that takes both is as strong as the shared password
+  if (keys & (PSK | SAE)) return 'psk'; // a network that accepts both is as strong as the shared password
   if (keys & (ENTERPRISE | SUITE_B)) return 'enterprise';
   return keys === 0 && Flags & PRIVACY ? 'wep' : 'open';
 }
@@ -174,7 +174,7 @@ const NETWORKD_KINDS: Readonly<Record<string, NetworkLink['kind']>> = {
 };
 const UP = ['degraded', 'routable'];
 
-/** @param json the text that `Describe` returned */
+/** @param json reply of `Describe` */
 function linksOfNetworkd(json: string): Link[] {
   const described = parsed(json);
   return described.flatMap((each): Link[] => {
@@ -234,7 +234,7 @@ const SECURITY: Readonly<Record<string, NetworkLink['security']>> = {
   '8021x': 'enterprise',
 };
 
-/** @param objects of `GetManagedObjects` at / */
+/** @param objects reply of `GetManagedObjects` at / */
 function linksOfIwd(objects: Objects): Link[] {
   return [...objects.keys()].flatMap((path): Link[] => {
     const device = propertiesOf(objects, path, `${IWD}.Device`, IwdDevice);
@@ -268,11 +268,11 @@ function withIwd(links: readonly Link[], wifi: readonly Link[]): Link[] {
 
 export interface Gateway {
   address: string;
-  /** Null until a packet was exchanged. */
+  /** Null until a packet has been exchanged. */
   hardware: string | null;
 }
 
-/** The discard service (RFC 863). */
+/** Port of the discard service (RFC 863). */
 const DISCARD = 9;
 
 /** Sends an empty packet to a gateway, so that the kernel asks for its hardware address. Never throws. */
@@ -285,15 +285,15 @@ export function greetGateway(address: string): void {
 const UP_AND_GATEWAY = 0x3;
 const COMPLETE = 0x2;
 
-/** @param root where /proc is, in tests */
+/** @param root root directory, for tests */
 function readGateways(root = ''): ReadonlyMap<string, Gateway> {
   return gatewaysOf(readText(`${root}/proc/net/route`) ?? '', readText(`${root}/proc/net/arp`) ?? '');
 }
 
 /**
- * The gateway of each device with a default route; of several, the one with the lowest metric.
- * @param routes /proc/net/route, whose addresses are hexadecimal in the machine's byte order
- * @param neighbors /proc/net/arp
+ * Returns the gateway of each device with a default route; if there are several, the one with the lowest metric.
+ * @param routes text of /proc/net/route, with hexadecimal addresses in the machine's byte order
+ * @param neighbors text of /proc/net/arp
  */
 export function gatewaysOf(routes: string, neighbors: string): ReadonlyMap<string, Gateway> {
   const hardwareOf = new Map(

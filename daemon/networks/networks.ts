@@ -1,4 +1,4 @@
-// Watches the networks of this machine while there are rules for them, or a client reads them.
+// Watches the networks of this machine while there are rules for them, or while a client reads them.
 import type { Networks, NetworksAnswer, NetworksRequest, NetworksTried, NetworksWhatIf } from '../api/networks.ts';
 import { reason } from '../core/errors.ts';
 import { askBus, type Monitor, monitorNetworks } from './bus.ts';
@@ -8,9 +8,9 @@ import { type Context, createFollower, documentOf, type Following, isReported } 
 import type { Parts } from './rules/hold.ts';
 import { parseRules, revisionOf } from './rules/rules.ts';
 
-/** Time for which changes are published after a client has read. */
+/** Time for which changes are published after a client has read the networks. */
 const LEASE_MS = 120_000;
-/** Quiet time after which a network is complete. */
+/** Time without changes after which a network is complete. */
 const SETTLE_MS = 2_000;
 const AGAIN_MS = [1_000, 5_000];
 
@@ -22,13 +22,13 @@ export interface Options {
   read?: () => Promise<Reading>;
   /** Notices changes. */
   watch?: typeof monitorNetworks;
-  /** Has the kernel ask for the hardware address of a gateway. */
+  /** Makes the kernel ask for the hardware address of a gateway. */
   greet?: typeof greetGateway;
   /** Asks a beacon. */
   proves?: typeof isProven;
 }
 
-/** @param parts what rules change */
+/** @param parts parts of the daemon that rules change */
 export function createNetworks(context: Context, parts: Parts, options: Options = {}) {
   const { env, state, say } = context;
   const { leaseMs = LEASE_MS, settleMs = SETTLE_MS, watch = monitorNetworks, proves = isProven } = options;
@@ -39,11 +39,11 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
   let lease: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
   let last: Reading = { service: null, links: [] };
-  /** Repetitions since the network changed. */
+  /** Number of repeated reads since the network changed. */
   let repeated = 0;
   let repetition: NodeJS.Timeout | undefined;
 
-  /** Never rejects: a service that does not answer has not lost its networks. */
+  /** Reads the links. Never rejects: a service that does not answer has not lost its networks. */
   async function read(): Promise<Reading> {
     try {
       last = await readOnce();
@@ -54,7 +54,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     return last;
   }
 
-  /** Reads again soon, a few times after each change of the network. */
+  /** Reads again soon, but only a few times after each change of the network. */
   function repeat(): void {
     const delay = againMs[repeated];
     if (repetition || delay === undefined) return;
@@ -75,7 +75,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     const networks = await follower.follow(reading, how);
     if (!monitor) return networks;
     state.set('networks', networks);
-    // a mere look sends nothing
+    // a plain read sends nothing
     if (how?.asks === false) return networks;
     const { gateways, hasSilentBeacon } = follower.lacks();
     for (const gateway of gateways) greet(gateway);
@@ -122,18 +122,21 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
       begin();
       settler.changed();
     },
-    /** Ends it; changes by rules stay. */
+    /** Stops watching; changes by rules stay. */
     stop: end,
     /** Reads the links, and publishes their changes for two minutes. */
     read: () => respond({ asks: false }),
-    /** Replaces the rules, which hold immediately. @throws Problem document-invalid, precondition-failed, config-not-writable */
+    /**
+     * Replaces the rules, which take effect immediately. @throws Problem document-invalid, precondition-failed,
+     * config-not-writable
+     */
     async set({ document, ifRevision, confirmWithin }: NetworksRequest): Promise<Networks> {
       follower.setDocument(document, ifRevision);
       return respond({ limit: confirmWithin === undefined ? {} : { confirmWithin } });
     },
-    /** Tries the rules. Nothing is changed. */
+    /** Tries the rules, and changes nothing. */
     whatIf: (request: NetworksWhatIf): Promise<NetworksTried> => follower.whatIf(request, read),
-    /** Allows or refuses that a rule lowers the protection. @throws Problem not-found */
+    /** Records whether a rule may lower the protection. @throws Problem not-found */
     async answer(request: NetworksAnswer): Promise<Networks> {
       follower.answer(request);
       return respond();
@@ -149,13 +152,13 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
 interface Settler {
   /** Reports a change: a read follows once nothing has changed for the settling time. */
   changed(): void;
-  /** Ends it; a read under way publishes nothing. */
+  /** Stops waiting; a read under way publishes nothing. */
   stop(): void;
 }
 
 /**
  * Reads once changes have settled: address, name servers and default route of a network arrive one after the other.
- * @param settled called with each read that no change followed
+ * @param settled called with each read that no change interrupted
  */
 export function createSettler<T>(settleMs: number, read: () => Promise<T>, settled: (value: T) => void): Settler {
   let timer: NodeJS.Timeout | undefined;

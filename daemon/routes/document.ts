@@ -8,12 +8,12 @@ import { difference, faultOf, parseRange, prefixes, type Range, union } from './
 
 type EntryKind = 'ip' | 'range' | 'host';
 
-/** One entry as warp-cli takes it. */
+/** An entry in the form that warp-cli accepts. */
 export interface Entry {
   kind: EntryKind;
-  /** Canonical, so that equal entries have equal values; a range of one address is that address. */
+  /** Canonical text: equal entries have equal values, and a range of one address is the address. */
   value: string;
-  /** The addresses; null for a host. */
+  /** The entry's addresses, or null for a host. */
   range: Range | null;
 }
 
@@ -23,11 +23,11 @@ export const REMOVE = { ip: 'removeSplitIp', range: 'removeSplitRange', host: 'r
 
 export type Mode = NonNullable<SplitTunnel['mode']>;
 
-/** A line with content; `reason` says why it holds nothing valid. */
+/** A line with content. `reason` explains why the line is invalid. */
 export interface Line {
-  /** Counted from 1. */
+  /** Line number, counted from 1. */
   number: number;
-  /** Without its comment. */
+  /** The line without its comment. */
   text: string;
   comment: string | null;
   entries: Entry[];
@@ -35,7 +35,7 @@ export interface Line {
 }
 
 export interface Document {
-  /** null if the text names none. */
+  /** The mode that the text names, or null. */
   mode: Mode | null;
   lines: Line[];
 }
@@ -51,7 +51,7 @@ const MAX_PREFIXES_PER_LINE = 256;
 export function parseDocument(text: string): Document {
   const lines: Line[] = [];
   let mode: Mode | null = null;
-  // no spreads and iterators: documents have thousands of lines, and are previewed while they are typed
+  // no spreads or iterators: documents have thousands of lines and are previewed while the user types
   const add = (
     number: number,
     text: string,
@@ -83,7 +83,7 @@ function isMode(word: string): word is Mode {
   return word === 'exclude' || word === 'include';
 }
 
-/** The entries of one line, or the reason why it is refused. */
+/** Returns the entries of one line, or the reason why the line is refused. */
 export function parseLine(text: string): Pick<Line, 'entries' | 'reason'> {
   // Cc, Cf, Zl, Zp, Cs: characters that could mislead a terminal or a reader, such as right-to-left marks
   if (!/^[\t -~]*$/.test(text) && /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u.test(text.replaceAll('\t', ' ')))
@@ -114,7 +114,7 @@ export function parseLine(text: string): Pick<Line, 'entries' | 'reason'> {
   return { entries, reason: null };
 }
 
-/** The entries that are exactly a range. */
+/** Returns the entries that cover a range exactly. */
 function entriesOf(range: Range): Entry[] {
   const values = prefixes(range);
   if (values.length === 1) return [{ kind: values[0]!.includes('/') ? 'range' : 'ip', value: values[0]!, range }];
@@ -125,7 +125,7 @@ function entriesOf(range: Range): Entry[] {
 }
 
 /**
- * Digits and dots, hexadecimal digits and colons; with a prefix or a second end. Everything else is meant as a host.
+ * True for digits and dots, or hexadecimal digits and colons, with an optional prefix or second end. Other text is a host.
  */
 function looksLikeAddress(text: string): boolean {
   return /^([\d.]+|[\da-f.]*:[\da-f:.]*(%\S*)?)([/-].*)?$/i.test(text);
@@ -133,19 +133,19 @@ function looksLikeAddress(text: string): boolean {
 
 function parseHost(word: string): Entry | null {
   const [, wildcard = '', name = ''] = /^(\*\.)?(.*?)\.?$/s.exec(word)!;
-  // domainToASCII cuts at characters that end a host in a URL
+  // domainToASCII truncates a name at characters that end a host in a URL
   if (name.length > 253 || /[/\\?#@:%\s]/.test(name)) return null;
   const ascii = domainToASCII(name);
   const label = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
   const labels = ascii.split('.');
-  // the last label of a name is never a number; a mistyped address is
+  // a host name never ends with a numeric label, but a mistyped address does
   if (ascii.length > 253 || !labels.every(part => label.test(part)) || /^\d+$/.test(labels.at(-1)!)) return null;
   return { kind: 'host', value: wildcard + ascii, range: null };
 }
 
 /**
- * The document of a split tunnel. Each entry is followed by its origin where one is known.
- * @param origin the words for an entry's comment; null for none.
+ * Formats a split tunnel as a document, with the known origin of an entry after it.
+ * @param origin returns an entry's origin for the comment, or null.
  */
 export function formatDocument({ mode, ips, hosts }: SplitTunnel, origin: (value: string) => string | null): string {
   const lines = [...ips, ...hosts].map(({ value, description }) => {
@@ -155,7 +155,7 @@ export function formatDocument({ mode, ips, hosts }: SplitTunnel, origin: (value
   return [`mode ${mode ?? 'exclude'}`, ...lines, ''].join('\n');
 }
 
-/** Appends entries to a document, except those that it already contains. */
+/** Appends entries to a document, except entries that it already contains. */
 export function addedTo(document: string, added: readonly { value: string; comment: string | null }[]): string {
   const values = new Set(parseDocument(document).lines.flatMap(({ entries }) => entries.map(({ value }) => value)));
   const lines = added
@@ -164,7 +164,7 @@ export function addedTo(document: string, added: readonly { value: string; comme
   return (document === '' || document.endsWith('\n') ? document : `${document}\n`) + lines.join('');
 }
 
-/** A document without some entries; other entries of their lines stay. @param values canonical */
+/** Removes entries from a document; other entries of their lines stay. @param values canonical entries */
 export function removedFrom(document: string, values: ReadonlySet<string>): string {
   const texts = document.split(/\r\n|\n|\r/);
   for (const { number, entries, comment } of parseDocument(document).lines.toReversed()) {
@@ -176,20 +176,20 @@ export function removedFrom(document: string, values: ReadonlySet<string>): stri
   return texts.join('\n');
 }
 
-/** The canonical entry that warp-cli's list shows as `value`; hosts and unknown forms as they are printed. */
+/** Returns the canonical entry for a value in warp-cli's list. An unknown form becomes a host with the same text. */
 export function canonical(value: string): Entry {
   const { entries } = parseLine(value);
   return entries.length === 1 ? entries[0]! : { kind: 'host', value, range: null };
 }
 
-/** The fewest entries that mean the same: merges addresses and ranges, and lists hosts once. */
+/** Returns the fewest equivalent entries: merges addresses and ranges, and lists each host once. */
 export function simplify(entries: readonly Entry[]): Entry[] {
   const ranges = entries.flatMap(({ range }) => range ?? []);
   const hosts = new Map(entries.filter(({ range }) => range === null).map(entry => [entry.value, entry]));
   return [...union(ranges).flatMap(entriesOf), ...hosts.values()];
 }
 
-/** Text from outside, short and on one line. */
+/** Shortens text from outside to one line of at most 60 characters. */
 function shown(text: string): string {
   const line = printable(text);
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;

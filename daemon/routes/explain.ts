@@ -1,4 +1,4 @@
-// Answers `POST /api/why` for one target: a forecast, the kernel's routes and the answers of the system's resolver.
+// Answers `POST /api/why` for one target with a forecast, the kernel's routes and the system resolver's answers.
 
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
@@ -12,7 +12,7 @@ import { message, quoted, WordedError, wordingOf, wordMessage } from '../view/me
 import { english } from '../view/translator.ts';
 import { forecast, type KernelAnswer, parseTarget } from './why.ts';
 
-/** Maximum addresses of a host; each costs one process. */
+/** Maximum number of addresses of a host; each address costs one process. */
 const MAX_ADDRESSES = 8;
 
 /**
@@ -45,13 +45,13 @@ const RouteGet = z.array(
   z.object({
     dev: z.optional(z.string()),
     gateway: z.optional(z.string()),
-    /** A gateway of the other family. */
+    /** A gateway of the other address family. */
     via: z.optional(z.object({ host: z.string() })),
     prefsrc: z.optional(z.string()),
   }),
 );
 
-/** The answer of `ip -j route get ADDRESS` (iproute2), which needs no rights. Never rejects. */
+/** Runs `ip -j route get ADDRESS` (iproute2), which needs no privileges. Never rejects. */
 export async function routeOf(address: string, env: NodeJS.ProcessEnv): Promise<KernelAnswer> {
   const { failed, code, timedOut, stdout, stderr, shortMessage } = await execa('ip', ['-j', 'route', 'get', address], {
     env: { PATH: `${env.PATH ?? ''}:/usr/sbin:/sbin`, LC_ALL: 'C' },
@@ -67,7 +67,7 @@ export async function routeOf(address: string, env: NodeJS.ProcessEnv): Promise<
   return { problem: quoted(stderr.trim().split('\n')[0] || shortMessage || 'ip failed') };
 }
 
-/** True for an address of this machine, whatever its routes are. */
+/** True for an address of this machine, regardless of the routes. */
 export function isOwn(address: string): boolean {
   if (/^127\.|^::1$/.test(address)) return true;
   return Object.values(networkInterfaces()).some(list => list?.some(each => each.address === address));
@@ -85,14 +85,14 @@ export function parseRouteGet(text: string): KernelAnswer {
   }
 }
 
-/** Words for codes of getaddrinfo(3); other errors have words already. */
+/** Returns a message for an error of getaddrinfo(3); other errors already have one. */
 function lookupProblem(error: unknown): Message {
   if (errno(error) === 'ENOTFOUND') return message('the name does not exist');
   if (errno(error) === 'EAI_AGAIN') return message('no name server answered');
   return wordingOf(error)[0]!;
 }
 
-/** The addresses of a host, as programs on this machine get them. */
+/** Returns the addresses of a host as programs on this machine resolve them. */
 export async function addressesOf(host: string): Promise<{ addresses: string[]; problem: Message | null }> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {

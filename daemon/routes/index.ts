@@ -1,8 +1,8 @@
-// Answers the requests for the split tunnel as a document.
+// Answers the API requests about the split tunnel's document.
 import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
 import { type Feature, type Lazy, lazy } from '../feature.ts';
 
-/** @returns the feature, and how other features reach the routes */
+/** @returns the feature, and the control of the routes for other features */
 export function openRoutes(
   context: FeatureContext,
   changes: Pick<ChangesControl, 'setRoutes'>,

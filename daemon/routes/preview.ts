@@ -1,4 +1,4 @@
-// Previews a document: added, removed, invalid, repeated and contained entries, and warnings.
+// Compares a document with the current list, and reports changes, faults and warnings.
 
 import type { SplitTunnel } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
@@ -7,12 +7,12 @@ import { english } from '../view/translator.ts';
 import { canonical, type Document, type Entry, type Mode } from './document.ts';
 import { byPosition, contains, parseRange } from './ranges.ts';
 
-/** A line that holds no entry, and why. */
+/** An invalid line, and the reason. */
 interface InvalidLine {
   line: number;
   text: string;
   reason: string;
-  /** The same, for translation by a client. */
+  /** The reason, for translation by a client. */
   message: Message;
 }
 
@@ -20,33 +20,33 @@ export interface Preview {
   mode: Mode | null;
   add: Entry[];
   remove: Entry[];
-  /** Entries that stay. */
+  /** Number of entries that stay. */
   unchanged: number;
   invalid: InvalidLine[];
-  /** Entries that an earlier line has already. */
+  /** Entries that an earlier line already lists. */
   duplicates: { line: number; value: string; first: number }[];
-  /** Entries that change nothing, because a wider one has them already. */
+  /** Entries that change nothing because a wider entry contains them. */
   contained: { line: number; value: string; in: string }[];
   warnings: Warning[];
 }
 
-/** A consequence that users tend to overlook; `value` is the address it is about. */
+/** A consequence that users tend to overlook; `value` is the affected address or host. */
 interface Warning {
   code: 'ssh-peer' | 'gateway' | 'printer' | 'resolver' | 'endpoint' | 'everything' | 'hosts-need-dns';
   value: string;
 }
 
-/** Networks and servers of this machine; each address as text. */
+/** Networks and servers around this machine, with addresses as text. */
 export interface Surroundings {
-  /** The peer of this SSH session, or null outside of one. */
+  /** The peer of this SSH session, or null outside a session. */
   sshPeer: string | null;
   gateways: readonly string[];
   resolvers: readonly string[];
-  /** Addresses with an open connection. */
+  /** Printers with an open connection. */
   printers: readonly string[];
   /** The tunnel's own endpoints. */
   endpoints: readonly string[];
-  /** The client's mode, as `setMode` takes it. */
+  /** The client's mode, in the form that `setMode` accepts. */
   clientMode: string | null;
 }
 
@@ -59,7 +59,7 @@ export const NO_SURROUNDINGS: Surroundings = {
   clientMode: null,
 };
 
-/** Compares a document with the list that is set. warp-cli can't change the mode, so another mode is invalid. */
+/** Compares a document with the current list. warp-cli can't change the mode, so another mode is invalid. */
 export function preview(document: Document, current: SplitTunnel, around: Surroundings = NO_SURROUNDINGS): Preview {
   const set = new Map([...current.ips, ...current.hosts].map(({ value }) => canonical(value)).map(e => [e.value, e]));
   const listed = new Map<string, { entry: Entry; line: number }>();
@@ -100,7 +100,7 @@ function invalidLine(line: number, text: string, why: Message): InvalidLine {
   return { line, text, reason: wordMessage(why, english), message: why };
 }
 
-/** One pass over the sorted ranges: the widest range that has not ended yet contains all ranges that begin in it. */
+/** Finds contained entries in one pass: in sorted order, the widest range contains all ranges that begin in it. */
 function containedIn(entries: readonly { entry: Entry; line: number }[]): Preview['contained'] {
   const ranges = entries
     .flatMap(({ entry, line }) => (entry.range ? [{ entry, line, range: entry.range }] : []))
@@ -135,7 +135,7 @@ function warningsOf({ mode, before, after, around }: Change): Warning[] {
     ...about('gateway', around.gateways, enters),
     ...about('printer', around.printers, enters),
     ...about('resolver', around.resolvers, moves),
-    // the client keeps its endpoints out of the tunnel; a list that sends them there would make a loop
+    // the client keeps its endpoints out of the tunnel, because a list that tunnels them would cause a loop
     ...about('endpoint', around.endpoints, enters),
     ...(after.some(({ value }) => value === '0.0.0.0/0' || value === '::/0')
       ? [{ code: 'everything', value: after.find(({ value }) => value.endsWith('/0'))!.value } as const]
@@ -144,7 +144,7 @@ function warningsOf({ mode, before, after, around }: Change): Warning[] {
   ];
 }
 
-/** Decides which addresses use the tunnel, by a list of entries. Text that is not an address does not. */
+/** Returns a test for addresses that use the tunnel. It is false for text that is not an address. */
 export function tunneled(mode: Mode | null, entries: readonly Entry[]): (address: string) => boolean {
   const ranges = entries.flatMap(({ range }) => range ?? []);
   return address => {

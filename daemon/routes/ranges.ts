@@ -1,4 +1,4 @@
-// Computes with sets of IP addresses: union, difference, and the fewest CIDR prefixes that cover a set exactly.
+// Computes unions and differences of IP address sets, and the fewest CIDR prefixes that cover a range exactly.
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Message } from '../api/values.ts';
@@ -12,7 +12,7 @@ export interface Range {
   family: Family;
   first: bigint;
   last: bigint;
-  /** Bits of the prefix, where the range was written as one or as an address. */
+  /** Length in bits, if the range was written as a prefix or an address. */
   prefix?: number;
 }
 
@@ -23,7 +23,7 @@ const BITS = { 4: 32n, 6: 128n } as const;
 /**
  * Reads an address (`10.0.0.1`), a prefix (`10.0.0.0/8`, bits beyond the prefix are cleared), or the two ends of a range
  * (`10.0.0.1-10.0.0.9`).
- * @returns a sentence of the catalogs about the error; `faultOf` fills in its values
+ * @returns the range, or a catalog sentence about the error; `faultOf` fills in its values
  */
 export function parseRange(text: string): Range | string {
   if (text.includes('-')) {
@@ -47,8 +47,8 @@ export function parseRange(text: string): Range | string {
 }
 
 /**
- * The fault of a text, in words.
- * @param fault what `parseRange` returned for it
+ * Returns a message about the fault of a text.
+ * @param fault the sentence that `parseRange` returned
  * @param shown the text, shortened for people
  */
 export function faultOf(text: string, fault: string, shown: string): Message {
@@ -57,7 +57,7 @@ export function faultOf(text: string, fault: string, shown: string): Message {
   return message(fault, shown, addresses.find(address => address !== null) ?? text);
 }
 
-/** The IPv4 address that an IPv6 one maps, or null. */
+/** Returns the IPv4 address that an IPv6 address maps, or null. */
 function mappedAddress(text: string): string | null {
   if (isIP(text) !== 6) return null;
   const address = ipaddr.IPv6.parse(text);
@@ -75,7 +75,7 @@ function between(from: string, to: string): Range | string {
 
 function parseAddress(text: string): Range | string {
   if (text.includes('%')) return N_('"%s" has a zone, which a route cannot have');
-  // node:net, because ipaddr.js also takes 10.1 and 0x0a000001, as inet_aton does
+  // node:net, because ipaddr.js also accepts 10.1 and 0x0a000001, like inet_aton
   const family = isIP(text);
   if (family === 4) return single(4, BigInt(octets(text)));
   if (family === 0)
@@ -87,14 +87,14 @@ function parseAddress(text: string): Range | string {
   return single(6, BigInt(`0x${Buffer.from(address.toByteArray()).toString('hex')}`));
 }
 
-/** In plain numbers, which are several times faster than big ones. */
+/** Computes with numbers, which are several times faster than bigints. */
 function prefix4(address: number, prefix: number): Range {
   const size = 2 ** (32 - prefix);
   const first = address - (address % size);
   return { family: 4, first: BigInt(first), last: BigInt(first + size - 1), prefix };
 }
 
-/** An IPv4 address as a number. A document has thousands of them, so this allocates no arrays. */
+/** Returns an IPv4 address as a number. It allocates no arrays: a document has thousands of addresses. */
 function octets(text: string): number {
   let [whole, part] = [0, 0];
   for (let at = 0; at < text.length; at++) {
@@ -109,7 +109,7 @@ function single(family: Family, value: bigint): Range {
   return { family, first: value, last: value, prefix: Number(BITS[family]) };
 }
 
-/** The same addresses as the fewest ranges, in order: overlapping and adjacent ones are merged. IPv4 comes first. */
+/** Merges overlapping and adjacent ranges. The result is sorted, with IPv4 first. */
 export function union(ranges: readonly Range[]): Range[] {
   const merged: Range[] = [];
   for (const range of [...ranges].sort(byPosition)) {
@@ -121,7 +121,7 @@ export function union(ranges: readonly Range[]): Range[] {
   return merged;
 }
 
-/** Addresses in `ranges` and not in `without`, as the fewest ranges. */
+/** Returns the addresses in `ranges` but not in `without`, as the fewest ranges. */
 export function difference(ranges: readonly Range[], without: readonly Range[]): Range[] {
   const holes = union(without);
   return union(ranges).flatMap(range => {
@@ -137,7 +137,7 @@ export function difference(ranges: readonly Range[], without: readonly Range[]):
   });
 }
 
-/** The fewest prefixes that are exactly this range; a prefix of one address is written as the address. */
+/** Returns the fewest prefixes that cover a range exactly; a single address has no prefix length. */
 export function prefixes({ family, first, last, prefix }: Range): string[] {
   const bits = BITS[family];
   if (prefix !== undefined)
@@ -154,12 +154,12 @@ export function prefixes({ family, first, last, prefix }: Range): string[] {
   return cidrs;
 }
 
-/** True if `outer` has every address of `inner`. */
+/** True if `outer` contains every address of `inner`. */
 export function contains(outer: Range, inner: Range): boolean {
   return outer.family === inner.family && outer.first <= inner.first && outer.last >= inner.last;
 }
 
-/** An address in its canonical form (RFC 5952 for IPv6). */
+/** Formats an address in its canonical form (RFC 5952 for IPv6). */
 export function formatAddress(family: Family, value: bigint): string {
   if (family === 4) {
     const number = Number(value);
@@ -171,5 +171,5 @@ export function formatAddress(family: Family, value: bigint): string {
 export function byPosition(a: Range, b: Range): number {
   if (a.family !== b.family) return a.family - b.family;
   if (a.first !== b.first) return a.first < b.first ? -1 : 1;
-  return a.last === b.last ? 0 : a.last > b.last ? -1 : 1; // the wider one first
+  return a.last === b.last ? 0 : a.last > b.last ? -1 : 1; // the wider range first
 }

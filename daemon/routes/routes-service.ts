@@ -16,7 +16,7 @@ import { preview } from './preview.ts';
 import { callsFor, createSplitList, entriesOf, originOf, type SplitList } from './split-list.ts';
 import { readPresets, readSurroundings } from './surroundings.ts';
 
-/** @param changes sets a list so that the previous one returns after a kill, or without a confirmation */
+/** @param changes sets a list, and restores the previous list after a kill or without a confirmation */
 export function createRoutes(
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>,
   changes: Pick<ChangesControl, 'setRoutes'>,
@@ -25,7 +25,7 @@ export function createRoutes(
   const list = createSplitList(context);
   const { current } = list;
 
-  /** Adds the document of the present list to the history on disk. A failure is only reported: the list is set. */
+  /** Adds the document of the present list to the history on disk. A failure is only reported, because the list is set. */
   function saveDocument(split: SplitTunnel, document: string, cause: RoutesCause): void {
     const entries = split.ips.length + split.hosts.length;
     const item = { at: new Date().toISOString(), cause, revision: revisionOf(split), entries, document };
@@ -36,7 +36,7 @@ export function createRoutes(
     }
   }
 
-  /** The history, with the present list as its current document. */
+  /** Returns the history, with the present list as its current document. */
   function historyWith(split: SplitTunnel): History {
     const history = loadHistory(paths.routes, say);
     if (currentOf(history)?.revision === revisionOf(split)) return history;
@@ -44,7 +44,7 @@ export function createRoutes(
     return loadHistory(paths.routes, say);
   }
 
-  /** @param choose selects the document, from the present list */
+  /** @param choose returns the document to set, given the present list */
   async function set(
     choose: (split: SplitTunnel) => string,
     cause: RoutesCause,
@@ -106,7 +106,7 @@ export function createRoutes(
     },
 
     async remember() {
-      if (state.snapshot().status.blocked) return; // the action fails as well
+      if (state.snapshot().status.blocked) return; // the action itself fails too
       try {
         historyWith(await current());
       } catch (error) {
@@ -120,7 +120,7 @@ export function createRoutes(
       await list.set(entries.map(canonical), 'rolling-back');
       const split = await current();
       const item = loadHistory(paths.routes, say).items.findLast(({ revision }) => revision === revisionOf(split));
-      saveDocument(split, item?.document ?? textOf(split), 'revert'); // the stored document has its comments
+      saveDocument(split, item?.document ?? textOf(split), 'revert'); // the stored document has the user's comments
     },
   };
 }
@@ -218,7 +218,7 @@ async function previewRoutes(
   };
 }
 
-/** Identifies a list: the same for every order of its entries and every form in which the tunnel CLI prints them. */
+/** Returns a hash that identifies a list, regardless of the entries' order and the form that the tunnel CLI prints. */
 function revisionOf(split: SplitTunnel): string {
   const values = entriesOf(split)
     .map(({ value }) => value)
@@ -243,16 +243,16 @@ function textOf(split: SplitTunnel): string {
   return formatDocument(split, () => null);
 }
 
-/** Documents that the history holds. */
+/** Maximum number of documents in the history. */
 const KEPT = 20;
 
 const Item = z.object({
   id: z.int(),
   at: z.iso.datetime(),
   cause: RoutesCause,
-  /** The document that was set before; null if that is not known. */
+  /** ID of the previous document; null if it is not known. */
   before: z.nullable(z.int()),
-  /** Identifies the list, whatever the text. */
+  /** Identifies the list, regardless of the text. */
   revision: z.string(),
   entries: z.int(),
   document: z.string(),
@@ -263,7 +263,7 @@ type History = z.infer<typeof History>;
 
 const NO_HISTORY: History = { version: 1, current: null, items: [] };
 
-/** Adds the list that is set now. Going back to the previous document only moves `current`. @param entry `at`: ISO 8601 */
+/** Adds the present list. A return to the previous document only moves `current`. @param entry `at`: ISO 8601 */
 function record(history: History, entry: Omit<Item, 'id' | 'before'>): History {
   const now = currentOf(history);
   // the same list with other comments
@@ -282,13 +282,13 @@ function currentOf({ current, items }: History): Item | null {
   return items.find(({ id }) => id === current) ?? null;
 }
 
-/** The document that undo goes back to, or null. */
+/** Returns the document that an undo restores, or null. */
 function undoTarget(history: History): Item | null {
   const before = currentOf(history)?.before ?? null;
   return history.items.find(({ id }) => id === before) ?? null;
 }
 
-/** A missing file means an empty history; a file that can't be parsed is renamed to `….broken`. */
+/** Reads the history, empty if the file is missing. A file that can't be parsed is renamed to `….broken`. */
 function loadHistory(path: string, say: (line: string) => void): History {
   let text: string;
   try {

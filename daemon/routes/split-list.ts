@@ -1,4 +1,4 @@
-// Reads and sets the list of the split tunnel by the fewest runs of the tunnel CLI, and restores the previous list where that fails.
+// Reads and sets the split tunnel's list with the fewest runs of the tunnel CLI, and restores the previous list after a failure.
 import type { ActionName, ActionRequest } from '../api/actions.ts';
 import { type RouteOrigin, RoutePreset } from '../api/routes.ts';
 import type { SplitTunnel } from '../api/schema.ts';
@@ -11,17 +11,17 @@ import { ADD, canonical, type Entry, type Mode, REMOVE } from './document.ts';
 type Context = Pick<FeatureContext, 'state' | 'tunnel'>;
 type Phase = 'applying' | 'rolling-back';
 
-/** Another program may change the list during a pass. If it still differs after this many, the call fails. */
+/** Maximum number of passes. Another program may change the list during a pass; if it still differs, the call fails. */
 const PASSES = 3;
 
 export interface SplitList {
-  /** @throws Problem routes-failed where the list can't be read now */
+  /** Returns the current list. @throws Problem routes-failed if it can't be read now */
   current(): Promise<SplitTunnel>;
-  /** True if the tunnel CLI has a command for the action. */
+  /** Returns a test that is true if the tunnel CLI has a command for a reset. */
   supported(): Promise<(action: ActionName) => boolean>;
   /** Sets the list, reads it back, and retries missing entries. @throws Problem */
   set(wanted: readonly Entry[], phase: Phase): Promise<void>;
-  /** Sets the list, or restores the previous list. @throws Problem; NotRestored where that failed too */
+  /** Sets the list, or restores the previous list. @throws Problem; NotRestored if the restoration fails too */
   setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     });
   }
 
-  /** The lists are also empty before the first read. */
+  /** True if the list was read. Before the first read, it is empty too. */
   function isKnown(): boolean {
     const { mode, ips, hosts } = state.snapshot().splitTunnel;
     const isRead = mode !== null || ips.length + hosts.length > 0;
@@ -73,7 +73,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
     state.publish('routes', { phase: 'done', done, total: done });
   }
 
-  /** Ignores the failure of a change that another program made first. */
+  /** Ignores the failure if another program made the same change first. */
   async function unlessDone({ value }: ActionRequest, list: readonly Entry[], error: unknown): Promise<void> {
     const has = (entries: readonly Entry[]) => entries.some(entry => entry.value === value);
     const now = await current().catch(() => null);
@@ -105,7 +105,7 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
   return { current, supported, set, setOrRollBack };
 }
 
-/** The entries of a list in their canonical spelling. */
+/** Returns the entries of a list in their canonical form. */
 export function entriesOf({ ips, hosts }: SplitTunnel): Entry[] {
   return [...ips, ...hosts].map(({ value }) => canonical(value));
 }
@@ -117,8 +117,7 @@ function withHint(problem: Problem, sentence: string): Problem {
 
 interface Calls {
   /**
-   * Resets come first. After them the list has to be read and `callsFor` asked again, because each release has other
-   * default entries.
+   * Run resets first. Then read the list and call `callsFor` again, because the default entries differ by release.
    */
   resets: ActionRequest[];
   rest: ActionRequest[];
@@ -132,8 +131,8 @@ interface Lists {
 }
 
 /**
- * The fewest runs that turn one list into another and remove no entry that stays. Every release of warp-cli takes one entry per run,
- * and has no other batch than its resets.
+ * Returns the fewest runs that turn one list into another without removing an entry that stays. Every release of warp-cli
+ * takes one entry per run, and its only batch commands are resets.
  */
 export function callsFor({ mode, before, after, supports }: Lists): Calls {
   const [had, wanted] = [valuesOf(before), valuesOf(after)];
@@ -143,7 +142,7 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
   const isHost = ({ kind }: Entry) => kind === 'host';
   const isDefault = ({ value }: Entry) => originOf(value, false) === 'default';
   const common = before.filter(({ value }) => wanted.has(value));
-  // in include mode the vendor's default is not known
+  // the vendor's defaults for include mode are not known
   if (mode === 'exclude') {
     const direct = count(add, e => !isHost(e)) + count(remove, e => !isHost(e));
     const afterwards = count(after, e => !isHost(e) && !isDefault(e)) + DEFAULT_ENTRIES;
@@ -156,7 +155,7 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
     resets.some(({ action }) => action === (isHost(entry) ? 'resetSplitHosts' : 'resetSplitIps'));
   return {
     resets,
-    // additions first, so that narrower entries cover the addresses before their wider entry goes
+    // additions come first: narrower entries cover the addresses before the removal of their wider entry
     rest: [
       ...add.map(({ kind, value }): ActionRequest => ({ action: ADD[kind], value })),
       ...remove
@@ -166,7 +165,7 @@ export function callsFor({ mode, before, after, supports }: Lists): Calls {
   };
 }
 
-/** Number of entries that a reset brings back and that must then be removed: about the length of the vendor's list. */
+/** Estimated number of default entries to remove after a reset: about the length of the vendor's list. */
 const DEFAULT_ENTRIES = 30;
 
 function valuesOf(entries: readonly Entry[]): Set<string> {
@@ -183,10 +182,10 @@ const DEFAULTS = new Set(DEFAULT_ROUTES);
 const OF_PRESET = new RegExp(`^(${RoutePreset.options.join('|')})(,|$)`);
 
 /**
- * Origin of an entry of the list.
- * @param value canonical, as `canonical` makes it
- * @param managed an organization manages this device, and with it the list
- * @param comment of the entry in the document that was set
+ * Returns the origin of an entry of the list.
+ * @param value the value that `canonical` returns
+ * @param managed true if an organization manages this device and its list
+ * @param comment the entry's comment in the document that was set
  */
 export function originOf(value: string, managed: boolean | null, comment: string | null = null): RouteOrigin {
   if (managed) return 'policy';

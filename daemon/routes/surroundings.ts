@@ -1,4 +1,4 @@
-// Reads the networks of this machine from /proc and configuration files, without rights or processes: for warnings and presets.
+// Reads this machine's networks for warnings and presets, from /proc and configuration files, without privileges or processes.
 
 import { join } from 'node:path';
 import * as z from 'zod/mini';
@@ -10,7 +10,7 @@ import { formatAddress, parseRange, prefixes } from './ranges.ts';
 
 /**
  * @param env SSH_CONNECTION of an SSH session: client address and port, server address and port (ssh(1)).
- * @param root where `/proc` and `/etc` are looked for.
+ * @param root the directory that contains `proc` and `etc`.
  */
 export function readSurroundings(
   env: NodeJS.ProcessEnv,
@@ -34,7 +34,7 @@ export function readSurroundings(
 const PRINTER_PORTS = new Set([515, 631, 9100]);
 const ESTABLISHED = '01';
 
-/** Printers with an open connection, of /proc/net/tcp and tcp6: each group of four bytes is in the machine's byte order. */
+/** Reads printers with an open connection from /proc/net/tcp or tcp6. Each four bytes are in the machine's byte order. */
 function printers(text: string): string[] {
   return text.split('\n').flatMap(line => {
     const [, , remote = '', state] = line.trim().split(/\s+/);
@@ -45,13 +45,13 @@ function printers(text: string): string[] {
     const own = isMapped ? bytes.slice(12) : bytes;
     const address =
       own.length === 4 ? own.join('.') : formatAddress(6, BigInt(`0x${Buffer.from(own).toString('hex')}`));
-    return /^127\.|^::1$/.test(address) ? [] : [address]; // CUPS on this machine
+    return /^127\.|^::1$/.test(address) ? [] : [address]; // a loopback address is CUPS on this machine
   });
 }
 /** ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
 const IPV4_MAPPED = '00000000000000000000ffff';
 
-/** Gateways of IPv4 default routes. In /proc/net/route an address is the hexadecimal number in the machine's byte order. */
+/** Returns the gateways of IPv4 default routes. /proc/net/route has addresses in hexadecimal, in the machine's byte order. */
 function gateways4(text: string): string[] {
   return text.split('\n').flatMap(line => {
     const [, destination, gateway] = line.split(/\s+/);
@@ -60,7 +60,7 @@ function gateways4(text: string): string[] {
   });
 }
 
-/** Gateways of IPv6 default routes: destination, its prefix length, source, its prefix length, next hop … */
+/** Returns the gateways of IPv6 default routes. Columns: destination, prefix length, source, prefix length, next hop … */
 function gateways6(text: string): string[] {
   return text.split('\n').flatMap(line => {
     const [destination = '', prefix, , , gateway = ''] = line.split(/\s+/);
@@ -70,14 +70,14 @@ function gateways6(text: string): string[] {
   });
 }
 
-/** Name servers of resolv.conf(5), except those on this machine, which need no route. */
+/** Returns the name servers of resolv.conf(5), except servers on this machine, which need no route. */
 function resolvers(text: string): string[] {
   return [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)]
     .map(([, address]) => address!)
     .filter(address => !/^127\.|^::1$/.test(address));
 }
 
-/** `162.159.198.2:443` and `[2606:4700:103::2]:443` without the port. */
+/** Removes the port from `162.159.198.2:443` or `[2606:4700:103::2]:443`. */
 function withoutPort(endpoint: string): string {
   return endpoint.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
 }
@@ -85,7 +85,7 @@ function withoutPort(endpoint: string): string {
 type Preset = RoutesPresets['presets'][number];
 type Found = Preset['entries'][number];
 
-/** Names that container and virtual machine software gives its bridges. */
+/** Device names of container, virtual machine and Tailscale networks. */
 const DEVICES: readonly [Preset['id'], RegExp][] = [
   ['docker', /^(docker\d+|docker_gwbridge|br-[\da-f]{12})$/],
   ['podman', /^(podman\d+|cni-podman\d+)$/],
@@ -93,12 +93,12 @@ const DEVICES: readonly [Preset['id'], RegExp][] = [
   ['kubernetes', /^(cni0|flannel\.\d+|cilium_\w+|cali\w+|kube-bridge|vxlan\.calico|tunl\d+|weave)$/],
   ['tailscale', /^tailscale\d+$/],
 ];
-/** Tunnels, whose networks are not the local network. */
+/** Devices without a local network, such as tunnels. */
 const NOT_LAN = /^(lo|CloudflareWARP|tun\d*|tap\d*|wg\d*|veth\w+|ppp\d+|nebula\d*|zt\w+)$/;
 /** Tailscale's addresses (tailscale.com/kb/1015/100.x-addresses, kb/1033/ip-and-dns-addresses). */
 const TAILSCALE = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
 
-/** @param root where /proc, /etc and /var are looked for */
+/** @param root the directory that contains `proc` and `etc` */
 export function readPresets(root = ''): Preset[] {
   const networks = [
     ...networks4(readText(`${root}/proc/net/route`) ?? ''),
@@ -117,7 +117,7 @@ export function readPresets(root = ''): Preset[] {
   ];
 }
 
-/** Networks without a gateway in /proc/net/route: numbers are hexadecimal, in the machine's byte order. */
+/** Reads networks without a gateway from /proc/net/route. Numbers are hexadecimal, in the machine's byte order. */
 function networks4(text: string): Found[] {
   return text.split('\n').flatMap(line => {
     const [source = '', destination = '', gateway = '', , , , , mask = ''] = line.split(/\s+/);
@@ -128,19 +128,19 @@ function networks4(text: string): Found[] {
   });
 }
 
-/** The same of /proc/net/ipv6_route: destination, prefix length, …, next hop, four numbers, device. */
+/** Reads /proc/net/ipv6_route. Columns: destination, prefix length, …, next hop, four numbers, device. */
 function networks6(text: string): Found[] {
   return text.split('\n').flatMap(line => {
     const [destination = '', prefix = '', , , gateway = '', , , , , source = ''] = line.trim().split(/\s+/);
     const bits = Number.parseInt(prefix, 16);
-    // single addresses, multicast and what every link has (fe80::/64) are not networks of this machine
+    // single addresses, multicast and link-local networks (fe80::/64) are not networks of this machine
     if (!/^[\da-f]{32}$/.test(destination) || !/^0+$/.test(gateway) || bits === 0 || bits > 126) return [];
     if (/^(ff|fe[89ab])/.test(destination)) return [];
     return entry(`${formatAddress(6, BigInt(`0x${destination}`))}/${bits}`, source);
   });
 }
 
-/** Addresses that Docker takes networks from (dockerd(8), `default-address-pools` and `bip`). */
+/** Returns Docker's address pools for networks (dockerd(8), `default-address-pools` and `bip`). */
 function dockerPools(root: string): Found[] {
   const config = z.safeParse(DockerDaemon, parseJson(readText(`${root}/etc/docker/daemon.json`)));
   if (!config.success) return [];
@@ -152,7 +152,7 @@ const DockerDaemon = z.object({
   'default-address-pools': z.optional(z.array(z.object({ base: z.string() }))),
 });
 
-/** Every value of a key `subnet` or `cidr` in the JSON files of a directory: podman's networks, and CNI's. */
+/** Returns every value of a key `subnet` or `cidr` in a directory's JSON files, for networks of podman and CNI. */
 function subnetsIn(directory: string): Found[] {
   const names = namesIn(directory).filter(name => /\.(json|conf|conflist)$/.test(name));
   return names.flatMap(name => {

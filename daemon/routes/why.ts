@@ -1,4 +1,4 @@
-// Forecasts whether a target goes through the tunnel: mode, connection, split tunnel and kill switch decide. Pure.
+// Forecasts whether a target uses the tunnel, from the mode, connection, split tunnel and kill switch. Pure.
 import { isIP } from 'node:net';
 import type { Snapshot, Why, WhyAddress } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
@@ -13,7 +13,7 @@ interface Target {
   value: string;
 }
 
-/** An address, a host name, or the host of a URL. @returns null for anything else. */
+/** Reads an address, a host name, or the host of a URL. @returns null for any other text. */
 export function parseTarget(text: string): Target | null {
   const host = hostOf(text.trim());
   const { entries } = parseLine(addressIn(host));
@@ -22,7 +22,7 @@ export function parseTarget(text: string): Target | null {
   return { kind: entry.kind, value: entry.value };
 }
 
-/** An IPv6 address without its zone, and an IPv4 address without the prefix of mapped ones (RFC 4291, 2.5.5.2). */
+/** Removes the zone of an IPv6 address, and turns an IPv4-mapped address into IPv4 (RFC 4291, 2.5.5.2). */
 function addressIn(host: string): string {
   if (isIP(host) !== 6) return host;
   const address = host.replace(/%.*$/, '');
@@ -31,7 +31,7 @@ function addressIn(host: string): string {
 }
 
 const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/;
-/** `host:port`, but no IPv6 address. */
+/** Matches `host:port`, but no IPv6 address. */
 const NAME_AND_PORT = /^([^:/]+):\d+$/;
 
 function hostOf(text: string): string {
@@ -40,7 +40,7 @@ function hostOf(text: string): string {
   return BRACKETED.exec(text)?.[1] ?? NAME_AND_PORT.exec(text)?.[1] ?? text;
 }
 
-/** The kernel's route for an address, or the reason without one. */
+/** The kernel's route for an address, or the reason why there is no route. */
 export type KernelAnswer = { route: NonNullable<WhyAddress['kernel']> } | { problem: Message };
 
 type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch' | 'tunnelCli'>;
@@ -48,17 +48,17 @@ type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | '
 /** The demo has no tunnel, so it changes no routes. */
 const NOT_ROUTED: KernelAnswer = { problem: message('The demo routes nothing, so the kernel is not asked.') };
 
-/** Modes without a tunnel: DNS alone is encrypted. */
+/** Modes without a tunnel, which encrypt only DNS. */
 const DNS_ONLY = new Set(['doh', 'dot']);
 
 interface Asked {
   address: string;
   kernel: KernelAnswer;
-  /** It is this machine's. */
+  /** True if the address is this machine's. */
   own?: boolean;
 }
 
-/** @param addresses of the target, each with the kernel's answer. */
+/** @param addresses the target's addresses, each with the kernel's answer. */
 export function forecast(
   target: Target,
   addresses: readonly Asked[],
@@ -102,10 +102,10 @@ export function forecast(
 
 type Decision = Pick<WhyAddress, 'reason' | 'entry'> & { forecast: boolean | null };
 
-/** No split tunnel decides about addresses of the machine itself. */
+/** The split tunnel does not apply to the machine's own addresses. */
 const OWN: Decision = { forecast: false, reason: 'own', entry: null };
 
-/** The kill switch blocks traffic outside the tunnel, except the local network where that is allowed. */
+/** True if the kill switch blocks an address: any traffic outside the tunnel, except an allowed local network. */
 function isBlocked(address: string, { active, allowLan }: Snapshot['killSwitch']): boolean {
   return active === true && !(allowLan && narrowest(address, LAN_ENTRIES) !== null);
 }
@@ -132,7 +132,7 @@ function decide(
   return { forecast, reason: listed ? 'entry' : 'default', entry };
 }
 
-/** `example.com` matches itself alone, `*.example.com` every name below it (vendor documentation, split tunnels). */
+/** Returns the entry of a host. `*.example.com` matches only names below `example.com` (vendor documentation, split tunnels). */
 function hostEntry(host: string, entries: readonly Entry[]): string | null {
   const entry = entries.find(
     ({ kind, value }) => kind === 'host' && (value.startsWith('*.') ? host.endsWith(value.slice(1)) : value === host),
@@ -140,7 +140,7 @@ function hostEntry(host: string, entries: readonly Entry[]): string | null {
   return entry?.value ?? null;
 }
 
-/** The narrowest entry that has the address; all of them decide the same, and the narrowest one explains best. */
+/** Returns the narrowest entry that contains the address. All such entries decide alike; the narrowest explains best. */
 function narrowest(address: string, entries: readonly Entry[]): string | null {
   const range = parseRange(address);
   if (typeof range === 'string') return null;
@@ -151,7 +151,7 @@ function narrowest(address: string, entries: readonly Entry[]): string | null {
   return best?.value ?? null;
 }
 
-/** Settings print a fallback domain as `corp`, or with its resolvers as `corp -> [10.0.0.1, 10.0.0.2]`. */
+/** Returns a host's fallback domain, which settings print as `corp` or `corp -> [10.0.0.1, 10.0.0.2]` (resolvers). */
 function fallbackOf(host: string, setting: unknown): Why['fallback'] {
   if (!Array.isArray(setting)) return null;
   const matches = setting.flatMap(line => {

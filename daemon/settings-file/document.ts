@@ -1,4 +1,4 @@
-// Writes settings as TOML, and reads a file that may be from another machine or version. Pure.
+// Writes settings as TOML, and reads files of settings, even from another machine or version. Pure.
 import { parse, stringify, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { ARGUMENTS, MODES, PROTOCOLS } from '../api/actions.ts';
@@ -11,10 +11,10 @@ import { formatDocument, parseLine } from '../routes/document.ts';
 import { quoted, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 
-/** The tunnel's settings of a file, by table and key, in the order in which they are set. */
+/** The tunnel's settings in a file, by table and key, in the order of their application. */
 const TUNNEL = {
   'tunnel.mode': 'mode',
-  'tunnel.masque': 'masque', // reported while the protocol is MASQUE
+  'tunnel.masque': 'masque', // reported only while the protocol is MASQUE
   'tunnel.protocol': 'protocol',
   'tunnel.endpoint': 'endpoint',
   'dns.families': 'families',
@@ -24,7 +24,7 @@ const TUNNEL = {
 type TunnelKey = keyof typeof TUNNEL;
 type TunnelValue = Exclude<Value, { subject: 'routes' | 'connection' }>;
 
-/** A file writes the tunnel client's own default as an empty text. */
+/** Schemas of the tunnel's settings. An empty string stands for the tunnel client's default. */
 const KINDS: { [K in TunnelKey]: z.ZodMiniType } = {
   'tunnel.mode': z.enum(MODES),
   'tunnel.protocol': z.enum([...PROTOCOLS, '']),
@@ -40,7 +40,7 @@ interface SettingsFile {
   /** Document of routes; null if the file contains no routes. */
   routes: string | null;
   culvert: { key: string; value: string | number | boolean }[];
-  /** It was exported from a demo. */
+  /** True if a demo exported the file. */
   demo: boolean;
   /** Keys that this version does not know. */
   unknown: string[];
@@ -48,8 +48,8 @@ interface SettingsFile {
 }
 
 /**
- * Current settings, without those that the tunnel CLI did not report and without Culvert's own defaults.
- * @param also dotted keys of that configuration that are written although they are defaults
+ * Writes the current settings, except settings that the tunnel CLI did not report and Culvert's defaults.
+ * @param also dotted keys of Culvert's configuration to write even if they have defaults
  */
 export function writeSettings(
   snapshot: Known,
@@ -86,7 +86,7 @@ export function writeSettings(
     : `# Settings of Culvert. ${use}\n\n${text}`;
 }
 
-/** The fault of a key, or the reason for leaving it out. */
+/** Returns the fault of a key, or the reason for skipping it. */
 export function reasonFor(key: string, wording: Message): SettingsDiff['invalid'][number] {
   return { key, reason: wordMessage(wording, english), wording };
 }
@@ -147,7 +147,7 @@ function readRoutes(table: Record<string, unknown>, file: SettingsFile): void {
     hosts: [],
   };
   const document = formatDocument(split, () => null);
-  // a document without a mode applies to the current one
+  // a document without a mode applies to the current mode
   file.routes = mode === undefined ? document.replace(/^mode .*\n/, '') : document;
 }
 const SplitTable = z.strictObject({
@@ -172,7 +172,7 @@ function readCulvert(table: Record<string, unknown>, file: SettingsFile): void {
   }
 }
 
-/** The keys of a file as a change of the user's configuration. */
+/** Converts the keys of a file to a change of the user's configuration. */
 export function patchOf(keys: readonly { key: string; value: unknown }[]): ConfigPatch {
   const patch: Record<string, Record<string, unknown>> = {};
   for (const { key, value } of keys) {

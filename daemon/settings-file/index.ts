@@ -1,4 +1,4 @@
-// Answers the requests for settings as a file.
+// Answers the API requests that export, compare, apply and undo files of settings.
 import type { FeatureContext, Ports } from '../controls.ts';
 import { type Feature, lazy } from '../feature.ts';
 

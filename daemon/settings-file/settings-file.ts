@@ -1,4 +1,4 @@
-// Exports settings as a file, compares one with what is set, and applies it: as a whole or not at all.
+// Exports settings as a file, compares a file with the current settings, and applies it completely or not at all.
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest, TunnelSubject as Subject } from '../api/actions.ts';
@@ -14,9 +14,9 @@ import { patchOf, readSettings, reasonFor, writeSettings } from './document.ts';
 
 type Context = Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'settings' | 'say'>;
 
-/** Long enough for every step; what is left after a kill returns then. */
+/** Limit for each change while a file is applied. If the daemon is killed, unfinished changes revert after this time. */
 const STEPS_SECONDS = 600;
-/** Keys that only a file or an administrator can set. */
+/** Keys that a file of settings can't set, with the reasons. */
 const NOT_APPLIED: Readonly<Record<string, Message>> = {
   'server.port': message('is set only in the configuration file'),
   'server.bind': message('is set only in the configuration file'),
@@ -65,7 +65,7 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
     return { ...file, steps, culvert, list, skipped, fromDemo };
   }
 
-  /** Preview of setting a list; null if it is already set, or can't be set here. */
+  /** Previews a list. Returns null if the list is already set, or can't be set here. */
   async function previewed(document: string, skipped: SettingsDiff['skipped'], invalid: SettingsDiff['invalid']) {
     const key = ENTRIES;
     if (state.snapshot().account.managed) {
@@ -78,7 +78,7 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
     return difference.add.length + difference.remove.length ? difference : null;
   }
 
-  /** @throws Problem document-invalid, state-not-writable, and what the tunnel CLI answers; nothing is changed then */
+  /** @throws Problem document-invalid, state-not-writable, or a problem of the tunnel CLI; changes are then reverted */
   async function apply({ toml, confirmWithin, allowDemo }: SettingsApplyRequest): Promise<SettingsDiff> {
     const planned = await plan(toml);
     const diff = toDiff(planned);
@@ -105,12 +105,12 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
       }
       if (planned.culvert.length) await settings.setUser(patchOf(planned.culvert));
     } catch (error) {
-      // a change that can't be reverted now is reverted when its time is up
+      // a change that can't be reverted now reverts when its limit expires
       for (const subject of made.toReversed())
         await changes.revert({ subject }).catch(cause => say(`Settings: ${reason(cause)}`));
       throw error;
     }
-    // setting the value that would have returned confirms a change
+    // a change back to the previous value is already confirmed
     const unconfirmed = new Set(state.snapshot().changes.flatMap(each => (each.confirmBy ? each.subject : [])));
     if (confirmWithin === undefined)
       for (const subject of made) if (unconfirmed.has(subject)) await changes.confirm({ subject });
@@ -135,8 +135,8 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
     diff: async (toml: string): Promise<SettingsDiff> => toDiff(await plan(toml)),
     apply,
     /**
-     * Restores the settings from before the last file; a second call applies the file again.
-     * @throws Problem nothing-to-undo, and as `apply`
+     * Restores the settings that the last file replaced. A second call applies the file again.
+     * @throws Problem nothing-to-undo, or any problem of `apply`
      */
     async undo(confirmWithin?: number): Promise<SettingsDiff> {
       let toml: string;

@@ -1,9 +1,9 @@
-// Blanks out secrets in commands of the tunnel CLI and of other programs, and in their output.
+// Redacts secrets in commands of the tunnel CLI and other programs, and in their output.
 const BLANK = '[redacted]';
 const AFTER = `$1${BLANK}`;
 const raw = String.raw;
 
-/** Each word as programs write it: `token`, `Token`, `TOKEN`. */
+/** Returns a pattern for each word as programs write it: `token`, `Token`, `TOKEN`. */
 function cased(...words: string[]): string {
   return words.flatMap(word => [word, word[0]!.toUpperCase() + word.slice(1), word.toUpperCase()]).join('|');
 }
@@ -20,45 +20,45 @@ const KIND = cased(
   'signing',
   'subscription',
 );
-/** End of the name of a secret: of `auth_token`, `clientSecret`, `DBPASS`, `Private key`. No `bypass`, and no `PWD=/home/ann`. */
+/** The end of a secret's name, as in `auth_token`, `clientSecret`, `DBPASS`, `Private key`. Not `bypass` or `PWD=/home/ann`. */
 const NAME = raw`(?:${cased('token', 'secret', 'password', 'passwd', 'passphrase', 'credential')}|(?:${KIND})[ _-]?(?:${cased('key')})|(?:(?<![A-Za-z])(?:pass|pwd|psk)|(?<![A-Z])(?:Pass|Pwd|Psk)|(?<!BY|COM)(?:PASS|PWD|PSK))(?!=\/)|(?<=["'_])(?:${cased('auth')}))`;
-/** Signs between a name and its value, also as an address encodes them. */
+/** Separators between a name and its value, plain or URL-encoded. */
 const IS = raw`(?:[:=]|=>|(?:%22)?%3[ADad](?:%2[02])*)`;
-/** A constructor, as Rust prints one: `Some(`, `secrecy::Secret(`, `Secret { value: `. */
+/** A constructor in Rust's debug output: `Some(`, `secrecy::Secret(`, `Secret { value: `. */
 const OPENED = raw`[A-Za-z][\w:]{0,60}(?:\(\s{0,60}|[ ]?\{\s{0,60}(?:\w{1,30}:[ ]?)?)`;
 /** Up to three constructors around a value: `token: Some(ApiToken("…"))`. */
 const WRAPPED = raw`(?:${OPENED}){0,3}`;
-/** Signs that Rust puts before a text: of bytes, raw or borrowed. */
+/** Prefixes of byte, raw or borrowed strings in Rust. */
 const PREFIX = raw`(?:&|br?|r)?`;
-/** Constructors around a text whose form is complete already. */
+/** The opening of a quoted string with Rust's constructors or prefixes. */
 const SHOWN = raw`(?:(?:${OPENED}){1,3}${PREFIX}|&|br?|r)(?:\\|\\{3}|\\{7})?["']`;
-/** A quotation mark, also as JSON within JSON escapes it. */
+/** A quotation mark, plain or escaped by nested JSON. */
 const MARK = raw`(?:\\|\\{3}|\\{7})?["']`;
-/** Signs behind a mark that closes a text: `"Invalid token:", "next"`. */
+/** Characters that follow a closing quotation mark: `"Invalid token:", "next"`. */
 const CLOSED = raw`\s{0,20}(?:[,}\]:]|\\{0,7}["']|$)`;
-/** Text from its quotation mark to the same one, or to that of a text around it, or to the end of the line. */
+/** Text from a quotation mark to the same mark, the mark of an enclosing text, or the end of the line. */
 const QUOTED = raw`(${MARK})(?!\2|\[redacted\])(?:(?!\2)(?:\\{4}|\\{3}["']|\\[^\n]|[^\\\n"]|"(?=\w)))+`;
-/** A word to the next blank or mark, without the punctuation at its end. */
+/** A word up to the next space or quotation mark, without trailing punctuation. */
 const VALUE = raw`(?!\[redacted\])(?:(?!\\{1,4}["']|%2[26])[^\s&"'<>]|'(?=\w))*(?!%2[26])[^\s&"'<>,;)}\]\\]`;
-/** The end of a word of a sentence. */
+/** The end of a word in a sentence. */
 const END = raw`(?=[.,;:!]?(?:[\s"'(){}\]<>&]|$))`;
 const SWITCH = 'true|false|yes|no|on|off|null|nil|none|None|undefined|required';
-/** Words of a program about a secret instead of the secret: a state, an error, a small number, or more than one word. */
+/** A program's words in place of a secret: a state, an error, a small number, or more than one word. */
 const STATE = raw`(?:(?:${SWITCH}|[a-z]+(?:ed|ing)|valid|invalid|unknown|timeout|ok|empty|unset|wrong|bad|(?:[A-Z][a-z]{2,}){1,4}|\d{1,3})${END}|(?:[A-Z]+|[A-Za-z][a-z'-]*)[.,]?[ \t]+[A-Za-z(])`;
-/** Words that follow the name of an option in a sentence. */
+/** Words that follow an option's name in a sentence. */
 const VERB = raw`(?:is|was|are|and|or|to|not|must|needs|requires|has|can|with|for|from)\b`;
-/** The rest of a line, up to the mark that ends a text around it. */
+/** The rest of a line, up to the quotation mark of an enclosing text. */
 const LINE = raw`(?:=(?<open>${MARK})(?!${CLOSED})[^"\n\\]*\k<open>|\\(?!\\{0,6}["'])[^\n]|[^"'\\\n])+`;
 
 const rule = (...parts: string[]) => new RegExp(parts.join(''), 'g');
 const line = (...parts: string[]) => new RegExp(parts.join(''), 'gim');
 
 /**
- * Forms of secrets: an example, its pattern, and the replacement. Later ones see what earlier ones have left. Each is anchored by what
- * is rare, or bounded, so that the time grows with the length alone.
+ * Patterns of secrets, each with an example and a replacement, in the order of their application. Each pattern has a rare
+ * anchor or bounded repetition, which keeps the time linear in the text's length.
  */
 export const SECRETS: readonly [example: string, pattern: RegExp, shown: string | typeof maskAfter][] = [
-  // licenses, keys and tokens that are known by their own form
+  // licenses, keys and tokens with a distinctive form
   [
     'CaNaRy77-CaNaRy77-aaaa1234',
     /(?<![\w-])(?=[\d-]{0,25}[A-Za-z])[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}(?![\w-])/g,
@@ -69,7 +69,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     /(-----BEGIN [A-Z\d ]{0,30}PRIVATE KEY(?: BLOCK)?-----)[\s\S]*?(-----END|$(?![\s\S]))/g,
     `$1${BLANK}$2`,
   ],
-  // the end of one whose beginning was cut off
+  // the end of a private key without its beginning
   [
     'CaNaRy77CaNaRy77\n-----END PRIVATE KEY-----',
     /(?<![\w+/=\s])[\w+/=\s]{16,}(?=-----END [A-Z\d ]{0,30}PRIVATE KEY)/g,
@@ -81,7 +81,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     /(?<![A-Za-z0-9])(?:(?:gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|[sp]k-)(?=[\w-]{0,99}\d)[\w-]{8,}|[rs]k_(?:live|test)_[A-Za-z0-9]{8,}|pypi-AgE[\w-]{8,}|(?:npm|hf)_(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{8,}|(?:AKIA|ASIA)[A-Za-z0-9]{8,})/g,
     BLANK,
   ],
-  // licenses by their name: not "License: Apache-2.0"
+  // licenses after their name, but not "License: Apache-2.0"
   [
     'License key: CaNaRy77',
     line(
@@ -96,7 +96,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     ),
     maskAfter,
   ],
-  // a name, and what it is set to
+  // names and values
   [
     '{"auth_token": "CaNaRy77"}',
     rule(
@@ -104,7 +104,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     ),
     `$1$2${BLANK}`,
   ],
-  // bytes, with the mark of the name so that a document of JSON stays one
+  // bytes; the replacement repeats the name's quotation mark to keep JSON valid
   [
     'token: [67, 97, 78, 97]',
     rule(
@@ -155,7 +155,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     ),
     AFTER,
   ],
-  // options of commands, and lines of .curlrc
+  // command options, and lines of .curlrc
   [
     "curl -b 'session=CaNaRy77'",
     /(\bcurl\b[^\n]{0,300}?[ \t](?:-b|--cookie)[ \t=]{0,2}["']?)(?!\[redacted\])[^\s"'=]{1,100}=[^\s"']+/g,
@@ -182,7 +182,7 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
     ),
     AFTER,
   ],
-  // parameters and users of addresses
+  // parameters and users in URLs
   [
     'https://example.org/?sig=CaNaRy77&x=1',
     /([?&](?!code=\d{1,3}(?![^\s&"'<>]))(?:code|(?:[\w-]{0,40}[_-])?(?:key|sig(?:nature)?))=)[^\s&"'<>]+/gi,
@@ -194,10 +194,9 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
 ];
 
 /**
- * Blanks out what must not be stored or shown: license keys (the last four characters stay), tokens, codes,
- * users in addresses.
- * Idempotent. `secrets` are exact values known from the command line; those below four characters are left alone,
- * because blanking every `1` of an output would destroy it without hiding anything.
+ * Redacts license keys (the last four characters stay), tokens, codes and users in URLs. Idempotent.
+ * @param secrets exact values from the command line; values below four characters are ignored, because redacting every
+ *   `1` would destroy the output without hiding a secret
  */
 export function redact(text: string, secrets: readonly string[] = []): string {
   let out = text;
@@ -211,13 +210,13 @@ function maskAfter(_: string, key: string, license: string): string {
   return key + maskLicense(license);
 }
 
-/** The same for a command line (without the program), where the position shows what is secret. */
+/** Redacts a command line (without the program), where the position of an argument also shows that it is secret. */
 export function redactArgv(argv: readonly string[]): string[] {
   const secrets = secretsIn(argv);
   return argv.map(arg => (secrets.includes(arg) ? blank(arg) : redact(arg)));
 }
 
-/** Arguments that are secret by their position: license keys, registration tokens, override codes. */
+/** Returns the arguments that are secret by position: license keys, registration tokens, override codes. */
 export function secretsIn(argv: readonly string[]): string[] {
   const words = argv.filter(arg => !arg.startsWith('-'));
   const [first = '', second = '', third] = words;
@@ -226,7 +225,7 @@ export function secretsIn(argv: readonly string[]): string[] {
   return third !== undefined && SECRET_AFTER.has(`${first} ${second}`) ? words.slice(2) : [];
 }
 
-/** Hides all of a license key but its last four characters. Idempotent. */
+/** Hides a license key except its last four characters. Idempotent. */
 export function maskLicense(license: string): string {
   return `****${license.length >= 8 ? license.slice(-4) : ''}`;
 }

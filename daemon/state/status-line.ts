@@ -1,5 +1,5 @@
-// Writes the line that describes the tunnel: printed by `culvert status`, and kept in a small file, so that prompts and bars can ask
-// every second without starting Node (data/bin/culvert.in).
+// Formats the tunnel's status line for `culvert status`, and keeps it in a small file that prompts and bars can read every
+// second without starting Node (data/bin/culvert.in).
 
 import { existsSync, rmSync } from 'node:fs';
 import type { Snapshot } from '../api/schema.ts';
@@ -35,32 +35,32 @@ const COLORS: Record<Tone, keyof Style> = {
 };
 
 /**
- * State, reason, mode and protocol on one line, without a time, so that it stays true until something changes:
- * `● Connected · All traffic · MASQUE`. What blocks is followed by the command that ends it.
+ * Formats state, reason, mode and protocol on one line: `● Connected · All traffic · MASQUE`. It contains no time, so it
+ * stays true until the state changes. The next command follows a blocking cause.
  * @param now in ms since the epoch
  */
 export function statusLine(shown: Shown, style: Style = plain, now = Date.now()): string {
   return statusParts(shown, style, now).join(separator(style));
 }
 
-/** The line while the daemon can't be asked. */
+/** Returns the line for a daemon that does not answer. */
 export function unavailableLine(style: Style): string {
   const paint = style[COLORS[stateTone('unknown', false)]];
   return `${paint(stateSign('unknown'))} ${style.bold(paint(unavailableText(english)))}`;
 }
 
-/** Stands between the parts of the line. */
+/** Returns the separator between the parts of the line. */
 export function separator(style: Style): string {
   return style.dim(' · ');
 }
 
-/** The parts of the line. @param now in ms since the epoch */
+/** Returns the parts of the line. @param now in ms since the epoch */
 export function statusParts(shown: Shown, style: Style, now: number): string[] {
   const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
   const state = stateIn(shown);
   const demo = tunnelCli.emulated;
   const paint = style[COLORS[stateTone(state, demo)]];
-  // when it ends is in the changes
+  // the changes show the end of a pause
   const reason = state === 'paused' ? null : reasonText(status, english);
   const isUnread = state === 'unknown' && status.raw === null;
   const isStale = isOld(status);
@@ -97,15 +97,15 @@ function offlineText({ killSwitch, tunnelCli }: Shown, isNamed: boolean): string
   return `${text}${pause}`;
 }
 
-/** Warning of `culvert status` on stderr: updates can't reach this installation, and what to do. */
+/** Returns the warning of `culvert status` on stderr that updates can't reach this installation, with a command. */
 export function statusWarning({ update }: Pick<Snapshot, 'update'>): string | null {
   const warning = update && sourceWarning(update, english);
   return warning && `${warning}. See: culvert update check`;
 }
 
 /**
- * Output of `culvert status --json`, and of `--watch` on every line.
- * @param port the TCP port, or null without one
+ * Returns the output of `culvert status --json`, and of each line with `--watch`.
+ * @param port the TCP port, or null
  */
 export function statusJson(shown: Shown, port: number | null) {
   const { status, settings, tunnelCli, remoteAccess, changes, lostChanges } = shown;
@@ -115,7 +115,7 @@ export function statusJson(shown: Shown, port: number | null) {
   return tunnelCli.emulated ? { ...json, demo: true as const } : json;
 }
 
-/** The protocol that is set, or else the one in use; null when neither is known. */
+/** Returns the protocol that is set, else the protocol in use, or null if neither is known. */
 export function protocolOf({ settings, tunnel }: Pick<Snapshot, 'settings' | 'tunnel'>): string | null {
   const set = settings['WARP tunnel protocol'];
   return typeof set === 'string' ? set : tunnel.protocol;
@@ -127,10 +127,10 @@ function firstLine(text: string): string {
 }
 
 /**
- * Keeps the file current.
+ * Keeps the status file current.
  * @param now the clock, in ms since the epoch
- * @param isModeKnown whether the settings are those of now; until they are read again, mode and protocol are left out
- * @returns writes the file again, if it would read differently or is gone
+ * @param isModeKnown returns true if the settings are current; otherwise the line omits mode and protocol
+ * @returns a function that writes the file if its content changed or the file is missing
  */
 export function keepStatusFile(
   path: string,
@@ -158,7 +158,7 @@ export function keepStatusFile(
       replaceFile(path, text, { durable: false });
       before = text;
     } catch (error) {
-      // without the file, "culvert status" asks the daemon: a state from before is not shown as the present one
+      // without the file, "culvert status" asks the daemon instead of showing an outdated state
       before = '';
       removeFile(path);
       console.error(`culvert: ${path} could not be written, so "culvert status" takes longer: ${error}`);
@@ -172,7 +172,7 @@ export function keepStatusFile(
   return write;
 }
 
-/** Reports whether the settings are those of now: old ones are, but not those that were never read or are being changed. */
+/** True if the settings are known. Old settings count, unless they were never read or are being changed. */
 export function areSettingsKnown({
   stale,
   changing,
@@ -184,11 +184,11 @@ export function areSettingsKnown({
   return !settings || (settings.ageSeconds !== null && changing() !== 'now');
 }
 
-/** Also on a full disk, which still lets files be removed. */
+/** Removes a file. This works even on a full disk. */
 function removeFile(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // the log says that it is old
+    // the log reports the failed write
   }
 }

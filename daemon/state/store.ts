@@ -1,4 +1,4 @@
-// Holds the one snapshot that every client shows and publishes each changed part once, and keeps the latest commands in a log.
+// Holds the snapshot that every client shows, publishes each changed part once, and logs the latest commands.
 import { isDeepStrictEqual } from 'node:util';
 import type { Part } from '../api/apply-event.ts';
 import type { Change } from '../api/changes.ts';
@@ -15,17 +15,17 @@ export interface State {
   snapshot(): Snapshot;
   /** Replaces a part. An equal value publishes nothing; a change gets the next revision. */
   set<P extends Part>(part: P, value: Snapshot[P]): void;
-  /** Records the output behind a part. It publishes no event, so that a re-read alone wakes no client. */
+  /** Records the output of a command. It publishes no event, so a re-read alone wakes no client. */
   record(name: CommandName, output: CommandOutput): void;
   /** Publishes an event that is not part of the snapshot. */
   publish<N extends EventName>(event: N, data: EventData<N>): void;
-  /** Calls `listener` with each later event, in order and synchronously. Returns what unsubscribes. */
+  /** Calls `listener` with each later event, in order and synchronously. Returns a function that unsubscribes. */
   subscribe(listener: (event: Published) => void): () => void;
 }
 
 /**
- * A state before anything was read from the tunnel.
- * Revisions start at the clock, so that an event id of an earlier run can't pass for one of this run.
+ * Creates a state for the time before the first read from the tunnel.
+ * Revisions start at the current time, which keeps event ids distinct from those of earlier runs.
  */
 export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KILL_SWITCH): State {
   let snapshot: Snapshot = {
@@ -94,7 +94,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
   };
 }
 
-/** Nothing of what the tunnel CLI printed. */
+/** Outputs before the first run of the tunnel CLI. */
 export const NO_COMMANDS: Snapshot['commands'] = {
   status: null,
   settings: null,
@@ -109,7 +109,7 @@ export const NO_COMMANDS: Snapshot['commands'] = {
   localNetworkAccess: null,
 };
 
-/** A kill switch that was not read yet. */
+/** The kill switch before its first read. */
 export const NO_KILL_SWITCH: KillSwitch = {
   enabled: false,
   allowLan: false,
@@ -126,10 +126,10 @@ export const NO_KILL_SWITCH: KillSwitch = {
   unconfirmed: null,
 };
 
-/** A registration that was not read yet. */
+/** The registration before its first read. */
 export const NO_ACCOUNT: Snapshot['account'] = { registered: null, type: null, organization: null, managed: null };
 
-/** Options that were not read yet. */
+/** The options before their first read. */
 export const NO_OPTIONS: Snapshot['options'] = {
   switchLocked: null,
   modeLocked: null,
@@ -148,7 +148,7 @@ export const NO_OPTIONS: Snapshot['options'] = {
   localNetworkAccess: null,
 };
 
-/** Facts of a tunnel that is not up. */
+/** The facts about a tunnel that is not connected. */
 export const NO_TUNNEL: Snapshot['tunnel'] = {
   protocol: null,
   proxyPort: null,
@@ -162,28 +162,28 @@ export const NO_TUNNEL: Snapshot['tunnel'] = {
   at: null,
 };
 
-/** Publishes the changes of one maker together with those of the other. */
+/** Publishes one maker's changes together with the other maker's changes. */
 export function setPart(state: State, maker: 'tunnel' | 'kill-switch', changes: readonly Change[]): void {
   const others = state.snapshot().changes.filter(({ subject }) => (subject === 'killSwitch') === (maker === 'tunnel'));
   state.set('changes', maker === 'tunnel' ? [...changes, ...others] : [...others, ...changes]);
 }
 
-/** Limit of one stream of one entry, in characters; the snapshot has all output of the newest read of each kind. */
+/** Limit of each stream of an entry, in characters. The snapshot has the full output of the latest reads. */
 const TEXT_LIMIT = 16 * 1024;
 
 export interface CommandLog {
-  /** Stores an entry under the next id, drops the oldest one beyond the capacity, and calls `onEntry`. */
+  /** Stores an entry under the next id, drops the oldest entry beyond the capacity, and calls `onEntry`. */
   append(entry: Omit<LogEntry, 'id'>): LogEntry;
-  /** Entries with a greater id than `id`, oldest first, at most `limit`. */
+  /** Returns at most `limit` entries after `id`, oldest first. */
   since(id: number, limit: number): LogEntry[];
-  /** Id of the newest entry; 0 before the first. */
+  /** Id of the newest entry, or 0 before the first entry. */
   readonly lastId: number;
-  /** Id of the oldest entry that is kept; null before the first. */
+  /** Id of the oldest entry in the log, or null if it is empty. */
   readonly oldestId: number | null;
   readonly capacity: number;
 }
 
-/** An empty log. `capacity` counts entries; each keeps at most 16 KiB per stream. */
+/** Creates an empty log for `capacity` entries of at most 16 Ki characters per stream. */
 export function createLog(options: { capacity: number; onEntry?: (entry: LogEntry) => void }): CommandLog {
   const { capacity, onEntry } = options;
   const entries: LogEntry[] = [];

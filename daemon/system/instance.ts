@@ -1,28 +1,28 @@
-// Manages the runtime directory of the one daemon per user session, and the record by which others find that daemon.
+// Prepares the runtime directory, and reads the record that other processes use to find the running daemon.
 import { lstatSync } from 'node:fs';
 import { makeDirectory, readText } from '../core/files.ts';
 import { isRunning } from '../core/process.ts';
 import type { Paths } from './paths.ts';
 
-/** The running daemon, as `daemon.json` describes it. */
+/** The description of the running daemon in `daemon.json`. */
 export interface Instance {
   pid: number;
-  /** null while it has no TCP port. */
+  /** TCP port, or null. */
   port: number | null;
   version: string;
-  /** Kernel start time of the pid, which together identify a process for good. */
+  /** Kernel start time of the process. With the pid, it identifies the process uniquely. */
   started: string;
-  /** It drives the embedded emulator. */
+  /** True if the daemon drives the embedded emulator. */
   demo: boolean;
 }
 
 /**
- * Makes the runtime directory, private to this user.
- * @throws Error when it belongs to another user, can't be made, or has a path too long for a socket.
+ * Creates the runtime directory, private to this user.
+ * @throws Error if it belongs to another user, can't be created, or has a path too long for a socket.
  */
 export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runtime' | 'socket'>): void {
   const length = Buffer.byteLength(socket);
-  // beyond it libuv binds a name that it has cut short
+  // libuv truncates a longer path
   if (length > SOCKET_PATH_BYTES)
     throw new Error(
       `${socket} has ${length} bytes, and a socket's path may have ${SOCKET_PATH_BYTES} (unix(7)). ` +
@@ -42,26 +42,26 @@ export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runt
 
 const SOCKET_PATH_BYTES = 107;
 
-/** The running daemon, or null. */
+/** Returns the running daemon, or null. */
 export function running(paths: Pick<Paths, 'record'>): Instance | null {
   const record = recorded(paths);
   return record && isRunning(record.pid, record.started) ? record : null;
 }
 
-/** The daemon that wrote the record last, or null. A daemon that was killed leaves its record. */
+/** Returns the daemon that wrote the record, or null. A killed daemon leaves its record. */
 export function recorded(paths: Pick<Paths, 'record'>): Instance | null {
   const text = readText(paths.record);
   if (text === null) return null;
   try {
     return parseRecord(JSON.parse(text));
   } catch {
-    return null; // torn by a full disk: as good as none
+    return null; // a full disk truncated the record
   }
 }
 
 function parseRecord(value: { [K in keyof Instance]?: unknown }): Instance | null {
   const { pid, port, version, started, demo } = value;
-  // a signal to this pid must never reach a process group, or all processes, by 0 or a negative number
+  // a signal to 0 or a negative pid would reach a process group or all processes
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 1) return null;
   if (typeof version !== 'string' || typeof started !== 'string') return null;
   return { pid, port: typeof port === 'number' ? port : null, version, started, demo: demo === true };

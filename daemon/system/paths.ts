@@ -1,42 +1,42 @@
-// Names this user's files and directories (XDG base directories).
+// Returns the paths of this user's files and directories (XDG base directories).
 import { APP_ID, NAME } from './installation.ts';
 
 export interface Paths {
-  /** Socket, daemon record and status line; 0700, gone at logout. */
+  /** Directory of the socket, daemon record and status line, with mode 0700; removed at logout. */
   runtime: string;
   socket: string;
-  /** Held by the running daemon. */
+  /** Lock that the running daemon holds. */
   lock: string;
-  /** `{pid, port, version}` of the running daemon. */
+  /** Record of the running daemon. */
   record: string;
   /** File that `culvert status` prints without starting Node. */
   statusFile: string;
   state: string;
-  /** Held by the running daemon as well: two daemons with different runtime directories must not share the state. */
+  /** Second lock of the running daemon: two daemons with different runtime directories must not share the state. */
   stateLock: string;
   token: string;
   acceptedTerms: string;
-  /** Present during a restart while WARP has accepted to connect, and has not connected. */
+  /** Exists during a restart if WARP accepted a request to connect but has not connected yet. */
   connectWish: string;
-  /** Present while the daemon is to start as a demo next. */
+  /** Exists if the next start of the daemon is a demo. */
   demoRequest: string;
-  /** Pending changes, which are to be reverted. */
+  /** Pending changes, which revert unless they are confirmed. */
   changes: string;
-  /** A file of pending changes that could not be read, until the user has acknowledged that. */
+  /** An unreadable file of pending changes, kept until the user acknowledges it. */
   brokenChanges: string;
   /** Length of the user's last pause. */
   lastPause: string;
-  /** The last documents of routes. */
+  /** History of routes documents. */
   routes: string;
-  /** Rules for networks, as the user wrote them. */
+  /** The user's rules for networks. */
   networks: string;
-  /** Changes by rules for networks, and the user's answers about them. */
+  /** Changes that network rules made, and the user's answers about the rules. */
   networksState: string;
   /** Directory of the history. */
   history: string;
-  /** Directory of the organization's certificates for tools, and of the changes made for them. */
+  /** Directory of the organization's certificates for tools, and of the changes to the tools. */
   trust: string;
-  /** The settings that the last file of settings replaced. */
+  /** Settings that the last applied file replaced. */
   settingsBefore: string;
   /** Desktop entry that starts the tray with the session. */
   autostart: string;
@@ -47,15 +47,15 @@ export interface Paths {
 }
 
 /**
- * Directories for an environment. Without XDG_RUNTIME_DIR (no login session) the state directory serves:
- * like it, it belongs to this user only, which nothing below /tmp would.
+ * Returns the paths for an environment. Without XDG_RUNTIME_DIR (no login session), runtime files are in the state
+ * directory, which belongs to this user only, unlike directories below /tmp.
  * The launcher's `culvert status` in data/bin/culvert.in follows the same rule.
- * @param demo the emulator stands in for the tunnel client: what is remembered of its settings is kept apart, so that the
- *   next start with the real one takes nothing of it back.
- * @throws Error when neither HOME nor the XDG variables are set, or HOME depends on the current directory.
+ * @param demo true if the emulator replaces the tunnel client: its state is stored separately, so the real client never
+ *   gets it.
+ * @throws Error if neither HOME nor the XDG variables are set, or HOME is a relative path.
  */
 export function paths(env: NodeJS.ProcessEnv, demo = false): Paths {
-  // put together by hand: path.join goes over every character, and here that made V8 load its optimizing compiler, 4 MB
+  // no path.join: it processes every character, and that made V8 load its optimizing compiler here (4 MB)
   const trimmed = (path: string) => path.replace(/\/+$/, '');
   const absolute = (path: string | undefined) => (path?.startsWith('/') ? trimmed(path) : undefined);
   const home = (below: string) => {

@@ -1,4 +1,4 @@
-// Talks to the user's session: reports to systemd, opens the browser, and starts the tray with the desktop.
+// Integrates with the user's session: reports to systemd, opens the browser, and starts the tray with the desktop.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,9 +11,9 @@ interface Notifier {
 }
 
 /**
- * A notifier for the environment that systemd gives (sd_notify(3)); outside of systemd it does nothing.
- * Node can't open the datagram socket that the protocol wants, so `systemd-notify` speaks: hence the unit's
- * NotifyAccess=all, and a watchdog period that is long against the cost of a process.
+ * Creates a notifier for systemd (sd_notify(3)), which does nothing outside of systemd.
+ * Node can't open datagram sockets of this protocol, so `systemd-notify` sends the messages. The unit therefore needs
+ * NotifyAccess=all, and a watchdog period that is long compared with the cost of a process.
  */
 export function createNotifier(env: NodeJS.ProcessEnv): Notifier {
   if (!env.NOTIFY_SOCKET) return { ready() {}, stopping() {} };
@@ -36,8 +36,8 @@ export function createNotifier(env: NodeJS.ProcessEnv): Notifier {
 }
 
 /**
- * Hands an address to xdg-open, which outlives this process.
- * @returns why it could not be opened, or null once it was handed over.
+ * Opens an address with xdg-open, which outlives this process.
+ * @returns the reason why xdg-open did not start, or null.
  */
 export function openInBrowser(address: string, env: NodeJS.ProcessEnv): Promise<string | null> {
   if (!env.DISPLAY && !env.WAYLAND_DISPLAY) return Promise.resolve('there is no display');
@@ -49,14 +49,14 @@ export function openInBrowser(address: string, env: NodeJS.ProcessEnv): Promise<
   });
 }
 
-/** Ours: a file of the same name that the user wrote is left alone. */
+/** Marks Culvert's entry. A user's file of the same name is left unchanged. */
 const MARK = 'X-Culvert-Autostart=true';
 
 /**
- * Makes the entry, or takes it away.
+ * Writes or removes the autostart entry.
  * @param program absolute path of `culvert`.
- * @param hidden start without the window.
- * @throws NodeJS.ErrnoException when the directory can't be written.
+ * @param hidden true to start without the window.
+ * @throws NodeJS.ErrnoException if the directory can't be written.
  */
 export function setAutostart(
   { autostart }: Pick<Paths, 'autostart'>,
@@ -83,7 +83,7 @@ ${MARK}
   replaceFile(autostart, text);
 }
 
-/** An argument of Exec: quoted, with its own escapes, and a per cent sign doubled. */
+/** Quotes and escapes an argument of Exec, and doubles percent signs. */
 function quote(argument: string): string {
   return `"${argument.replace(/[\\"`$]/g, '\\\\$&').replaceAll('%', '%%')}"`;
 }

@@ -1,13 +1,13 @@
-// Answers the requests for the accounts of command-line tools.
+// Answers the API requests about accounts of command-line tools.
 import type { FeatureContext } from '../controls.ts';
 import { begin, type Feature, lazy } from '../feature.ts';
 import type { Options } from './tool-accounts.ts';
 
-/** The accounts of command-line tools, as the daemon's other parts use them. */
+/** The interface to accounts of command-line tools for the daemon's other parts. */
 export interface ToolAccountsFeature extends Required<Feature<'accounts'>> {
   /** Publishes whether clients offer tool accounts, unless it did so moments ago. */
   offer(): void;
-  /** Publishes the stored accounts, and their changes until the returned function is called. */
+  /** Publishes the stored accounts, and also later changes until the returned function is called. */
   follow(): Promise<() => void>;
 }
 

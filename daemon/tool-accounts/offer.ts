@@ -1,4 +1,4 @@
-// Says whether clients offer the page of tool accounts: only where culvert-wrap has something to do.
+// Decides whether clients offer the tool accounts page: only if culvert-wrap has something to do.
 import { findOnPath, readInstalls } from '../../wrapper/store/installs.ts';
 import { type Paths, pathsFor } from '../../wrapper/store/paths.ts';
 import type { FeatureContext } from '../controls.ts';
@@ -8,14 +8,14 @@ import { dataDirectory } from '../system/installation.ts';
 /** The shipped providers.toml. */
 export const CATALOG = `${dataDirectory}/wrap/providers.toml`;
 
-/** Most people use npm for other work than publishing packages with several accounts. */
+/** Most people use npm for something other than publishing packages with several accounts. */
 const NOT_OFFERED = 'npm';
-/** Time for which an answer is kept, while clients come and go. */
+/** Lifetime of an answer, so that clients that come and go don't cause a search each time. */
 const KEPT_MS = 5_000;
 /** The line of a catalog that names a command. Loading the catalog itself would make each start of the daemon slower. */
 const COMMAND = /^\s*bin\s*=\s*["']([^"']+)["']/gm;
 
-/** The commands of the tools in catalogs that exist. */
+/** Commands of the tools in the catalogs; a missing catalog adds no commands. */
 export function commandsIn(catalogs: readonly string[]): string[] {
   return catalogs.flatMap(file => [...(readOptional(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
 }

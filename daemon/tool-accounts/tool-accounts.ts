@@ -11,7 +11,7 @@ import { message } from '../view/message.ts';
 import { CATALOG, createToolOffer } from './offer.ts';
 import { createReader, parseRefresh, runWrapper } from './wrapper.ts';
 
-/** Time for which changes are published after a client has read. Clients read again before, while someone looks. */
+/** Time for which changes are published after a read. Clients read again earlier while they show the accounts. */
 const LEASE_MS = 120_000;
 
 export interface Options {
@@ -32,7 +32,7 @@ export function createToolAccounts(
   // one file in each directory that the wrapper changes
   const files = [paths.config, paths.installs, join(paths.accounts, 'any.json'), join(paths.gateways, 'any.json')];
   const watching = watchWhileWanted(files, () => void publish(), leaseMs);
-  /** By CLI and account, why the provider could not be asked the last time. */
+  /** The provider's error at the last refresh, by CLI and account. */
   let problems: ReadonlyMap<string, string> = new Map();
   let refreshing = false;
   let waiting = 0;
@@ -64,7 +64,7 @@ export function createToolAccounts(
   }
 
   return {
-    /** Reads the stored accounts, and publishes their changes for two minutes. */
+    /** Reads the stored accounts, and publishes later changes for two minutes. */
     read(): ToolAccounts {
       watching.renew();
       return publish();
@@ -84,7 +84,7 @@ export function createToolAccounts(
       }
       return current();
     },
-    /** Publishes the stored accounts, and their changes until the returned function is called. */
+    /** Publishes the stored accounts, and also later changes until the returned function is called. */
     follow(): () => void {
       published = '';
       publish();
@@ -94,11 +94,11 @@ export function createToolAccounts(
   };
 }
 
-/** Several files are written one after the other. */
+/** Delay after a change, because the wrapper writes several files in sequence. */
 const SETTLE_MS = 250;
 
 interface Wanted {
-  /** Watches for `leaseMs` from now on. */
+  /** Extends the watch to `leaseMs` from now. */
   renew(): void;
   /** Watches until the returned function is called. */
   hold(): () => void;
@@ -107,7 +107,7 @@ interface Wanted {
 }
 
 /**
- * @param files each stands for everything in its directory
+ * @param files one file per directory; a change of any file in the directory counts
  * @param changed called a moment after a change
  */
 function watchWhileWanted(files: readonly string[], changed: () => void, leaseMs: number): Wanted {

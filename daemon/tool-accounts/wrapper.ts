@@ -1,5 +1,5 @@
-// Reads the accounts that culvert-wrap has stored, and runs culvert-wrap as a child for one change. Credentials go to its standard
-// input, never onto its command line.
+// Reads the accounts that culvert-wrap has stored, and runs culvert-wrap to change them. It passes credentials on standard
+// input, never on the command line.
 
 import * as z from 'zod/mini';
 import { type Catalog, loadCatalog } from '../../wrapper/catalog/catalog.ts';
@@ -18,7 +18,7 @@ import { runHelper } from '../core/run-helper.ts';
 import { parseJson } from '../core/shape.ts';
 import { Problem } from '../problem.ts';
 
-/** Entries of the log of runs that are looked through. */
+/** Maximum number of entries to read from the log of runs. */
 const LOGGED = 500;
 const RUNS = 5;
 type SourceKind = ToolAccount['sources'][number];
@@ -32,8 +32,8 @@ interface Files {
 
 /**
  * @param sources the wrapper's files, and the shipped catalog
- * @param search `PATH`, where commands are looked for
- * @returns a function that reads the tools at a time in ms since the epoch; `problem` says why the list is empty
+ * @param search the `PATH` to search for commands
+ * @returns a function that reads the tools, given the time in ms since the epoch; `problem` explains an empty list
  */
 export function createReader(
   sources: Sources,
@@ -42,7 +42,7 @@ export function createReader(
   const { paths } = sources;
   let cache: Files | undefined;
 
-  /** The catalog has a thousand lines, and it and the configuration seldom change. */
+  /** Reads and caches the files: the catalog has a thousand lines, and they seldom change. */
   function files(): Files {
     const stamp = stampOf(sources);
     if (cache?.stamp === stamp) return cache;
@@ -135,7 +135,7 @@ function runsOf(cli: string, log: readonly AuditEntry[]): ToolRun[] {
     }));
 }
 
-/** Hints from the wrapper's own errors. */
+/** Returns the hint of a wrapper's error. */
 function hintOf(error: unknown): string {
   return error instanceof Error && 'hint' in error && typeof error.hint === 'string' ? `; ${error.hint}` : '';
 }
@@ -154,10 +154,10 @@ const Refreshed = z.object({
 });
 
 /**
- * Runs culvert-wrap to its end.
+ * Runs culvert-wrap and waits for its end.
  * @param program absolute path of culvert-wrap
  * @returns the JSON document that it printed
- * @throws Problem wrapper-refused with its own words, wrapper-failed where it could not be run
+ * @throws Problem wrapper-refused with culvert-wrap's message, or wrapper-failed if it did not start, end or succeed
  */
 export async function runWrapper(
   program: string,
@@ -192,7 +192,7 @@ export async function runWrapper(
   return printed;
 }
 
-/** The words of the command line for a change; pure. */
+/** Returns the arguments of culvert-wrap for a change. Pure. */
 export function wordsFor(change: ToolAccountsChange): string[] {
   switch (change.change) {
     case 'refresh':
@@ -207,7 +207,7 @@ export function wordsFor(change: ToolAccountsChange): string[] {
   }
 }
 
-/** By CLI and account, separated by a space: why the provider could not be asked. Anything else in it is left out. */
+/** Returns the providers' errors from a refresh, by CLI and account with a space between them. */
 export function parseRefresh(printed: unknown): Map<string, string> {
   const parsed = Refreshed.safeParse(printed);
   const clis = parsed.success ? parsed.data.clis : [];
@@ -220,7 +220,7 @@ export function parseRefresh(printed: unknown): Map<string, string> {
   );
 }
 
-/** The daemon's environment without variables for the daemon's own Node or for one wrapped command. */
+/** Returns the daemon's environment without variables for the daemon's Node or for a wrapped command. */
 function childEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS' && !name.startsWith('CULVERT_WRAP_')),

@@ -1,4 +1,4 @@
-// Reads the organization's certificates that WARP has installed, and writes lists that contain them.
+// Reads the organization's certificates that WARP installed, and writes lists of authorities that contain them.
 import { X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,12 +11,12 @@ import { printable } from '../core/printable.ts';
 import { message } from '../view/message.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 
-/** A certificate authority, as a file has it. */
+/** A certificate authority in a file. */
 export interface Certificate {
   fingerprint: string;
   pem: string;
   name: string;
-  /** Milliseconds since 1970. */
+  /** Start of the validity, in milliseconds since 1970; `until` is its end. */
   from: number;
   until: number;
 }
@@ -30,11 +30,11 @@ interface Refused {
   reason: Message;
 }
 
-/** Stand-in for the machine: tests replace the directory for `/` and the user who owns it. */
+/** The root directory and its owner, which tests replace. */
 export interface Place {
-  /** A directory that stands for `/`, or empty. */
+  /** A directory in place of `/`, or an empty string. */
   root: string;
-  /** The user id whose files count as the system's. */
+  /** Id of the user who owns the system's files. */
   owner: number;
 }
 
@@ -42,7 +42,7 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_CERTIFICATES = 50;
 const NAME_LENGTH = 80;
 
-/** The certificates that WARP installed, each once, and the files that were refused. */
+/** Returns the distinct certificates that WARP installed, and the refused files. */
 export function installedCertificates(place: Place): { certificates: Installed[]; refused: Refused[] } {
   const refused: Refused[] = [];
   const read = (path: string) => readPlace(path, place, refused);
@@ -60,7 +60,7 @@ function filesIn(directory: string, { root }: Place): string[] {
       .slice(0, MAX_CERTIFICATES)
       .map(name => join(directory, name));
   } catch {
-    return []; // only root may list it on some systems
+    return []; // on some systems, only root may list the directory
   }
 }
 
@@ -80,7 +80,7 @@ function readPlace(path: string, place: Place, refused: Refused[]): Installed[] 
   }
 }
 
-/** The first part of a path that others than the owner can change; null without one. */
+/** Returns the innermost part of a path that users other than the owner can change, or null. */
 function otherWriter(path: string, { root, owner }: Place): string | null {
   for (let at = path; at.length > root.length && at !== '/'; at = dirname(at)) {
     const info = lstatSync(at);
@@ -103,7 +103,7 @@ function readSmall(path: string): string {
 
 const PEM = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END (?:TRUSTED )?CERTIFICATE-----/g;
 
-/** The authorities in a text, in their order. Other certificates are left out. */
+/** Returns the certificate authorities in a text, in order, without other certificates. */
 export function parseCertificates(text: string): Certificate[] {
   return (text.match(PEM) ?? []).flatMap(block => {
     try {
@@ -118,7 +118,7 @@ export function parseCertificates(text: string): Certificate[] {
 function describe(certificate: X509Certificate): Certificate {
   return {
     fingerprint: certificate.fingerprint256,
-    // without the text around it in the file, which may confuse a program
+    // without the surrounding text of the file, which may confuse a program
     pem: certificate.toString().trim(),
     name: nameIn(certificate.subject ?? ''),
     from: Date.parse(certificate.validFrom),
@@ -126,7 +126,7 @@ function describe(certificate: X509Certificate): Certificate {
   };
 }
 
-/** The common name, or the whole subject: on one line, and of a length that a person reads. */
+/** Returns the common name or the whole subject, shortened and on one line. */
 export function nameIn(subject: string): string {
   const common = /^CN=(.*)$/m.exec(subject)?.[1];
   const line = printable((common ?? subject).slice(0, 4 * NAME_LENGTH));
@@ -134,7 +134,7 @@ export function nameIn(subject: string): string {
   return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH).join('')}…` : line;
 }
 
-/** Fingerprints of the authorities in a file; empty if it can't be read. */
+/** Returns the fingerprints of the authorities in a file, or an empty set if it can't be read. */
 export function fingerprintsIn(path: string): Set<string> {
   try {
     return new Set(parseCertificates(readFileSync(path, 'utf8')).map(({ fingerprint }) => fingerprint));
@@ -149,7 +149,7 @@ export interface SystemList {
   fingerprints: ReadonlySet<string>;
 }
 
-/** The system's list of authorities, or null if no known file exists. */
+/** Returns the system's list of authorities, or null if no known file exists. */
 export function systemList(root: string): SystemList | null {
   for (const path of BUNDLES) {
     const text = readText(root + path);
@@ -163,14 +163,14 @@ export function systemList(root: string): SystemList | null {
   return null;
 }
 
-/** For tools that add a file to their own list. */
+/** Returns the path of the list for tools that add a file to their own list. */
 export const extraFile = (directory: string) => join(directory, 'extra.pem');
-/** For tools whose list a file replaces. */
+/** Returns the path of the list for tools that replace their list with a file. */
 export const bundleFile = (directory: string) => join(directory, 'bundle.pem');
 
 const HEADER = '# Written by Culvert, and again whenever a certificate changes. See: culvert trust\n';
 
-/** @returns whether a file was written */
+/** Writes both lists. @returns true if a file changed */
 export function writeLists(
   directory: string,
   certificates: readonly Certificate[],
@@ -179,7 +179,7 @@ export function writeLists(
   const own = certificates.map(({ pem }) => `${pem}\n`).join('');
   const missing = certificates.filter(({ fingerprint }) => !system?.fingerprints.has(fingerprint));
   const base = system?.text ?? rootCertificates.map(pem => `${pem}\n`).join('');
-  // Node warns at every start about a file without certificates, so the list has one that Node trusts anyway
+  // Node warns about a file without certificates at every start, so the list gets a certificate that Node trusts anyway
   const extra = own || `${rootCertificates[0]}\n`;
   makeDirectory(directory);
   const wasWritten = [

@@ -1,4 +1,4 @@
-// Plans, makes and undoes the change of one tool.
+// Plans, makes and undoes the changes that let one tool trust the organization's certificates.
 import type { TrustChange } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
 import { BUNDLES } from '../core/ca-certificates.ts';
@@ -15,7 +15,7 @@ export interface Planning {
   session: Session;
   journal: Journal;
   system: SystemList | null;
-  /** The directory of Culvert's own lists. */
+  /** The directory of Culvert's lists. */
   directory: string;
 }
 
@@ -25,8 +25,8 @@ const listPath = (directory: string, list: ListName) =>
   list === 'extra' ? extraFile(directory) : bundleFile(directory);
 
 /**
- * The difference that a change would make; `occupied` where the user has set another value, which is never replaced.
- * @param list that the tool reads now
+ * Returns the difference that a change would make, or `occupied` if the user has set another value, which Culvert keeps.
+ * @param list the list that the tool reads now
  */
 export function planChange(wanted: Wanted, list: List, planning: Planning): Plan {
   const { session, journal, directory, certificates } = planning;
@@ -51,7 +51,7 @@ export function planChange(wanted: Wanted, list: List, planning: Planning): Plan
       ),
     };
   if (value !== null) return { changes: [] };
-  // by a variable, or by a file that this one includes
+  // a variable, or a file that this file includes, may set the list
   const replaceable = [planning.system?.path, ...BUNDLES, bundleFile(directory), extraFile(directory)];
   const other = list.ownList ? undefined : list.files.find(file => !replaceable.includes(file));
   if (other) return { occupied: message('It is set to read %s, which Culvert does not replace.', shownPath(other)) };
@@ -64,7 +64,7 @@ function settingChange(wanted: Setting, path: string): FileChange {
   return { path: wanted.path, content: withLine(textOf(wanted.path) ?? '', wanted, wanted.line(path)) };
 }
 
-/** Makes the change; a variable is only noted, for `applyEnvironment`. @returns a line for each change */
+/** Makes the change, but only records a variable for `applyEnvironment`. @returns a line for each change */
 export function makeChange(
   id: string,
   wanted: Wanted,
@@ -89,13 +89,13 @@ export function makeChange(
   return [`wrote ${wanted.path}`];
 }
 
-/** Brings changed stores up to date with the certificates that are valid now. */
+/** Updates changed stores to the certificates that are valid now. */
 export function renewStores(open: OpenJournal, certificates: Planning['certificates']): void {
   for (const step of Object.values(open.journal.tools).flat())
     if (step.kind === 'nss') renewNss(step, certificates, open);
 }
 
-/** Undoes the changes of one tool; variables go with the next `applyEnvironment`. @throws Failure `changed` */
+/** Undoes the changes of one tool; the next `applyEnvironment` removes variables. @throws Failure `changed` */
 export function undoChange(id: string, open: OpenJournal): string[] {
   const { tools } = open.journal;
   const done: string[] = [];

@@ -1,4 +1,4 @@
-// Sets variables for all programs of the user: login shells, services and the desktop, now and after the next login.
+// Sets variables for the user's login shells, services and desktop, both now and after the next login.
 import { basename, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { digestOf, rewriteFile } from '../core/undo.ts';
@@ -26,7 +26,7 @@ export interface Session {
 
 type Variables = Readonly<Record<string, string>>;
 
-/** The variables that the applied changes set. */
+/** Returns the variables that the applied changes set. */
 export function variablesOf({ tools }: Journal): Record<string, string> {
   const steps = Object.values(tools)
     .flat()
@@ -38,7 +38,7 @@ const START = '# >>> culvert trust >>>';
 const END = '# <<< culvert trust <<<';
 const BLOCK = new RegExp(`^${START}\\n[^]*?^${END}\\n`, 'm');
 
-/** The files in which the variables are, with their text for these. Without variables, a file is as it was. */
+/** Returns the files that set the variables, with their new content. */
 function environmentFiles({ env, home, config }: Session, variables: Variables): FileChange[] {
   const entries = Object.entries(variables);
   const lines = (prefix: string) => entries.map(([name, value]) => `${prefix}${name}="${value}"\n`).join('');
@@ -61,7 +61,7 @@ function environmentFiles({ env, home, config }: Session, variables: Variables):
   return [manager, { path, content: BLOCK.test(before) ? before.replace(BLOCK, () => block) : start + block }];
 }
 
-/** The file that a login shell reads: bash takes the first of three. */
+/** Returns the file that a login shell reads. bash reads the first existing file of three. */
 function profileOf(shell: string, home: string, env: NodeJS.ProcessEnv): string {
   if (shell === 'zsh') return join(env.ZDOTDIR || home, '.zprofile');
   const names = shell === 'bash' ? ['.bash_profile', '.bash_login'] : [];
@@ -69,7 +69,7 @@ function profileOf(shell: string, home: string, env: NodeJS.ProcessEnv): string 
   return existing ?? join(home, '.profile');
 }
 
-/** The difference that a change of the variables makes, for a person. */
+/** Returns the differences that a change of the variables makes, to show to a person. */
 export function environmentDiffs(session: Session, variables: Variables): { target: string; diff: string }[] {
   const files = environmentFiles(session, variables).map(each => ({ target: each.path, diff: diffOf(each) }));
   return files.filter(({ diff }) => diff.includes('\n@@'));
@@ -106,7 +106,7 @@ export async function applyEnvironment(session: Session, open: OpenJournal): Pro
   return [...done, ...(await applySession(session, variables, open))];
 }
 
-/** The step of a file that was written before: undo returns the original file, with edits since. */
+/** Returns the step for a file that Culvert wrote before. Its undo restores the original file with later edits. */
 function since(
   first: FileStep | undefined,
   step: FileStep,
@@ -123,7 +123,7 @@ function since(
   return { ...step, copy, made, undo: patchOf(step.path, content, original) };
 }
 
-/** An edited profile loses the block only. */
+/** Runs an undo. If the file was edited, its failure tells the user which block to remove. */
 function undoBlock(path: string, undo: () => string | null): string | null {
   try {
     return undo();
@@ -133,7 +133,7 @@ function undoBlock(path: string, undo: () => string | null): string | null {
   }
 }
 
-/** Sets variables in the running session: its service managers pass them to all programs that they start later. */
+/** Sets variables in the user's service manager, which passes them to all programs that it starts later. */
 async function applySession(session: Session, variables: Variables, open: OpenJournal): Promise<string[]> {
   const { journal } = open;
   const wanted = Object.entries(variables);
@@ -144,7 +144,7 @@ async function applySession(session: Session, variables: Variables, open: OpenJo
     env: session.env,
   });
   const shown = await ask(systemctl('show-environment'), session.signal);
-  if (shown?.code !== 0) return []; // no service manager of the user runs
+  if (shown?.code !== 0) return []; // the user's service manager does not run
   const now = new Map(shown.stdout.split('\n').map(line => [line.split('=', 1)[0] ?? '', line.replace(/^[^=]*=/, '')]));
   const set = wanted.filter(([name, value]) => now.get(name) !== value);
   const gone = journal.session.filter(({ name }) => !Object.hasOwn(variables, name));

@@ -1,4 +1,4 @@
-// Answers the requests for the organization's certificate, and writes Culvert's lists again when a certificate changes.
+// Answers the API requests about the organization's certificate, and updates Culvert's lists when a certificate changes.
 import { existsSync, type FSWatcher, watch } from 'node:fs';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../core/errors.ts';
@@ -28,15 +28,15 @@ type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'say'>;
 
 const JOURNAL = 'trust.json';
 const PLACES = [...SYSTEM_PLACES, DIRECTORY, OLD_PLACE];
-/** Several files change together. */
+/** Delay after a change, because several files change together. */
 const SETTLE_MS = 1_000;
-/** A suspended computer stops timers, so that a long one would end late. */
+/** Longest timer. A suspended computer stops timers, so a longer timer would end late. */
 const LONGEST_MS = 6 * 3_600_000;
 
 /**
- * Checks the lists when the daemon starts, WARP connects, the account or a file changes, or a certificate expires. On a machine
- * without a certificate of an organization, it loads and watches nothing.
- * @param place stands for the machine, in tests
+ * Checks the lists when the daemon starts, the status, the account or a file changes, or a certificate expires. On a machine
+ * without an organization's certificate, it loads and watches nothing.
+ * @param place replaces the root directory and its owner in tests
  */
 export function keepTrustLists({ env, paths, state, say }: Context, place?: Place) {
   const root = place?.root ?? '';
@@ -71,7 +71,7 @@ export function keepTrustLists({ env, paths, state, say }: Context, place?: Plac
     return last;
   };
 
-  /** @param ends of certificates, in milliseconds since 1970 */
+  /** @param ends expiry times of the certificates, in milliseconds since 1970 */
   function follow(ends: readonly number[], directories: readonly string[]): void {
     for (const each of watches) each.close();
     watches = [];
@@ -86,11 +86,11 @@ export function keepTrustLists({ env, paths, state, say }: Context, place?: Plac
         const onChange = (_: string, name: string | null) => (name === null || isOf(name)) && later(SETTLE_MS);
         watches.push(watch(directory, { persistent: false }, onChange).on('error', () => {}));
       } catch {
-        // it is not there, or the system watches enough already
+        // the directory is missing, or the system's limit of watches is reached
       }
     };
     for (const each of directories) soon(each, () => true);
-    // files that this process writes there itself are not news
+    // ignores the other files, which this process writes
     makeDirectory(paths.trust);
     soon(paths.trust, name => name.startsWith(JOURNAL));
   }
@@ -102,7 +102,7 @@ export function keepTrustLists({ env, paths, state, say }: Context, place?: Plac
       });
       void next();
     },
-    /** Looks now. Never rejects. */
+    /** Checks the lists after any running check. Never rejects. */
     refresh: next,
     async stop() {
       unsubscribe();

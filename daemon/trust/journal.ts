@@ -1,5 +1,5 @@
-// Journals the changes for each tool, with copies of the original files, and changes files so that undo restores them byte for byte.
-// The journal is written before each change.
+// Records the changes for each tool in a journal, with copies of the original files, and undoes changes of files byte for byte.
+// It writes the journal before each change.
 
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -16,11 +16,11 @@ const FileStep = z.object({
   path: z.string(),
   /** Name of the copy of the original; null if there was no file. */
   copy: z.nullable(z.string()),
-  /** Digest of the file afterwards. */
+  /** Digest of the file after the change. */
   after: z.string(),
-  /** Patch that undoes the change where the file was changed since. */
+  /** Patch that undoes the change if the file has other changes since. */
   undo: z.string(),
-  /** The first directory that was made for it; null without one. */
+  /** The topmost directory that was created for the file, or null. */
   made: z.nullable(z.string()),
 });
 export type FileStep = z.infer<typeof FileStep>;
@@ -30,16 +30,16 @@ const VariableStep = z.object({ kind: z.literal('variable'), name: z.string(), v
 const NssStep = z.object({
   kind: z.literal('nss'),
   directory: z.string(),
-  /** The first directory that was made for it; null without one. */
+  /** The topmost directory that was created for the database, or null. */
   made: z.nullable(z.string()),
-  /** Names of the certificates in it that Culvert added. */
+  /** Names of the certificates that Culvert added. */
   names: z.array(z.string()),
-  /** Its files: the copy of the original, and the digest afterwards, each null if there is no file. */
+  /** The database's files, with the original's copy and the digest after the change; each is null if there is no file. */
   files: z.array(z.object({ name: z.string(), copy: z.nullable(z.string()), after: z.nullable(z.string()) })),
 });
 export type NssStep = z.infer<typeof NssStep>;
 
-/** One change, with the data that its undo needs. */
+/** One change with its undo data. */
 const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
 
 const Known = z.object({
@@ -55,11 +55,11 @@ const Journal = z.object({
   tools: z.record(z.string(), z.array(Step)),
   /** Files that hold the variables of all tools. */
   environment: z.array(FileStep),
-  /** Variables that were set in the user's service manager, with their values from before. */
+  /** Variables that were set in the user's service manager, with their previous values. */
   session: z.array(z.object({ name: z.string(), before: z.nullable(z.string()) })),
-  /** Certificates that tools were made to trust. */
+  /** Certificates that Culvert made tools trust. */
   known: z.array(Known),
-  /** Certificates that the user confirmed by their fingerprint. */
+  /** Certificates that the user confirmed by fingerprint. */
   confirmed: z.array(Known),
 });
 export type Journal = z.infer<typeof Journal>;
@@ -68,7 +68,7 @@ const LOCK_WAIT_MS = 5_000;
 
 export const journalFile = (directory: string) => join(directory, 'trust.json');
 
-/** @throws Failure for a damaged file, which is never replaced: it says what to undo */
+/** Reads the journal. @throws Failure for a damaged file, which is kept because it contains the undo data */
 export function readJournal(directory: string): Journal {
   const text = readText(journalFile(directory));
   if (text === null) return { tools: {}, environment: [], session: [], known: [], confirmed: [] };
@@ -79,18 +79,18 @@ export function readJournal(directory: string): Journal {
   }
 }
 
-/** The journal while this process alone may change it. */
+/** The journal while this process holds its lock. */
 export interface OpenJournal {
   readonly journal: Journal;
-  /** Writes it. */
+  /** Writes the journal. */
   save(): void;
   /** Copies a file. @returns the name of the copy */
   keep(path: string): string;
-  /** Path of a copy. */
+  /** Returns the path of a copy. */
   copyOf(name: string): string;
 }
 
-/** @throws Failure `busy`, `failed` */
+/** Runs work with the locked journal. @throws Failure `busy`, `failed` */
 export async function withJournal<T>(directory: string, work: (open: OpenJournal) => Promise<T>): Promise<T> {
   assertOwn(directory);
   makeDirectory(directory);
@@ -112,7 +112,7 @@ export async function withJournal<T>(directory: string, work: (open: OpenJournal
   }
 }
 
-/** The copies that undoing needs. */
+/** Returns the copies that an undo needs. */
 function copiesIn({ tools, environment }: Journal): (string | null)[] {
   return [...Object.values(tools).flat(), ...environment].flatMap(step => {
     if (step.kind === 'nss') return step.files.map(({ copy }) => copy);
@@ -125,7 +125,7 @@ export interface FileChange {
   content: string;
 }
 
-/** The text of a file; null if it does not exist. @throws Failure for a file that can't be read, or is not UTF-8 */
+/** Returns the text of a file, or null if it does not exist. @throws Failure if it can't be read or is not UTF-8 */
 export function textOf(path: string): string | null {
   if (!existsSync(path)) return null;
   try {
@@ -136,15 +136,15 @@ export function textOf(path: string): string | null {
   }
 }
 
-/** The difference to show first: the lines that Culvert adds, and no text of the file. */
+/** Returns the difference to show before a change: the lines that Culvert adds, without removed text. */
 export function diffOf({ path, content }: FileChange): string {
   return withoutRemoved(differenceOf(path, textOf(path), content));
 }
 
-/** Writes a file. @param remember puts the step into the journal, which is saved before the write */
+/** Writes a file. @param remember adds the step to the journal, which is saved before the write */
 export function changeFile({ path, content }: FileChange, open: OpenJournal, remember: (step: FileStep) => void): void {
   const info = lstatSync(path, { throwIfNoEntry: false });
-  // a file behind a link stays behind it
+  // keep a symbolic link, and write the file that it names
   const target = info?.isSymbolicLink() ? realpathSync(path) : path;
   const before = textOf(target);
   const made = info ? null : firstMissing(dirname(target));
@@ -164,14 +164,14 @@ export function changeFile({ path, content }: FileChange, open: OpenJournal, rem
   }
 }
 
-/** The topmost missing directory on the way to a directory; null if none is missing. */
+/** Returns the topmost missing directory in a path, or null if the directory exists. */
 export function firstMissing(directory: string): string | null {
   let missing: string | null = null;
   for (let at = directory; !existsSync(at); at = dirname(at)) missing = at;
   return missing;
 }
 
-/** @returns a line that says what was done; null if there was nothing to do @throws Failure `changed` */
+/** Undoes a change of a file. @returns a line about the undo, or null without changes to undo @throws Failure `changed` */
 export function undoFile(step: FileStep, open: OpenJournal): string | null {
   const { path, copy } = step;
   const original = copy === null ? null : open.copyOf(copy);
@@ -194,26 +194,26 @@ export function undoFile(step: FileStep, open: OpenJournal): string | null {
   return `undid the change of ${path}`;
 }
 
-/** @param made the first directory that was made for the file; null without one */
+/** @param made the topmost directory that was created for the file, or null */
 export function removeWithDirectories(path: string, made: string | null): void {
   rmSync(path, { force: true });
   if (made === null) return;
   try {
     for (let at = dirname(path); at.startsWith(made); at = dirname(at)) rmdirSync(at);
   } catch {
-    // something else is in it now
+    // the directory contains other files now
   }
 }
 
-/** The failures of a change, with their problems of the API. */
+/** The API problem codes of a change's failures. */
 export const TRUST_FAILURES = {
   /** There is nothing to do. */
   nothing: 'trust-refused',
-  /** A file is not what Culvert left. */
+  /** A file differs from Culvert's version. */
   changed: 'trust-refused',
   refused: 'trust-refused',
   failed: 'trust-refused',
-  /** Another process is at it. */
+  /** Another process holds the journal. */
   busy: 'busy',
 } as const;
 

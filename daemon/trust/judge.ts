@@ -1,5 +1,5 @@
-// Judges the installed tools, a few in parallel: by their connections to a server that no tool should trust, and with a list that
-// adds its authority.
+// Judges whether the installed tools verify certificates and read their list of authorities: they connect to a server that no
+// tool should trust, and again with a list that adds the server's authority.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustTool, TrustVerdict } from '../api/trust.ts';
@@ -14,7 +14,7 @@ import { CONNECTING } from './tools/connecting.ts';
 import { BROWSERS, STORES, unreached } from './tools/places.ts';
 import { firstProgram, type Instead, type List, type Look, shownPath, type Tool } from './tools/tool.ts';
 
-/** More would only compete for two cores. */
+/** Number of tools judged in parallel. More tools would only compete for two cores. */
 const AT_ONCE = 3;
 
 export const TOOLS: readonly Tool[] = [...CONNECTING, ...BROWSERS, ...STORES];
@@ -24,11 +24,11 @@ interface JudgingAll extends Omit<Planning, 'system'> {
   probe: Probe;
   organization: Organization;
   site: Site | null;
-  /** Only these tools; all without it. */
+  /** Ids of the tools to judge; undefined for all tools. */
   ids: readonly string[] | undefined;
 }
 
-/** Verdicts on the installed tools, in the order of the table. */
+/** Returns the verdicts on the installed tools, in the order of TOOLS. */
 export async function judgeTools(judging: JudgingAll): Promise<TrustTool[]> {
   const { look, ids } = judging;
   const waiting = [...TOOLS.filter(({ id }) => ids?.includes(id) ?? true).entries()];
@@ -80,16 +80,16 @@ function describe(tool: Tool, { program, judgment: { verdict, reasons, lacks }, 
 interface Judgment {
   verdict: TrustVerdict;
   reasons: Message[];
-  /** Its list where that lacks certificates, so that a change would help; otherwise null. */
+  /** The tool's list if it lacks certificates, which a change can add; otherwise null. */
   lacks: List | null;
-  /** The list that it verifies with; null if it verifies nothing, or reads another list. */
+  /** The list that the tool verifies with; null if it verifies nothing or reads another list. */
   list: List | null;
 }
 
 /** The organization's certificates. */
 export interface Organization {
   valid: readonly (Certificate & { source: string | null })[];
-  /** Expired or withdrawn ones. */
+  /** Expired or withdrawn certificates. */
   gone: readonly Certificate[];
 }
 
@@ -98,14 +98,14 @@ interface Judging {
   probe: Probe;
   organization: Organization;
   site: Site | null;
-  /** The directory of Culvert's own lists. */
+  /** The directory of Culvert's lists. */
   directory: string;
 }
 
-/** A list with fewer authorities than this part of the system's list was replaced. */
+/** A list with fewer authorities than this fraction of the system's list counts as replaced. */
 const SHORT = 0.5;
 
-/** The verdict on a tool; null if it is not there. With a host, it connects there as well, with its list and no other setting. */
+/** Returns the verdict on a tool, or null without a list. With a site, the tool also connects there, with only its list. */
 async function judge(tool: Tool, program: string, judging: Judging): Promise<Judgment | null> {
   const judgment = await judgeHere(tool, program, judging);
   const { site, look, probe } = judging;
@@ -183,7 +183,7 @@ async function judgeHere(tool: Tool, program: string, judging: Judging): Promise
   return verdict('trusts', shown ? [message('It reads %s', shown)] : []);
 }
 
-/** A list with the authority of the probe, for one run of one program. */
+/** Writes a copy of a list that adds the probe's authority, and returns its path. */
 function copyOfList(id: string, { files }: List, { directory, authority }: Probe): string {
   const path = join(directory, `${id}.pem`);
   writeFileSync(path, [...files.map(file => readText(file) ?? ''), authority].join('\n'));
@@ -221,7 +221,7 @@ function commandOf(connect: NonNullable<Tool['connect']>, program: string, { loo
   };
 }
 
-/** Variables that lead to programs, their libraries and a proxy; nothing of them is sent to a host. */
+/** Variables that programs need to find libraries and a proxy. They are not sent to a host. */
 const KEPT = [
   'PATH',
   'LD_LIBRARY_PATH',
@@ -231,7 +231,7 @@ const KEPT = [
   ...['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'].flatMap(name => [name, name.toUpperCase()]),
 ];
 
-/** Files and stores that tools find without HOME: those of an administrator, and keyrings. */
+/** Values that hide an administrator's files and other settings that tools find without HOME. */
 const NONE = {
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
@@ -246,9 +246,9 @@ const NONE = {
 };
 
 /**
- * The environment of a tool that connects to a host of a request: `.curlrc`, `.netrc`, `.gitconfig`, similar files and variables may
- * hold credentials for every host.
- * @param home an empty directory instead of the user's
+ * Returns the environment of a tool that connects to a requested host, without the user's settings: `.curlrc`, `.netrc`,
+ * `.gitconfig`, similar files and variables may hold credentials for every host.
+ * @param home an empty directory that replaces the user's home
  */
 export function withoutSettings({ env, home: own }: Pick<Look, 'env' | 'home'>, home: string): NodeJS.ProcessEnv {
   const kept = Object.fromEntries(KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]])));
@@ -256,7 +256,7 @@ export function withoutSettings({ env, home: own }: Pick<Look, 'env' | 'home'>, 
     ...kept,
     ...NONE,
     HOME: home,
-    // a toolchain and packages of the user, which hold no credentials
+    // the user's toolchain and packages hold no credentials
     RUSTUP_HOME: env.RUSTUP_HOME || join(own, '.rustup'),
     PYTHONUSERBASE: env.PYTHONUSERBASE || join(own, '.local'),
   };

@@ -1,4 +1,4 @@
-// Adds certificates to the NSS databases of browsers, so that undo restores the files byte for byte.
+// Adds certificates to the NSS databases of browsers, and undoes the changes byte for byte if the files are unchanged since.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ interface Certificate {
   pem: string;
 }
 
-/** Its name in a database. */
+/** Returns the certificate's name in a database. */
 const nicknameOf = ({ fingerprint }: Certificate) =>
   `Organization ${fingerprint.replaceAll(':', '').slice(0, 16)} (Culvert)`;
 
@@ -31,13 +31,13 @@ const commandOf = (directory: string, certificate: Certificate) => [
   '-a',
 ];
 
-/** The change as text: a command for each certificate. */
+/** Returns the change as a patch with a command for each certificate. */
 export function nssDiff(directory: string, certificates: readonly Certificate[]): string {
   const lines = certificates.map(each => `+certutil ${quote(commandOf(directory, each))}\n`);
   return `--- ${directory}\n+++ ${directory}\n${lines.join('')}`;
 }
 
-/** @param remember puts the step into the journal, which is saved before and after the change @throws Failure `failed` */
+/** @param remember adds the step to the journal, which is saved before and after the change @throws Failure `failed` */
 export function changeNss(
   directory: string,
   certificates: readonly Certificate[],
@@ -64,7 +64,7 @@ export function changeNss(
   open.save();
 }
 
-/** Brings a changed database to these certificates, and removes others that Culvert added. */
+/** Adds missing certificates to a changed database, and removes outdated certificates that Culvert added. */
 export function renewNss(step: NssStep, certificates: readonly Certificate[], open: OpenJournal): void {
   const { directory, names } = step;
   const wanted = certificates.map(nicknameOf);
@@ -82,7 +82,7 @@ export function renewNss(step: NssStep, certificates: readonly Certificate[], op
 export function undoNss(step: NssStep, open: OpenJournal): string | null {
   const { directory, names, files, made } = step;
   if (!existsSync(join(directory, FILES[0]))) return null;
-  // a browser that has the database open would keep using the replaced files
+  // a browser with an open database would continue to use the replaced files
   if (isAsLeft(step) && !isOpen(join(directory, FILES[0]))) {
     for (const { name, copy } of files) {
       const path = join(directory, name);
@@ -126,7 +126,7 @@ function isOpen(path: string): boolean {
     try {
       return readdirSync(`/proc/${pid}/fd`).some(fd => readlinkSync(`/proc/${pid}/fd/${fd}`) === real);
     } catch {
-      return false; // another user's, or it has ended
+      return false; // the process belongs to another user, or has ended
     }
   });
 }

@@ -6,7 +6,7 @@ import type { Installed, SystemList } from './certificates.ts';
 import type { Journal } from './journal.ts';
 import type { Organization } from './judge.ts';
 
-/** Reports whether the device belongs to an organization; null before the registration was read. */
+/** True if the device belongs to an organization; null before the first read of the registration. */
 export function isMember({ account: { registered, managed, organization, type } }: Snapshot): boolean | null {
   if (!registered) return registered;
   return managed === true || Boolean(organization) || /^teams?$/i.test(type ?? '');
@@ -21,7 +21,7 @@ interface Reading {
   isMember: boolean | null;
 }
 
-/** Certificates that are installed, that the user confirmed, and that tools still trust after their removal. */
+/** Lists installed certificates, certificates that the user confirmed, and removed certificates that tools still trust. */
 export function listCertificates({ certificates, journal, system, isMember }: Reading): Listed[] {
   const seen = new Set<string>();
   const rows = [

@@ -1,5 +1,5 @@
-// Has programs connect to a TLS server of our own, whose authority lives for one run, or to a real host, and finds out whether they
-// accept its certificate.
+// Tests whether programs accept the certificate of a real host, or of a local TLS server with an authority that exists for one
+// run only.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ const run = promisify(execFile);
 const PROBE_MS = 30_000;
 const GRACE_MS = 100;
 
-/** A command with the environment in which it runs. */
+/** A command with its environment. */
 export interface Command {
   program: string;
   args: readonly string[];
@@ -33,26 +33,26 @@ export interface Command {
 }
 
 export interface Probe {
-  /** The authority that signed the server's certificate. No program knows it. */
+  /** The authority that signed the server's certificate, which is unknown to every program. */
   authority: string;
-  /** A directory for copies of lists, deleted at the end. */
+  /** A directory for copies of lists, which `close` deletes. */
   directory: string;
-  /** Runs the command that `make` builds for an address. @returns whether its request got through TLS */
+  /** Runs the command that `make` builds for an address. @returns true if its request reached the server */
   connects(make: (target: Target) => Command): Promise<boolean>;
   close(): void;
 }
 
-/** An address of the server for one program alone. */
+/** An address on the server for one program. */
 export interface Target {
   url: string;
   host: string;
   port: number;
   path: string;
-  /** A directory for downloads of a program. */
+  /** A directory for a program's downloads. */
   directory: string;
 }
 
-/** @throws Error without openssl, or where the server can't listen */
+/** Starts the server. @throws Error without openssl, or if the server can't listen */
 export async function openProbe(signal: AbortSignal): Promise<Probe> {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-trust-'));
   try {
@@ -85,7 +85,7 @@ export async function openProbe(signal: AbortSignal): Promise<Probe> {
   }
 }
 
-/** Node makes no certificates. Where a system has a list of authorities, openssl made it. */
+/** Creates certificates with openssl, because Node can't. Systems with a list of authorities have openssl. */
 async function makeAuthority(directory: string) {
   const file = (name: string) => join(directory, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
@@ -115,7 +115,7 @@ async function makeAuthority(directory: string) {
 }
 
 async function listen(server: Server): Promise<number> {
-  server.on('tlsClientError', () => {}); // most programs are expected to reject it
+  server.on('tlsClientError', () => {}); // most programs should reject the certificate
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -123,7 +123,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Resolves when the program has ended, is done, or is out of time. */
+/** Runs a program until it ends, `isDone` returns true, or the time is over. */
 function runToEnd({ program, args, env, input }: Command, signal: AbortSignal, isDone: () => boolean): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const child = startChild(program, args, { ...env, ...DIRECT }, input);
@@ -148,7 +148,7 @@ function runToEnd({ program, args, env, input }: Command, signal: AbortSignal, i
   });
 }
 
-/** A proxy can't reach this machine's loopback; LC_ALL and the like do not matter, because only the server decides. */
+/** Bypasses a proxy, which can't reach this machine's loopback. */
 const DIRECT = { NO_PROXY: 'localhost,127.0.0.1', no_proxy: 'localhost,127.0.0.1' };
 
 interface Printed {
@@ -156,7 +156,7 @@ interface Printed {
   stdout: string;
 }
 
-/** Runs a program for its output; null if it is missing or does not end in time. */
+/** Runs a program and returns its output, or null if it is missing or does not end in time. */
 export async function ask({ program, args, env }: Command, signal: AbortSignal): Promise<Printed | null> {
   const options = { env, signal, timeout: PROBE_MS, killSignal: 'SIGKILL', maxBuffer: 4 * 1024 * 1024 } as const;
   try {
@@ -173,13 +173,13 @@ const TOOL_MS = 30_000;
 const LINE_LENGTH = 200;
 
 export interface Site extends TrustOnline {
-  /** Runs the command for the host. @param directory for downloads */
+  /** Runs the command for the host. @param directory the directory for downloads */
   judge(make: (target: Target) => Command, directory: string): Promise<{ accepts: boolean | null; wording: Message }>;
 }
 
 /**
  * @param address a host, or a host and a port @param authorities the organization's certificates
- * @throws Failure where nothing answers with TLS there
+ * @throws Failure if the host does not answer with TLS
  */
 export async function openSite(
   address: string,
@@ -196,7 +196,7 @@ export async function openSite(
     async judge(make, directory) {
       const command = make({ url: `https://${address}`, host, port, path: '/', directory });
       const { code, output: raw } = await runAndRead(command, signal);
-      // redact first: a secret may span several lines, and the redaction would miss a part of it
+      // redact before the split, because a secret may span several lines
       const output = withoutSecrets(raw, command.env);
       const refusal = output.split('\n').find(line => REFUSALS.test(line));
       if (refusal !== undefined)
@@ -215,10 +215,10 @@ export async function openSite(
   };
 }
 
-/** Messages of programs that reject a certificate: OpenSSL, GnuTLS, Rustls, Node and Java each word it differently. */
+/** Messages of programs that reject a certificate, worded by OpenSSL, GnuTLS, Rustls, Node or Java. */
 const REFUSALS =
   /certificate verif|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
-/** Lines of programs that got an answer, but not the expected one. */
+/** Messages of programs that got an unexpected answer from the host. */
 const ANSWERS =
   /\b(?:HTTP\/[\d.]+|error:?|got|list:|E) ?\(?[1-5]\d\d\b|repository '.*' not found|not found in registry|no matching distribution|not valid.*info\/refs/i;
 
@@ -227,7 +227,7 @@ function lookAt(
   authorities: readonly Certificate[],
 ): Promise<Pick<TrustOnline, 'issuer' | 'inspected'>> {
   return new Promise((resolve, reject) => {
-    // nothing is sent; only the tools verify
+    // this connection sends no data, so it needs no verification
     const options = { host, port, servername: host, rejectUnauthorized: false, ca: authorities.map(({ pem }) => pem) };
     const socket: TLSSocket = connect(options, () => {
       const { issuer = {} } = socket.getPeerCertificate();
@@ -249,7 +249,7 @@ function runAndRead(
   signal: AbortSignal,
 ): Promise<{ code: number | null; output: string }> {
   return new Promise(resolve => {
-    // npm, uv and Cargo read settings of the working directory
+    // npm, uv and Cargo read settings from the working directory
     const options = {
       env: { ...env, LC_ALL: 'C' },
       cwd: '/',
@@ -265,8 +265,8 @@ function runAndRead(
 }
 
 /**
- * Output of a program, which may repeat the address of a proxy with its password in another form.
- * @param env of the program
+ * Redacts the output of a program, which may repeat a proxy's address and password in another form.
+ * @param env the program's environment
  */
 function withoutSecrets(output: string, env: NodeJS.ProcessEnv = {}): string {
   return redact(
@@ -277,7 +277,7 @@ function withoutSecrets(output: string, env: NodeJS.ProcessEnv = {}): string {
 
 const shorten = (line: string) => printable(line.trim().slice(0, LINE_LENGTH));
 
-/** User and password in the address of a proxy, as they are written, decoded and in lower case. */
+/** Returns the user and password in a proxy's address: as written, decoded and in lower case. */
 function userIn(address: string): string[] {
   const [, user] = /^(?:[a-z][a-z\d+.-]*:\/\/)?(.*)@/is.exec(address) ?? [];
   if (user === undefined) return [];

@@ -1,5 +1,5 @@
-// Reports which tools of this user trust the organization's certificate, and applies and undoes changes, for the command line and for
-// the API.
+// Reports which of this user's tools trust the organization's certificate, and applies and undoes changes, for the command line
+// and the API.
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { TrustReport, TrustReportRequest, TrustRequest, TrustResponse, TrustTool } from '../api/trust.ts';
@@ -24,39 +24,39 @@ export interface TrustOptions {
   env: NodeJS.ProcessEnv;
   paths: Paths;
   signal: AbortSignal;
-  /** True if the device belongs to an organization; null before that was read. */
+  /** True if the device belongs to an organization; null before the first read. */
   isMember?: boolean | null;
-  /** A directory that stands for `/`, and the user whose files count as the system's there. */
+  /** The root directory and its owner, which tests replace. */
   place?: Place | undefined;
 }
 
-/** The state without any tool. */
+/** The state without the tools. */
 type TrustSummary = Omit<TrustReport, 'ok' | 'tools'> & {
-  /** Tools that were changed. */
+  /** Tools that Culvert changed. */
   applied: string[];
 };
 
 export interface Trust {
-  /** Reads files only, and starts no program. @throws Failure */
+  /** Returns the state from files, without starting a program. @throws Failure */
   summary(): TrustSummary;
-  /** Directories whose files decide about the lists. */
+  /** Returns the directories with the files that determine the lists. */
   directories(): string[];
   /**
-   * Without a certificate, only tools and hosts that are named are tried.
-   * @param ids only these tools; all without it @param host a host, or a host and a port, that they connect to as well
-   * @throws Failure where nothing answers there
+   * Judges the tools. Without a certificate, it does so only for a call with `ids` or `host`.
+   * @param ids the tools to judge, or undefined for all @param host a host, or a host and a port, for a further connection
+   * @throws Failure if the host does not answer
    */
   report(ids?: readonly string[], host?: string): Promise<TrustReport>;
   /**
-   * @param ids tools to change; without it, all that lack a certificate and can be changed
+   * @param ids the tools to change, or undefined for all tools that lack a certificate and can be changed
    * @returns a line for each change @throws Failure
    */
   apply(ids?: readonly string[]): Promise<string[]>;
-  /** @param ids tools to change back; all without it. @returns a line for each change @throws Failure */
+  /** @param ids the tools to revert, or undefined for all @returns a line for each change @throws Failure */
   undo(ids?: readonly string[]): Promise<string[]>;
-  /** Accepts a certificate that WARP did not install. @param fingerprint as the user typed it @throws Failure */
+  /** Accepts a certificate that WARP did not install. @param fingerprint the user's input @throws Failure */
   confirm(file: string, fingerprint: string): Promise<void>;
-  /** Writes Culvert's lists again after a certificate or the system's list has changed. */
+  /** Updates Culvert's lists after a change of a certificate or the system's list. @returns true if a list changed */
   refresh(): Promise<boolean>;
 }
 
@@ -77,7 +77,7 @@ export function createTrust({ env, paths, signal, isMember = null, place = SYSTE
 
 function directoriesOf(root: string): string[] {
   const files = [...BUNDLES, ...SYSTEM_PLACES, OLD_PLACE].flatMap(file => {
-    // a list of the system may be a link to the generated file
+    // a system list may be a link to the generated file
     const path = root + file;
     return existsSync(path) ? [path, realpathSync(path)] : [path];
   });
@@ -111,7 +111,7 @@ async function report(setting: Setting, ids?: readonly string[], host?: string):
   }
 }
 
-/** No certificate to trust, and no change to undo. */
+/** True if there is no certificate to trust and no change to undo. */
 function isEmpty({ certificates, journal }: Machine): boolean {
   return certificates.length + Object.keys(journal.tools).length === 0;
 }
@@ -168,7 +168,7 @@ async function undo({ session, directory, place }: Setting, ids?: readonly strin
     done.push(...(await applyEnvironment(session, open)));
     if (Object.keys(tools).length === 0) {
       open.journal.known = [];
-      // running programs still read the lists, and nothing renews them anymore
+      // running programs still read the lists, which no refresh updates anymore
       writeLists(directory, [], systemList(place.root));
     }
     open.save();
@@ -227,7 +227,7 @@ function choose(tools: readonly TrustTool[], ids: readonly string[] | undefined)
 
 interface Setting {
   session: Session;
-  /** Place of the journal and the lists. */
+  /** Directory of the journal and the lists. */
   directory: string;
   isMember: boolean | null;
   place: Place;
@@ -246,12 +246,12 @@ function hasValid({ certificates }: Machine): boolean {
   return certificates.some(({ state }) => state === 'valid');
 }
 
-/** True where tools still trust the organization, but no certificate of it is valid. */
+/** True if tools still trust the organization, but it has no valid certificate. */
 function isRemovalDue(machine: Machine): boolean {
   return !hasValid(machine) && Object.keys(machine.journal.tools).length > 0;
 }
 
-/** Surroundings of tools in the next session. */
+/** Returns what tools will use in the next session. */
 function lookOf({ session, place }: Setting, { journal, system }: Machine): Look {
   const { home, config, signal } = session;
   const env = { ...session.env, ...variablesOf(journal) };
@@ -269,9 +269,9 @@ function lookOf({ session, place }: Setting, { journal, system }: Machine): Look
 }
 
 /**
- * Each method throws Problem trust-refused and busy.
- * @param changed called after a change, so that the state shows it
- * @param place stands for the machine, in tests
+ * Creates the service for the API. Its methods throw Problem trust-refused or busy.
+ * @param changed updates the published state after a change
+ * @param place replaces the root directory and its owner in tests
  */
 export function createTrustService(
   { env, paths, state }: Pick<FeatureContext, 'env' | 'paths' | 'state'>,
@@ -279,7 +279,7 @@ export function createTrustService(
   place?: Place,
 ) {
   const ended = new AbortController();
-  /** Reports under way, by their tools: a second client waits for the same one. */
+  /** Running reports by tools and host. A second client waits for the same report. */
   const reports = new Map<string, Promise<TrustReport>>();
   const open = () => createTrust({ env, paths, signal: ended.signal, isMember: isMember(state.snapshot()), place });
 
@@ -295,7 +295,7 @@ export function createTrustService(
   };
 
   return {
-    /** @param request the tools connect to `host` as well */
+    /** @param request `host` is a further host that the tools connect to */
     report({ tools, host }: TrustReportRequest): Promise<TrustReport> {
       const key = JSON.stringify([tools, host]);
       const report =

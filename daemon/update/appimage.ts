@@ -1,4 +1,4 @@
-// Updates an AppImage: writes the new file next to the old one and gives it the name; the old file stays under a hidden name.
+// Updates an AppImage: downloads the new file next to the old file, keeps the old file under a hidden name, and swaps them.
 import {
   accessSync,
   chmodSync,
@@ -24,11 +24,11 @@ import { requireSpace, smokeTest, type Target } from './target.ts';
 import { loadUpdateState, saveUpdateState } from './update-state.ts';
 
 interface AppImage {
-  /** `$APPIMAGE`, which its runtime sets; without it, the file to replace is unknown. */
+  /** `$APPIMAGE` from the AppImage runtime. Without it, the file to replace is unknown. */
   file: string | undefined;
-  /** The version that runs. */
+  /** The running version. */
   version: string;
-  /** As in `uname -m`. */
+  /** Machine type, as in `uname -m`. */
   machine: string;
   env: NodeJS.ProcessEnv;
   paths: Pick<Paths, 'state'>;
@@ -75,7 +75,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
         if (version === null) throw new Failure('There is no version to go back to.', { code: 'nothing-previous' });
         renameSync(previousOf(resolved()), resolved());
         syncDirectory(dirname(resolved()));
-        return version; // keptVersion ignores the recorded version from now on, because its file is gone
+        return version; // keptVersion now ignores the recorded version, because its file is missing
       }),
   };
 
@@ -86,12 +86,12 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
   }
 }
 
-/** Path of the previous version: hidden, so that it is not started by mistake. */
+/** Returns the path of the previous version, which is hidden to prevent an accidental start. */
 function previousOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.previous`);
 }
 
-/** Keeps the old file under a second name, or as a copy where the file system has no hard links. */
+/** Keeps the old file under a second name, or as a copy if the file system has no hard links. */
 function keep(file: string): void {
   const backup = previousOf(file);
   const temporary = temporaryName(backup);
@@ -110,10 +110,10 @@ function keep(file: string): void {
   }
 }
 
-/** The environment without the variables that the runtime of the running AppImage set; the new one sets its own. */
+/** Returns the environment without the variables of the running AppImage's runtime. The new AppImage sets its own. */
 function outside(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { APPIMAGE: _, APPDIR, ARGV0: __, OWD: ___, ...rest } = env;
-  // it runs unpacked, so this machine can't mount AppImages
+  // an AppImage that runs unpacked shows that this machine can't mount AppImages
   return APPDIR === undefined || APPDIR.includes('.mount_') ? rest : { ...rest, APPIMAGE_EXTRACT_AND_RUN: '1' };
 }
 

@@ -1,4 +1,4 @@
-// Asks the source for the newest release. Simultaneous callers share a request, and requests are limited.
+// Fetches the newest release. Simultaneous callers share one request, and a token bucket limits the number of requests.
 import { releaseTrust, type Trust, type Verified } from '../../manifest/verify.ts';
 import type { UpdateCheck } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
@@ -12,7 +12,7 @@ import { loadUpdateState, recordRelease, saveUpdateState } from './update-state.
 
 /** Result of a check: a release or a problem. */
 export interface Answer {
-  /** The configuration that it is for. */
+  /** Channel and source that the answer is for. */
   cacheKey: string;
   /** In milliseconds since 1970. */
   at: number;
@@ -23,7 +23,7 @@ export interface Answer {
 /** Lifetime of a cached answer; a failure expires sooner. */
 const ANSWER_TTL_MS = 15 * 60_000;
 const FAILURE_TTL_MS = 30_000;
-/** Size of a burst of requests, and the wait for each further one. */
+/** Requests allowed in a burst, and the time until one more is allowed. */
 const BURST = 100;
 const REFILL_MS = 5_000;
 
@@ -39,11 +39,11 @@ export interface CheckerOptions {
 export interface Checker {
   source(): ReleaseSource;
   fetching(): Parameters<typeof fetchRelease>[2];
-  /** The newest release, asked for now. @throws Failure, Problem `busy` */
+  /** Fetches the newest release now. @throws Failure, Problem `busy` */
   fetchLatest(): Promise<Verified>;
   /** The answer to a new request, or to the request under way. Never rejects. */
   checkLatest(): Promise<Answer>;
-  /** The last answer, if it is recent enough and for the same configuration. */
+  /** The last answer for this configuration, while it is recent. With `fresh`, only while no request is allowed. */
   recent(fresh: boolean): Answer | null;
   last(): Answer | null;
   /** Resolves when no request is under way. */
@@ -79,7 +79,7 @@ export function createChecker(context: FeatureContext, options: CheckerOptions, 
       installed: version,
     };
     const release = await fetchRelease(source(), expected, fetching());
-    // even if the release is never installed, its revoked keys must not be trusted
+    // the keys that a release revokes must not be trusted, even if it is never installed
     if (release.revoked.length > 0) recordRelease(paths, release);
     last = { cacheKey: key, at: now(), release, problem: null };
     return release;

@@ -1,8 +1,8 @@
-// Defines the refusals of the updater. Faults of a release itself have the codes of manifest/errors.ts.
+// Defines the updater's refusals. manifest/errors.ts has the codes for faults of a release.
 
 import { Failure } from '../core/errors.ts';
 
-/** Each code, and what usually helps. */
+/** Codes of refusals, each with the usual remedy. */
 const UPDATE_REFUSED = {
   'no-source': 'Updates come with git or with your packages. In a clone: git pull, then build or install again.',
   'source-insecure': 'Set updates.source to an https address.',
@@ -29,7 +29,7 @@ const UPDATE_REFUSED = {
 } as const;
 type UpdateRefusedCode = keyof typeof UPDATE_REFUSED;
 
-/** The updater refuses: `message` says what failed and why. */
+/** Creates a refusal. @param message says what failed and why */
 export function refused(code: UpdateRefusedCode, message: string, cause?: unknown): Failure {
   return new Failure(message, { code, hint: UPDATE_REFUSED[code], cause });
 }

@@ -1,4 +1,4 @@
-// Fetches files from a source that may be hostile: named hosts only, no encodings, and limits on bytes and time.
+// Fetches files from a possibly hostile source, only from named hosts, without encodings, and with limits on bytes and time.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { authorities } from '../core/ca-certificates.ts';
@@ -9,14 +9,14 @@ import { english } from '../view/translator.ts';
 import { refused } from './errors.ts';
 
 export interface Limits {
-  /** Gives up after so long without a byte, in milliseconds. */
+  /** Maximum time without a byte, in milliseconds. */
   stallMs: number;
-  /** For the whole of a small file; for an artifact the window in which its speed is measured. In milliseconds. */
+  /** Maximum time for a small file, or the window for the speed of an artifact, in milliseconds. */
   metadataMs: number;
-  /** The slowest speed of an artifact in each window, in bytes per second. */
+  /** Minimum speed of an artifact in each window, in bytes per second. */
   bytesPerSecond: number;
 }
-/** An AppImage of 80 MB takes at most 85 minutes. */
+/** Default limits. An AppImage of 80 MB takes at most 85 minutes. */
 export const LIMITS: Limits = { stallMs: 15_000, metadataMs: 20_000, bytesPerSecond: 16_384 };
 
 /** Options of a fetch. */
@@ -26,9 +26,9 @@ export interface Fetching extends Client {
 }
 
 /**
- * Fetches a small file whole.
- * @param most the size in bytes beyond which it is refused
- * @returns undefined when the source has no such file (404, 410)
+ * Fetches a small file.
+ * @param most maximum size in bytes
+ * @returns the content, or undefined if the source does not have the file (404, 410)
  * @throws Failure
  */
 export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<Buffer | undefined> {
@@ -39,8 +39,8 @@ export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<
 
 /**
  * Fetches a file of a known size, piece by piece.
- * @param take called with each piece; what it throws ends the fetch
- * @throws Failure, also when the source has no such file, or one of another size
+ * @param take called with each piece; its error ends the fetch
+ * @throws Failure, also if the source does not have the file or its size differs
  */
 export async function fetchArtifact(
   url: URL,
@@ -55,12 +55,12 @@ export async function fetchArtifact(
 interface Wanted {
   url: URL;
   most: number;
-  /** The exact size, when it is known. */
+  /** The exact size, if it is known. */
   exact?: number;
   take(piece: Buffer): void;
 }
 
-/** @returns false without that file; `take` is not called then */
+/** @returns false if the source does not have the file, without a call of `take` */
 async function receive(wanted: Wanted, by: Fetching): Promise<boolean> {
   const watch = startWatch(wanted, by);
   const taker = { failed: false };
@@ -72,7 +72,7 @@ async function receive(wanted: Wanted, by: Fetching): Promise<boolean> {
     return true;
   } catch (error) {
     if (watch.signal.aborted) throw watch.signal.reason;
-    if (error instanceof Failure || taker.failed) throw error; // a failing taker is not the source's fault
+    if (error instanceof Failure || taker.failed) throw error; // an error of `take` is not the source's fault
     if (response && isNetwork(error) && !isNotHttp(error)) throw truncated(wanted, watch.received(), error);
     throw isNetwork(error) ? unreachable(wanted.url, error as NodeJS.ErrnoException) : error;
   } finally {
@@ -89,20 +89,20 @@ async function readBody(wanted: Wanted, response: IncomingMessage, watch: Watch,
     wanted.take(piece);
     taker.failed = false;
   }
-  // a body that ends with the connection shows no truncation, so the size must
+  // the end of a connection does not reveal a truncated body, but the size does
   if (!response.complete || (wanted.exact !== undefined && watch.received() < wanted.exact))
     throw truncated(wanted, watch.received());
 }
 
 interface Watch {
-  /** Aborted with the reason to give up, a Failure. */
+  /** Aborted with a Failure as the reason. */
   signal: AbortSignal;
   arrived(bytes: number): void;
   received(): number;
   end(): void;
 }
 
-/** Gives up when the daemon stops, when nothing arrives, and when too little arrives in a window of time. */
+/** Aborts when the daemon stops, or when no data or too little data arrives in time. */
 function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch {
   const ending = new AbortController();
   const { stallMs, metadataMs, bytesPerSecond } = limits;
@@ -142,7 +142,7 @@ function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch
   };
 }
 
-/** @returns whether the body is the requested file; false when the server has no such file */
+/** @returns true if the body is the requested file, or false if the server does not have it */
 function checkHead(wanted: Wanted, { statusCode, headers }: IncomingMessage): boolean {
   const { url, most, exact } = wanted;
   if (statusCode === 404 || statusCode === 410) return false;
@@ -166,19 +166,19 @@ function truncated({ url, exact }: Wanted, received: number, cause?: unknown): F
   return refused('truncated', `${url.href} ended after ${received}${of} bytes.`, cause);
 }
 
-/** Dependencies of requests. */
+/** Settings of requests. */
 interface Client {
   env: NodeJS.ProcessEnv;
   /** The `User-Agent`. */
   agent: string;
-  /** Hosts (`name` or `name:port`) that the source may redirect to; without them, no redirect is followed. */
+  /** Hosts (`name` or `name:port`) that the source may redirect to. By default, redirects are refused. */
   redirectHosts?: readonly string[];
 }
 
-/** GitHub takes two redirects to an asset, GitLab up to three. */
+/** Maximum number of redirects. GitHub needs two to reach an asset, GitLab up to three. */
 const MOST_REDIRECTS = 5;
 
-/** Follows redirects to hosts that are named in advance; the signature decides about their files. */
+/** Follows redirects only to allowed hosts. The signature protects their files. */
 async function open(first: URL, signal: AbortSignal, by: Client): Promise<IncomingMessage> {
   let url = first;
   for (let redirects = 0; ; redirects++) {
@@ -213,11 +213,11 @@ async function requestOnce(url: URL, signal: AbortSignal, { env, agent }: Client
     throw refused('source-insecure', `${url.origin} is neither https nor this machine.`);
   const { request } = (secure ? await import('node:https') : await import('node:http')) as { request: Request };
   const options = {
-    agent: false, // a separate connection, without the proxies of environment variables
+    agent: false, // a separate connection, without proxies from environment variables
     headers: { 'accept-encoding': 'identity', 'user-agent': agent, connection: 'close' },
     maxHeaderSize: 16_384,
     signal,
-    // explicit, so that NODE_TLS_REJECT_UNAUTHORIZED does not count
+    // overrides NODE_TLS_REJECT_UNAUTHORIZED
     ...(secure ? { secureContext: tlsContext(env), rejectUnauthorized: true } : {}),
     ...(url.hostname === 'localhost' ? { lookup: loopback } : {}),
   } as RequestOptions;
@@ -242,23 +242,23 @@ function responseTo(call: ClientRequest, url: URL): Promise<IncomingMessage> {
       socket.destroy();
       reject(refused('response-malformed', `${url.origin} answered in another protocol.`));
     });
-    // an error of the protocol within a body is reported here only; the body just ends
+    // only this event reports a protocol error within a body, which otherwise just ends
     call.on('error', error => (response ? response.destroy(error) : reject(error)));
     call.end();
   });
 }
 
-/** Reports whether an error is one of the network or of the protocol. */
+/** True for an error of the network or the protocol. */
 function isNetwork(error: unknown): boolean {
   return typeof errno(error) === 'string';
 }
 
-/** Codes of Node's HTTP parser. */
+/** True for an error of Node's HTTP parser. */
 function isNotHttp(error: unknown): boolean {
   return errno(error)?.startsWith('HPE_') === true;
 }
 
-/** The refusal for an error of the network. */
+/** Returns the refusal for a network error. */
 function unreachable(url: URL, error: NodeJS.ErrnoException): Failure {
   const { code = '', message } = error;
   const why = shown(message || code); // an AggregateError of several addresses has only a code
@@ -272,7 +272,7 @@ function unreachable(url: URL, error: NodeJS.ErrnoException): Failure {
   return refused('network-failed', `${url.origin} can't be reached: ${what}.`, error);
 }
 
-/** Text from a source, on one line and at most 200 characters. */
+/** Shortens a source's text to one line of at most 200 characters. */
 function shown(text: string): string {
   return printable(text).slice(0, 200);
 }
@@ -280,9 +280,9 @@ function shown(text: string): string {
 let cached: { list: string; context: SecureContext } | undefined;
 
 /**
- * A context that trusts the authorities of this machine. Separate contexts for the connections would take 0.7 MB each,
- * which OpenSSL's allocator does not return; a new one is made when the machine's list changes.
- * @param env SSL_CERT_FILE names another list
+ * Returns a context that trusts this machine's authorities. It is shared until their list changes, because each context
+ * takes 0.7 MB, which OpenSSL's allocator does not return.
+ * @param env SSL_CERT_FILE can name another list
  */
 export function tlsContext(env: NodeJS.ProcessEnv): SecureContext {
   const ca = authorities(env);

@@ -1,9 +1,9 @@
-// Answers the requests for updates, and checks for one some time after the start.
+// Answers the API requests about updates, and loads the checks for updates some time after the start.
 import type { FeatureContext } from '../controls.ts';
 import { begin, type Feature, lazy } from '../feature.ts';
 import { INSTALL_FORMAT } from '../system/installation.ts';
 
-/** The check at start comes later still; before it, only a user's installation may have something to complete. */
+/** Delay before loading. The first check is even later, and only a user installation may have an update to complete. */
 const LOADED_AFTER_MS = 90_000;
 
 export function openUpdates(context: FeatureContext): Feature<'update'> {

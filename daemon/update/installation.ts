@@ -1,4 +1,4 @@
-// Installs, switches and removes versions of a user installation; a process killed at any point leaves a whole version.
+// Installs, switches and removes versions of a user installation, and leaves a complete version even if its process is killed.
 import { chmodSync, cpSync, existsSync, renameSync, rmdirSync, rmSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure, reason } from '../core/errors.ts';
@@ -21,9 +21,9 @@ import {
 import { currentOf, freeName, makeStaging, previousOf, type UserLayout, versionOf } from './user-layout.ts';
 
 /**
- * Installs a copy of a tree. To be called under the lock.
- * @returns paths that were left alone, because they belong to something else or can't be written
- * @throws Failure `foreign-files` before anything is changed, when nothing is installed yet
+ * Installs a copy of a tree. Call it under the lock.
+ * @returns skipped paths, which belong to other programs or can't be written
+ * @throws Failure `foreign-files` before any change of a first installation
  */
 export function install(layout: UserLayout, tree: string, version: string): string[] {
   if (currentOf(layout) === null) refuseForeign(layout, tree);
@@ -34,8 +34,8 @@ export function install(layout: UserLayout, tree: string, version: string): stri
 }
 
 /**
- * Puts a complete tree in the staging directory to use. To be called under the lock.
- * @returns as `install`
+ * Switches to a complete tree from the staging directory. Call it under the lock.
+ * @returns skipped paths, like `install`
  */
 export function adopt(layout: UserLayout, staged: string, version: string): string[] {
   const name = freeName(layout, version);
@@ -47,8 +47,8 @@ export function adopt(layout: UserLayout, staged: string, version: string): stri
 }
 
 /**
- * Returns to the previous version. To be called under the lock.
- * @returns its version, and paths as `install`
+ * Returns to the previous version. Call it under the lock.
+ * @returns the version, and skipped paths like `install`
  * @throws Failure `nothing-previous`
  */
 export function rollBack(layout: UserLayout): { version: string; kept: string[] } {
@@ -59,20 +59,20 @@ export function rollBack(layout: UserLayout): { version: string; kept: string[] 
   return { version: versionOf(name), kept: names };
 }
 
-/** Completes files outside of the tree that a killed run left half written. Call it under the lock. */
+/** Completes the files outside of the tree after a killed run. Call it under the lock. */
 export function repair(layout: UserLayout): void {
   const name = currentOf(layout);
   if (name !== null && isPending(layout)) use(layout, name, null);
 }
 
-/** Reports whether a run was killed while it replaced files. Cheap. */
+/** True if a run was killed while it replaced files. Cheap. */
 export function isPending(layout: UserLayout): boolean {
   return readRecord(layout)?.pending === true;
 }
 
 /**
- * Removes everything that was installed, and nothing else. To be called under the lock.
- * @returns paths that an install wrote but that have changed since, and so were left alone
+ * Removes exactly the installed files. Call it under the lock.
+ * @returns installed paths that have changed since, and were kept
  */
 export function uninstall(layout: UserLayout): string[] {
   const record = readRecord(layout) ?? guessRecord(layout);
@@ -88,12 +88,12 @@ export function uninstall(layout: UserLayout): string[] {
     rmSync(temporaryName(link), { force: true });
   }
   rmSync(layout.versions, { recursive: true, force: true });
-  // the lock removes the record last, so that a run after a killed one still finds in it what is left
+  // `withInstallLock` removes the record last, for a further run if this run is killed
   writeRecord(layout, { ...EMPTY_RECORD, directories: record.directories });
   return paths;
 }
 
-/** Before a first installation, files of other programs in the way stop it. */
+/** Refuses a first installation if files of other programs are in the way. */
 function refuseForeign(layout: UserLayout, tree: string): void {
   const record = readRecord(layout) ?? EMPTY_RECORD;
   const foreign = plan(tree, layout).filter(entry => isForeign(entry, record));
@@ -103,7 +103,7 @@ function refuseForeign(layout: UserLayout, tree: string): void {
   throw new Failure(`${message} Move them away, then try again.`, { code: 'foreign-files' });
 }
 
-/** Puts a tree to use: first the record, then the switch, then the files outside of the tree, then the record again. */
+/** Switches to a tree: writes the record, the links, the files outside of the tree, and the record again. */
 function use(layout: UserLayout, name: string, before: string | null): string[] {
   const record = readRecord(layout) ?? guessRecord(layout);
   const planned = plan(join(layout.versions, name), layout);
@@ -120,7 +120,7 @@ function use(layout: UserLayout, name: string, before: string | null): string[] 
     replaceLink(layout.previous, join('versions', before));
   replaceLink(layout.current, join('versions', name));
 
-  // the switch is made; a failure from here on is reported, and the next start tries again
+  // the switch is complete: later failures are reported, and the next start retries
   const failed = entries.flatMap(entry => attempt(entry.path, () => writeEntry(entry)));
   for (const entry of obsolete)
     failed.push(...attempt(entry.path, () => stateOf(entry) === 'ours' && rmSync(entry.path, { force: true })));
@@ -132,7 +132,7 @@ function use(layout: UserLayout, name: string, before: string | null): string[] 
   return [...foreign, ...failed];
 }
 
-/** @returns the path with the reason when the work fails */
+/** @returns the path with the reason if the work fails, else an empty list */
 function attempt(path: string, work: () => unknown): string[] {
   try {
     work();
@@ -142,7 +142,7 @@ function attempt(path: string, work: () => unknown): string[] {
   }
 }
 
-/** Makes a link or a file, unless it is there. @throws NodeJS.ErrnoException */
+/** Writes a link or a file, unless it exists already. @throws NodeJS.ErrnoException */
 export function writeEntry(entry: Entry): void {
   if (stateOf(toRecorded(entry)) === 'ours') return;
   makeDirectory(dirname(entry.path));
@@ -150,14 +150,14 @@ export function writeEntry(entry: Entry): void {
   else replaceFile(entry.path, entry.text, { mode: 0o644 });
 }
 
-/** Stands in for a lost record, which takes a failing disk: the entries that the tree in use would have. */
+/** Replaces a record that a failing disk lost with the entries of the current tree. */
 function guessRecord(layout: UserLayout): InstallRecord {
   const name = currentOf(layout);
   const entries = name === null ? [] : plan(join(layout.versions, name), layout).map(toRecorded);
   return { pending: true, entries, directories: [] };
 }
 
-/** Makes a user's icon cache older than its directory, so that GTK ignores it until it is renewed. */
+/** Makes a user's icon cache older than its directory. GTK ignores an outdated cache. */
 function touchIconCache({ data }: UserLayout): void {
   const directory = join(data, 'icons/hicolor');
   if (existsSync(join(directory, 'icon-theme.cache'))) utimesSync(directory, new Date(), new Date());
@@ -168,7 +168,7 @@ function touchIconCache({ data }: UserLayout): void {
  * @throws Failure `locked`
  */
 export async function withInstallLock<T>(layout: UserLayout, work: () => T | Promise<T>): Promise<T> {
-  // includes the directories of configuration and state, which the programs make later
+  // includes the directories of configuration and state, which the programs create later
   const directories = missingDirectories([layout.record, ...layout.own]);
   makeDirectory(layout.root);
   const file = join(layout.root, 'lock');
@@ -188,7 +188,7 @@ export async function withInstallLock<T>(layout: UserLayout, work: () => T | Pro
   }
 }
 
-/** @returns the directories that were made for this installation, once nothing is installed */
+/** Removes the remaining files if nothing is installed. @returns the directories created for this installation */
 function removeLeftovers(layout: UserLayout): string[] {
   const record = readRecord(layout);
   if (currentOf(layout) !== null || record?.entries.length) return [];
@@ -201,6 +201,6 @@ function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // another program uses it by now
+    // another program uses the directory
   }
 }

@@ -1,4 +1,4 @@
-// Replaces this installation by the newest release or the previous version, one operation at a time, and publishes the progress.
+// Replaces this installation with the newest release or the previous version, in one operation at a time, and publishes progress.
 import gt from 'semver/functions/gt.js';
 import type { UpdateCheck, UpdateResponse, Version } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
@@ -28,13 +28,13 @@ interface Parts {
 }
 
 interface Installer {
-  /** The installation that can be replaced; null when something else updates it. */
+  /** Returns the replaceable installation, or null if Culvert does not update it. */
   target(): Promise<Target | null>;
   /** @throws Problem `update-refused`, `update-not-applicable`, `update-failed`, `busy` */
   apply(): Promise<UpdateResponse>;
-  /** @throws as `apply` */
+  /** @throws Problem in the same cases as `apply` */
   rollback(): Promise<UpdateResponse>;
-  /** Resolves when no operation is under way. */
+  /** Resolves when no operation is running. */
   idle(): Promise<unknown>;
 }
 
@@ -48,7 +48,7 @@ export function createInstaller(parts: Parts): Installer {
     return target;
   };
 
-  /** One at a time; afterwards the daemon restarts as the version that was installed. */
+  /** Runs one change at a time, and then restarts the daemon as the installed version. */
   async function change(work: (target: Target) => Promise<string>, changes: 'keep' | 'revert') {
     if (operation) throw new Problem('busy', message('An update is already in progress.'));
     operation = requireTarget().then(work);
@@ -104,7 +104,7 @@ async function update(target: Target, { build, context, checker, publisher, sign
     fetch: file => fetchVerified(download, file, checker.fetching()),
     installing: () => publisher.advance({ phase: 'installing', received: total, total }),
   });
-  // only now: a release that could not be installed changes nothing
+  // after the installation, because a failed installation must not change the state
   attempt(context, 'The update was made, but could not be recorded', () => {
     recordRelease(context.paths, release);
     saveUpdateState(context.paths, { declined: null });
@@ -130,7 +130,7 @@ const NOT_APPLICABLE: Record<Version['installFormat'], string> = {
   appimage: '',
 };
 
-/** @returns null when something else updates this installation */
+/** @returns null if Culvert does not update this installation */
 async function targetFor(build: Build, { env, paths, say }: FeatureContext): Promise<Target | null> {
   if (build.format === 'user') {
     const { userTree } = await import('./user-tree.ts');
@@ -145,19 +145,19 @@ type Progress = UpdateCheck['progress'];
 
 interface Publisher {
   progress(): Progress;
-  /** Takes a step of the operation under way; a step soon after the last one of the same phase is not published. */
+  /** Records a step of the running operation, and publishes it unless the phase's last step was published just before. */
   advance(next: NonNullable<Progress>): void;
-  /** Resolves when the end of the operation is published. */
+  /** Publishes the end of the operation, and then resolves. */
   end(): Promise<void>;
-  /** Resolves when the present state is published. */
+  /** Publishes the present state, and then resolves. */
   publish(): Promise<void>;
 }
 
 const PROGRESS_MS = 250;
 
 /**
- * @param describe the state of updates with this progress; null before the first check
- * @param set publishes it
+ * @param describe returns the state of updates with this progress, or null before the first check
+ * @param set publishes the state
  * @param now milliseconds since 1970
  */
 export function createPublisher(

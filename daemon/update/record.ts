@@ -1,4 +1,4 @@
-// Plans the files that a user installation needs outside of its tree, and records them, so that exactly those are replaced and
+// Plans the files that a user installation needs outside of its tree, and records them, so only these files are replaced and
 // removed.
 import { existsSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -9,7 +9,7 @@ import { digest, linkAt } from '../core/undo.ts';
 import { quote } from '../view/fix.ts';
 import type { UserLayout } from './user-layout.ts';
 
-/** A file by the digests of the contents that it may have, or a link by its target. */
+/** A file with the digests of its possible contents, or a link with its target. */
 const RecordedEntry = z.union([
   z.object({ path: z.string(), link: z.string() }),
   z.object({ path: z.string(), sha256: z.array(z.string()) }),
@@ -17,17 +17,17 @@ const RecordedEntry = z.union([
 type RecordedEntry = z.infer<typeof RecordedEntry>;
 
 const InstallRecord = z.object({
-  /** True while files are being replaced: the next run completes a killed run. */
+  /** True while files are replaced. The next run completes a killed run. */
   pending: z.boolean(),
   entries: z.array(RecordedEntry),
-  /** Directories that did not exist before, outermost first. */
+  /** Directories that did not exist before the installation, outermost first. */
   directories: z.array(z.string()),
 });
 export type InstallRecord = z.infer<typeof InstallRecord>;
 
 export const EMPTY_RECORD: InstallRecord = { pending: false, entries: [], directories: [] };
 
-/** @returns null without a readable record */
+/** Reads the record. @returns null if it is missing or damaged */
 export function readRecord({ record }: Pick<UserLayout, 'record'>): InstallRecord | null {
   const text = readText(record);
   if (text === null) return null;
@@ -43,19 +43,19 @@ export function writeRecord({ record }: Pick<UserLayout, 'record'>, value: Insta
   replaceFile(record, `${JSON.stringify(value, null, 1)}\n`);
 }
 
-/** The record of an entry after it is written. */
+/** Returns the record of a written entry. */
 export function toRecorded(entry: Entry): RecordedEntry {
   return 'link' in entry ? entry : { path: entry.path, sha256: [digest(entry.text)] };
 }
 
-/** The entry with its previous contents added: until a file is replaced, its old content is ours as well. */
+/** Returns the entry with its previous contents: until a file is replaced, its old content is also Culvert's. */
 export function withPrevious(entry: RecordedEntry, record: InstallRecord): RecordedEntry {
   const old = record.entries.find(({ path }) => path === entry.path);
   if (!('sha256' in entry) || !old || !('sha256' in old)) return entry;
   return { path: entry.path, sha256: [...new Set([...old.sha256, ...entry.sha256])] };
 }
 
-/** Reports whether a foreign file is in the place of an entry. */
+/** True if another program's file is in the place of an entry. */
 export function isForeign(entry: Entry, record: InstallRecord): boolean {
   const old = record.entries.find(({ path }) => path === entry.path);
   return stateOf(toRecorded(entry)) === 'foreign' && (!old || stateOf(old) === 'foreign');
@@ -69,7 +69,7 @@ export function stateOf(entry: RecordedEntry): 'absent' | 'ours' | 'foreign' {
   return stat.isFile() && entry.sha256.includes(digest(readFileSync(entry.path))) ? 'ours' : 'foreign';
 }
 
-/** Missing directories above these paths, parents first. */
+/** Returns the missing directories above these paths, parents first. */
 export function missingDirectories(paths: readonly string[]): string[] {
   const missing = new Set<string>();
   for (const path of paths) for (let at = dirname(path); !existsSync(at); at = dirname(at)) missing.add(at);
@@ -80,17 +80,17 @@ function statOf(path: string): Stats | 'blocked' | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    if (errno(error) === 'ENOTDIR') return 'blocked'; // there is a file where a directory should be
+    if (errno(error) === 'ENOTDIR') return 'blocked'; // a file is in the place of a directory
     throw error;
   }
 }
 
-/** A symbolic link or a file to be written. */
+/** A symbolic link or a file to write. */
 export type Entry = { path: string } & ({ link: string } | { text: string | Buffer });
 
 /**
- * Everything that a tree needs outside of itself. Links are preferred, because they never have to be written again.
- * @param tree the tree to read; the entries name `layout.current`, which will lead to it
+ * Returns the entries that a tree needs outside of itself. It prefers links, because they never change.
+ * @param tree the tree to read; the entries name `layout.current`, which will link to the tree
  */
 export function plan(tree: string, layout: UserLayout): Entry[] {
   const { bin, current, data } = layout;
@@ -120,7 +120,7 @@ export function plan(tree: string, layout: UserLayout): Entry[] {
 
 type Kind = 'desktop' | 'dbus' | 'unit';
 
-/** A text of a tree that is built for users, its tokens (data/meson.build) replaced, each path quoted in the file's own syntax. */
+/** Replaces the tokens (data/meson.build) in a text of a user build with paths, quoted in the file's syntax. */
 export function render(text: string, kind: Kind, { current, data, bin }: UserLayout): string {
   return text
     .replace(/@PREFIX@((?:\/[\w.-]+)*)/g, (_, below: string) => QUOTE[kind](join(current, below)))
@@ -132,14 +132,14 @@ const plain = /^[\w/.+-]+$/;
 const QUOTE: Record<Kind, (path: string) => string> = {
   // Desktop Entry Specification, "The Exec key": quoted, then escaped once more as a string; % begins a field code
   desktop: path => (plain.test(path) ? path : `"${path.replace(/[\\"`$]/g, '\\\\$&').replaceAll('%', '%%')}"`),
-  // D-Bus splits Exec as a shell does
+  // D-Bus splits Exec like a shell
   dbus: path => quote([path]),
   // systemd.service(5), "Command lines"; systemd.unit(5), "Specifiers"
   unit: path =>
     plain.test(path) ? path : `"${path.replace(/["\\]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`,
 };
 
-/** Files and links below a directory, by relative path, sorted. Empty when there is no such directory. */
+/** Returns the sorted relative paths of files and links below a directory, or an empty list if it does not exist. */
 function files(directory: string): string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory, { recursive: true, withFileTypes: true })

@@ -1,4 +1,4 @@
-// Fetches the newest release of a channel and its artifacts; everything that it returns is verified.
+// Fetches and verifies the newest release of a channel and its artifacts.
 import { closeSync, fsyncSync, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Artifact, MANIFEST_NAME, SIDECAR_NAME } from '../../manifest/schema.ts';
@@ -17,9 +17,9 @@ import { createExclusive } from '../core/files.ts';
 import { refused } from './errors.ts';
 import { type Fetching, fetchArtifact, fetchSmall } from './fetch.ts';
 
-/** In bytes. The largest artifact of Culvert is a tenth of it. */
+/** Maximum size of an artifact, in bytes. Culvert's largest artifact has a tenth of it. */
 const ARTIFACT_LIMIT = 1 << 30;
-/** Time for a publisher to replace manifest and sidecar, one after the other. */
+/** Time for a publisher to replace the manifest and then the sidecar. */
 const PUBLISHING_MS = 500;
 
 /** Source of releases: `updates.source` and `updates.channel`. */
@@ -29,9 +29,9 @@ export interface ReleaseSource {
 }
 
 /**
- * The address of a file of a channel. A source is a base address with a directory for each channel, or a pattern with
- * `{name}` and perhaps `{channel}`, as the release pages of forges need it.
- * @param name from `artifactName` or a constant, never from a manifest
+ * Returns the address of a file of a channel. A source is a base address with a directory for each channel, or a pattern
+ * with `{name}` and perhaps `{channel}` for the release pages of forges.
+ * @param name a result of `artifactName` or a constant, never a name in a manifest
  */
 export function addressOf({ source, channel }: ReleaseSource, name: string): URL {
   const pattern = source.includes('{name}') ? source : `${source.replace(/\/+$/, '')}/{channel}/{name}`;
@@ -39,8 +39,8 @@ export function addressOf({ source, channel }: ReleaseSource, name: string): URL
 }
 
 /**
- * Fetches the manifest and the sidecar of a channel, and verifies them. They are two files, so a check can meet one old
- * and one new file while a release is published: a signature that does not fit is fetched once more.
+ * Fetches and verifies the manifest and the sidecar of a channel. While a release is published, a check can get one old
+ * and one new file, so it fetches both files again after a missing or invalid signature.
  * @throws Failure
  */
 export async function fetchRelease(from: ReleaseSource, expected: Expectations, by: Fetching): Promise<Verified> {
@@ -63,7 +63,7 @@ async function fetchOnce(from: ReleaseSource, expected: Expectations, by: Fetchi
 }
 
 /**
- * The artifact of a verified release by its name.
+ * Returns an artifact of a verified release by name.
  * @throws Failure `artifact-not-listed`, `artifact-too-large`
  */
 export function artifactIn({ manifest, version }: Verified, name: string): Artifact {
@@ -78,7 +78,7 @@ export function artifactIn({ manifest, version }: Verified, name: string): Artif
 interface ArtifactDownload {
   url: URL;
   artifact: Artifact;
-  /** Called with the bytes so far. */
+  /** Called with the number of bytes received so far. */
   onProgress(bytes: number): void;
   onVerifying(): void;
 }

@@ -1,4 +1,4 @@
-// Translates the updater's outcomes into API answers, and builds the command that a person runs where the daemon can't update.
+// Translates the updater's outcomes into API answers, and builds update commands for installations that the daemon can't update.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,13 @@ import { quote } from '../view/fix.ts';
 import { addressOf, type ReleaseSource } from './release.ts';
 import type { UpdateState } from './update-state.ts';
 
-/** A manifest's time may have an offset, and a leap second, which `Date` does not know. */
+/** Converts a manifest's time to UTC. It may have an offset, or a leap second, which `Date` does not support. */
 function toUtc(time: string): string {
   const at = new Date(time.replace(/:60(?=[.Z+-])/, ':59'));
   return Number.isNaN(at.getTime()) ? time : at.toISOString();
 }
 
-/** The manifest of a verified release as the API shows it. */
+/** Describes the manifest of a verified release for the API. */
 export function describeManifest({ manifest, signers }: Verified): UpdateCheck['manifest'] {
   return {
     generatedAt: toUtc(manifest.generated_at),
@@ -26,7 +26,7 @@ export function describeManifest({ manifest, signers }: Verified): UpdateCheck['
   };
 }
 
-/** Why a check has no answer. */
+/** Describes the failure of a check for the API. */
 export function describeFailure(error: unknown): NonNullable<UpdateCheck['problem']> {
   if (error instanceof Problem) return { code: error.code, detail: error.message };
   if (!(error instanceof Failure)) return { code: 'failed', detail: `The check failed: ${reason(error)}.` };
@@ -34,7 +34,7 @@ export function describeFailure(error: unknown): NonNullable<UpdateCheck['proble
   return { code, detail: hint ? `${message} ${hint}` : message };
 }
 
-/** The problem for an update that was not made. */
+/** Returns the problem for a failed update. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const message = reason(error);
@@ -54,9 +54,9 @@ export function toProblem(error: unknown): Problem {
   return new Problem(kind, message, { reason: code, ...(hint ? { hint } : {}) }, error);
 }
 
-/** A source that can't be reached for so long is reported; before that, it may be the network of a traveler. */
+/** Time until an unreachable source is reported. A shorter failure may be due to a traveler's network. */
 const UNREACHABLE_MS = 7 * 86_400_000;
-/** Codes that a broken or captive network causes as well. */
+/** Codes that a broken or captive network can also cause. */
 const NETWORK_CODES = new Set([
   'network-failed',
   'certificate-invalid',
@@ -78,8 +78,8 @@ const NETWORK_CODES = new Set([
 type SourceHistory = Pick<UpdateState, 'answeredAt' | 'failingSince'>;
 
 /**
- * Reports whether updates can reach this installation. Without this, a source that is blocked or serves an expired release
- * would go unnoticed: the freeze attack of TUF.
+ * Describes whether updates can reach this installation. Otherwise, a blocked source or an expired release would go
+ * unnoticed (the freeze attack of TUF).
  * @param now in milliseconds since 1970
  */
 export function describeSource(
@@ -95,19 +95,19 @@ export function describeSource(
   return { state: now - since >= UNREACHABLE_MS ? 'unreachable' : 'ok', lastAnswerAt };
 }
 
-/** The source of Culvert's own package repository, under the name that its documented subscription gives it. */
+/** apt's file for Culvert's package repository, with the name in the documentation. */
 const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
-/** The same for dnf. */
+/** dnf's file for Culvert's package repository. */
 const DNF_SOURCE = '/etc/yum.repos.d/culvert.repo';
-/** Packages that apt upgrades; it skips those that are not installed. */
+/** Packages for apt to upgrade. It skips packages that are not installed. */
 const DEBIAN_PACKAGES = ['culvert', 'culvert-daemon', 'culvert-archive-keyring'];
 
 type Format = Version['installFormat'];
 
 /**
- * The command that updates an installation, ready to be copied; null if the daemon replaces it, or no release is known.
- * Downloads are pinned to the digest in the signed manifest.
- * @param prefix where this program is installed
+ * Returns a command that updates an installation, or null if the daemon updates it or no release is known.
+ * The command checks each download against the digest in the signed manifest.
+ * @param prefix the prefix of this installation
  */
 export function commandFor(format: Format, prefix: string, release: Verified | null, from: ReleaseSource) {
   if (format === 'source') return sourceCommand(prefix);
@@ -115,7 +115,7 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
   const { version } = release;
   const download = (name: string, then: string) => downloadCommand(release, from, [name], then);
   const source = `culvert-${version}-source.tar.gz`;
-  // a server has no panel
+  // servers have no panel
   const parts = [...(existsSync(join(prefix, 'share/culvert/panel.js')) ? [''] : []), '-daemon', '-archive-keyring'];
   switch (format) {
     case 'deb': {
@@ -133,7 +133,7 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
       );
     }
     case 'arch': {
-      // the recipe names the address, the digest and the keys of the source
+      // the recipe contains the source's address, digest and keys
       const recipes = `culvert-${version}-recipes`;
       const build = '{ gpg --import *.asc; makepkg -si; }';
       return download(`${recipes}.tar.gz`, `tar xzf ${recipes}.tar.gz && cd ${recipes} && ${build}`);
@@ -146,17 +146,17 @@ export function commandFor(format: Format, prefix: string, release: Verified | n
       );
     }
     default:
-      return null; // user and appimage: the daemon replaces these
+      return null; // the daemon replaces user installations and AppImages
   }
 }
 
 function sourceCommand(prefix: string): string {
-  const repository = join(prefix, '../..'); // build/prefix has the tree two levels up
+  const repository = join(prefix, '../..'); // build/prefix is two levels below the source tree
   const enter = existsSync(join(repository, 'culvert-tool')) ? `cd ${quote([repository])} && ` : '';
   return `${enter}git pull && ./culvert-tool build`;
 }
 
-/** The names consist of a version, and the address of characters without a meaning for a shell. */
+/** Builds a command that needs no quotes: its names and address have no characters with a meaning in a shell. */
 function downloadCommand({ manifest }: Verified, from: ReleaseSource, names: string[], then: string): string | null {
   const artifacts = names.flatMap(name => manifest.artifacts.find(listed => listed.name === name) ?? []);
   if (artifacts.length < names.length) return null;

@@ -11,29 +11,29 @@ import type { Paths } from '../system/paths.ts';
 import { mentionsInstall, type UserLayout } from './user-layout.ts';
 
 const run = promisify(execFile);
-/** A daemon ends within 2 s, and answers faster than that; a busy machine takes longer. */
+/** Limit for a daemon to end or answer. It usually takes less than 2 s, but longer on a busy machine. */
 const TIMEOUT_MS = 15_000;
 const UNIT = 'culvert.service';
 
 interface RunningDaemon {
   pid: number;
-  /** Its command line, without the program. */
+  /** The arguments of the daemon. */
   flags: string[];
   env: NodeJS.ProcessEnv;
   /** True if systemd runs it as the user unit. */
   unit: boolean;
-  /** The parts of the desktop that it has started: tray, panel. */
+  /** The desktop parts that the daemon started: tray, panel. */
   shown: string[];
 }
 
-/** The daemon of this user, if it runs from this installation; `'other'` for one from elsewhere. */
+/** Returns this user's daemon if it runs from this installation, or `'other'` if it runs from elsewhere. */
 export function findDaemon(paths: Paths, layout: UserLayout): RunningDaemon | 'other' | null {
   const instance = running(paths);
   if (!instance) return null;
   const { pid } = instance;
   const words = (readText(`/proc/${pid}/cmdline`) ?? '').split('\0').slice(0, -1);
   const program = words.findIndex(word => word.endsWith('/daemon/main.cjs'));
-  // Node keeps the path that the launcher gave it, which is resolved
+  // Node keeps the launcher's resolved path
   if (program < 0 || !mentionsInstall(layout, words[program]!)) return 'other';
   const environment = (readText(`/proc/${pid}/environ`) ?? '').split('\0').filter(Boolean);
   const children = (readText(`/proc/${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean);
@@ -50,8 +50,8 @@ export function findDaemon(paths: Paths, layout: UserLayout): RunningDaemon | 'o
 }
 
 /**
- * Stops a daemon and waits until it is gone.
- * @throws Error when it does not end
+ * Stops a daemon and waits until it ends.
+ * @throws Error if it does not end
  */
 export async function stopDaemon({ pid, unit }: RunningDaemon): Promise<void> {
   const started = startTime(pid);
@@ -60,15 +60,15 @@ export async function stopDaemon({ pid, unit }: RunningDaemon): Promise<void> {
   try {
     process.kill(pid, 'SIGTERM');
   } catch {
-    return; // gone already
+    return; // the daemon has already ended
   }
   if (!(await eventually(() => !isRunning(pid, started)))) throw new Error(`The daemon (process ${pid}) did not end.`);
 }
 
 /**
- * Restarts a daemon as the version that is installed now, with the same command line.
- * @returns its version
- * @throws Error when no daemon answers
+ * Restarts a daemon as the installed version, with the same arguments.
+ * @returns the new daemon's version
+ * @throws Error if no daemon answers
  */
 export async function restartDaemon(before: RunningDaemon, paths: Paths, { current }: UserLayout): Promise<string> {
   const wasUnit = before.unit && (await systemctl('daemon-reload')) && (await systemctl('restart', UNIT));
@@ -81,7 +81,7 @@ export async function restartDaemon(before: RunningDaemon, paths: Paths, { curre
       stdio: 'ignore',
       env: before.env,
     });
-    child.on('error', () => {}); // reported below, when no daemon answers
+    child.on('error', () => {}); // reported below if no daemon answers
     child.unref();
   }
   let version: string | undefined;
@@ -94,7 +94,7 @@ export async function restartDaemon(before: RunningDaemon, paths: Paths, { curre
   return version!;
 }
 
-/** Runs `systemctl --user`. @returns whether it succeeded; false without systemd */
+/** Runs `systemctl --user`. @returns true if it succeeded; false without systemd */
 export async function systemctl(...words: string[]): Promise<boolean> {
   try {
     await run('systemctl', ['--user', '--quiet', ...words], { timeout: TIMEOUT_MS });

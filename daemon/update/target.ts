@@ -1,4 +1,4 @@
-// Defines an installation that the updater can replace, and the checks before it does: free space, and a start of the new version.
+// Defines an installation that the updater can replace, and checks the free space and the new version before the replacement.
 
 import { execFile } from 'node:child_process';
 import { statfsSync } from 'node:fs';
@@ -15,23 +15,23 @@ export interface Download {
   signal: AbortSignal;
   /** Fetches the artifact into a new file and verifies it there. */
   fetch(file: string): Promise<void>;
-  /** To be called when the artifact is fetched and verified, before it is installed. */
+  /** Call it after the artifact is fetched and verified, and before the installation. */
   installing(): void;
 }
 
 export interface Target {
   /** File name of the artifact that replaces this installation. */
   artifactName(version: string): string;
-  /** Why the daemon can't replace this installation, or null. */
+  /** Returns the reason why the daemon can't replace this installation, or null. */
   notApplicableReason(): string | null;
-  /** The version that `rollBack` returns to, or null. */
+  /** Returns the version that `rollBack` restores, or null. */
   previous(): string | null;
   /**
-   * Replaces the installation, and keeps the current version to roll back to. Changes nothing when it rejects.
+   * Replaces the installation, and keeps the current version for a rollback. Changes nothing if it rejects.
    * @throws Failure, NodeJS.ErrnoException
    */
   replace(download: Download): Promise<void>;
-  /** @returns the version that is installed now. @throws Failure `nothing-previous` */
+  /** @returns the restored version. @throws Failure `nothing-previous` */
   rollBack(): Promise<string>;
 }
 
@@ -58,12 +58,12 @@ export async function smokeTest(program: string, version: string, env: NodeJS.Pr
   }
 }
 
-/** Space that other programs on the disk keep. */
+/** Free space to leave for other programs, in bytes. */
 const MARGIN = 16 << 20;
 
 /**
  * Checks the free space before a download.
- * @param bytes how much is going to be written
+ * @param bytes the number of bytes to write
  * @throws Failure `disk-full`
  */
 export function requireSpace(directory: string, bytes: number): void {

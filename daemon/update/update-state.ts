@@ -1,4 +1,4 @@
-// Keeps the state of the updater across runs: releases that were seen, revoked keys, and the version that was rolled back.
+// Stores the updater's state across runs: serials of verified releases, revoked keys, and the version that the user declined.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
@@ -10,17 +10,17 @@ import { refused } from './errors.ts';
 
 const Serial = z.number().check(z.refine(Number.isSafeInteger), z.positive());
 const UpdateState = z.object({
-  /** For each channel, the highest serial whose signature was verified. A lower one is a rollback or a freeze. */
+  /** The highest verified serial of each channel. A lower serial means a rollback or freeze attack. */
   serials: z.object({ stable: z.optional(Serial), beta: z.optional(Serial) }),
-  /** Ids of the release keys that a release has revoked. */
+  /** Ids of revoked release keys. */
   revoked: z._default(z.array(z.string()), []),
-  /** The version that the user rolled back from; it is not offered again. */
+  /** The version that the user rolled back from. Culvert does not offer it again. */
   declined: z.nullable(z.string()),
-  /** The AppImage's version before the last update, and its file. */
+  /** The AppImage's previous version and its file. */
   previous: z.nullable(z.object({ version: z.string(), file: z.string() })),
-  /** When the source last gave a valid answer, in milliseconds since 1970. */
+  /** Time of the source's last valid answer, in milliseconds since 1970. */
   answeredAt: z._default(z.nullable(z.number()), null),
-  /** Since when automatic checks have failed, in milliseconds since 1970. */
+  /** Start of the present failures of automatic checks, in milliseconds since 1970. */
   failingSince: z._default(z.nullable(z.number()), null),
 });
 export type UpdateState = z.infer<typeof UpdateState>;
@@ -35,8 +35,8 @@ const EMPTY: UpdateState = {
 };
 
 /**
- * Reads the state; a missing file is an empty state. A damaged one is refused, because without it an old release could
- * come back: the file is replaced as a whole, so only a failing disk or another program can damage it.
+ * Reads the state, which is empty if the file is missing. It refuses a damaged file, because an empty state would allow
+ * an old release. Culvert replaces the file as a whole, so only a failing disk or another program can damage it.
  * @throws Failure `state-broken`
  */
 export function loadUpdateState(paths: Pick<Paths, 'state'>): UpdateState {
@@ -61,9 +61,9 @@ export function saveUpdateState(paths: Pick<Paths, 'state'>, change: Partial<Upd
 }
 
 /**
- * Records a verified release: its serial, and the keys that it revokes. A revocation starts the count of serials again,
- * in every channel, because the stolen key may have raised it.
- * @throws as {@link saveUpdateState}
+ * Records a verified release's serial and revoked keys. A revocation resets the serials of every channel, because the
+ * stolen key may have raised them.
+ * @throws the errors of {@link saveUpdateState}
  */
 export function recordRelease(paths: Pick<Paths, 'state'>, release: Verified): void {
   const { serials, revoked } = loadUpdateState(paths);
@@ -73,7 +73,7 @@ export function recordRelease(paths: Pick<Paths, 'state'>, release: Verified): v
   else if ((serials[channel] ?? 0) < serial) saveUpdateState(paths, { serials: { ...serials, [channel]: serial } });
 }
 
-/** Records something, or reports that it could not. A failure undoes nothing. */
+/** Runs work that records a result, and reports a failure without an undo. */
 export function attempt({ say }: { say(line: string): void }, failure: string, work: () => void): void {
   try {
     work();

@@ -1,4 +1,4 @@
-// Checks for newer releases on request and once a day, and replaces this installation with a release or with the previous version.
+// Checks for newer releases on request and once a day, and replaces this installation with a release or the previous version.
 import { existsSync, readFileSync } from 'node:fs';
 import gt from 'semver/functions/gt.js';
 import project from '../../data/project.json' with { type: 'json' };
@@ -14,11 +14,11 @@ import type { Target } from './target.ts';
 import { attempt, loadUpdateState, saveUpdateState, type UpdateState } from './update-state.ts';
 import { userLayout } from './user-layout.ts';
 
-/** This build, and values that tests replace. */
+/** Options of the updater: this build, and values that tests replace. */
 export interface UpdaterOptions extends CheckerOptions, Build {
-  /** From the start to the first automatic check, in milliseconds. */
+  /** Time from the start to the first automatic check, in milliseconds. */
   startupMs: number;
-  /** Interval of asking whether a check is due, in milliseconds. */
+  /** Interval for reading the clock, in milliseconds. */
   tickMs?: number;
 }
 
@@ -47,7 +47,7 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   const installer = createInstaller({ build: options, context, checker, publisher, signal: ending.signal });
   let schedule: Schedule | undefined;
 
-  /** Remembers when checks began to fail, until the source answers again. */
+  /** Checks for a release, and records the time of the first failure until the source answers again. */
   async function checkAutomatically(): Promise<void> {
     const { problem } = await checker.checkLatest();
     if (ending.signal.aborted) return;
@@ -59,7 +59,7 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
   }
 
   return {
-    /** With `updates.checkOnStartup`: checks once, later. The result is published as `update`. */
+    /** Schedules checks if `updates.checkOnStartup` is on, and publishes the results as `update`. */
     start(): void {
       if (options.format === 'user') void completeInterruptedUpdate(context);
       const { keys } = (options.trust ?? releaseTrust)();
@@ -73,8 +73,8 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
       await Promise.all([checker.idle(), installer.idle()]);
     },
     /**
-     * Never rejects: the reason for a missing answer is in `problem`.
-     * @param fresh checks now, instead of repeating a result of the last minutes.
+     * Checks for a release. Never rejects: `problem` has the reason for a missing answer.
+     * @param fresh true to check now instead of returning a result of the last minutes.
      */
     async check(fresh = false): Promise<UpdateCheck> {
       const recent = checker.recent(fresh);
@@ -86,12 +86,12 @@ export function createUpdates(context: FeatureContext, given: Partial<UpdaterOpt
     },
     /** @throws Problem update-refused (with `reason`), update-not-applicable, update-failed, busy */
     apply: installer.apply,
-    /** @throws Problem as `apply` */
+    /** @throws Problem in the same cases as `apply` */
     rollback: installer.rollback,
   };
 }
 
-/** The check for updates, and their installation. */
+/** The service that checks for updates and installs them. */
 export type Updates = ReturnType<typeof createUpdates>;
 
 interface Described {
@@ -118,14 +118,14 @@ function describe({ answer, progress, target, options, context }: Described): Up
     problem,
     source: describeSource(problem, state ?? { answeredAt: null, failingSince: null }, options.now()),
     applicable: newer && target?.notApplicableReason() === null,
-    // a source tree needs no release to say how it is updated
+    // the command for a source tree does not depend on a release
     command: newer || problem ? commandFor(options.format, options.prefix, release, updates) : null,
     previous: previousOf(target),
     progress,
   };
 }
 
-/** The check already reports a state that can't be read. */
+/** Returns the state, or null if it can't be read, which the check already reports. */
 function stateOrNull({ paths }: FeatureContext): UpdateState | null {
   try {
     return loadUpdateState(paths);
@@ -142,7 +142,7 @@ function previousOf(target: Target | null): string | null {
   }
 }
 
-/** Completes an update that was killed. This is rare, so the code for it is loaded only then. */
+/** Completes a killed update. This is rare, so its code is loaded only on demand. */
 async function completeInterruptedUpdate({ env, say }: FeatureContext): Promise<void> {
   try {
     const layout = userLayout(env);
@@ -153,9 +153,9 @@ async function completeInterruptedUpdate({ env, say }: FeatureContext): Promise<
   }
 }
 
-/** Interval of checks, give or take an eighth, so that installations do not ask at the same time. */
+/** Interval of checks, plus or minus an eighth, because installations should not check at the same time. */
 const INTERVAL_MS = 24 * 3_600_000;
-/** Interval of reading the clock: timers do not advance while a machine sleeps. */
+/** Interval for reading the clock, because timers do not advance while a machine sleeps. */
 const TICK_MS = 15 * 60_000;
 
 interface Schedule {
@@ -163,13 +163,13 @@ interface Schedule {
 }
 
 interface ScheduleOptions {
-  /** From the start to the first check, in milliseconds. */
+  /** Time from the start to the first check, in milliseconds. */
   startupMs: number;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Interval of reading the clock. Default: 15 minutes, in milliseconds. */
+  /** Interval for reading the clock, in milliseconds. Default: 15 minutes. */
   tickMs?: number;
-  /** From 0 to 1, chooses the time of the next check. Default: Math.random. */
+  /** Returns a number from 0 to 1 that determines the time of the next check. Default: Math.random. */
   random?(): number;
 }
 

@@ -1,4 +1,4 @@
-// Finds the paths and trees of a user installation (XDG base directories): one tree in use, and one to roll back to.
+// Finds the paths of a user installation (XDG base directories), and manages the directories of its versions.
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { makeDirectory, namesIn } from '../core/files.ts';
@@ -7,25 +7,25 @@ import { linkAt } from '../core/undo.ts';
 export interface UserLayout {
   /** `$XDG_DATA_HOME/culvert`. */
   root: string;
-  /** Holds a whole tree per version. */
+  /** Directory with a complete tree for each version. */
   versions: string;
-  /** Link to the tree in use, relative: `versions/1.2.3`. Files outside of the root name this path. */
+  /** Relative link to the current tree, such as `versions/1.2.3`. Files outside of the root name this path. */
   current: string;
-  /** Link to the previous tree, or missing. */
+  /** Link to the previous tree, if there is one. */
   previous: string;
-  /** Lists the files that were written outside of `root`. */
+  /** File that lists the files installed outside of `root`. */
   record: string;
-  /** `$XDG_DATA_HOME`: desktop entries, icons, completions, manual and units go below it. */
+  /** `$XDG_DATA_HOME`, which gets desktop entries, icons, completions, manual pages and units. */
   data: string;
   /** `~/.local/bin`. */
   bin: string;
-  /** Directories of configuration and state, which the programs make themselves. */
+  /** Directories of configuration and state, which the programs create. */
   own: string[];
 }
 
 /**
- * The layout for an environment.
- * @throws Error when HOME is not set, or a path has control characters.
+ * Returns the layout for an environment.
+ * @throws Error if HOME is not set, or a path has control characters.
  */
 export function userLayout(env: NodeJS.ProcessEnv): UserLayout {
   if (!env.HOME || !isAbsolute(env.HOME)) throw new Error('HOME is not set, so it is not known where to install.');
@@ -50,8 +50,8 @@ export function userLayout(env: NodeJS.ProcessEnv): UserLayout {
 }
 
 /**
- * Reports whether a text names a file of an installation: by the path of the root, or by its resolved path (`/home` is a link to
- * `/var/home` on some systems, and programs find themselves by the resolved path).
+ * True if a text contains the path of an installed file, below the root or below its resolved path. On some systems, `/home`
+ * is a link to `/var/home`, and programs find their files by the resolved path.
  */
 export function mentionsInstall({ root }: Pick<UserLayout, 'root'>, text: string): boolean {
   if (text.includes(`${root}/`)) return true;
@@ -63,25 +63,25 @@ export function mentionsInstall({ root }: Pick<UserLayout, 'root'>, text: string
 }
 
 /**
- * The version of a tree's directory. A version that was installed again gets another directory, `1.2.3~2`, because the
- * tree in use is never written to.
+ * Returns the version of a tree's directory. A second installation of a version gets another directory, `1.2.3~2`,
+ * because the updater never writes to the current tree.
  */
 export function versionOf(directory: string): string {
   return basename(directory).split('~')[0]!;
 }
 
-/** The directory name of the version in use, or null. */
+/** Returns the directory name of the current version, or null. */
 export function currentOf({ current, versions }: UserLayout): string | null {
   return treeAt(current, versions);
 }
 
-/** The directory name of the version that a rollback returns to, or null. */
+/** Returns the directory name of the version that a rollback restores, or null. */
 export function previousOf(layout: UserLayout): string | null {
   const name = treeAt(layout.previous, layout.versions);
   return name === currentOf(layout) ? null : name;
 }
 
-/** Makes an empty directory for a new tree, and removes the directory of a killed run first. Call it under the lock. */
+/** Creates an empty directory for a new tree, without the files of a killed run. Call it under the lock. */
 export function makeStaging({ versions }: UserLayout): string {
   const staging = join(versions, '.staging');
   rmSync(staging, { recursive: true, force: true });
@@ -90,8 +90,9 @@ export function makeStaging({ versions }: UserLayout): string {
 }
 
 /**
- * Removes trees that are neither in use nor the previous one. A tree that can't be removed stays until the next update.
- * @param running the tree that this process runs in; the next update removes it
+ * Removes all trees except the current, previous and running trees. A tree that can't be removed stays until the next
+ * update.
+ * @param running this process's tree; a later update removes it
  */
 export function prune(layout: UserLayout, running: string): void {
   const inUse = [currentOf(layout), previousOf(layout), basename(running)];
@@ -100,12 +101,12 @@ export function prune(layout: UserLayout, running: string): void {
     try {
       rmSync(join(layout.versions, name), { recursive: true, force: true });
     } catch {
-      // see above
+      // the next update tries again
     }
   }
 }
 
-/** A directory name for a version that no tree in use has. Removes leftovers of a killed run under that name. */
+/** Returns an unused directory name for a version, and removes leftovers of a killed run with this name. */
 export function freeName(layout: UserLayout, version: string): string {
   const taken = [treeAt(layout.current, layout.versions), treeAt(layout.previous, layout.versions)];
   for (let n = 1; ; n++) {

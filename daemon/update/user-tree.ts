@@ -1,4 +1,4 @@
-// Updates a user installation: unpacks the archive into a new tree next to the one in use, tests it, and switches to it.
+// Updates a user installation: unpacks the archive into a new tree next to the current tree, tests it, and switches to it.
 import { accessSync, constants, createReadStream, rmSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -10,19 +10,19 @@ import { adopt, isPending, repair, rollBack, withInstallLock } from './installat
 import { type Download, requireSpace, smokeTest, type Target } from './target.ts';
 import { currentOf, makeStaging, previousOf, prune, type UserLayout, versionOf } from './user-layout.ts';
 
-/** An estimate of the unpacked size, in archive sizes. The exact size is checked after the download. */
+/** Estimated ratio of the unpacked size to the archive's size. The exact size is checked after the download. */
 const UNPACKED_RATIO = 6;
-/** Maximum bytes that a file takes on disk beyond its size. */
+/** Maximum number of bytes that a file takes on disk beyond its size. */
 const BLOCK = 4096;
 
-/** The installation that is updated. */
+/** The installation to update. */
 interface UserInstall {
   layout: UserLayout;
-  /** The prefix that this process runs from. */
+  /** The prefix of this process's program. */
   prefix: string;
-  /** For the smoke test of the new version. */
+  /** Environment for the smoke test of the new version. */
   env: NodeJS.ProcessEnv;
-  /** Prints the files that were left alone, to the daemon's output. */
+  /** Prints the skipped files to the daemon's output. */
   say(line: string): void;
 }
 
@@ -64,7 +64,7 @@ export function userTree(install: UserInstall): Target {
   };
 }
 
-/** @returns paths that were left alone */
+/** @returns skipped paths */
 async function replaceTree({ layout, env }: UserInstall, download: Download): Promise<string[]> {
   const { version, artifact, signal } = download;
   requireSpace(layout.root, artifact.size * (1 + UNPACKED_RATIO));
@@ -91,16 +91,16 @@ async function replaceTree({ layout, env }: UserInstall, download: Download): Pr
   }
 }
 
-/** Leaves files that can't be removed to the next update, instead of failing. */
+/** Removes the staging directory. The next update removes files that can't be removed now. */
 function removeStaging(staging: string): void {
   try {
     rmSync(staging, { recursive: true, force: true });
   } catch {
-    // see above
+    // the next update tries again
   }
 }
 
-/** Completes files outside of the tree that a killed run left half written. */
+/** Completes the files outside of the tree after a killed run. */
 export async function completeInterrupted(layout: UserLayout): Promise<void> {
   if (isPending(layout)) await withInstallLock(layout, () => repair(layout));
 }
@@ -108,7 +108,7 @@ export async function completeInterrupted(layout: UserLayout): Promise<void> {
 export interface Member {
   kind: 'file' | 'directory' | 'link';
   name: string;
-  /** In bytes; 0 for directories and links. */
+  /** Size in bytes; 0 for directories and links. */
   size: number;
   /** Target of a symbolic link. */
   target: string | null;
@@ -135,9 +135,9 @@ export async function listArchive(file: string, signal: AbortSignal): Promise<Me
 }
 
 /**
- * Refuses members that could be written outside of the top directory, or that no installed tree has: strange names,
- * duplicates, and files below a symbolic link. The signature of the archive is verified before that. Pure.
- * @param top the one directory that every member has to be in
+ * Refuses members that could be written outside of the top directory, strange names, duplicates, and files below a
+ * symbolic link. The archive's signature is verified earlier. Pure.
+ * @param top the directory that must contain every member
  * @throws Failure `archive-unsafe`, `archive-broken`
  */
 export function checkMembers(members: readonly Member[], top: string): void {
@@ -160,7 +160,7 @@ export function checkMembers(members: readonly Member[], top: string): void {
 }
 
 /**
- * Unpacks an archive whose members were checked.
+ * Unpacks an archive after the check of its members.
  * @throws Failure `archive-broken`, `disk-full`, `stopped`
  */
 export async function extractArchive(file: string, directory: string, signal: AbortSignal): Promise<void> {

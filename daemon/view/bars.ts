@@ -1,4 +1,4 @@
-// Pure: writes the state as one line in the format of a status bar.
+// Formats the state as one line for a status bar. Pure.
 import type { ClientState } from './client/client-state.ts';
 import type { Tone } from './form.ts';
 import { describeUnconfirmed, unconfirmedText } from './states/changes.ts';
@@ -11,7 +11,7 @@ import type { Translator } from './translator.ts';
 export const BAR_FORMATS = ['waybar', 'i3bar', 'i3status-rust', 'polybar', 'plain'] as const;
 export type BarFormat = (typeof BAR_FORMATS)[number];
 
-/** As i3status-rust names them. */
+/** Names of the tones in i3status-rust. */
 const LEVELS: Record<Tone, 'Idle' | 'Info' | 'Good' | 'Warning' | 'Critical'> = {
   success: 'Good',
   accent: 'Info',
@@ -20,12 +20,12 @@ const LEVELS: Record<Tone, 'Idle' | 'Info' | 'Good' | 'Warning' | 'Critical'> = 
   error: 'Critical',
 };
 
-/** Lines that a bar reads before the first state: i3bar's header and the start of its endless array. */
+/** Returns the lines before the first state: i3bar's header and the start of its endless array. */
 export function barStart(format: BarFormat): string[] {
   return format === 'i3bar' ? ['{"version":1}', '['] : [];
 }
 
-/** @param inArray the line continues what `barStart` began */
+/** @param inArray true if the line continues the array of `barStart` */
 export function barLine(client: ClientState, format: BarFormat, inArray: boolean, tr: Translator): string {
   const { state, stateText, sentence, tone } = describeTunnel(client, tr);
   const symbol = stateSign(state);
@@ -49,10 +49,10 @@ export function barLine(client: ClientState, format: BarFormat, inArray: boolean
       return `${JSON.stringify([block])}${inArray ? ',' : ''}`;
     }
     case 'i3status-rust':
-      // its default format reads the text as markup
+      // i3status-rust's default format reads the text as markup
       return JSON.stringify({ state: LEVELS[tone], text: pango(text), short_text: pango(symbol) });
     case 'polybar':
-      // its tags begin so, and it knows no way to write the two signs as they are
+      // polybar's tags begin with these characters, and it has no escape for them
       return text.replaceAll('%{', '% {');
     case 'plain':
       return text;

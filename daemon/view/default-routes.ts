@@ -1,6 +1,6 @@
-// Holds the split-tunnel list that the vendor ships, so that a list can say which entries are the user's.
+// Lists the vendor's default split-tunnel entries, to distinguish them from the user's entries.
 
-/** Recorded from consumer releases 2023.3 and 2026.3, and the vendor's documentation of split tunnels; canonical. */
+/** Canonical entries from consumer releases 2023.3 and 2026.3, and the vendor's documentation of split tunnels. */
 export const DEFAULT_ROUTES: readonly string[] = [
   '10.0.0.0/8',
   '100.64.0.0/10',

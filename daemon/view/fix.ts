@@ -1,18 +1,18 @@
-// Describes what a fix of the doctor would do, as lines to read before it is applied.
+// Formats a fix of the doctor as lines to read before the user applies it.
 import type { Fix } from '../api/doctor.ts';
 
-/** Root's side of a repair, where packages and a system-wide build install it. */
+/** Paths of the program that repairs as root, from packages and a system-wide build. */
 export const REPAIR_PROGRAMS = [
   '/usr/lib/culvert-repair/culvert-repair',
   '/usr/local/lib/culvert-repair/culvert-repair',
 ] as const;
 
-/** Words for root's side where it can make the change; else null. */
+/** Returns the arguments for the repair program, or null if it can't make the change. */
 export function repairWords(fix: Fix): readonly string[] | null {
   return ('repair' in fix && fix.repair) || null;
 }
 
-/** Lines of the change: the difference of a file, or commands as a shell reads them. */
+/** Returns the lines of the change: the difference of a file, shell commands, or an address. */
 export function fixText(fix: Fix): string {
   switch (fix.kind) {
     case 'file':
@@ -31,7 +31,7 @@ export function fixText(fix: Fix): string {
   }
 }
 
-/** Lines that an administrator can paste into a shell. */
+/** Returns lines for an administrator to paste into a shell. */
 export function adminLines(fix: Fix): string[] {
   if (fix.kind === 'commands') return fix.commands.map(argv => (fix.privileged ? `sudo ${quote(argv)}` : quote(argv)));
   if (fix.kind !== 'file') return [];
@@ -54,7 +54,7 @@ function restartLines({ restart }: Extract<Fix, { kind: 'file' }>): string[] {
   return restart ? [`sudo systemctl try-restart ${quote([restart])}`] : [];
 }
 
-/** Lines that undo an administrator's change. */
+/** Returns lines that undo an administrator's change. */
 export function adminUndoLines(fix: Fix): string[] {
   if (fix.kind === 'commands') return fix.undo.map(argv => (fix.privileged ? `sudo ${quote(argv)}` : quote(argv)));
   if (fix.kind !== 'file') return [];
@@ -68,12 +68,12 @@ export function adminUndoLines(fix: Fix): string[] {
   ];
 }
 
-/** Words as a POSIX shell reads them. */
+/** Quotes words for a POSIX shell. */
 export function quote(argv: readonly string[]): string {
   return argv.map(word => (/^[\w@%+:,./-][\w@%+=:,./-]*$/.test(word) ? word : inQuotes(word))).join(' ');
 }
 
-/** A word in single quotes, as bash, zsh and fish read it. */
+/** Puts a word in single quotes for bash, zsh and fish. */
 export function inQuotes(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

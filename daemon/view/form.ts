@@ -1,4 +1,4 @@
-// Defines a page as data: groups of rows with their words and what each row asks for. Panel and web page render the same form.
+// Defines a page as data: groups of rows with their texts and requests. The panel and the web page render the same form.
 import type { ToolAccountsChange } from '../api/accounts.ts';
 import type { ChangeOptions, Subject } from '../api/changes.ts';
 import type { DoctorFixRequest } from '../api/doctor.ts';
@@ -29,7 +29,7 @@ export type ClientTask =
   | 'portal'
   | 'portal-by-hand';
 
-/** A request, as data. */
+/** A request in the form of data. */
 export type Ask =
   | { kind: 'action'; request: ActionRequest & ChangeOptions }
   | { kind: 'kill-switch'; change: KillSwitchRequest | KillSwitchPause }
@@ -37,37 +37,37 @@ export type Ask =
   | { kind: 'open'; uri: string }
   | { kind: 'page'; page: PageName }
   | { kind: 'copy'; text: string }
-  /** Sends one request through the tunnel, to see where it comes out. */
+  /** Sends one request through the tunnel to show its exit. */
   | { kind: 'proof' }
-  /** Applies a fix of the doctor as it was shown. */
+  /** Applies a fix of the doctor in the form that the user saw. */
   | { kind: 'fix'; request: DoctorFixRequest }
   /** Undoes the last fix. */
   | { kind: 'undo-fix' }
-  /** The answer to the command's question has the `credentials`. */
+  /** Changes tool accounts. The answer to the command's question contains the `credentials`. */
   | { kind: 'tool-accounts'; change: ToolAccountsChange }
-  /** About the rules for networks. */
+  /** Changes the rules for networks. */
   | { kind: 'networks'; change: NetworksChange }
   | ChangeAsk
-  /** Starts the daemon again, as a demo or not. */
+  /** Restarts the daemon, as a demo or not. */
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
-  /** Work of the page that the control is on. A text that it resolves with is said instead of `done`. */
+  /** Work of the control's page. If it resolves with a text, clients show the text instead of `done`. */
   | { kind: 'work'; work(): Promise<unknown> };
 
 /** A change of the rules for networks. */
 export type NetworksChange =
   | ({ do: 'answer' } & NetworksAnswer)
   | { do: 'revert' }
-  /** `lines` are those of the rule's table, without its name; `allow` lets it lower the protection; `replaces` names the rule that it replaces. */
+  /** `lines`: the rule's table without the name; `allow`: may lower the protection; `replaces`: name of the rule to replace. */
   | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean; replaces?: string | null }
   | { do: 'remove'; name: string };
 
-/** Requests about changes that revert on their own. */
+/** Requests about changes that revert automatically. */
 export type ChangeAsk =
   | { kind: 'change'; what: 'confirm' | 'revert'; subjects: readonly Subject[] }
-  /** The report of lost changes was read. */
+  /** Acknowledges the report of lost changes. */
   | { kind: 'acknowledge' }
-  /** Moves the end from `endsAt` by so many seconds. */
+  /** Moves the end of a change from `endsAt` by a number of seconds. */
   | { kind: 'extend'; subject: Subject; endsAt: string; seconds: number };
 
 /** Time to confirm a change that may cut a user off, in seconds. */
@@ -82,22 +82,22 @@ export interface Question {
   links?: { label: string; uri: string }[];
   /** The change as lines: a difference or commands. */
   text?: string;
-  /** Names of values to type, which are not shown. */
+  /** Names of secret values to type. */
   secrets?: string[];
 }
 
 /** The action behind a control. */
 export interface Command {
   ask: Ask;
-  /** Asked first; the command is dropped unless the user agrees. */
+  /** A question to ask first. The command runs only if the user agrees. */
   confirm?: Question;
-  /** The way to undo it, offered once it is done. */
+  /** The undo to offer after the command. */
   undo?: Ask;
-  /** Said once it is done, where its effect is not in plain sight. */
+  /** A message after the command, if its effect is not visible. */
   done?: string;
 }
 
-/** A command with the words on its control. */
+/** A command with the label of its control. */
 export interface Button {
   label: string;
   command: Command;
@@ -106,15 +106,15 @@ export interface Button {
 export type Tone = 'success' | 'accent' | 'warning' | 'error' | 'neutral';
 
 interface Common {
-  /** Unique in its form, and stable. */
+  /** Stable identifier, unique in the form. */
   id: string;
   title: string;
   subtitle?: string | null;
   /** Lines of the subtitle, from 0, that are English in every language of the interface. */
   englishLines?: readonly number[];
-  /** Absent: true. */
+  /** False if the row can't be used. Default: true. */
   sensitive?: boolean;
-  /** Why it is not sensitive, where neither the subtitle nor the state of the tunnel says it. */
+  /** Why the row can't be used, if neither the subtitle nor the tunnel's state explains it. */
   reason?: string | null;
   tone?: Tone;
 }
@@ -123,44 +123,44 @@ export type Row = Common &
   (
     | { kind: 'fact'; value: string; copy?: boolean }
     | { kind: 'switch'; on: boolean; command: Command }
-    /** One of a group's choices; `checked` is what is confirmed. */
+    /** One of a group's choices; `checked` marks the confirmed choice. */
     | { kind: 'radio'; checked: boolean; command: Command }
     | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }
     /**
-     * Opens a page, at one of its rows if `row` is its id; `value` is what it is set to now. `task` opens a dialog first,
-     * which leads to the page.
+     * Opens a page, at the row with the id `row` if given. `value` is the page's current setting. `task` first opens a
+     * dialog that leads to the page.
      */
     | { kind: 'link'; value?: string; page: PageName; row?: string; task?: ClientTask }
-    /** An entry of a list, which `remove` takes off it, and `edit` opens. */
+    /** An entry of a list. `remove` deletes the entry, and `edit` opens it. */
     | { kind: 'item'; remove: Command | null; removeLabel: string; edit?: Button }
-    /** Text to give; `check` says what is wrong with it, or null. */
+    /** A text field. `check` returns the error of a text, or null. */
     | {
         kind: 'entry';
         placeholder?: string;
         label: string;
-        /** Name of its button for assistive technology; by default both of the above. */
+        /** Name of its button for assistive technology. Default: the title and the label. */
         name?: string;
         secret?: boolean;
         check(text: string): string | null;
         command(text: string): Command;
       }
-    /** Text of many lines to edit, without a button; `type` gets it at each change. It can only be read while it is not sensitive. */
+    /** A multi-line text to edit, without a button; `type` gets each change. It is read-only if not sensitive. */
     | { kind: 'area'; text: string; type(text: string): void }
-    /** A choice that needs no page. */
+    /** A choice without a separate page. */
     | { kind: 'select'; options: { value: string; label: string }[]; value: string; command(value: string): Command }
-    /** A command for a terminal, to copy; hidden until what is labeled `folded` is opened. */
+    /** A terminal command to copy, hidden until the user opens the control labeled `folded`. */
     | { kind: 'shell'; shell: string; folded?: string }
-    /** Lines as they are: the difference of a file, where `+` and `-` begin them, or commands; `folded` as above. */
+    /** Preformatted lines: commands, or the difference of a file with `+` and `-`; `folded` as above. */
     | { kind: 'text'; text: string; folded?: string }
-    /** A finding or a remark; `done` marks it as in order. */
+    /** A finding or a remark. `done` marks a finding that is in order. */
     | { kind: 'note'; done?: true }
   );
 export type RowKind = Row['kind'];
 
-/** Characters that a value may have on the line of its title. */
+/** Maximum number of characters of a value on the line of its title. */
 const BESIDE = 24;
 
-/** True for a value that is too long for the line of its title: an id, a key or an address. */
+/** True for a value, such as an id, a key or an address, that is too long for the line of its title. */
 export function isLong({ value, subtitle }: Extract<Row, { kind: 'fact' }>): boolean {
   return value.length > BESIDE && !value.includes('\n') && !subtitle;
 }
@@ -169,15 +169,15 @@ export interface Group {
   id: string;
   title?: string;
   description?: string;
-  /** Shown only after “Advanced” at the end of the page is opened. Folded groups come last. */
+  /** True for a group under “Advanced” at the end of the page. Folded groups come last. */
   folded?: boolean;
-  /** Rows that come are read aloud. */
+  /** Screen readers announce new rows. */
   live?: boolean;
   rows: Row[];
 }
 
 export interface ListItem {
-  /** Unique in its list, and stable. */
+  /** Stable identifier, unique in the list. */
   id: string;
   title: string;
   /** Kind and origin in a few words. */
@@ -186,44 +186,44 @@ export interface ListItem {
   removable: boolean;
 }
 
-/** A list of any length, of which clients draw only what is in sight. */
+/** A list of any length. Clients draw only the visible items. */
 export interface List {
-  /** Name for assistive technology. */
+  /** Name of the list for assistive technology. */
   title: string;
-  /** The same array while nothing has changed. */
+  /** The items, in the same array until they change. */
   items: readonly ListItem[];
   sensitive: boolean;
-  /** Why it is not sensitive, as for a row. */
+  /** Why the list can't be used, as for a row. */
   reason: string | null;
   removal(item: ListItem): Button;
   /** Commands about the whole list. */
   more: { name: string; entries: Button[] };
-  /** Icon and words in the place of a list without items. */
+  /** Icon and text in place of an empty list. */
   empty: { icon: string; title: string };
 }
 
-/** A field to search in. */
+/** A search field. */
 export interface Search {
   label: string;
   text: string;
   type(text: string): void;
-  /** The keyboard came into the field. */
+  /** Called when the field gets the keyboard focus. */
   begin?(): void;
-  /** Follows the first of what is found. */
+  /** Follows the first result. */
   enter?(): void;
-  /** The number of results in words, read aloud as it changes. */
+  /** The number of results as a text. Screen readers announce its changes. */
   found?: string;
 }
 
 export interface Form {
   groups: Group[];
-  /** Searches the list, or the groups where there is no list; clients show it above them. A form always has it, or never. */
+  /** Searches the list, or else the groups. Clients show it at the top. A form always has it, or never. */
   search?: Search;
-  /** Clients show it below the groups. A form always has it, or never. */
+  /** A list below the groups. A form always has it, or never. */
   list?: List;
 }
 
-/** The action without its wrapping, for the many rows that perform one. */
+/** Wraps an action in a command. */
 export function actionCommand(request: ActionRequest & ChangeOptions, more: Omit<Command, 'ask'> = {}): Command {
   return { ask: { kind: 'action', request }, ...more };
 }
@@ -236,7 +236,7 @@ export function clientCommand(task: ClientTask, more: Omit<Command, 'ask'> = {})
   return { ask: { kind: 'client', task }, ...more };
 }
 
-/** Work of the page that the control is on. */
+/** Wraps work of the control's page in a command. */
 export function workCommand(work: () => Promise<unknown>, more: Omit<Command, 'ask'> = {}): Command {
   return { ask: { kind: 'work', work }, ...more };
 }
@@ -245,7 +245,7 @@ export function noteRow(id: string, title: string, subtitle: string | null = nul
   return { kind: 'note', id, title, subtitle, tone };
 }
 
-/** A page that has nothing but a remark. */
+/** Returns a page with a single remark. */
 export function noteForm(title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form {
   return { groups: [{ id: 'none', rows: [noteRow('none', title, subtitle, tone)] }] };
 }
@@ -254,7 +254,7 @@ export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): C
   return task ? clientCommand(task) : goTo(page);
 }
 
-/** Every command that the rows of a form can lead to; entries and selections are asked with an example. */
+/** Returns every command of a form's rows. Entries get the example as their text. */
 export function commandsOf({ groups }: Form, example = 'example.com'): Command[] {
   return groups.flatMap(({ rows }) =>
     rows.flatMap((row): Command[] => {

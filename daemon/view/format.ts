@@ -1,38 +1,38 @@
-// Numbers, sizes, durations and dates as people read them, in the translator's language.
+// Formats numbers, sizes, durations and dates for people, in the translator's language.
 import { fill, type Translator } from './translator.ts';
 
 const UNITS = 6;
 
-/** 1234567 -> `1.2 MB`: powers of 1000, as file managers and warp-cli count. */
+/** Formats bytes: 1234567 -> `1.2 MB`. Units are powers of 1000, as in file managers and warp-cli. */
 export function formatBytes(bytes: number, tr: Translator): string {
   const { _ } = tr;
   // Translators: units of data; %s is a number
   const names = [_('%s B'), _('%s kB'), _('%s MB'), _('%s GB'), _('%s TB'), _('%s PB')];
   let [value, unit] = [bytes, 0];
-  // 999.95 would be printed as 1000.0
+  // 999.95 would appear as 1000.0
   while (value >= (unit === 0 ? 1000 : 999.95) && unit < UNITS - 1) [value, unit] = [value / 1000, unit + 1];
   return isolate(fill(names[unit]!, formatNumber(value, tr, unit === 0 ? 0 : 1)), tr);
 }
 
-/** Bytes per second: 125000 -> `125.0 kB/s`. */
+/** Formats bytes per second: 125000 -> `125.0 kB/s`. */
 export function formatRate(bytesPerSecond: number, tr: Translator): string {
   // Translators: an amount of data per second; %s is such as 1.2 MB
   return fill(tr._('%s/s'), formatBytes(bytesPerSecond, tr));
 }
 
-/** 11.4 -> `11 ms`; a decimal below 10. */
+/** Formats milliseconds: 11.4 -> `11 ms`, with one decimal below 10. */
 export function formatLatency(ms: number, tr: Translator): string {
   // Translators: milliseconds; %s is a number
   return isolate(fill(tr._('%s ms'), formatNumber(ms, tr, ms < 10 ? 1 : 0, 0)), tr);
 }
 
-/** A fraction of packets: 0.0002 -> `0.02 %`. */
+/** Formats a fraction of packets: 0.0002 -> `0.02 %`. */
 export function formatLoss(fraction: number, tr: Translator): string {
   // Translators: per cent; %s is a number
   return isolate(fill(tr._('%s %%').replace('%%', '%'), formatNumber(fraction * 100, tr, 2, 0)), tr);
 }
 
-/** Seconds as a clock: `0:42`, `12:05`, `1:02:03`, `2 days, 1:02:03`. */
+/** Formats seconds as a clock: `0:42`, `12:05`, `1:02:03`, `2 days, 1:02:03`. */
 export function formatDuration(seconds: number, tr: Translator): string {
   const whole = Math.max(0, Math.floor(seconds));
   const [days, hours, minutes] = [
@@ -50,7 +50,7 @@ export function formatDuration(seconds: number, tr: Translator): string {
   return fill(tr.ngettext('%d day, %s', '%d days, %s', days), formatCount(days, tr), clock);
 }
 
-/** Seconds in words, as exact as people count: `42 s`, `12 min`, `1 h 2 min`, `2 days, 1 h`. */
+/** Formats seconds with at most two units: `42 s`, `12 min`, `1 h 2 min`, `2 days, 1 h`. */
 export function formatElapsed(seconds: number, tr: Translator): string {
   const { _ } = tr;
   const minutes = Math.floor(Math.max(0, seconds) / 60);
@@ -68,7 +68,7 @@ export function formatElapsed(seconds: number, tr: Translator): string {
   return fill(tr.ngettext('%d day, %s', '%d days, %s', days), count(days), rest);
 }
 
-/** A rough distance to a time: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
+/** Formats the approximate time from now: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
 export function formatIn(seconds: number, { locale }: Translator): string {
   const format = relativeTimes(locale, { numeric: 'always' });
   if (seconds < 90) return format.format(Math.max(1, Math.round(seconds)), 'second');
@@ -77,7 +77,7 @@ export function formatIn(seconds: number, { locale }: Translator): string {
   return format.format(Math.round(seconds / 86400), 'day');
 }
 
-/** A rough length of time: `12 minutes`, `3 hours`, `2 days`. */
+/** Formats an approximate duration: `12 minutes`, `3 hours`, `2 days`. */
 export function formatAbout(seconds: number, { locale }: Translator): string {
   const [unit, length] =
     seconds < 90 * 60
@@ -89,48 +89,48 @@ export function formatAbout(seconds: number, { locale }: Translator): string {
   return format.format(Math.max(1, Math.round(seconds / length)));
 }
 
-/** A date and time of this time zone, by 24 hours, as all other times of Culvert. */
+/** Formats a date and time in this time zone, with 24 hours like all times in Culvert. */
 export function formatDate(time: string | number, { locale }: Translator): string {
   return dates(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(new Date(time));
 }
 
-/** A day (`2026-11-21`) or a month (`2026-11`). */
+/** Formats a day (`2026-11-21`) or a month (`2026-11`). */
 export function formatDay(day: string, { locale }: Translator): string {
   const parts = day.length > 7 ? ({ dateStyle: 'medium' } as const) : ({ year: 'numeric', month: 'long' } as const);
   return dates(locale, { ...parts, timeZone: 'UTC' }).format(new Date(day));
 }
 
-/** A time of day with seconds, always of one width. */
+/** Formats a time of day with seconds, always with two digits for each part. */
 export function formatTime(time: string | number, { locale }: Translator): string {
   const twoDigits = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
   return dates(locale, { ...twoDigits, hourCycle: 'h23' }).format(new Date(time));
 }
 
-/** A count of things, in the language's digits. */
+/** Formats an integer in the language's digits. */
 export function formatCount(n: number, tr: Pick<Translator, 'locale'>): string {
   return formatNumber(n, tr, 0);
 }
 
-/** Parts side by side, with the language's comma: `1 problem, 2 hints`. */
+/** Joins parts with the language's comma: `1 problem, 2 hints`. */
 export function formatList(parts: readonly string[], { _ }: Translator): string {
   // Translators: what separates two items of a list
   return parts.reduce((list, part) => fill(_('%s, %s'), list, part));
 }
 
-/** Languages of the catalogs that write other digits than 0 to 9 (CLDR, default numbering systems). */
+/** Languages of the catalogs with digits other than 0 to 9 (CLDR, default numbering systems). */
 const OWN_DIGITS = /^ar\b/;
 
-/** The language's decimal point, without group separators. */
+/** Formats a number with the language's decimal point, without group separators. */
 function formatNumber(value: number, { locale }: Pick<Translator, 'locale'>, digits: number, least = digits): string {
-  // loading the data of all languages costs the tray 3 MB, and each of its menus counts something; a browser takes 15 ms
+  // avoids loading the data of all languages, which costs the tray 3 MB and a browser 15 ms
   if (digits === 0 && Number.isSafeInteger(value) && value >= 0 && !OWN_DIGITS.test(locale ?? 'en')) return `${value}`;
   const fractions = { minimumFractionDigits: least, maximumFractionDigits: digits };
   return numbers(locale, { ...fractions, useGrouping: false }).format(value);
 }
 
 /**
- * Formatters are kept. SpiderMonkey counts 92 kB for a date formatter, and `toLocaleString` makes a new one for each
- * call: a page of the log would bring an incremental collection of garbage about, in which GJS 1.74 drops callbacks.
+ * Cached formatters. SpiderMonkey counts 92 kB for a date formatter, and `toLocaleString` creates a formatter for each
+ * call: a page of the log would cause an incremental garbage collection, in which GJS 1.74 drops callbacks.
  */
 const numbers = kept((locale, options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options));
 const dates = kept((locale, options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, options));
@@ -141,7 +141,7 @@ const relativeTimes = kept(
 function kept<O extends object, F>(make: (locale: string | undefined, options: O) => F) {
   const made = new Map<string, F>();
   return (locale: string | undefined, options: O): F => {
-    // a date formatter keeps the time zone that it was made in, and computers travel
+    // a date formatter keeps its initial time zone, but a computer's time zone can change
     const key = JSON.stringify([locale, options, new Date().getTimezoneOffset()]);
     const formatter = made.get(key) ?? make(locale, options);
     made.set(key, formatter);
@@ -152,7 +152,7 @@ function kept<O extends object, F>(make: (locale: string | undefined, options: O
 /** Right-to-left languages, where the bidirectional algorithm would reorder a number and its unit (Unicode UAX 9). */
 const RIGHT_TO_LEFT = /^(ar|he|fa|ur)\b/;
 
-/** True for a language that is written from right to left. */
+/** True for a right-to-left language. */
 export function isRightToLeft({ locale }: Pick<Translator, 'locale'>): boolean {
   return locale !== undefined && RIGHT_TO_LEFT.test(locale);
 }
@@ -161,7 +161,7 @@ function isolate(text: string, tr: Translator): string {
   return isRightToLeft(tr) ? `\u2068${text}\u2069` : text;
 }
 
-/** The command that turns the tunnel off for so long. */
+/** Returns the label of the command that pauses the tunnel. */
 export function pauseText(minutes: number, tr: Translator): string {
   const hours = minutes / 60;
   // Translators: the tunnel is turned off for so long
@@ -171,20 +171,20 @@ export function pauseText(minutes: number, tr: Translator): string {
 }
 
 /**
- * Seconds until the local clock next shows a time such as `18:00`, rounded up so that it does not
- * end a minute early; null if the text is not a time of day.
+ * Returns the seconds until the local clock next shows a time such as `18:00`, or null if the text is not a time of day.
+ * It rounds up to avoid an early end.
  */
 export function secondsUntil(text: string, now: Date): number | null {
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   if (hours === undefined) return null;
   const at = new Date(now);
   at.setHours(Number(hours), Number(minutes), 0, 0);
-  // tomorrow by the calendar, which is not always 24 hours away
+  // the next calendar day, which is not always 24 hours later
   if (at <= now) at.setDate(at.getDate() + 1);
   return Math.ceil((at.getTime() - now.getTime()) / 1000);
 }
 
-/** The local time, with its day where that is not today. */
+/** Formats the local time, with the day if it is not today. */
 export function timeOfDay(iso: string, withSeconds: boolean, now = new Date()): string {
   const at = new Date(iso);
   const two = (n: number) => String(n).padStart(2, '0');

@@ -1,4 +1,4 @@
-// Describes the graphs of the history, and collects the values of the last minutes from the events.
+// Describes the graphs of the history, and collects the statistics of the last minutes from events.
 import type { HistoryQuery, HistorySample, Tunnel } from '../api/schema.ts';
 import type { Model } from './client/model.ts';
 import { formatLatency, formatLoss, formatRate } from './format.ts';
@@ -9,14 +9,15 @@ export interface Span {
   id: string;
   title: string;
   query: Required<Pick<HistoryQuery, 'since' | 'resolution'>>;
-  /** Seconds, of the whole and of a slot. */
+  /** Length of the span, in seconds. */
   seconds: number;
+  /** Length of a slot, in seconds. */
   slot: number;
 }
 
 const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
 
-/** The lengths of time to choose from, shortest first. */
+/** Returns the spans to choose from, shortest first. */
 export function spans({ _ }: Translator): Span[] {
   const span = (
     id: string,
@@ -34,12 +35,12 @@ export function spans({ _ }: Translator): Span[] {
   ];
 }
 
-/** Choice of the present connection's last minutes, which the client itself gathers. */
+/** Id of the choice that shows the present connection's last minutes, which the client collects. */
 export const NOW = 'now';
 
-/** The figures of a slot: means, and bytes per second. */
+/** Statistics of a slot: means, and bytes per second. */
 export interface Slot {
-  /** Its start, in ms since the epoch. */
+  /** Start of the slot, in ms since the epoch. */
   at: number;
   latencyMs: number | null;
   /** A fraction of packets. */
@@ -48,7 +49,7 @@ export interface Slot {
   sent: number | null;
 }
 
-/** A figure over time. */
+/** A statistic over time. */
 export interface Curve {
   title: string;
   value(slot: Slot): number | null;
@@ -57,7 +58,7 @@ export interface Curve {
   finest: number;
 }
 
-/** The curves of a graph: latency, packet loss, and the bytes received and sent each second. */
+/** Returns the curves for latency, packet loss, and the bytes received and sent per second. */
 export function curves(tr: Translator): [latency: Curve, loss: Curve, received: Curve, sent: Curve] {
   const { _ } = tr;
   const rate = { text: (value: number) => formatRate(value, tr), finest: FINEST.rate };
@@ -74,10 +75,10 @@ export function curves(tr: Translator): [latency: Curve, loss: Curve, received: 
   ];
 }
 
-/** Without a client, the tunnel is read every five minutes: until the next read, and a bit longer, the figures hold. */
+/** Time for which a sample stays valid: a bit more than the five minutes between reads without a client. */
 const HOLD_MS = 330_000;
 
-/** @param until its end, in ms since the epoch */
+/** Groups samples into the slots of a span. @param until end of the span, in ms since the epoch */
 export function slotsOf(samples: readonly HistorySample[], { seconds, slot }: Span, until: number): Slot[] {
   const [slotMs, start] = [slot * 1000, until - seconds * 1000];
   const groups: HistorySample[][] = Array.from({ length: Math.ceil(seconds / slot) }, () => []);
@@ -108,10 +109,10 @@ function slotOf(group: readonly HistorySample[], at: number): Slot {
   };
 }
 
-/** At one figure every 5 s, ten minutes. */
+/** Ten minutes of samples, at a sample every 5 s. */
 const CAPACITY = 120;
 
-/** The figures of one event: bytes per second since the previous sample, null for the first. */
+/** Statistics of one event; bytes per second since the previous sample, null for the first. */
 export interface Sample extends Slot {
   latencyMs: number;
 }
@@ -121,7 +122,7 @@ export function createHistory(capacity = CAPACITY) {
   let last: { at: number; received: number | null; sent: number | null } | null = null;
   return {
     samples: () => samples,
-    /** Figures without a latency or a newer time than the last are left out. */
+    /** Adds a sample; ignores statistics that have no latency or are not newer than the last sample. */
     add({ at, latencyMs, loss, bytesReceived, bytesSent }: Tunnel): void {
       const time = at === null ? Number.NaN : Date.parse(at);
       if (latencyMs === null || Number.isNaN(time) || (last && time <= last.at)) return;
@@ -132,14 +133,14 @@ export function createHistory(capacity = CAPACITY) {
       samples = [...samples, { at: time, latencyMs, loss, received, sent }].slice(-capacity);
       last = { at: time, received: bytesReceived, sent: bytesSent };
     },
-    /** A new connection counts from zero. */
+    /** Removes all samples, because a new connection counts from zero. */
     clear(): void {
       if (last) [samples, last] = [[], null];
     },
   };
 }
 
-/** Gathers what the model brings, until closed: the daemon sends the present figures only. Made before what shows it subscribes. */
+/** Collects statistics from the model until closed, as the daemon sends only present values. Create it before its readers. */
 export function gatherFigures(model: Pick<Model, 'state' | 'subscribe'>): { samples(): Sample[]; close(): void } {
   const history = createHistory();
   const gather = () => {
@@ -151,7 +152,7 @@ export function gatherFigures(model: Pick<Model, 'state' | 'subscribe'>): { samp
   return { samples: history.samples, close: model.subscribe(gather) };
 }
 
-/** Least, mean and greatest of the values that are known; null of none. */
+/** Returns the least, mean and greatest of the known values; null if none is known. */
 export function rangeOf(values: (number | null)[]): { least: number; mean: number; greatest: number } | null {
   const numbers = values.filter((value): value is number => value !== null);
   if (!numbers.length) return null;
@@ -163,9 +164,9 @@ export function rangeOf(values: (number | null)[]): { least: number; mean: numbe
 export const FINEST = { latencyMs: 0.1, loss: 0.0001, rate: 1 };
 
 /**
- * A round upper end for an axis that shows up to `greatest`. Its half has one digit as well, so that the text of either
- * is exact.
- * @param finest smallest difference that the texts of the axis show
+ * Returns a round upper end for an axis that shows values up to `greatest`. Its half has one digit too, so the text of
+ * either is exact.
+ * @param finest smallest difference that the labels of the axis show
  */
 export function axisEnd(greatest: number, finest: number): number {
   if (greatest <= 0) return Math.max(1, 2 * finest);

@@ -1,4 +1,4 @@
-// Defines what a client does for pages, commands and tasks, beyond the daemon's answers. Each client makes one host.
+// Defines the interface through which pages, commands and tasks use a client. Each client creates one host.
 import type { DoctorReport } from '../api/doctor.ts';
 import type { Model } from './client/model.ts';
 import type { ClientTask, Command, Question } from './form.ts';
@@ -18,15 +18,15 @@ export interface Host {
   now(): number;
   checks: Checks;
   updates: Updates;
-  /** The figures of the last minutes of this connection. */
+  /** Statistics of the last minutes of this connection. */
   figures(): readonly Sample[];
-  /** Abilities of a program of the desktop; null in a browser. */
+  /** Functions that only a desktop app has; null in a browser. */
   desktop: Desktop | null;
-  /** Asks what must be asked, does it, and reports the result. Resolves with whether it was done; never rejects. */
+  /** Runs a command after its question, and reports the result. Resolves with true if it was done; never rejects. */
   run(command: Command): Promise<boolean>;
-  /** A task of this client only. Resolves with whether it was done. */
+  /** Runs a task of this client. Resolves with true if it was done. */
   task(task: ClientTask): Promise<boolean>;
-  /** Asks a question; resolves with the secrets that were typed, or null when the user declined. */
+  /** Asks a question; resolves with the secrets that the user typed, or null if the user declined. */
   answer(question: Question): Promise<string[] | null>;
   /** Shows a short message about a completed change. @param undo reverts it */
   toast(text: string, undo?: () => void): void;
@@ -34,19 +34,19 @@ export interface Host {
   showError(error: unknown): void;
   /** Opens an address in the browser. */
   open(uri: string): void;
-  /** @param row id of a row that is shown there */
+  /** @param row id of a row on that page to show */
   goTo(page: PageName, row?: string | null): void;
-  /** Resolves with whether the text was copied. */
+  /** Resolves with true if the text was copied. */
   copy(text: string): Promise<boolean>;
-  /** The text of a file that the user chooses, or null. */
+  /** Resolves with the text of a file that the user chooses, or null. */
   openText(): Promise<string | null>;
-  /** @param name offered to the user. @returns whether it was saved */
+  /** Resolves with true if the text was saved. @param name file name to suggest */
   saveText(name: string, text: string): Promise<boolean>;
 }
 
 export interface Checks {
   state(): ChecksState;
-  /** Runs them, unless they run. Never rejects. */
+  /** Runs the checks, unless they are running. Never rejects. */
   run(): Promise<void>;
   /** Calls `listener` after every change. Returns what unsubscribes. */
   subscribe(listener: () => void): () => void;
@@ -54,9 +54,9 @@ export interface Checks {
 }
 
 export interface Updates {
-  /** The request that is under way, which no event reports yet. */
+  /** Returns the request under way that no event reports yet. */
   waiting(): 'check' | 'change' | null;
-  /** Each resolves with whether it was done: false while another one is under way. @throws ApiError, Unreachable */
+  /** Resolves with false while another request is under way, like the next two methods. @throws ApiError, Unreachable */
   check(): Promise<boolean>;
   apply(): Promise<boolean>;
   rollBack(): Promise<boolean>;
@@ -69,19 +69,19 @@ export interface Desktop {
   hasTrayHost(): Promise<boolean | null>;
   /** True while the desktop has global shortcuts for apps; null if it gives no answer. */
   hasShortcuts(): Promise<boolean | null>;
-  /** Reports whether the session starts Culvert: now, and whenever that changes. @returns what ends it */
+  /** Reports whether the session starts Culvert, now and after each change. Returns a function that stops this. */
   watchAutostart(report: (on: boolean) => void): () => void;
   /** The network of the default route, or null if the desktop does not report it. */
   currentNetwork(): Promise<CurrentNetwork | null>;
-  /** Calls `changed` when another network has become that of the default route. @returns what ends it */
+  /** Calls `changed` when the default route moves to another network. Returns a function that stops this. */
   watchNetwork(changed: () => void): () => void;
-  /** The program that finishes sign-ins: `culvert`, another one, or null for none. */
+  /** Returns the program that finishes sign-ins, `culvert` or another; null without a program. */
   signInProgram(): string | null;
   /** Runs the checks without a daemon. @throws Error with the reason */
   runDoctor(): Promise<Pick<DoctorReport, 'results' | 'undo'>>;
   /** False if `culvert-repair` can't be started. */
   canRepair(): boolean;
-  /** Runs `culvert-repair` with these words. @returns false without a password. @throws Error with the reason */
+  /** Runs `culvert-repair` with these arguments. @returns false without a password. @throws Error with the reason */
   repair(argv: readonly string[]): Promise<boolean>;
 }
 

@@ -1,4 +1,4 @@
-// Describes the command log as a page shows it: a bounded list, what passes the filter, and its words.
+// Describes the page of the command log: its bounded list of entries, its filter and its words.
 import type { LogEntry } from '../api/schema.ts';
 import { quote } from './fix.ts';
 import { searchable } from './text-search.ts';
@@ -7,18 +7,18 @@ import { fill, type Translator } from './translator.ts';
 interface Ring {
   entries(): LogEntry[];
   /**
-   * Takes entries in that are not there yet, and drops the oldest beyond the capacity.
-   * @returns what was appended and how many were dropped from the front, or null if the order changed otherwise.
+   * Adds the entries that are new, and drops the oldest entries beyond the capacity.
+   * @returns the appended entries and the number dropped from the front, or null if entries were inserted elsewhere.
    */
   add(entries: LogEntry[]): { added: LogEntry[]; dropped: number } | null;
-  /** Starts over; ids of another daemon begin at 1 again. */
+  /** Replaces all entries, because another daemon's ids begin at 1 again. */
   reset(capacity: number, entries: LogEntry[]): void;
 }
 
 /**
- * A log of the newest entries, oldest first.
- * @param capacity how many the daemon keeps.
- * @param slack how many more may gather before the oldest are dropped together.
+ * Creates a log of the newest entries, oldest first.
+ * @param capacity number of entries that the daemon keeps
+ * @param slack number of further entries to keep before the oldest are dropped together
  */
 export function createRing(capacity: number, slack = 0): Ring {
   let kept: LogEntry[] = [];
@@ -41,7 +41,7 @@ export function createRing(capacity: number, slack = 0): Ring {
   };
 }
 
-/** `notable`: all but reads that went well, of which there is one every few seconds while figures are shown. */
+/** `notable` hides successful reads, which occur every few seconds while a client shows statistics. */
 export const SHOWS = ['notable', 'all', 'failures'] as const;
 export type Shows = (typeof SHOWS)[number];
 
@@ -64,33 +64,33 @@ export function passes(entry: LogEntry, shows: Shows, query: string): boolean {
 
 const textOf = searchable<LogEntry>(({ argv, stdout, stderr }) => [argv.join(' '), stdout, stderr].join('\n'));
 
-/** When it ended, in ms since the epoch: the order of the log. */
+/** Returns the time when a command ended, in ms since the epoch, by which the log is sorted. */
 export function endOf({ at, durationMs }: LogEntry): number {
   return Date.parse(at) + durationMs;
 }
 
-/** The command as a shell would take it. */
+/** Quotes the command for a shell. */
 export function commandLine({ argv }: Pick<LogEntry, 'argv'>): string {
   return quote(argv);
 }
 
-/** The command without its program, which is nearly always the same. */
+/** Quotes the command without its program, which is nearly always the same. */
 export function shortCommand({ argv }: Pick<LogEntry, 'argv'>): string {
   return commandLine({ argv: argv.length > 1 ? argv.slice(1) : argv });
 }
 
-/** Its outcome in a word. */
+/** Words the outcome of a command. */
 export function outcome({ ok, exitCode, source }: LogEntry, { _ }: Translator): string {
   if (ok) return _('OK');
   // a watcher never ends on its own
   if (exitCode === null) return source === 'watch' ? _('ended') : _('killed');
-  // the program said so in words
+  // the exit code says nothing about this failure
   if (exitCode === 0) return _('failed');
   // Translators: %d is the exit code of a program
   return fill(_('exit %d'), exitCode);
 }
 
-/** Its output, unchanged; null when it printed nothing. */
+/** Returns the output of a command, without trailing space; null if it printed nothing. */
 export function outputOf({ stdout, stderr }: LogEntry): string | null {
   const text = [stdout, stderr]
     .map(part => part.trimEnd())
@@ -99,13 +99,13 @@ export function outputOf({ stdout, stderr }: LogEntry): string | null {
   return text || null;
 }
 
-/** An entry as text, for the clipboard. */
+/** Formats an entry as text for the clipboard. */
 export function asText(entry: LogEntry, tr: Translator): string {
   const head = `${entry.at} $ ${commandLine(entry)}  # ${outcome(entry, tr)}, ${Math.round(entry.durationMs)} ms`;
   return [head, outputOf(entry)].filter(Boolean).join('\n');
 }
 
-/** The text in place of an empty list. */
+/** Returns the text to show instead of an empty list. */
 export function emptyText(total: number, filtered: boolean, { _ }: Translator): { title: string; description: string } {
   if (total === 0)
     return {

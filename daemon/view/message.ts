@@ -1,30 +1,30 @@
-// Defines sentences that the daemon sends with their values, so that each client words them in the language of its reader.
+// Defines messages, which the daemon sends with their values and each client translates for its user.
 import type { Message } from '../api/values.ts';
 import { formatCount, formatDate } from './format.ts';
 import { english, fill, type Translator } from './translator.ts';
 
-/** Nothing to translate: what a file or a program says. */
+/** Template of a message that is not translated, such as the text of a file or program. */
 const QUOTED = '%s';
 
 /**
- * A sentence for the catalogs, which take `text` from the source: it has to be one literal.
+ * Creates a message. `text` must be a single literal, because the catalogs extract it from the source.
  * @param text English, with `%s` and `%d` for the values in order
  */
 export function message(text: string, ...values: Message['values']): Message {
   return { text, values };
 }
 
-/** Text of a file, a program or an address, which is never translated. */
+/** Creates a message for the text of a file or program, or for an address, which is never translated. */
 export function quoted(text: string): Message {
   return message(QUOTED, text);
 }
 
-/** Sentences in English that no catalog has, such as those on a known bug. */
+/** Creates a message for English text that no catalog has, such as the description of a known bug. */
 export function inEnglish(text: string): Message {
   return { ...quoted(text), language: 'en' };
 }
 
-/** The sentence in the language of `tr`. */
+/** Words a message in the language of `tr`. */
 export function wordMessage({ text, values }: Message, tr: Translator): string {
   const words = values.map(value => {
     if (typeof value === 'number') return formatCount(value, tr);
@@ -35,7 +35,7 @@ export function wordMessage({ text, values }: Message, tr: Translator): string {
   return fill(text === QUOTED ? text : tr._(text), ...words);
 }
 
-/** An error whose message is a sentence for the reader's language, or several. */
+/** An error with messages that clients translate. */
 export class WordedError extends Error {
   readonly code = 'worded';
   readonly wording: Message[];
@@ -47,13 +47,13 @@ export class WordedError extends Error {
   }
 }
 
-/** A failure in the user's language; the text of an error without wording stays as it is. */
+/** Returns the messages of an error; if it has none, quotes its text. */
 export function wordingOf(error: unknown): Message[] {
   if (error instanceof Error && 'wording' in error && Array.isArray(error.wording)) return error.wording;
   return [quoted(error instanceof Error ? error.message : String(error))];
 }
 
-/** A sentence in the language of `tr`: by its wording, or as it is where a program that is older gave none. */
+/** Words a sentence in the language of `tr`; returns `text` unchanged if an older program sent no wording. */
 export function worded(text: string, wording: Message[] | undefined, tr: Translator): string {
   return wording?.length ? wordMessages(wording, tr) : text;
 }
@@ -61,7 +61,7 @@ export function worded(text: string, wording: Message[] | undefined, tr: Transla
 /** Languages that leave no space between sentences. */
 const NO_SPACE = /^(ja|zh)\b/;
 
-/** Sentences one after the other, in the language of `tr`. */
+/** Words several messages in the language of `tr`, and joins them. */
 export function wordMessages(messages: readonly Message[], tr: Translator): string {
   return messages.map(each => wordMessage(each, tr)).join(NO_SPACE.test(tr.locale ?? '') ? '' : ' ');
 }
@@ -84,11 +84,11 @@ const KINDS: readonly [codes: RegExp, sentence: (place: string) => Message][] = 
 ];
 
 /**
- * An error of a connection, to follow a colon; null for an error of another kind, whose message is our own.
- * @param place name or address of what was asked
+ * Words a connection error, to follow a colon; null for any other error, whose message is ours.
+ * @param place name or address of the server
  */
 export function networkFailure(error: unknown, place: string): Message | null {
-  // several addresses of one name fail together, as an AggregateError
+  // if all addresses of a name fail, the error is an AggregateError
   const errors = error instanceof AggregateError ? [error, ...error.errors] : [error];
   for (const each of errors) {
     const code = each instanceof Error && 'code' in each ? String(each.code) : '';

@@ -1,4 +1,4 @@
-// Lists the pages of a client, each with its title. `pages/all.ts` defines those that are forms; each client draws the others.
+// Lists the pages of a client with their titles. `pages/all.ts` defines the pages that are forms; clients draw the rest.
 import type { Translator } from './translator.ts';
 
 interface ListedPage {
@@ -34,20 +34,19 @@ export type PageName = keyof typeof LIST;
 export const PAGES: Readonly<Record<PageName, ListedPage>> = LIST;
 export const PAGE_NAMES = Object.keys(LIST) as readonly PageName[];
 
-/** Places of former pages, which links and desktop actions may still name. */
+/** Present places of former pages, which links and desktop actions may still name. */
 const FORMER_PAGES: Readonly<Record<string, { page: PageName; row: string }>> = {
   graph: { page: 'history', row: 'now' },
 };
 export const FORMER_PAGE_NAMES = Object.keys(FORMER_PAGES);
 
-/** @returns the page of that name, at one of its rows where a former page became a part of it; null for other names */
+/** Returns the page with a name, or for a former page the row that replaced it; null for any other name. */
 export function placeOf(name: string): { page: PageName; row: string | null } | null {
   const page = PAGE_NAMES.find(page => page === name);
   if (page) return { page, row: null };
   return Object.hasOwn(FORMER_PAGES, name) ? FORMER_PAGES[name]! : null;
 }
 
-/** @returns the translated title, as headings and navigation show it */
 export function pageTitle(page: PageName, tr: Translator): string {
   return PAGES[page].title(tr);
 }

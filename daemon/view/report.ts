@@ -1,10 +1,10 @@
-// Describes the report of a problem as a person looks through it before sharing it.
+// Describes a problem report for the user to review before sharing it.
 import type { DoctorBundle } from '../api/doctor.ts';
 import { formatBytes, formatCount } from './format.ts';
 import { fill, type Translator } from './translator.ts';
 
 export interface ReportView {
-  /** A sentence about the data that placeholders replaced. */
+  /** Says how much data placeholders replaced. */
   redacted: string;
   files: {
     name: string;
@@ -12,11 +12,11 @@ export interface ReportView {
     about: string;
     text: string;
   }[];
-  /** Name under which the archive is offered to be saved. */
+  /** File name that the save dialog suggests for the archive. */
   fileName: string;
 }
 
-/** The whole of what would be shared. Contents are in English, for those who read reports. */
+/** Describes everything that would be shared. File contents are in English, for the recipients. */
 export function reportView({ files, redacted }: Pick<DoctorBundle, 'files' | 'redacted'>, tr: Translator): ReportView {
   const { _, ngettext } = tr;
   const about: Record<string, string> = {

@@ -1,8 +1,8 @@
 // Searches long lists for words.
 
 /**
- * @param textOf what a thing is searched in.
- * @returns that text in lower case; it is kept, since each key searches thousands of things again.
+ * Returns `textOf` in lower case, with a cache, because each key press searches thousands of things again.
+ * @param textOf returns the text of a thing to search
  */
 export function searchable<T extends object>(textOf: (thing: T) => string): (thing: T) => string {
   const texts = new WeakMap<T, string>();
@@ -15,14 +15,14 @@ export function searchable<T extends object>(textOf: (thing: T) => string): (thi
   };
 }
 
-/** True where `text`, which is in lower case, holds every word of `query`. */
+/** True if `text`, in lower case, contains every word of `query`. */
 export function holdsWords(text: string, query: string): boolean {
   const wanted = query.trim().toLowerCase();
-  // one word, as nearly always, needs no list of words for each of thousands of things
+  // a query nearly always has one word, which needs no list of words for each of thousands of things
   return /\s/.test(wanted) ? wanted.split(/\s+/).every(word => text.includes(word)) : text.includes(wanted);
 }
 
-/** The text for a comparison: lower case, without diacritics, hyphens and other signs as single blanks. */
+/** Prepares a text for comparison: lower case, without diacritics, and with a space for hyphens and other signs. */
 export function foldText(text: string): string {
   const plain = text
     .normalize('NFKD')

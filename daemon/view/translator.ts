@@ -1,4 +1,4 @@
-// Defines translation as an argument, which tests and the browser can pass without GJS, and chooses a language with a catalog.
+// Defines the translator, which callers pass as an argument so that no GJS is needed, and chooses a language with a catalog.
 import type { ConfigResponse } from '../api/schema.ts';
 
 export interface Translator {
@@ -8,22 +8,22 @@ export interface Translator {
   locale?: string;
 }
 
-/** Marks a text that the daemon sends in English and a client translates, so that the catalogs have it. */
+/** Marks a text for the catalogs that the daemon sends in English and clients translate. */
 export const N_ = (text: string): string => text;
 
-/** The texts as they are written, for the command line and the API, which speak English. */
+/** Returns texts untranslated, for the command line and the API, which are in English. */
 export const english: Translator = {
   _: text => text,
   ngettext: (one, many, n) => (n === 1 ? one : many),
   locale: 'en', // otherwise the environment's digits and decimal comma would stand in English sentences
 };
 
-/** The tag in `ui.locale` where someone has set it; its default leaves the language to the desktop or the browser. */
+/** Returns the tag in `ui.locale` if it is set; null if the desktop or the browser decides the language. */
 export function chosenLanguage(config: ConfigResponse | null): string | null {
   return config && (config.sources['ui.locale'] ?? 'default') !== 'default' ? config.config.ui.locale : null;
 }
 
-/** Fills `%s` and `%d` in order, and `%2$s` with the second value; a translation may leave one out. */
+/** Fills `%s` and `%d` in order, and `%2$s` with the second value; a translation may omit values. */
 export function fill(text: string, ...values: (string | number)[]): string {
   let next = 0;
   return text.replace(/%(?:(\d)\$)?[sd]/g, (place, nth?: string) =>
@@ -31,12 +31,12 @@ export function fill(text: string, ...values: (string | number)[]): string {
   );
 }
 
-/** English in Latin script, without `Intl.Locale`: a browser takes 5 ms to load the data behind it. */
+/** Matches English in Latin script; avoids `Intl.Locale`, whose data takes a browser 5 ms to load. */
 const ENGLISH = /^en(-[a-z]{2}|-\d{3})?$/i;
 
 /**
- * The first wanted language with a catalog: the same tag, or else one with the same readers, as zh-SG and zh-CN have,
- * and zh-TW has not.
+ * Returns the first wanted language with a catalog: the same tag, or else a tag with the same language and script, such
+ * as zh-SG and zh-CN, but not zh-TW.
  * @param wanted tags (BCP 47, or with `_`), the best first
  * @param available tags besides English
  */
@@ -53,7 +53,7 @@ export function chooseLanguage(wanted: readonly string[], available: readonly st
   return 'en';
 }
 
-/** Language and script: `pt` -> `pt-Latn`; '' for what is not formed as BCP 47 requires. */
+/** Returns the language and script, `pt` -> `pt-Latn`; '' for a tag that is malformed by BCP 47. */
 function readers(tag: string): string {
   try {
     const { language, script } = new Intl.Locale(tag).maximize();

@@ -1,4 +1,4 @@
-// Everything that clients show of the daemon's state, computed once per event.
+// Describes everything that clients show of the daemon's state, once per event.
 
 import type { ClientState } from './client/client-state.ts';
 import { describeProxy, type ProxyView } from './states/apps.ts';
@@ -16,11 +16,11 @@ export interface View {
   proxy: ProxyView;
   update: UpdateView;
   banners: ReturnType<typeof describeBanners>;
-  /** Changes that revert unless they are confirmed. */
+  /** Changes that revert unless the user confirms them. */
   unconfirmed: Unconfirmed | null;
 }
 
-/** @param version of the client itself, for the time before the first check for updates. */
+/** @param version version of the client, shown before the first check for updates */
 export function describe(client: ClientState, version: string, tr: Translator): View {
   const tunnel = describeTunnel(client, tr);
   const update = describeUpdate(client.update, client.config, version, tr);

@@ -1,4 +1,4 @@
-// Keeps what the user agreed to: the vendor's terms, and a sign-in with an organization that was begun here.
+// Stores the user's agreement to the vendor's terms, and accepts only sign-ins to an organization that the user began here.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
@@ -6,14 +6,14 @@ import type { CommandOutput } from '../api/schema.ts';
 import { makeDirectory } from '../core/files.ts';
 import { Problem } from '../problem.ts';
 
-/** Only after the user agreed does the tunnel CLI get the agreement. */
+/** The user's agreement, which the tunnel CLI gets only after the user gave it. */
 export interface Terms {
   accepted(): boolean;
-  /** @throws Problem `config-not-writable` when it could not be stored */
+  /** @throws Problem `config-not-writable` if the agreement can't be stored */
   accept(): void;
 }
 
-/** @param file holds the word `accepted` and the time; anything else is not consent */
+/** @param file path of a file with the word `accepted` and the time; any other content is no consent */
 export function createTerms(file: string): Terms {
   let accepted = read(file);
   return {
@@ -39,18 +39,18 @@ function read(file: string): boolean {
   }
 }
 
-/** Time in which a person signs in. */
+/** Time limit for a sign-in. */
 const LIMIT_MS = 15 * 60_000;
 /** The vendor's page ends at `com.cloudflare.warp://TEAM.cloudflareaccess.com/auth?token=JWT`. */
 const TEAM = /^com\.cloudflare\.warp:\/\/([a-z0-9-]{1,63})\.cloudflareaccess\.com\//i;
 
 export interface SignIn {
-  /** A user of Culvert asks to join this organization. */
+  /** Records that the user wants to join this organization. */
   begin(organization: string): void;
   /**
-   * Any page of the web can have the browser open such an address, so it counts once, and only for the organization that
-   * was asked for within the last minutes.
-   * @throws Problem precondition-failed, and as `runAction`
+   * Passes the token on. Any website can make the browser open such an address, so it is accepted once, and only for the
+   * organization of a sign-in that began in the last 15 minutes.
+   * @throws Problem precondition-failed, and like `runAction`
    */
   finish(address: string): Promise<CommandOutput | null>;
 }

@@ -1,4 +1,4 @@
-// Records the messages of the listening tunnel CLI, and reads again what they or an action changed.
+// Records the messages of the listening tunnel CLI, and reads the parts again that a message or an action changed.
 import type { Settings } from '../api/schema.ts';
 import { redact } from '../state/redact.ts';
 import type { CommandLog, State } from '../state/store.ts';
@@ -11,7 +11,7 @@ import { parseStatusText, type StatusReading, UNKNOWN } from './parse/status.ts'
 import type { Reader } from './read/reader.ts';
 import type { TunnelStore } from './tunnel-store.ts';
 
-/** The callbacks of the watch. */
+/** Callbacks for the watch. */
 export interface Hearing {
   onMessage(message: string): void;
   onIdle(): void;
@@ -28,7 +28,7 @@ export function createHearing(options: {
   changes: ChangedParts;
 }): Hearing {
   const { state, log, store, reader, tracker, changes } = options;
-  /** The listening child ended: changes may have been missed since. */
+  /** True after the listening child ended, because changes may have been missed since. */
   let missed = false;
 
   function onMessage(message: string): void {
@@ -48,19 +48,19 @@ export function createHearing(options: {
     else takeOther(value, text);
   }
 
-  /** A failure, a document without a status, or text that is not understood. */
+  /** Handles a failure, a document without a status, or unknown text. */
   function takeOther(value: unknown, text: string): void {
     const failure = failureOf({ stdout: text, stderr: '', exitCode: 1 });
     const blocked = failure && blockedBy(failure);
     if (blocked) store.setBlocked(blocked, text);
-    // half a document may have announced a change; a whole one without a status (a DNS log) did not
+    // an incomplete document may have announced a change; a complete document without a status (a DNS log) did not
     else if ((value === undefined && /^[{[]/.test(text)) || !store.hasStatus()) store.status(UNKNOWN, text);
   }
 
   function takeStatus(status: StatusReading, text: string): void {
     const before = state.snapshot().status;
     if (status.state === 'connected' && before.state !== 'connected') reader.expire('tunnelStats');
-    // a policy may allow it "until reconnect"
+    // a policy may allow the local network "until reconnect"
     if (status.state !== before.state) reader.expire('localNetworkAccess');
     if (status.blocked !== before.blocked) {
       reader.expire('settings', ...LISTS);
@@ -80,7 +80,7 @@ export function createHearing(options: {
     state.record('status', { ok: true, argv, exitCode: null, stdout, stderr: '', durationMs: 0, at });
   }
 
-  /** The listener does not report the status: reads it once, with the pauses of a failing read. */
+  /** Reads the status once if the listener does not report it; after a failed read, only when its pause is over. */
   function onIdle(): void {
     store.markStatusStale();
     if (reader.isDue('status')) void reader.read('status');
@@ -97,7 +97,7 @@ export function createHearing(options: {
       log.append({ source: 'watch', at, durationMs, argv, ok: exitCode === 0, ...printed });
       const blocked = flooded ? null : failure && blockedBy(failure);
       if (blocked) store.setBlocked(blocked, printed.stderr);
-      // it printed neither a status nor an error
+      // the child printed neither a status nor an error
       else if (flooded || (durationMs < 1000 && failure?.kind !== 'unsupported')) onIdle();
     },
     async poll() {
@@ -109,35 +109,35 @@ export function createHearing(options: {
   };
 }
 
-/** Reads that fill a part with its own event, which no listener message carries; the others happen on demand. */
+/** Reads of parts with their own event, which no listener message contains; all other reads happen on demand. */
 const PUBLISHED: ReadonlySet<Read> = new Set<Read>(['settings', 'registration', ...EXTRAS]);
 
-/** Longest wait for the tunnel CLI to announce new settings after an action; then they are read anyway. */
+/** Longest wait for the tunnel CLI to announce new settings after an action, before they are read anyway. */
 const ANNOUNCEMENT_MS = 150;
 
-/** The tunnel follows a change of the settings within this time. */
+/** Time within which the tunnel follows a change of the settings. */
 const FOLLOW_MS = 3000;
 
 export interface ChangedParts {
-  /** `now`: changed settings are not read yet; `lately`: this was so some seconds ago, or another action runs. */
+  /** `now`: changed settings are not read yet; `lately`: they changed seconds ago, or another action runs; else null. */
   changing(): 'now' | 'lately' | null;
-  /** The tunnel CLI announced new settings, or they may have changed unnoticed. */
+  /** Call when the tunnel CLI announced new settings, or when they may have changed unnoticed. */
   settingsAnnounced(): void;
-  /** The device was registered, or its registration deleted, by any program. */
+  /** Call when any program registered the device or deleted its registration. */
   registrationAnnounced(): void;
-  /** An action begins that changes these, and may make the tunnel CLI announce new settings. */
+  /** Call when an action begins that changes these parts, because the tunnel CLI may announce new settings. */
   expectAnnouncement(parts: readonly Read[]): void;
-  /** An action changed these. */
+  /** Call when an action has changed these parts. */
   add(parts: readonly Read[]): void;
-  /** Runs an action; reads what changed when the last one under way has ended. */
+  /** Runs an action; reads the changed parts when the last action under way has ended. */
   during<T>(action: () => Promise<T>): Promise<T>;
   stop(): void;
 }
 
 /**
- * Reads the parts with their own event again after each change: once, and not while an action runs.
- * @param options.settings as they were read last: the same object until they change
- * @param options.announces whether the listener announces new settings
+ * Reads the parts with their own event again after each change, once, and not while an action runs.
+ * @param options.settings returns the last read settings, as the same object until they change
+ * @param options.announces returns true if the listener announces new settings
  */
 export function createChangedParts(options: {
   reader: Reader;
@@ -150,7 +150,7 @@ export function createChangedParts(options: {
   let announced = false;
   let timer: NodeJS.Timeout | undefined;
   let reading = 0;
-  /** An action that runs changes the settings. */
+  /** True while a running action changes the settings. */
   let changesSettings = false;
   let followedUntil = 0;
 
@@ -169,7 +169,7 @@ export function createChangedParts(options: {
     if (parts.includes('settings')) followedUntil = performance.now() + FOLLOW_MS;
     const before = settings();
     await Promise.all(parts.map(reader.readLatest));
-    // an announcement that neither an action nor the settings explain is of a value that the settings leave out
+    // if neither an action nor the settings explain an announcement, it concerns a value that the settings lack
     if (!announced || parts.some(isExtra) || settings() !== before) return;
     reader.expire(...EXTRAS);
     await Promise.all(EXTRAS.map(reader.readLatest));
@@ -190,7 +190,7 @@ export function createChangedParts(options: {
     },
     settingsAnnounced() {
       announced = true;
-      changed.add('settings'); // first: a listener to the age asks whether they are changing
+      changed.add('settings'); // comes first, because `expire` notifies a listener that calls `changing`
       reader.expire('settings');
       if (actions === 0) readSoon(0);
     },

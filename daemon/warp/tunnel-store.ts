@@ -17,42 +17,42 @@ import { type StatusReading, UNKNOWN } from './parse/status.ts';
 import { createWish, type Wish } from './wish.ts';
 
 export interface TunnelStore {
-  /** A new status. `raw` is the redacted output, or null. */
+  /** Publishes a new status. `raw` is the redacted output, or null. */
   status(reading: StatusReading, raw: string | null): void;
-  /** The status could not be read again, or is known again (null). The time of the first doubt stays. */
+  /** Call when the status could not be read again, or is known again (null). Keeps the time of the first doubt. */
   doubt(since: NonNullable<Status['lastKnown']> | null): void;
-  /** A command was refused: what the user must do first. */
+  /** Publishes that a refused command needs another step from the user first. */
   setBlocked(blocked: Blocked, raw: string | null): void;
-  /** A read shows that these no longer block. @returns whether one of them did. */
+  /** Call when these states no longer block. @returns true if one of them did */
   clearBlocked(...blocked: Blocked[]): boolean;
-  /** The tunnel CLI lets this user connect, or refuses. */
+  /** Publishes if the tunnel CLI lets this user connect. */
   setAuthorized(authorized: boolean): void;
   /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
-  /** The tunnel CLI accepted to connect, or to disconnect. */
+  /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false). */
   expectConnection(expected: boolean): void;
-  /** An expected connection should be up by now. */
+  /** Call when an expected connection should be up. */
   connectionOverdue(): void;
-  /** No listener confirms the published status anymore. */
+  /** Call when no listener confirms the published status anymore. */
   markStatusStale(): void;
-  /** The executable changed: discards everything learned from the old one. */
+  /** Discards facts about the old executable after it was replaced. */
   reset(): void;
-  /** Each takes an output; false when it is not understood. */
+  /** Takes the output of a read, like the methods below; false if it was not understood. */
   settings(output: CommandOutput): boolean;
-  /** Takes the output of a further read that fills the options. */
+  /** Takes the output of another read that fills the options. */
   extra(name: Extra, output: CommandOutput): void;
   splitIps(output: CommandOutput): boolean;
   splitHosts(output: CommandOutput): boolean;
   stats(output: CommandOutput): boolean;
   registration(output: CommandOutput): boolean;
   devices(output: CommandOutput): void;
-  /** Looks again for the service token that registers the device, where none has yet: the policy file may have changed. */
+  /** Checks the policy file of an unregistered device for a service token again, as it may have changed. */
   checkToken(): void;
-  /** null before the first answer. */
+  /** Returns the registration and its devices; null before the first answer. */
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
-/** @param hasToken WARP registers this device with the service token of a policy file */
+/** @param hasToken returns true if a policy file has a service token, with which WARP registers this device */
 export function createTunnelStore(
   state: State,
   wish: Wish = createWish(),
@@ -96,7 +96,7 @@ export function createTunnelStore(
       raw = text;
       lastKnown = undefined;
       hasStatus = true;
-      // a message of the listener proves that nothing blocks it; it proves nothing about the right to read settings
+      // a status proves that the service answers, but proves nothing about the right to read settings
       if (blocker !== 'not-authorized') blocker = null;
       publishStatus();
       if (next.blocked === 'not-registered') account.unregistered();
@@ -110,11 +110,11 @@ export function createTunnelStore(
     setBlocked(blocked, text) {
       blocker = blocked;
       if (blocked !== 'not-authorized' && blocked !== 'not-registered') {
-        // the status from before may be long over
+        // the earlier status may have ended long ago
         reading = UNKNOWN;
         raw = text;
       }
-      // a tunnel that is up refutes it
+      // a connected tunnel proves that the device is registered
       if (blocked === 'not-registered' && reading.state === 'connected') blocker = null;
       else if (blocked === 'not-registered') account.unregistered();
       publishStatus();
@@ -172,13 +172,13 @@ export function createTunnelStore(
   };
 }
 
-/** The published status of a device that is not registered differs from its policy file. */
+/** True if the published status of an unregistered device differs from its policy file. */
 function isTokenOutdated(state: State, hasToken: () => boolean): boolean {
   const { blocked, serviceToken = false } = state.snapshot().status;
   return blocked === 'not-registered' && serviceToken !== hasToken();
 }
 
-/** The registration and its devices. */
+/** Stores the registration and its devices. */
 function createAccountStore(state: State) {
   let registration: RegistrationReading | null = null;
   let devices: Device[] = [];
@@ -201,7 +201,7 @@ function createAccountStore(state: State) {
       devices = [];
       publish(UNREGISTERED);
     },
-    /** "Not registered" holds only as long as the status says so. */
+    /** Forgets "not registered" when the status no longer says so. */
     forgetUnregistered() {
       if (registration?.registered !== false) return;
       registration = null;
@@ -215,12 +215,12 @@ function createAccountStore(state: State) {
   };
 }
 
-/** The options: from the settings in both forms, and from further reads. */
+/** Stores the options from the settings in both forms and from further reads. */
 function createOptionsStore(state: State) {
   let textSettings: Settings = {};
   let { trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS;
 
-  /** The settings as JSON, where there are any, are the newer ones; the text has more of them. */
+  /** Publishes the options. JSON settings take precedence, because they are newer; the text has more settings. */
   const publish = () => {
     const read = optionsOf({ ...textSettings, ...state.snapshot().settings });
     state.set('options', { ...read, trustedSsids, virtualNetworks, localNetworkAccess });
@@ -244,7 +244,7 @@ function createOptionsStore(state: State) {
   };
 }
 
-/** The split tunnel: from the settings where they list it in full, otherwise from the two lists. */
+/** Stores the split tunnel from the settings if they list it in full, otherwise from the two lists. */
 function createSplitStore(state: State) {
   let settingsListIt = false;
   return {

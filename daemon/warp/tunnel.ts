@@ -1,4 +1,4 @@
-// Wires what the daemon knows about the tunnel: listening for changes, reading what is outdated, performing actions.
+// Wires the parts that listen to the tunnel CLI, read outdated state and perform actions.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionName, ActionRequest } from '../api/actions.ts';
@@ -24,31 +24,31 @@ import { createTunnelStore, type TunnelStore } from './tunnel-store.ts';
 import { createWish } from './wish.ts';
 
 export interface Tunnel {
-  /** Starts the listening child and watches for the executable. */
+  /** Watches for the executable, and starts the child that listens for changes. */
   start(): void;
-  /** Ends every child's process group; within 500 ms. @param restarts the next daemon begins a moment later */
+  /** Ends every child's process group within 500 ms. @param restarts true if the next daemon starts a moment later */
   stop(restarts?: boolean): Promise<void>;
   /**
-   * Performs an action: resolves when the tunnel CLI accepted it, with its output, or null if none was run.
-   * The new state arrives through the State; `enableLocalProxy` alone resolves when the proxy answers.
+   * Performs an action. Resolves when the tunnel CLI has accepted it, with the output, or with null if no command was run.
+   * The new state arrives through the State. `enableLocalProxy` alone resolves when the proxy answers.
    * @throws Problem `argument-rejected`, `unsupported-by-cli`, `tunnel-cli-failed`, `tunnel-cli-timeout`, `busy`,
    *   `proxy-port-in-use`, `proxy-not-answering`, or a blocked state's code
    */
   runAction(request: ActionRequest): Promise<CommandOutput | null>;
-  /** Several actions as one change: what they change is read once, when `work` has ended. */
+  /** Treats several actions as one change: reads the changed parts once, when `work` has ended. */
   batch<T>(work: () => Promise<T>): Promise<T>;
   /** True if the installed tunnel CLI has a command for the action, or no CLI is installed. */
   supports(action: ActionName): Promise<boolean>;
   /**
-   * Reads what is outdated, or everything. Never rejects; waits at most 1 s, or 6 s for everything and after an action
-   * whose changes were not read yet. Settings that were never read are waited for some 10 s more.
+   * Reads the outdated parts, or everything. Never rejects. Waits at most 1 s; at most 6 s for everything, or after an
+   * action with unread changes. Waits about 10 s more for settings that were never read.
    */
   refresh(which: 'stale' | 'all'): Promise<void>;
-  /** Reads the figures of the running tunnel, where they are outdated. Never rejects. */
+  /** Reads the running tunnel's statistics if they are outdated. Never rejects. */
   readFigures(): Promise<void>;
   /**
-   * State of a change that takes effect: `now` until changed settings are read again, `lately` for the seconds in which the
-   * tunnel follows, and while another action runs.
+   * Returns how far a change has taken effect: `now` until the changed settings are read again; `lately` while the tunnel
+   * follows, which takes seconds, and while another action runs.
    */
   changing(): 'now' | 'lately' | null;
   /** True if every part of the snapshot is as current as the tunnel CLI can report. */
@@ -56,8 +56,8 @@ export interface Tunnel {
   /** The parts of the snapshot that may be older than the present state of the tunnel CLI. */
   stale(): StalePart[];
   /**
-   * The registration of this device, with its devices.
-   * @throws Problem when it can't be read; "not registered" is an answer
+   * Returns this device's registration and the devices in it.
+   * @throws Problem if the registration can't be read; "not registered" is a valid answer
    */
   account(): Promise<Account>;
 }
@@ -65,37 +65,37 @@ export interface Tunnel {
 interface Options {
   /** Name of the tunnel CLI in PATH, or its absolute path. */
   cli: string;
-  /** It is the embedded stand-in. */
+  /** True if the CLI is the embedded emulator. */
   emulated: boolean;
-  /** systemd runs this machine (default: as found). */
+  /** True if systemd runs this machine (default: detected). */
   systemd?: boolean;
-  /** The daemon's environment; children get a part of it (see `childEnv`). */
+  /** The daemon's environment; children get only part of it (see `childEnv`). */
   env: NodeJS.ProcessEnv;
-  /** File that remembers that the user agreed to the terms. */
+  /** File that records the user's consent to the terms. */
   acceptedTerms: string;
-  /** File that keeps an accepted wish to connect over a restart of the daemon; without it, a restart ends the wish. */
+  /** File that keeps an accepted wish to connect across restarts of the daemon; without it, a restart ends the wish. */
   wish?: string;
-  /** Policy file of an organization; absent in the demo. */
+  /** The organization's policy file; absent in the demo. */
   policyFile?: string;
   state: State;
   log: CommandLog;
-  /** The settings became outdated, or were read again. */
+  /** Called when the settings become outdated or are read again. */
   onSettingsAge?: () => void;
   /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs?: number;
-  /** Time after which a tunnel that was to connect and is down is reported (default 5 s). */
+  /** Time after which a tunnel that is still down is reported as not connecting (default 5 s). */
   ignoredMs?: number;
 }
 
 const ADOPT_AGAIN_MS = 1000;
 
-/** The command for this system, where one is known. */
+/** Returns the command that installs the tunnel CLI on this system, if one is known. */
 function howToInstall(): Pick<TunnelCli, 'installCommand'> {
   const steps = installSteps(readText('/etc/os-release') ?? '', process.arch);
   return steps ? { installCommand: installCommand(steps) } : {};
 }
 
-/** A tunnel that spawns nothing before `start` or the first request. */
+/** Creates a tunnel that spawns nothing before `start` or the first request. */
 export function createTunnel(options: Options): Tunnel {
   const { state, log } = options;
   const env = childEnv(options.env, options.emulated);
@@ -178,7 +178,7 @@ export function createTunnel(options: Options): Tunnel {
     },
   };
 
-  /** Replaces the executable in use by the present one, or by none. */
+  /** Switches to the executable that is installed now, or to none. */
   function adopt(): Promise<void> {
     adopting = adopting.then(adoptPresent).catch(() => {
       // the runner is too busy even for --version
@@ -214,13 +214,13 @@ export function createTunnel(options: Options): Tunnel {
 
 const STALE_MS = 1000;
 const ALL_MS = READ_LIMIT_MS + 1000;
-/** Settings that were never read are waited for this much longer. */
+/** Additional wait for settings that were never read, in ms. */
 const FIRST_READ_MS = 2 * READ_LIMIT_MS;
 
 interface RefreshOptions {
   reader: Reader;
   watch: Pick<Watch, 'retry' | 'spoken'>;
-  /** Resolves when the present executable is in use. */
+  /** Resolves when the installed executable is in use. */
   adopted(): Promise<void>;
 }
 
@@ -254,7 +254,7 @@ async function readAccount(reader: Reader, store: TunnelStore, snapshot: () => S
   const shown = snapshot();
   const { status, commands } = shown;
   const account = store.account();
-  // an earlier answer is worthless once nothing can be read
+  // once nothing can be read, an earlier answer no longer counts
   if (status.blocked && status.blocked !== 'not-registered' && !(account && status.blocked === 'not-authorized'))
     throw blockedProblem(status.blocked, shown);
   if (account) {

@@ -1,8 +1,8 @@
-// Keeps the last request to connect or to disconnect that the tunnel CLI accepted, and reports what became of it.
+// Keeps the last accepted request to connect or disconnect, and derives the reason to report from it.
 //
-// After a request to connect, a status without a failure is reported as a connection that did not come, until the tunnel is up
-// or is turned off: the tunnel CLI still says that the user turned it off. After a request to disconnect, a status without a
-// cause is reported as the user's choice, until the tunnel moves again.
+// After a request to connect, the tunnel CLI may still say that the user turned the tunnel off. Until the tunnel is up or is
+// turned off, such a status is reported as a pending or failed connection. After a request to disconnect, a status without a
+// cause is reported as the user's choice until the tunnel's state changes again.
 import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
 import { makeDirectory, readText, replaceFile } from '../core/files.ts';
@@ -10,10 +10,10 @@ import { isTurnedOff } from '../view/states/causes.ts';
 import { isObject, jsonOf } from './parse/output.ts';
 import type { StatusReading } from './parse/status.ts';
 
-/** No states of the tunnel CLI, which goes on to report the last one: nixpkgs issue 560833, release 2026.7.1343. */
+/** Reasons that the tunnel CLI lacks: it keeps reporting its previous one (nixpkgs issue 560833, release 2026.7.1343). */
 const ACCEPTED = { code: 'ConnectAccepted', text: 'Waiting for WARP to connect' };
 const IGNORED = { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' };
-/** As the tunnel CLI reports it where it does. */
+/** The tunnel CLI's own reason, in the cases in which it reports one. */
 const TURNED_OFF = { code: 'Manual', text: 'Manual Disconnection' };
 
 /** Longer than a restart of the daemon takes, in ms. */
@@ -22,44 +22,44 @@ const RESTART_MS = 600_000;
 const TURN_OFF_MS = 15_000;
 
 export interface Wish {
-  /** The tunnel CLI accepted to connect, or to disconnect. @returns whether that may change what is reported */
+  /** Records an accepted request to connect or disconnect. @returns true if the reported reason may change */
   accept(connects: boolean, reading: StatusReading, raw: string | null): boolean;
-  /** The tunnel should be up by now. @returns whether that may change what is reported */
+  /** Records that the tunnel should be up by now. @returns true if the reported reason may change */
   overdue(): boolean;
-  /** A new status. */
+  /** Records a new status. */
   follow(reading: StatusReading, raw: string | null): void;
-  /** The reason to report: that of the status, that a connection is waited for, or that the user turned the tunnel off. */
+  /** Returns the reason to report: the status's own, a pending or failed connection, or the user's choice. */
   reasonFor(reading: StatusReading): Status['reason'];
-  /** The daemon ends. The next one gets the wish after a restart; after a stop, the user may do anything until then. */
+  /** Keeps the wish for the next daemon on a restart. Drops it on a stop: the user may do anything before the next start. */
   leave(restarts: boolean): void;
 }
 
 interface Wanted {
-  /** The status when the tunnel CLI accepted; undefined until the first status after that. */
+  /** Status when the tunnel CLI accepted the request; undefined until the first known status. */
   raw: string | null | undefined;
-  /** The tunnel has moved since. */
+  /** True if the tunnel's state has changed since. */
   moved: boolean;
   overdue: boolean;
 }
 
-/** The user turned the tunnel off. */
+/** An accepted request to disconnect. */
 interface TurnedOff {
-  /** That has happened. */
+  /** True once the tunnel is down. */
   isDown: boolean;
-  /** Milliseconds since 1970 when the tunnel CLI accepted it. */
+  /** Time when the tunnel CLI accepted the request, in ms since 1970. */
   at: number;
 }
 
 /**
- * @param file keeps the wish over a restart or a crash of the daemon; null for none
- * @param now milliseconds since 1970
+ * @param file keeps the wish across a restart or crash of the daemon; null keeps it in memory only
+ * @param now returns the time in ms since 1970
  */
 export function createWish(file: string | null = null, now: () => number = Date.now): Wish {
   const kept = file === null ? null : readFile(file, now());
   let wanted = kept?.wanted ?? null;
   let turnedOff: TurnedOff | null = kept?.turnedOff ?? null;
 
-  /** A daemon that crashes has no time to write. */
+  /** Saves every change, since a crashing daemon can't. */
   function save(): void {
     if (file === null) return;
     if (wanted || turnedOff) writeFile(file, { at: now(), ...wanted, turnedOff });
@@ -125,7 +125,7 @@ export function createWish(file: string | null = null, now: () => number = Date.
   };
 }
 
-/** A tunnel that is down, without a reason but the choice of its user. */
+/** True if the tunnel is down and the status gives no reason other than the user's choice. */
 function namesNoFailure({ state, reason }: StatusReading): boolean {
   return state === 'disconnected' && (reason === null || reason.code === 'Manual' || reason.code === 'SettingsChanged');
 }
@@ -141,7 +141,7 @@ function writeFile(file: string, { at, raw, moved, turnedOff }: Kept): void {
     makeDirectory(file.slice(0, file.lastIndexOf('/')));
     replaceFile(file, JSON.stringify({ at, raw, moved, turnedOff }), { durable: false });
   } catch {
-    // the next daemon reports what the tunnel CLI reports
+    // the next daemon then reports the tunnel CLI's own reason
   }
 }
 
@@ -149,11 +149,11 @@ function removeFile(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // it is too old soon
+    // the next daemon ignores an old wish
   }
 }
 
-/** The recent wish of the previous daemon, and the status that it saw. */
+/** Reads the previous daemon's wish; null if there is none or it is too old. */
 function readFile(file: string, now: number): { wanted: Wanted | null; turnedOff: TurnedOff | null } | null {
   const kept = jsonOf(readText(file) ?? '');
   if (!isObject(kept) || typeof kept.at !== 'number') return null;

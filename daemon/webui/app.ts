@@ -1,4 +1,4 @@
-// Defines the state that all components share: the daemon's state as signals, the user's place, and the host of the pages.
+// Defines the state that all components share.
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
@@ -18,53 +18,53 @@ export interface Toast {
   error: boolean;
   undo: (() => void) | null;
 }
-/** Contents of a dialog, whose answer is whether the user agreed. */
+/** Contents of a dialog that asks for the user's agreement. */
 export interface DialogContent extends Question {
-  /** A command for a terminal, to copy. */
+  /** Terminal command that the user can copy. */
   shell?: string;
-  /** Files to look through; each unfolds. */
+  /** Files that the user can unfold and read. */
   files?: ReportView['files'];
-  /** The user has nothing to decide. */
+  /** True if the dialog only informs the user. */
   notice?: boolean;
 }
 export interface OpenDialog {
   content: DialogContent;
-  /** The secrets that it asked for; null when the user declined. */
+  /** Closes the dialog. @param given the secrets that the user typed; null if the user declined */
   answer(given: string[] | null): void;
 }
 
-/** Short messages, and the one dialog. */
+/** Toasts and the page's only dialog. */
 export interface Messages {
   toasts: ReadonlySignal<readonly Toast[]>;
   dialog: ReadonlySignal<OpenDialog | null>;
   toast(text: string, options?: { error?: boolean; undo?: () => void }): void;
   dismiss(id: number): void;
-  /** Asks, and resolves with whether the user agreed. */
+  /** Opens a dialog; resolves with true if the user agreed. */
   ask(content: DialogContent): Promise<boolean>;
-  /** The same, with the secrets that were typed; null when the user declined. */
+  /** Opens a dialog; resolves with the secrets that the user typed, or with null if the user declined. */
   askFor(content: DialogContent): Promise<string[] | null>;
 }
 
-/** The state of the whole page as signals, for its components. */
+/** State of the whole page, as signals for its components. */
 export interface App {
   host: Host;
   client: ReadonlySignal<ClientState>;
   tr: Signal<Translator>;
   view: ReadonlySignal<View>;
-  /** The page in the address. */
+  /** Page that the address names. */
   page: ReadonlySignal<PageName>;
-  /** ms since the epoch, renewed each second while the page can be seen. */
+  /** Current time in ms since the epoch, updated each second while the page is visible. */
   now: Signal<number>;
-  /** Since when the state is not current, in ms since the epoch; null while it is. */
+  /** Time when the state became outdated, in ms since the epoch; null while it is current. */
   staleSince: ReadonlySignal<number | null>;
   samples: ReadonlySignal<readonly Sample[]>;
   log: ReadonlySignal<readonly LogEntry[]>;
-  /** Reads the log, and follows it from now on. */
+  /** Reads the log and starts to follow it. */
   loadLog(): void;
   messages: Messages;
-  /** The dialog of the modes is open. */
+  /** True while the mode dialog is open. */
   choosingMode: Signal<boolean>;
-  /** Version of a daemon that is newer than this page, or null. */
+  /** The daemon's version if it differs from the page's, or null. */
   newer: ReadonlySignal<string | null>;
 }
 

@@ -1,14 +1,14 @@
-// Reads a catalog that the build wrote, and translates from it.
+// Parses the message catalogs that the build writes, and translates texts with them.
 import type { Translator } from '../view/translator.ts';
 
 /** Format of the file that data/build/webui.mjs writes. */
 export interface Catalog {
-  /** Category of Intl.PluralRules -> index of the plural form. */
+  /** Maps a category of Intl.PluralRules to the index of the plural form. */
   plurals: Record<string, number>;
   texts: Record<string, string | string[]>;
 }
 
-/** @throws SyntaxError, TypeError for text that is not a catalog */
+/** @throws SyntaxError, TypeError if the text is not a catalog */
 export function parseCatalog(json: string): Catalog {
   const { plurals, texts } = recordOf(JSON.parse(json), isRecord);
   return { plurals: recordOf(plurals, isNumber), texts: recordOf(texts, isText) };
@@ -20,7 +20,7 @@ const isString = (value: unknown): value is string => typeof value === 'string';
 const isText = (value: unknown): value is string | string[] =>
   isString(value) || (Array.isArray(value) && value.every(isString));
 
-/** `value` as an object all of whose values are of one kind. */
+/** Returns `value` as a record of one kind of values. @throws TypeError */
 function recordOf<T>(value: unknown, isOne: (value: unknown) => value is T): Record<string, T> {
   if (!isRecord(value)) throw new TypeError('Not an object');
   return Object.fromEntries(
@@ -31,14 +31,14 @@ function recordOf<T>(value: unknown, isOne: (value: unknown) => value is T): Rec
   );
 }
 
-/** Files of the catalogs by language, as the build wrote them into the page. @throws as `parseCatalog` */
+/** Parses the build's table of catalog files by language. @throws SyntaxError, TypeError as `parseCatalog` does */
 export function parseFiles(json: string): Record<string, string> {
   return recordOf(JSON.parse(json), isString);
 }
 
-/** A translator over a catalog; missing texts stay English. */
+/** Creates a translator from a catalog; missing texts stay English. */
 export function translatorOf(language: string, { plurals, texts }: Catalog): Translator {
-  let rules: Intl.PluralRules | undefined; // the first takes milliseconds to make
+  let rules: Intl.PluralRules | undefined; // created on first use, since that takes milliseconds
   return {
     locale: language,
     _(text) {
@@ -48,7 +48,7 @@ export function translatorOf(language: string, { plurals, texts }: Catalog): Tra
     ngettext(one, many, n) {
       rules ??= new Intl.PluralRules(language);
       const forms = texts[one];
-      // a language without plurals has one form for all; a category that the catalog does not name takes the last form
+      // a language without plurals has a single form; a category that is missing in the catalog uses the last form
       const form = Array.isArray(forms) ? forms[plurals[rules.select(n)] ?? forms.length - 1] : forms;
       return form ?? (n === 1 ? one : many);
     },

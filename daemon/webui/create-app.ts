@@ -1,4 +1,4 @@
-// Makes the objects that the whole page shares: signals that follow the daemon's state, messages, and the host of the pages.
+// Creates the state that the whole page shares, and keeps it in step with the daemon.
 import { computed, type Signal, signal } from '@preact/signals';
 import type { LogEntry } from '../api/schema.ts';
 import type { Model } from '../view/client/model.ts';
@@ -9,7 +9,7 @@ import { describe } from '../view/view.ts';
 import type { App, DialogContent, Messages, OpenDialog, Toast } from './app.ts';
 import { createHost } from './create-host.ts';
 
-/** @param tr the first language; a change of the configuration may bring another. */
+/** @param tr translator of the initial language; the configuration may change the language later */
 export function createApp(model: Model, tr: Translator, page: App['page']): App {
   const client = signal(model.state());
   const language = signal(tr);
@@ -19,7 +19,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
   const samples = signal<readonly Sample[]>(figures.samples());
   model.subscribe(() => {
     const state = model.state();
-    // the first daemon that answers has served this page
+    // the first daemon to answer served this page: no comparison
     if (client.value.snapshot && client.value.offline && !state.offline) void compareVersions(model, newer);
     if (!state.offline) staleSince.value = null;
     else staleSince.value ??= Date.now();
@@ -42,7 +42,7 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
   return { ...shared, host: createHost(model, shared) };
 }
 
-/** Compares versions: a daemon that was updated while the page is open serves another page than this one. */
+/** Sets `newer` if the daemon's version differs from the page's, since the daemon now serves a different page. */
 async function compareVersions(model: Model, newer: Signal<string | null>): Promise<void> {
   try {
     const { version } = await model.call('GET /api/health');
@@ -52,7 +52,7 @@ async function compareVersions(model: Model, newer: Signal<string | null>): Prom
   }
 }
 
-/** The page's toasts, and its one dialog. */
+/** Creates the page's toasts and its only dialog. */
 function createMessages(): Messages {
   const toasts = signal<readonly Toast[]>([]);
   const dialog = signal<OpenDialog | null>(null);
@@ -81,10 +81,10 @@ function createMessages(): Messages {
   };
 }
 
-/** Lines of the log that the page keeps. */
+/** Maximum number of log lines that the page keeps. */
 const LOG_LINES = 10_000;
 
-/** Follows the command log: reads what the daemon kept when the log is first opened, then adds each new entry. */
+/** Follows the command log: reads the kept entries when the log is first opened, then adds each new entry. */
 function followLog(model: Model): Pick<App, 'log' | 'loadLog'> {
   const ring = createRing(LOG_LINES);
   const log = signal<readonly LogEntry[]>([]);
@@ -92,7 +92,7 @@ function followLog(model: Model): Pick<App, 'log' | 'loadLog'> {
     ring.add(entries);
     log.value = ring.entries();
   };
-  /** Entries that came by event since the newest read began; null while no read runs. */
+  /** Entries that arrived as events since the newest read began; null while no read is running. */
   let arrived: LogEntry[] | null = null;
   const read = async () => {
     const last = log.value.at(-1)?.id ?? 0;
@@ -109,7 +109,7 @@ function followLog(model: Model): Pick<App, 'log' | 'loadLog'> {
       if (arrived === newEntries) arrived = null;
     }
   };
-  /** ID of the oldest read whose output is missing: the page's stream sends reads without it. */
+  /** ID of the oldest read without its output, which the page's stream leaves out. */
   let missing: number | null = null;
   let reading = false;
   const readMissing = async () => {
@@ -122,7 +122,7 @@ function followLog(model: Model): Pick<App, 'log' | 'loadLog'> {
         add((await model.call('GET /api/logs', { query: { since } })).entries);
       }
     } catch {
-      // the stream reports it
+      // the stream reports that the daemon is gone
     } finally {
       reading = false;
     }

@@ -1,5 +1,4 @@
-// Makes the host of the browser page: what its pages, rows and buttons can ask for. Loads the script of the further pages when
-// one of them opens.
+// Creates the host, which carries out the commands of the browser page, and loads the script of the further pages on demand.
 import { signal } from '@preact/signals';
 import { serviceCommand } from '../view/client/labels.ts';
 import type { Model } from '../view/client/model.ts';
@@ -40,7 +39,7 @@ export function createHost(model: Model, shared: Shared): Host {
         host.toast(_('Copied'));
         return true;
       } catch {
-        // without TLS the browser forbids copying to a page from another machine, so the user copies
+        // browsers forbid copying on a page that another machine serves without TLS, so the user copies the text
         void messages.ask({ heading: _('Copy this'), body: '', shell: text, accept: _('Close'), notice: true });
         return false;
       }
@@ -54,7 +53,7 @@ export function createHost(model: Model, shared: Shared): Host {
   return host;
 }
 
-/** Commands for a terminal, for tasks that a browser can't do. */
+/** Terminal commands for tasks that a browser can't do. */
 const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
   'start-daemon': 'culvert',
   'handle-sign-in': 'xdg-mime default org.culvert.Culvert.desktop x-scheme-handler/com.cloudflare.warp',
@@ -89,7 +88,7 @@ async function runTask(host: Host, shared: Shared, name: ClientTask): Promise<bo
       choosingMode.value = true;
       return true;
     case 'shortcuts':
-      // a page leaves the other keys to the browser
+      // all other keys belong to the browser
       void messages.ask({
         heading: _('Keyboard Shortcuts'),
         body: [
@@ -127,22 +126,22 @@ async function runTask(host: Host, shared: Shared, name: ClientTask): Promise<bo
 
 type FurtherPages = typeof import('./pages/index.tsx');
 
-/** Null until they are loaded. */
+/** The further pages; null until their script is loaded. */
 export const furtherPages = signal<FurtherPages | null>(null);
 let loading: Promise<FurtherPages> | null = null;
 
-/** Loads the script once. @throws Error when the daemon is away, or was updated and has other files now */
+/** Loads the script once. @throws Error if the daemon is gone, or was updated and no longer has the file */
 function loadScript(): Promise<FurtherPages> {
   loading ??= import('./pages/index.tsx');
   return loading;
 }
 
-/** Loads the script; `furtherPages` has the pages then. @throws as `loadScript` */
+/** Loads the pages into `furtherPages`. @throws Error as `loadScript` does */
 export async function loadFurtherPages(): Promise<void> {
   furtherPages.value = await loadScript();
 }
 
-/** Loads the pages. Where their script is gone, reloads the whole page once a daemon answers: no further page is open yet. */
+/** Loads the pages. If that fails, reloads the whole page once a daemon answers: no further page is open yet. */
 export async function openFurtherPages(app: App): Promise<void> {
   try {
     await loadFurtherPages();

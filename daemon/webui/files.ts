@@ -1,4 +1,4 @@
-// Reads and saves text in files that the user chooses.
+// Reads text from a file that the user chooses, and saves text and bytes as downloads.
 
 /** Offers `text` as a download named `name`. */
 export function saveText(name: string, text: string): void {
@@ -16,11 +16,11 @@ function save(name: string, content: Blob): void {
   link.href = address;
   link.download = name;
   link.click();
-  // the download has begun by then
+  // by then, the download has begun
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Asks for a text file; resolves with null when the user chose none. */
+/** Asks the user for a text file; resolves with its text, or with null if the user chose no file. */
 export function chooseText(): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const input = document.createElement('input');

@@ -1,18 +1,18 @@
-// Chooses the page's language, by the configuration or else by the browser, and loads its catalog.
+// Chooses the page's language from the configuration or the browser, and loads its catalog.
 import type { ConfigResponse } from '../api/schema.ts';
 import { isRightToLeft } from '../view/format.ts';
 import { chooseLanguage, chosenLanguage, type Translator } from '../view/translator.ts';
 import type { App } from './app.ts';
 import { parseCatalog, parseFiles, translatorOf } from './catalog.ts';
 
-/** The texts of the source. */
+/** Translator that returns the source's English texts. */
 export const ENGLISH: Translator = {
   _: text => text,
   ngettext: (one, many, n) => (n === 1 ? one : many),
   locale: 'en',
 };
 
-/** Follows `ui.locale`: loads its texts, and marks the page with the language and its direction. Resolves with the first. */
+/** Follows `ui.locale`: loads texts, sets the page's language and direction. Resolves after the first language. */
 export function followLocale({ host: { model }, tr }: App): Promise<void> {
   let { config } = model.state();
   let language = 'en';
@@ -34,16 +34,16 @@ export function followLocale({ host: { model }, tr }: App): Promise<void> {
   return show(wantedLanguage(config));
 }
 
-/** Files of the catalogs by language. */
+/** Returns the catalogs' file names by language. */
 const files = () => parseFiles(document.documentElement.dataset.locales ?? '{}');
 
-/** The language that the configuration asks for, or else the browser. */
+/** Returns the language from the configuration, or else from the browser's preferences. */
 function wantedLanguage(config: ConfigResponse | null): string {
   const chosen = chosenLanguage(config);
   return chooseLanguage(chosen ? [chosen] : navigator.languages, Object.keys(files()));
 }
 
-/** A translator. Null when its catalog can't be loaded: the daemon went away, as the stream reports. */
+/** Returns a translator; null if its catalog can't be loaded. The stream reports a daemon that is gone. */
 async function loadTranslator(language: string): Promise<Translator | null> {
   const file = files()[language];
   if (!file) return ENGLISH;

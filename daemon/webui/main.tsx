@@ -1,4 +1,4 @@
-// Starts the browser page: follows the daemon's state, and draws the page once the first state is there.
+// Starts the browser page: follows the daemon's state, and renders the page when the first state arrives.
 import { render } from 'preact';
 import { createModel, type Model } from '../view/client/model.ts';
 import { type App, AppContext } from './app.ts';
@@ -10,7 +10,7 @@ import { Shell } from './shell.tsx';
 import style from './style.css';
 import { createTransport, shareStream } from './transport.ts';
 
-/** Wait for the first state, in ms; a page that shows what it waits for follows. */
+/** Longest wait for the first state, in ms; after that, the page renders without it. */
 const PATIENCE_MS = 200;
 
 const sheet = new CSSStyleSheet();
@@ -34,7 +34,7 @@ function start(root: HTMLElement): void {
   );
 }
 
-/** Resolves with the first state and the configuration, which follows it, or when the patience ends. */
+/** Resolves when the first state and the configuration after it have arrived, or after `PATIENCE_MS`. */
 function stateOf(model: Model): Promise<void> {
   return new Promise<void>(resolve => {
     setTimeout(resolve, PATIENCE_MS);
@@ -49,10 +49,10 @@ function stateOf(model: Model): Promise<void> {
 
 /** Seconds between reads of the tunnel's statistics while the page is visible. */
 const FIGURES_SECONDS = 5;
-/** Time between two ticks from which on the computer was asleep, in ms. */
+/** A longer time between two ticks means that the computer was asleep, in ms. */
 const SLEEP_MS = 30_000;
 
-/** Moves the clock and reads the tunnel's statistics while the page is visible; catches up after it was hidden or asleep. */
+/** Updates the clock and the tunnel's statistics while the page is visible; catches up after it was hidden or asleep. */
 function keepCurrent({ host: { model }, now }: App): void {
   const lookAgain = (which: 'stale' | 'all') => {
     if (model.state().offline) model.retry();

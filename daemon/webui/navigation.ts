@@ -2,14 +2,14 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { PAGE_NAMES, type PageName, placeOf } from '../view/page-list.ts';
 
-/** Replaces the address of a former page by that of the page that has its content now. */
+/** Replaces a former page's address with the address of its content's present page. */
 function replaceFormerAddress(): void {
   const name = /^#\/([a-z]+)$/.exec(location.hash)?.[1];
   const place = name === undefined ? null : placeOf(name);
   if (place?.row) history.replaceState(history.state, '', addressOfPage(place.page, place.row));
 }
 
-/** The page in the address, as it changes; the first one for an address that names none. */
+/** Returns a signal of the page in the address; the connection page if the address names no known page. */
 export function followAddress(): ReadonlySignal<PageName> {
   replaceFormerAddress();
   const hash = signal(location.hash);
@@ -23,15 +23,15 @@ export function followAddress(): ReadonlySignal<PageName> {
   });
 }
 
-/** @param row id of a row of the page to show */
+/** @param row ID of the row to reveal on the page */
 export function addressOfPage(page: PageName, row?: string): string {
   return row === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(row)}`;
 }
 
-/** Time for which a found row is highlighted, in ms. */
+/** Duration of a revealed row's highlight, in ms. */
 const REVEALED_MS = 2000;
 
-/** Id of the row in the address; the empty string where it names none. */
+/** Returns the ID of the row in the address, or an empty string. */
 export function rowInAddress(): string {
   const [, id = ''] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
   try {
@@ -41,7 +41,7 @@ export function rowInAddress(): string {
   }
 }
 
-/** Scrolls to the row in the address, highlights it briefly, and focuses it, unless the user types a search. */
+/** Scrolls to the row in the address, highlights it briefly and focuses it, unless the user is typing a search. */
 export function revealRow(): void {
   const [, id] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
   if (id === undefined || document.activeElement?.closest('search')) return;
@@ -53,7 +53,7 @@ export function revealRow(): void {
   if (!row) return;
   const controls = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled)';
   const control = row.matches(controls) ? row : (row.querySelector<HTMLElement>(controls) ?? row);
-  if (control === row && !row.matches(controls)) row.tabIndex = -1; // a fact has no control
+  if (control === row && !row.matches(controls)) row.tabIndex = -1; // the row shows a fact, without a control
   row.scrollIntoView({ block: 'center' });
   control.focus({ preventScroll: true });
   row.dataset.revealed = '';

@@ -1,4 +1,4 @@
-// Draws what surrounds every page: navigation, banners, toasts, dialog; sets the page's title and theme.
+// Renders the frame around every page: navigation, banners, toasts and the dialog. Sets the page's title and theme.
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { UNENCRYPTED } from '../view/client/labels.ts';
@@ -26,14 +26,14 @@ export function Shell() {
   const page = further ? wanted : 'connection';
   const { tunnel, client } = app.view.value;
   const { _ } = app.tr.value;
-  // the daemon refuses only other machines after it served the page
+  // after serving the page, the daemon refuses only requests from other machines
   const tokenAsked = client.offline?.code === 'refused';
   const query = useKeptSearch();
   const heading = useRef<HTMLHeadingElement>(null);
   const searching = further !== null && !tokenAsked && query.value.trim() !== '';
   const leaveSearch = useCallback(() => {
     query.value = '';
-    heading.current!.focus(); // the link that was followed is gone
+    heading.current!.focus(); // the followed link is gone
   }, [query]);
   const title = searching ? _('Search') : pageTitle(page, app.tr.value);
   useTheme();
@@ -47,9 +47,9 @@ export function Shell() {
   }, [wanted, tokenAsked]);
   useGreeting();
   const before = useRef(page);
-  // together with the page: later it would take the focus from what is used there
+  // in the same step as the page: later, this would take the focus from a control in use
   useLayoutEffect(() => {
-    if (page !== before.current) heading.current!.focus(); // a screen reader reads where it is now
+    if (page !== before.current) heading.current!.focus(); // a screen reader then reads the new title
     before.current = page;
   }, [page]);
   useEffect(() => {
@@ -90,7 +90,7 @@ export function Shell() {
   );
 }
 
-/** Text of the search, which outlives a reload. */
+/** Returns the search text, which survives a reload. */
 function useKeptSearch(): Signal<string> {
   const app = useApp();
   const kept: unknown = history.state?.search;
@@ -102,7 +102,7 @@ function useKeptSearch(): Signal<string> {
   return query;
 }
 
-/** The three places, and in a wide window all settings in groups. */
+/** Shows links to the three main pages; a wide window also lists all settings pages in groups. */
 function Navigation({ page, query }: { page: PageName; query: Signal<string> }) {
   const app = useApp();
   const tr = app.tr.value;
@@ -132,7 +132,7 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
   );
 }
 
-/** Others on the network can read the traffic: there is neither TLS of a reverse proxy nor an SSH tunnel to this machine. */
+/** True without a reverse proxy's TLS or an SSH tunnel to this machine: others on the network can read the traffic. */
 const IS_UNENCRYPTED = location.protocol !== 'https:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
 
 function Banners() {
@@ -173,7 +173,7 @@ function Banners() {
   );
 }
 
-/** Says why controls of the page can't be used. The style sheet hides it while no control refers to it. */
+/** Shows why the page's controls can't be used. The style sheet hides the text while no control refers to it. */
 function Why() {
   const { view, tr } = useApp();
   const reason = generalReason(view.value, tr.value);
@@ -186,7 +186,7 @@ function Why() {
   );
 }
 
-/** Says that the daemon is gone, and since when the page may be out of date. */
+/** Shows that the daemon is gone, and the time since which the page may be out of date. */
 function OfflineBanner() {
   const { client, staleSince, tr, view } = useApp();
   const { _ } = tr.value;
@@ -217,12 +217,12 @@ function useGreeting() {
   useEffect(() => {
     if (!config || offline || greeted.current) return;
     greeted.current = true;
-    // the user of another machine has set Culvert up already
+    // a user on another machine has already set up Culvert
     if (config.config.ui.firstSteps && location.hash === '' && !snapshot?.remoteAccess) goTo('welcome');
   }, [config, offline]);
 }
 
-/** `ui.theme`, or the system's. */
+/** Applies `ui.theme` to the page. */
 function useTheme() {
   const { client } = useApp();
   useSignalEffect(() => {
@@ -231,7 +231,7 @@ function useTheme() {
   });
 }
 
-/** A bar on every page while a change waits to be confirmed: what was changed, a countdown, Keep and Revert Now. */
+/** Shows an unconfirmed change on every page, with a countdown and the buttons Keep and Revert Now. */
 function ConfirmBar() {
   const { view, now, tr } = useApp();
   const { unconfirmed } = view.value;
@@ -243,7 +243,7 @@ function ConfirmBar() {
           <p class="words">
             <strong>{_('Keep this change?')}</strong>
             <span>{unconfirmed.text}</span>
-            {/* it changes each second, which is not to be read out each time */}
+            {/* screen readers must not read the change of each second */}
             <span role="timer" aria-live="off">
               {countdownText(unconfirmed, now.value, tr.value)}
             </span>

@@ -1,14 +1,14 @@
-// Implements the contract's transport over fetch, for a page that the daemon itself serves, with one event stream for all its tabs.
+// Implements the contract's transport over fetch for the daemon's own page; all tabs share one event stream.
 import { createClient, deadlineOf, type Stream, type Transport, Unreachable } from '../api/client.ts';
 import type { EventData, EventName } from '../api/contract.ts';
 
-/** A stream without output of the tunnel CLI: only the log shows that, and reads it separately. */
+/** Event stream without the tunnel CLI's output: only the log shows the output, and it reads it separately. */
 const STREAM = '/api/events?brief=1';
 
-/** An action may wait for a sign-in in another tab, in ms. */
+/** Time limit for an action, which may wait for a sign-in in another tab, in ms. */
 const ACTION_MS = 180_000;
 
-/** Requests and event streams to the page's own origin. Every failure of the connection is an `Unreachable`. */
+/** Creates a transport to the page's own origin. It throws `Unreachable` for every connection failure. */
 export function createTransport(): Transport {
   return {
     async request(method, path, headers, body) {
@@ -36,7 +36,7 @@ function send(path: string, init: RequestInit): Promise<Response> {
   return fetch(path, { ...init, cache: 'no-store', credentials: 'same-origin', redirect: 'error' });
 }
 
-/** Text as it arrives. Ends quietly when closed from this side. */
+/** Yields the response's text as it arrives. Ends without an error when the page closes the stream. */
 async function* decode({ body }: Response, closed: AbortSignal): AsyncGenerator<string> {
   const reader = body!.getReader();
   const decoder = new TextDecoder();
@@ -57,16 +57,16 @@ function unreachable(error: unknown): Unreachable {
   return new Unreachable(error instanceof Error ? error.message : String(error), error);
 }
 
-/** Name of the lock and of the channel. */
+/** Name of the lock and of the broadcast channel. */
 const NAME = 'culvert-events';
 
 /** Whole events as text; null when the stream ended. */
 type Message = string | null;
 
 /**
- * `transport` with one event stream for all tabs of the browser, since a stream takes one of the six connections that it opens
- * to a host for good. The tab that holds a lock has the stream and passes it on; when that tab is gone, the next one takes
- * over where it ended. A page without TLS from another machine has no locks: each of its tabs has a stream.
+ * Returns `transport` with one event stream for all of the browser's tabs: a browser opens six connections to a host, and a
+ * stream occupies one of them permanently. The tab that holds a lock opens the stream and passes its events on; when that tab
+ * is gone, the next tab continues the stream. Another machine's page without TLS has no locks, so each tab opens a stream.
  */
 export function shareStream(transport: Transport): Transport {
   const { locks } = navigator as { locks?: LockManager };
@@ -74,13 +74,13 @@ export function shareStream(transport: Transport): Transport {
   const channel = new BroadcastChannel(NAME);
   const tab = createTab(locks);
 
-  /** The real stream, passed on to the other tabs event by event. */
+  /** Opens the real stream, and passes each event on to the other tabs. */
   async function lead(path: string, headers: Record<string, string>): Promise<Stream> {
     const stream = await transport.stream(path, headers);
     return stream.status === 200 ? { ...stream, chunks: relay(stream, channel) } : stream;
   }
 
-  /** Messages of the leading tab, after the present state. */
+  /** Returns a stream of the current state, followed by the leading tab's messages. */
   async function follow(path: string, headers: Record<string, string>): Promise<Stream> {
     const received = receive(channel, tab.leading);
     const client = createClient(transport);
@@ -115,7 +115,7 @@ export function shareStream(transport: Transport): Transport {
   };
 }
 
-/** Resolves once this tab leads: immediately where none does, or when the leading one is gone. */
+/** Makes this tab lead immediately if no tab leads, or else when the leading tab is gone. `decided` resolves first. */
 function createTab(locks: LockManager) {
   let leads = false;
   let become = () => {};
@@ -153,7 +153,7 @@ async function* relay({ chunks }: Stream, channel: BroadcastChannel): AsyncGener
   }
 }
 
-/** Messages from now on, until the stream ends, `until` resolves, or the caller closes it. */
+/** Receives messages until the stream ends, `until` resolves, or the caller closes the receiver. */
 function receive(channel: BroadcastChannel, until: Promise<void>) {
   const queue: Message[] = [];
   let wake = () => {};
@@ -183,13 +183,13 @@ function receive(channel: BroadcastChannel, until: Promise<void>) {
   return { messages: messages(), close: () => add(null) };
 }
 
-/** The events of a text that come after a revision; comments, which show that the stream lives, stay. */
+/** Returns the text's events after a revision; keeps comments, which show that the stream is alive. */
 function laterThan(revision: number, text: string): { text: string; revision: number } {
   let last = revision;
   const later = text.split(/(?<=\n\n)/).filter(event => {
     const id = /^id: (\d+)$/m.exec(event)?.[1];
     if (id === undefined) return true;
-    // a restarted daemon counts from its clock, which is later
+    // a restarted daemon starts at its clock's time, so its IDs are higher
     if (Number(id) <= revision) return false;
     last = Math.max(last, Number(id));
     return true;

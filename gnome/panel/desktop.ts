@@ -1,5 +1,5 @@
-// Asks the system for the panel: starts a service through polkit, opens network settings, reads the present network, and
-// makes Culvert the program that finishes a sign-in with an organization.
+// Carries out the panel's requests to the system: starts services and repairs through polkit, opens network settings, reads
+// the current network, and makes Culvert the program that finishes a sign-in with an organization.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { REPAIR_PROGRAMS } from '../../daemon/view/fix.ts';
@@ -12,12 +12,12 @@ Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 Gio._promisify(Gio.Subprocess.prototype, 'communicate_utf8_async', 'communicate_utf8_finish');
 
 const WARP_UNIT = 'warp-svc.service';
-/** Time that a person may take to type a password. */
+/** Time limit for typing a password, in ms. */
 const PASSWORD_MS = 300_000;
 
 /**
- * Starts or restarts WARP's service; systemd has polkit ask for a password where one is needed.
- * @throws Error with what systemd said, NotAllowed without a password
+ * Starts or restarts WARP's service; polkit asks for a password if necessary.
+ * @throws Error with systemd's message, NotAllowed without a password
  */
 export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<void> {
   const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
@@ -44,16 +44,16 @@ export async function manageWarp(what: 'StartUnit' | 'RestartUnit'): Promise<voi
   }
 }
 
-/** systemd's answers when the dialog was closed, the password was wrong, or no dialog could be shown. */
+/** Errors from systemd if the dialog was closed, the password was wrong, or no dialog could be shown. */
 const REFUSALS = ['AccessDenied', 'InteractiveAuthorizationRequired'].map(name => `org.freedesktop.DBus.Error.${name}`);
 
 function isRefusal(error: unknown): boolean {
   return error instanceof GLib.Error && REFUSALS.includes(Gio.DBusError.get_remote_error(error) ?? '');
 }
 
-/** Facts and repairs of the desktop for the pages of the window. @param tell shows why nothing was repaired */
+/** Creates the pages' access to desktop facts and repairs. @param tell shows the user why nothing was repaired */
 export function createDesktop(tell: (text: string) => void): Desktop {
-  /** Looked up when a page asks for it. */
+  /** The repair program; undefined until a page first needs it. */
   let program: string | null | undefined;
   const repairer = () => {
     if (program === undefined) program = repairProgram();
@@ -78,7 +78,7 @@ export function createDesktop(tell: (text: string) => void): Desktop {
         return true;
       } catch (error) {
         if (!(error instanceof NotAllowed)) throw error;
-        // the commands are then shown in the open
+        // from now on, pages show the commands without folding them
         if (!error.canAsk) program = null;
         tell(error.message);
         return false;
@@ -87,14 +87,14 @@ export function createDesktop(tell: (text: string) => void): Desktop {
   };
 }
 
-/** The program of the command line. @throws Error where it is missing */
+/** Returns the path of the command-line program. @throws Error if the program is missing */
 function requireCulvert(): string {
   const program = culvertProgram();
   if (!program) throw new Error(_('The program “culvert” was not found. Install Culvert again.'));
   return program;
 }
 
-/** The program of the root side, where the panel can start it. */
+/** Returns the program that runs repairs as root; null if the panel can't start it. */
 function repairProgram(): string | null {
   if (!GLib.find_program_in_path('pkexec')) return null;
   return [ownRepairProgram, ...REPAIR_PROGRAMS].find(isRoots) ?? null;
@@ -102,7 +102,7 @@ function repairProgram(): string | null {
 
 const OTHERS_MAY_WRITE = 0o022;
 
-/** A file that a user owns must not ask for an administrator's password under Culvert's name. */
+/** True if only root can change the file: a user's file must not ask for a password in Culvert's name. */
 function isRoots(path: string): boolean {
   try {
     const { NOFOLLOW_SYMLINKS } = Gio.FileQueryInfoFlags;
@@ -115,11 +115,11 @@ function isRoots(path: string): boolean {
   }
 }
 
-/** Nothing was changed, because no password was given. */
+/** Reports that nothing was changed because authorization failed. */
 export class NotAllowed extends Error {
   readonly canAsk: boolean;
 
-  /** @param canAsk false if nothing can ask for a password */
+  /** @param canAsk false if the desktop cannot ask for a password */
   constructor(canAsk = true) {
     super(
       canAsk
@@ -130,12 +130,12 @@ export class NotAllowed extends Error {
   }
 }
 
-/** pkexec(1): the dialog was closed, or the authorization was not obtained. */
+/** Exit codes of pkexec(1): the dialog was closed, or the authorization was not obtained. */
 const DISMISSED = 126;
 const DENIED = 127;
 
 /**
- * Runs a repair on the root side; polkit asks for a password.
+ * Runs a repair as root; polkit asks for a password.
  * @throws Error with the reason; NotAllowed without a password
  */
 async function runRepair(argv: readonly string[], program: string): Promise<void> {
@@ -149,7 +149,7 @@ async function runRepair(argv: readonly string[], program: string): Promise<void
   throw new Error(stderr.trim() || `pkexec: ${code}`);
 }
 
-/** Installs the kill switch's service: the script that `culvert killswitch installer` prints, run through pkexec. */
+/** Installs the kill switch's service: runs the script from `culvert killswitch installer` through pkexec. */
 export async function installKillSwitch(): Promise<void> {
   const program = requireCulvert();
   if (!GLib.find_program_in_path('pkexec'))
@@ -158,7 +158,7 @@ export async function installKillSwitch(): Promise<void> {
   await runProgram(['pkexec', 'sh', '-s'], script);
 }
 
-/** Opens the desktop's network settings. @throws Error where none are known. */
+/** Opens the desktop's network settings. @throws Error if no known program for them is installed */
 export function openNetworkSettings(): void {
   const programs = [
     ['gnome-control-center', 'network'],
@@ -172,7 +172,7 @@ export function openNetworkSettings(): void {
 
 /**
  * Runs a program until it exits.
- * @returns its output. @throws Error with its message when it fails.
+ * @returns its output. @throws Error with its error output if it fails and `allowFailure` is false
  */
 async function runProgram(argv: string[], input: string | null, allowFailure = false): Promise<string> {
   const pipes = Gio.SubprocessFlags.STDOUT_PIPE | Gio.SubprocessFlags.STDERR_PIPE;
@@ -186,7 +186,7 @@ async function runProgram(argv: string[], input: string | null, allowFailure = f
 
 const MANAGER = 'org.freedesktop.NetworkManager';
 
-/** The network of the default route as NetworkManager knows it, or null without it. */
+/** Returns the default route's network according to NetworkManager, or null without NetworkManager. */
 async function currentNetwork(): Promise<CurrentNetwork | null> {
   try {
     const bus = Gio.bus_get_sync(Gio.BusType.SYSTEM, null);
@@ -219,7 +219,7 @@ async function currentNetwork(): Promise<CurrentNetwork | null> {
 
 /**
  * Calls `changed` when the default route moves to another network.
- * @returns what ends it.
+ * @returns a function that ends the watch.
  */
 function watchNetwork(changed: () => void): () => void {
   try {
@@ -237,12 +237,12 @@ function watchNetwork(changed: () => void): () => void {
     );
     return () => bus.signal_unsubscribe(watch);
   } catch {
-    // without a system bus nothing reports the network either
+    // without a system bus, no network changes are reported
     return () => {};
   }
 }
 
-/** True while the desktop shows tray icons; null without a session bus. */
+/** Returns true if the desktop shows tray icons; null if the answer took too long. */
 export async function hasTrayHost(): Promise<boolean | null> {
   const watcher = 'org.kde.StatusNotifierWatcher';
   const place = { name: watcher, path: '/StatusNotifierWatcher', iface: watcher };
@@ -250,7 +250,7 @@ export async function hasTrayHost(): Promise<boolean | null> {
   return host === null ? null : host === true;
 }
 
-/** True while the desktop has global shortcuts for apps; null without a session bus. */
+/** Returns true if the desktop has global shortcuts for apps; null if the answer took too long. */
 async function hasShortcuts(): Promise<boolean | null> {
   const name = 'org.freedesktop.portal.Desktop';
   const place = { name, path: '/org/freedesktop/portal/desktop', iface: 'org.freedesktop.portal.GlobalShortcuts' };
@@ -258,7 +258,7 @@ async function hasShortcuts(): Promise<boolean | null> {
   return version === null ? null : version !== undefined;
 }
 
-/** A property of a service that runs; undefined if it has no such property, null if no answer came in time. */
+/** Reads a running service's property; undefined if that fails, null if no answer came in time. */
 async function readProperty<T>(
   { name, path, iface }: { name: string; path: string; iface: string },
   property: string,
@@ -284,8 +284,8 @@ async function readProperty<T>(
 }
 
 /**
- * Reports whether the session starts Culvert: now, and whenever its entry changes.
- * @returns what ends it.
+ * Reports whether the session starts Culvert: immediately, and whenever its autostart entry changes.
+ * @returns a function that ends the watch.
  */
 export function watchAutostart(report: (on: boolean) => void): () => void {
   const path = GLib.build_filenamev([GLib.get_user_config_dir(), 'autostart', `${APP_ID}.desktop`]);
@@ -297,7 +297,7 @@ export function watchAutostart(report: (on: boolean) => void): () => void {
   return () => void monitor.cancel();
 }
 
-/** By the Desktop Application Autostart Specification, and by GNOME's key for an entry that the user turned off. */
+/** Follows the Desktop Application Autostart Specification, and GNOME's key for an entry that the user turned off. */
 function startsWithSession(path: string): boolean {
   const entry = new GLib.KeyFile();
   try {
@@ -315,28 +315,28 @@ function startsWithSession(path: string): boolean {
   return !is('Hidden', false) && is('X-GNOME-Autostart-enabled', true);
 }
 
-/** Scheme of the address at which the vendor's page ends. */
+/** Content type of the URL that the vendor's page opens at the end. */
 const SIGN_IN = 'x-scheme-handler/com.cloudflare.warp';
 const ENTRY = `${APP_ID}.desktop`;
 
-/** The program that the desktop starts: null for none, `culvert` for this one. */
+/** Returns the program that the desktop starts for a sign-in: its name, `culvert` for this build, or null. */
 function signInProgram(): string | null {
   const program = Gio.AppInfo.get_default_for_type(SIGN_IN, false);
   return program && (program.get_id() === ENTRY ? 'culvert' : program.get_name());
 }
 
-/** Makes Culvert that program. @throws Error where the app menu has no Culvert */
+/** Makes Culvert the sign-in program. @throws Error if Culvert is not in the app menu */
 export function claimSignIn(): void {
   const entry = Gio.AppInfo.get_all().find(app => app.get_id() === ENTRY);
   if (!entry) throw new Error(_('Culvert is not in the app menu. Install it, then try again.'));
   entry.set_as_default_for_type(SIGN_IN);
 }
 
-/** Makes Culvert that program where no program does it yet, for a sign-in that begins. */
+/** Makes Culvert the sign-in program if there is none yet; called when a sign-in begins. */
 export function claimFreeSignIn(): void {
   try {
     if (signInProgram() === null) claimSignIn();
   } catch {
-    // the address can be pasted
+    // the user can paste the address
   }
 }

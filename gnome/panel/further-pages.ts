@@ -1,4 +1,4 @@
-// Makes the pages of the window other than the first. page-loader.ts loads this file after the first frame.
+// Creates all pages of the window but the first. page-loader.ts loads this file after the first frame.
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { FORM_PAGES } from '../../daemon/view/pages/all.ts';
 import { settingsPage } from '../../daemon/view/pages/search.ts';
@@ -10,7 +10,7 @@ import { LogPage } from './pages/log-page.ts';
 import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
-/** Only pages with special widgets have a case; all others are forms. */
+/** Creates a page by name: pages with special widgets have a case, all others are forms. */
 export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost): PageWidget {
   switch (name) {
     case 'apps':

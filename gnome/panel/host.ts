@@ -4,26 +4,26 @@ import type { Host } from '../../daemon/view/host.ts';
 import type { View } from '../../daemon/view/view.ts';
 
 export interface WindowHost extends Host {
-  /** The window, for dialogs. */
+  /** The window, as the parent of dialogs. */
   window: Gtk.Window;
 }
 
 export interface PageWidget extends Gtk.Widget {
   /** Called after every change of the state. */
   refresh(view: View): void;
-  /** Updates clocks and countdowns; called each second while the page can be seen. */
+  /** Updates clocks and countdowns; called each second while the page is visible. */
   tick?(): void;
-  /** True while it has a control that can't be used. */
+  /** True while a control of the page can't be used. */
   readonly inert?: boolean;
-  /** Control that has the focus at first; by default the first one. */
+  /** Control that gets the initial focus (default: the page's first control). */
   readonly first?: Gtk.Widget;
-  /** Focuses its search field, where it has one. */
+  /** Focuses the page's search field. */
   focusSearch?(): void;
   /** Scrolls to a row, highlights it briefly, and focuses it. */
   reveal?(row: string): void;
   /** Called when the page is first shown. */
   opened?(): void;
-  /** Called when the page is shown again: reads again what no event reports. */
+  /** Called when the page is shown again; reads data that no event reports. */
   reload?(): void;
   /** Called when another page is shown. */
   leave?(): void;

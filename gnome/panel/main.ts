@@ -1,4 +1,4 @@
-// The panel: one window on the daemon's state. It starts without waiting for the daemon.
+// Runs the panel: one window that shows the daemon's state. It starts without waiting for the daemon.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import Gio from 'gi://Gio?version=2.0';
@@ -23,7 +23,7 @@ import { savedSize, saveSize } from './window/window-size.ts';
 
 declare const __VERSION__: string;
 
-/** Alt and Ctrl with a digit turn to the primary pages. */
+/** Keyboard shortcuts by action; `vfunc_startup` adds Alt and Ctrl with a digit for the main pages. */
 const ACCELERATORS: Record<string, string[]> = {
   'app.shortcuts': ['<primary>question', 'F1'],
   'window.close': ['<primary>w', '<primary>q'],
@@ -40,7 +40,7 @@ class Application extends Adw.Application {
   static {
     GObject.registerClass({ GTypeName: 'CulvertApplication' }, Application);
   }
-  /** Also for tests, which wait for its revision. */
+  /** Public for tests, which wait for a revision. */
   declare model: Model;
   #desktopDirection = Gtk.TextDirection.LTR;
 
@@ -55,18 +55,18 @@ class Application extends Adw.Application {
     });
     Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).add_search_path(icondir);
     Gtk.Window.set_default_icon_name(BRAND);
-    // called by the tray, which ends the other programs
+    // the tray activates this action, and ends the other programs itself
     this.#action('quit', () => this.quit());
     this.#action('quit-everything', () => void this.#quitEverything());
     this.#action('about', () => this.#about());
     this.#action('shortcuts', () => this.#shortcuts());
-    // both need the state, which a panel started for them does not have yet
+    // both actions need the state, which may not have arrived when they start the panel
     for (const name of ['copy-proxy', 'report'])
       this.#action(name, () => {
         this.activate();
         this.#whenKnown(() => this.#window()?.activate_action(name, null));
       });
-    // called by the tray and the desktop entry
+    // the tray and the desktop entry activate these actions
     for (const name of [...PAGE_NAMES, ...FORMER_PAGE_NAMES])
       this.#action(name, () => {
         this.activate();
@@ -84,12 +84,12 @@ class Application extends Adw.Application {
 
   override vfunc_shutdown(): void {
     this.model.close();
-    // as in compat.ts, for a dialog that is still open
+    // for dialogs that are still open, as `presentOver` does in compat.ts
     for (const window of Gtk.Window.list_toplevels() as Gtk.Window[]) window.set_transient_for(null);
     super.vfunc_shutdown();
   }
 
-  /** GTK reads the desktop's text direction once; a language chosen in Culvert may have the other one. */
+  /** Sets the text direction: GTK reads the desktop's once, and a language chosen in Culvert may differ. */
   #setDirection(): void {
     const { LTR, RTL } = Gtk.TextDirection;
     const chosen = isRightToLeft(tr) ? RTL : LTR;
@@ -109,7 +109,7 @@ class Application extends Adw.Application {
     return window;
   }
 
-  /** Builds the window again in the new language: widgets keep their words. */
+  /** Builds the window again in the new language, since existing widgets keep their texts. */
   #rebuild(): void {
     const old = this.#window();
     if (!old) return;
@@ -117,12 +117,12 @@ class Application extends Adw.Application {
     const window = this.#open(old.page);
     if (size[0] > 0) window.set_default_size(...size);
     window.present();
-    // a question of the old window, in its language
+    // close the old window's dialogs, which are in the old language
     for (const dialog of Gtk.Window.list_toplevels() as Gtk.Window[]) if (dialog.transient_for === old) dialog.close();
     old.destroy();
   }
 
-  /** Calls `work` once the daemon's state and language have arrived, or it is clear that no daemon answers. */
+  /** Calls `work` when the daemon's state and configuration have arrived, or when it is clear that no daemon answers. */
   #whenKnown(work: () => void): void {
     const isKnown = () => {
       const { offline, config } = this.model.state();
@@ -139,7 +139,7 @@ class Application extends Adw.Application {
     });
   }
 
-  /** Does what the tray's entry of the same name does, through the tray where one runs. */
+  /** Quits through the running tray's entry of the same name; without a tray, stops the daemon and quits the panel. */
   async #quitEverything(): Promise<void> {
     const args = new GLib.Variant('(sava{sv})', ['quit', [], {}]);
     const { NO_AUTO_START } = Gio.DBusCallFlags;
@@ -215,14 +215,14 @@ class Application extends Adw.Application {
   }
 }
 
-GLib.set_prgname(APP_ID); // window class and Wayland app id: how a shell finds the desktop entry
+GLib.set_prgname(APP_ID); // window class and Wayland app ID, by which a shell finds the desktop entry
 GLib.set_application_name('Culvert');
 const application = new Application({
   application_id: APP_ID,
   resource_base_path: RESOURCES,
   flags: Gio.ApplicationFlags.DEFAULT_FLAGS,
 });
-// not runAsync, which GJS 1.74 lacks; so nothing before this line may await
+// GJS 1.74 lacks runAsync, so nothing before this line may await
 const status = application.run([System.programInvocationName, ...ARGV]);
 finishLoading();
 exit(status);

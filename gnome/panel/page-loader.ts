@@ -1,17 +1,17 @@
-// Makes each page of the window when it is first needed. The code of all but the first loads after the first frame, since
-// that takes about as long as a frame.
+// Creates each page of the window when it is first needed. Only the first page's code loads before the first frame: loading
+// the rest takes about as long as a frame.
 import GLib from 'gi://GLib?version=2.0';
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
 import { ConnectionPage } from './pages/connection-page.ts';
 
-/** Null until the code is loaded. */
+/** Code of the further pages; null until it is loaded. */
 let code: typeof import('./further-pages.ts') | null = null;
 let loading: Promise<void> | null = null;
 let isLoading = false;
 
-/** Loads the code of the pages other than the first, once. @throws Error when its file is gone or damaged */
+/** Loads the code of the further pages once. @throws Error if its file is gone or damaged */
 export function loadFurtherPages(): Promise<void> {
   loading ??= load();
   return loading;
@@ -26,16 +26,16 @@ async function load(): Promise<void> {
   }
 }
 
-/** Runs the main loop until no code is being loaded: GJS aborts when it exits during an import. */
+/** Runs the main loop until no code is loading: GJS aborts if it exits during an import. */
 export function finishLoading(): void {
   while (isLoading) GLib.MainContext.default().iteration(true);
 }
 
 export interface Pages {
   title(page: PageName): string;
-  /** The page; null while its code is not loaded. */
+  /** Returns the page, and creates it if necessary; null while its code is not loaded. */
   get(page: PageName): PageWidget | null;
-  /** The pages that exist already. */
+  /** Returns the pages that exist already. */
   made(): PageWidget[];
 }
 

@@ -1,12 +1,12 @@
-// Watches for the start of a daemon, and for the removal of Culvert, without polling.
+// Watches for the start of a daemon and the removal of Culvert without polling.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
 import { pkgdatadir, socketPath } from '../install-paths.ts';
 
 /**
- * Returns a function that takes each state. While there is no daemon, the watch calls `appeared` when a daemon may have started,
- * and `removed` when this program's file is gone: a removal of Culvert stops the daemon first.
+ * Returns a function that takes each state. While there is no daemon, it calls `appeared` when a daemon may have started, and
+ * `removed` when the bridge's file is gone: a removal of Culvert stops the daemon first.
  */
 export function absenceWatch(appeared: () => void, removed: () => void): (client: ClientState) => void {
   let ends: readonly (() => void)[] | null = null;
@@ -24,7 +24,7 @@ export function absenceWatch(appeared: () => void, removed: () => void): (client
 }
 
 /**
- * Calls `appeared` when something new is in the directory of the daemon's socket.
+ * Calls `appeared` when a new file appears in the directory of the daemon's socket.
  * @returns a function that ends the watch
  */
 function watchForSocket(path: string, appeared: () => void): () => void {
@@ -36,7 +36,7 @@ function watchForSocket(path: string, appeared: () => void): () => void {
     monitor.connect('changed', (_monitor, changed, _other, event) => each(changed, event));
     return monitor;
   };
-  // GLib polls a missing directory every four seconds, so it must not watch one
+  // GLib would poll a missing directory every four seconds, so watch only an existing directory
   const enter = () => {
     inside?.cancel();
     inside = directory.query_exists(null)

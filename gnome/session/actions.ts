@@ -1,4 +1,4 @@
-// Does what the menu and the notifications of the tray offer.
+// Carries out the commands of the tray's menu and notifications.
 import Gio from 'gi://Gio?version=2.0';
 import type { Model } from '../../daemon/view/client/model.ts';
 import { changeNetworks } from '../../daemon/view/client/network-document.ts';
@@ -13,25 +13,25 @@ import { recentApps, rememberApp } from '../recent-apps.ts';
 import { openPanel, quitPanel } from './desktop.ts';
 import type { Command } from './menu.ts';
 
-/** Time after the reply in which a change may still be published. */
+/** Time after the reply during which a change's event may still arrive, in ms. */
 const CHANGES_MS = 2_000;
 
 interface ActionOptions {
   bus: Gio.DBusConnection;
   model: Model;
   showError(error: unknown): void;
-  /** Shows that a change reverts unless it is kept. */
+  /** Notifies the user that a change reverts unless it is kept. */
   askToKeep(): void;
   /** Ends the tray. */
   quit(): void;
 }
 
 export interface Actions {
-  /** Does what an entry of the menu offers. */
+  /** Carries out a menu entry's command. */
   act(command: Command): void;
-  /** Does what a remedy or a notification offers. */
+  /** Carries out the command of a remedy or a notification. */
   runCommand(command: ViewCommand): void;
-  /** The last action requested here, whose effect needs no notification. */
+  /** Returns the last action requested from the tray, since its effect needs no notification. */
   requested(): string | null;
   forgetRequested(): void;
 }
@@ -41,9 +41,9 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
 
   const open = (page?: Parameters<typeof openPanel>[2]) => void openPanel(bus, null, page).catch(showError);
 
-  /** @throws GLib.Error where no browser is found */
+  /** @throws GLib.Error if no browser is found */
   function executeAsk({ ask, confirm }: ViewCommand): void {
-    // a question needs the window, whose first page offers the same
+    // only the window can ask the question, and its first page offers the same command
     if (confirm) open('connection');
     else if (ask.kind === 'action') model.requestAction(ask.request).catch(showError);
     else if (ask.kind === 'kill-switch') model.changeKillSwitch(ask.change).catch(showError);
@@ -72,7 +72,7 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     rememberApp({ id: appId, name });
   }
 
-  /** Asks about a change that reverts unless it is confirmed: the menu that has "Keep" is closed by now. */
+  /** Asks the user to confirm a change that would revert: the menu, which has "Keep", is closed by now. */
   async function change(work: Promise<void>): Promise<void> {
     let unsubscribe = () => {};
     const ask = () => {

@@ -1,5 +1,5 @@
-// The bridge: offers the daemon's state as org.culvert.Client1 on the session bus, for the shells of all desktops, and ends
-// when no program uses it anymore. It loads no GTK, and has no timer while a program uses it.
+// Runs the bridge, which offers the daemon's state as org.culvert.Client1 on the session bus to the shells of all desktops and
+// ends when no program uses it anymore. It loads no GTK, and runs no timer while a program uses it.
 import Gio from 'gi://Gio?version=2.0';
 import { current } from '../../daemon/view/client/client-state.ts';
 import { createModel } from '../../daemon/view/client/model.ts';
@@ -15,12 +15,12 @@ import { changesBetween, propertiesOf } from './properties.ts';
 
 declare const __VERSION__: string;
 
-/** A caller gives up after 25 s, unless it says otherwise. */
+/** Time limit for requests, in ms: by default, a D-Bus caller gives up after 25 s. */
 const DEADLINE_MS = 20_000;
-/** Attempts to reach a daemon get rarer without limit: the bridge watches the socket, and calls try immediately. */
+/** Pace of reconnecting: attempts become rare, since the bridge watches the socket, and a call tries immediately. */
 const PACE = { backOffMs: [250, 86_400_000] as [number, number], idleTimeoutMs: Infinity };
 
-/** Exit status on which the user unit starts the bridge again (data/culvert-bridge.service.in). */
+/** Exit status after which the user unit restarts the bridge (data/culvert-bridge.service.in). */
 const RESTART = 75;
 
 async function serve(program: Program): Promise<void> {
@@ -38,14 +38,14 @@ async function serve(program: Program): Promise<void> {
     program.say(`another process owns ${CLIENT_NAME}.`);
     program.end();
   };
-  /** Gives the name up first: from then on, a call starts the next bridge. */
+  /** Ends the bridge if no call has come. Releases the name first, so that a later call starts the next bridge. */
   const leave = async () => {
     const calls = object.calls();
     await disownName(bus, CLIENT_NAME);
     if (object.calls() === calls) program.end();
     else await own();
   };
-  /** Ends with this exit status, once the calls that are under way are answered. */
+  /** Ends the bridge with an exit status when all running calls are answered. */
   const giveWay = async (status: number) => {
     program.status = status;
     await disownName(bus, CLIENT_NAME);
@@ -53,19 +53,19 @@ async function serve(program: Program): Promise<void> {
     program.end();
   };
   const watchAbsence = absenceWatch(model.retry, () => void giveWay(0).catch(program.fail));
-  /** A daemon of another version comes back after an update. */
+  /** Restarts the bridge if the daemon has another version, as after an update. */
   const followUpdate = async () => {
     const { version } = await model.call('GET /api/version');
     if (version !== __VERSION__) await giveWay(RESTART);
   };
 
-  /** Null until a daemon has answered. */
+  /** True while a daemon answers; null until the first answer. */
   let online: boolean | null = null;
   let ready = () => {};
   const isKnown = new Promise<void>(resolve => {
     ready = resolve;
   });
-  // the caller that asks for a change needs no notice of it
+  // a caller needs no notice of a change that it requested
   followState(
     model,
     ({ pending }) => pending,

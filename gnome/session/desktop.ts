@@ -6,15 +6,15 @@ import { passOnMemorySettings } from '../programs.ts';
 import type { Pixmaps } from './icons.ts';
 import type { PanelAction } from './menu.ts';
 
-/** Longest start of a panel. */
+/** Longest wait for a starting panel, in ms. */
 const START_MS = 30_000;
 
 /**
- * Raises the running panel, or starts the panel of this prefix. D-Bus activation may start another version, and in an AppImage
- * starts nothing.
- * @param token of the host, so that the window may take the focus.
- * @param action what the panel does once it is there.
- * @throws GLib.Error when it can't be started.
+ * Raises the running panel, or starts this prefix's panel. D-Bus activation could start another version, and starts nothing
+ * in an AppImage.
+ * @param token activation token from the host, which lets the window take the focus.
+ * @param action action that the panel performs when it runs.
+ * @throws GLib.Error if the panel can't be started.
  */
 export async function openPanel(bus: Gio.DBusConnection, token: string | null, action?: PanelAction): Promise<void> {
   const platform: Record<string, GLib.Variant> = token ? { 'activation-token': new GLib.Variant('s', token) } : {};
@@ -45,7 +45,7 @@ function appearance(bus: Gio.DBusConnection): Promise<void> {
   });
 }
 
-/** Quits the panel, if it runs. */
+/** Quits the panel if it is running. */
 export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
   await callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', ['quit', [], {}]));
 }
@@ -54,9 +54,9 @@ export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
 export interface Shown {
   summary: string;
   body: string;
-  /** Its icon; without one, that of Culvert. */
+  /** Icon of the notification (default: Culvert's icon). */
   picture?: Pixmaps[number];
-  /** The server need not keep it in a list. */
+  /** True if the server need not keep the notification in a list. */
   transient?: boolean;
   actions: readonly { label: string; activate(): void }[];
 }
@@ -73,20 +73,20 @@ function imageOf([width, height, argb]: Pixmaps[number]): GLib.Variant {
   return new GLib.Variant('(iiibiiay)', [width, height, 4 * width, true, 8, 4, rgba]);
 }
 
-/** The name of a button on the bus. */
+/** Returns the key of a button on the bus. */
 const keyOf = (at: number) => (at === 0 ? 'act' : `act-${at}`);
 
 const NOTIFICATIONS = 'org.freedesktop.Notifications';
 const NOTIFICATIONS_PATH = '/org/freedesktop/Notifications';
 
 /**
- * Shows notifications, each of a kind: a new notification replaces the last of its kind. Without a service that shows them they
- * go to stderr. Desktop Notifications Specification 1.2.
- * @param open is what a click on the text does; only buttons change something
+ * Creates a notifier. A new notification replaces the last notification of the same kind. Without a notification service, the
+ * text goes to stderr. Desktop Notifications Specification 1.2.
+ * @param open action of a click on the text; only buttons change something
  */
 export function createNotifier(bus: Gio.DBusConnection, open: { label: string; activate(): void }) {
   const shown = new Map<string, Shown & { id: number }>();
-  /** Calls run one after another: a replacement needs the number of the notification that it replaces. */
+  /** End of the queue: calls run one by one, since a replacement needs the ID of the earlier notification. */
   let last = Promise.resolve();
   const next = (work: () => Promise<void>) => {
     last = last.then(work);
@@ -103,7 +103,7 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
     Gio.DBusSignalFlags.NONE,
     (...[, , , , , parameters]) => {
       const [id, key] = parameters.recursiveUnpack<[number, string]>();
-      // the reply with the number may arrive at the same time
+      // the reply with the ID may arrive at the same time
       void last.then(() => {
         const notice = [...shown.values()].find(each => each.id === id);
         if (notice && key === 'default') open.activate();
@@ -120,7 +120,7 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
     Gio.DBusSignalFlags.NONE,
     (...[, , , , , parameters]) => {
       const [id] = parameters.recursiveUnpack<[number]>();
-      // the click that closed it may be under way
+      // the handler of the closing click may still have to run
       void next(async () => {
         for (const [kind, notice] of shown) if (notice.id === id) shown.delete(kind);
       });
@@ -145,7 +145,7 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
   }
   return {
     show: (kind: string, notice: Shown): Promise<void> => next(() => send(kind, notice)),
-    /** Updates a notification that is still shown, or withdraws it where `present` returns null. */
+    /** Updates a notification that is still shown, or withdraws it if `present` returns null. */
     update: (kind: string, present: () => Shown | null): Promise<void> =>
       next(async () => {
         const before = shown.get(kind);
@@ -162,7 +162,7 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
   };
 }
 
-/** Calls the panel without starting it. Resolves with whether the panel runs. */
+/** Calls the panel without starting it. Resolves with true if the panel is running. */
 async function callPanel(bus: Gio.DBusConnection, iface: string, method: string, args: GLib.Variant): Promise<boolean> {
   try {
     await bus.call(APP_ID, APP_PATH, iface, method, args, null, Gio.DBusCallFlags.NO_AUTO_START, -1, null);

@@ -1,4 +1,4 @@
-// Pure: gives each failure its D-Bus error name.
+// Maps each failure to its D-Bus error name; pure.
 import { ApiError, Unreachable } from '../../daemon/api/client.ts';
 import type { ProblemCode } from '../../daemon/api/schema.ts';
 import { Failure } from '../../daemon/core/errors.ts';
@@ -6,7 +6,7 @@ import { Busy } from '../../daemon/view/client/client-state.ts';
 import { errorText } from '../../daemon/view/states/problems.ts';
 import type { Translator } from '../../daemon/view/translator.ts';
 
-/** Follow `org.culvert.Error.`; described in org.culvert.Client1(5). */
+/** Error names after the prefix `org.culvert.Error.`; see org.culvert.Client1(5). */
 export const ERRORS = [
   'NotRunning',
   'NotAllowed',
@@ -21,7 +21,7 @@ export const ERRORS = [
 ] as const;
 export type ErrorName = (typeof ERRORS)[number];
 
-/** A failure that the bridge itself finds. */
+/** Creates a failure that the bridge itself detects. */
 export const failure = (code: ErrorName, message: string, cause?: unknown) => new Failure(message, { code, cause });
 
 /** Problems of the API with a specific name; every other problem is `Failed`. */

@@ -1,4 +1,4 @@
-// Colors the alpha channels that the build rendered into the ARGB pictures that a tray host reads.
+// Converts the build's rendered alpha channels to colored ARGB pictures for tray hosts.
 import GLib from 'gi://GLib?version=2.0';
 import type { State } from '../../daemon/api/states.ts';
 import type { Tone } from '../../daemon/view/form.ts';
@@ -11,7 +11,7 @@ export type Pixmaps = [width: number, height: number, argb: Uint8Array][];
 type Rendered = Record<State, Record<string, string>>;
 
 /**
- * Light tones for a dark panel; the dark outline of `colored` gives them 3:1 on a light one (WCAG 2.1, 1.4.11).
+ * Light tones for a dark panel; on a light panel, the dark outline from `colored` has a contrast of 3:1 (WCAG 2.1, 1.4.11).
  * A pixmap cannot follow the panel's color.
  */
 const COLORS: Record<Tone, [red: number, green: number, blue: number]> = {
@@ -23,9 +23,9 @@ const COLORS: Record<Tone, [red: number, green: number, blue: number]> = {
 };
 
 /**
- * Loads the rendered pictures and returns a function that colors one.
- * Pixmaps and not icon names: a name that the host's theme lacks is a blank, and not every host reads IconThemePath.
- * @throws GLib.Error when the file next to the program is missing.
+ * Loads the rendered pictures and returns a function that colors a state's pictures.
+ * Uses pixmaps because a host shows a blank for a name outside its theme, and not every host reads IconThemePath.
+ * @throws GLib.Error if the file next to the program is missing.
  */
 export function loadIcons(): (state: State, tone: Tone) => Pixmaps {
   const [, bytes] = GLib.file_get_contents(GLib.build_filenamev([pkgdatadir, 'tray-icons.json']));
@@ -38,10 +38,10 @@ export function loadIcons(): (state: State, tone: Tone) => Pixmaps {
     ]);
 }
 
-/** Darkness of the outline: at least 3:1 against a white panel, and invisible on a dark one. */
+/** Opacity of the outline: a contrast of at least 3:1 on a white panel, and invisible on a dark panel. */
 const OUTLINE = 0.7;
 
-/** The glyph in its color with a dark outline of one pixel. */
+/** Returns the colored glyph with a dark outline of one pixel. */
 function colored(alpha: Uint8Array, size: number, color: [number, number, number]): Uint8Array {
   const argb = new Uint8Array(alpha.length * 4);
   const alphaAt = (x: number, y: number) => (x < 0 || y < 0 || x >= size || y >= size ? 0 : alpha[y * size + x]!);

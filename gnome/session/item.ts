@@ -1,4 +1,4 @@
-// Exports a StatusNotifierItem with its com.canonical.dbusmenu over D-Bus; no library does both without GTK 3.
+// Exports a StatusNotifierItem and its com.canonical.dbusmenu over D-Bus, since no library does both without GTK 3.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { isRightToLeft } from '../../daemon/view/format.ts';
@@ -18,19 +18,19 @@ export interface Appearance {
 }
 
 export interface Handlers {
-  /** Left click; `token` hands the focus on to the window that opens, where the host gave one. */
+  /** Left click. `token` lets the opened window take the focus; null if the host gave no token. */
   activate(token: string | null): void;
   /** Middle click. */
   secondary(): void;
   chosen(entry: Entry): void;
   /** The menu is about to be shown. */
   opened(): void;
-  /** Called once, where nothing would show the item. */
+  /** Called once if no host shows the item. */
   hostless(): void;
 }
 
 /**
- * Exports the item on the session bus and registers it with every watcher that appears, so it survives the host.
+ * Exports the item on the session bus and registers it with every watcher that appears, so that it survives the host.
  * Protocols: freedesktop.org StatusNotifierItem (draft) and libdbusmenu's com.canonical.dbusmenu, version 3.
  */
 export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers: Handlers) {
@@ -80,7 +80,7 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
   const menu = menuObject({ entries: () => shown.entries, revision: () => revision, handlers });
   menu.export(bus, MENU_PATH);
 
-  /** A host that restarts is back within seconds; only a lasting absence is reported. */
+  /** Timer that reports a lasting absence of the host; a restarting host returns within seconds. */
   let absent: ReturnType<typeof setTimeout> | null = null;
   const appeared = () => {
     if (absent) clearTimeout(absent);
@@ -105,7 +105,7 @@ export function createItem(bus: Gio.DBusConnection, first: Appearance, handlers:
   );
 
   return {
-    /** Shows something else; the host is notified only of what differs. */
+    /** Shows a new appearance; notifies the host only of the differences. */
     show(next: Appearance) {
       const before = shown;
       shown = next;
@@ -134,7 +134,7 @@ interface MenuSource {
   handlers: Pick<Handlers, 'chosen' | 'opened'>;
 }
 
-/** The object that hosts ask for the menu, com.canonical.dbusmenu. */
+/** Creates the com.canonical.dbusmenu object, from which hosts read the menu. */
 function menuObject({ entries, revision, handlers }: MenuSource) {
   const find = (id: number) => flat(entries()).find(entry => entry.id === id);
   const chosen = (id: number, event: string) => {
@@ -172,7 +172,7 @@ function menuObject({ entries, revision, handlers }: MenuSource) {
   });
 }
 
-/** Registers the unique name of the connection, which every host in use accepts. */
+/** Registers the connection's unique name, which every host in use accepts. */
 async function register(bus: Gio.DBusConnection, hostless: () => void): Promise<void> {
   const call = (iface: string, method: string, args: GLib.Variant) =>
     bus.call(WATCHER, '/StatusNotifierWatcher', iface, method, args, null, Gio.DBusCallFlags.NONE, -1, null);
@@ -182,12 +182,12 @@ async function register(bus: Gio.DBusConnection, hostless: () => void): Promise<
     const answer = await call('org.freedesktop.DBus.Properties', 'Get', property);
     if (answer.recursiveUnpack<[boolean]>()[0] === false) hostless();
   } catch (error) {
-    // the watcher has gone; the next one gets the item again
+    // the watcher is gone; the next watcher gets the item again
     printerr(`culvert tray: the desktop's tray refused the icon: ${(error as Error).message}`);
   }
 }
 
-/** All properties, since a host keeps the old value of a missing one. */
+/** Returns all properties of an entry, since a host keeps the old value of a missing property. */
 function properties(entry: Entry): Record<string, GLib.Variant> {
   if (entry.label === null) return { type: text('separator') };
   return {
@@ -204,7 +204,7 @@ function properties(entry: Entry): Record<string, GLib.Variant> {
   };
 }
 
-/** @param depth how many levels are asked for; -1 for all. */
+/** @param depth number of requested levels; -1 for all levels. */
 function layouts(entries: Entry[], depth: number): GLib.Variant[] {
   if (depth === 0) return [];
   return entries.map(entry =>
@@ -212,7 +212,7 @@ function layouts(entries: Entry[], depth: number): GLib.Variant[] {
   );
 }
 
-/** The entries, with those of submenus. */
+/** Returns the entries, including the entries of submenus. */
 function flat(entries: Entry[]): Entry[] {
   return entries.flatMap(entry => [entry, ...(entry.children ?? [])]);
 }

@@ -31,7 +31,7 @@ export type Command =
   | { pause: number };
 
 export interface Entry {
-  /** Stable over changes: the host keeps an item by it. 0 is the menu itself. */
+  /** Stable across changes, so that the host recognizes the item. 0 is the menu itself. */
   id: number;
   /** null for a separator. */
   label: string | null;
@@ -47,7 +47,7 @@ export interface Entry {
 export interface Shown {
   tunnel: TunnelView;
   killSwitch: KillSwitchView;
-  /** States that end by themselves. */
+  /** States that end at a set time. */
   timed: Timed[];
   /** Changes that revert unless they are confirmed. */
   unconfirmed: Unconfirmed | null;
@@ -57,11 +57,11 @@ export interface Shown {
   recent: { id: string; name: string }[];
   /** Version that can be installed. */
   update: string | null;
-  /** The network, with the rule that holds on it if there is one; null while the daemon follows none. */
+  /** The network and its rule, if one applies; null while the daemon tracks no network. */
   network: { line: string; login: boolean; trustable: boolean } | null;
-  /** Says that other machines have access; null while none has. */
+  /** Sentence about the access of other machines; null without such access. */
   remote: string | null;
-  /** No daemon runs, and one may be started. */
+  /** True if no daemon runs and one may be started. */
   stopped: boolean;
   /** ms since the epoch. */
   now: number;
@@ -71,7 +71,7 @@ type Make = (id: number, label: string, command: Command | null, enabled?: boole
 const entry: Make = (id, label, command, enabled = true) => ({ id, label, enabled, command });
 const separator = (id: number): Entry => ({ id, label: null, enabled: true, command: null });
 
-/** Entries of the menu, the toggle first. Ids above 100 are those of the modes and apps. */
+/** Entries of the menu, the toggle first. Modes and apps have ids above 100. */
 export function menuOf(shown: Shown, tr: Translator): Entry[] {
   const { tunnel, stopped, update, remote, network } = shown;
   const { _ } = tr;
@@ -86,7 +86,7 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
     ...(tunnel.other ? [entry(97, tunnel.other.label, { ask: tunnel.other.command })] : []),
     ...(network ? [entry(19, network.line, { panel: 'networks' } as const)] : []),
     ...(network?.login ? [entry(99, _('Sign In to This Network…'), { ask: clientCommand('portal') })] : []),
-    // the page asks first
+    // the page asks for confirmation
     ...(network?.trustable ? [entry(98, _('Trust This Network…'), { panel: 'networks' } as const)] : []),
     ...changeEntries(shown, tr),
     ...(remote ? [entry(23, remote, { panel: 'preferences' })] : []),
@@ -103,7 +103,7 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
   ];
 }
 
-/** Keeping a change, extending or ending a state, and turning the tunnel off for a while. */
+/** Entries that keep or revert a change, extend or end a state, and pause WARP. */
 function changeEntries({ tunnel, timed, unconfirmed }: Shown, tr: Translator): Entry[] {
   const { _ } = tr;
   const { toggle, settable } = tunnel;
@@ -119,7 +119,7 @@ function changeEntries({ tunnel, timed, unconfirmed }: Shown, tr: Translator): E
     ...timed.flatMap(({ text, change, extend, end }, i) => [
       entry(31 + 3 * i, text, null, false),
       ...(extend ? [entry(32 + 3 * i, extend.label, { ask: extend.command })] : []),
-      // the first entry connects
+      // the toggle already connects
       ...(isPause(change) && change.problem === null && toggle.action === 'connect'
         ? []
         : [entry(33 + 3 * i, end.label, { ask: end.command })]),
@@ -171,7 +171,7 @@ function appEntries({ recent, proxy }: Shown, { _ }: Translator): Entry[] {
   ];
 }
 
-/** Title and text of the tooltip: the state in words, its cause, and the kill switch where it is not off. */
+/** Title and text of the tooltip: the state in words, its cause, and the kill switch unless it is off. */
 export function tooltipOf(
   { tunnel, killSwitch, timed, unconfirmed, now }: Shown,
   tr: Translator,

@@ -1,4 +1,4 @@
-// Does what callers on the bus ask for: checks the arguments, and asks the daemon.
+// Implements the methods on the bus: checks the arguments and sends requests to the daemon.
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { ACTIONS, MODES, type TunnelSubject } from '../../daemon/api/actions.ts';
@@ -16,17 +16,17 @@ import { tr } from '../i18n.ts';
 import { APP_ID, APP_PATH } from '../install-paths.ts';
 import { failure } from './failures.ts';
 
-/** In seconds, as the API has it. */
+/** Longest durations, in seconds, as in the API. */
 const LONGEST = { forSeconds: 604_800, confirmWithin: 600 };
-/** Names of options on the bus. */
+/** Maps the names of options on the bus to the API's names. */
 const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
   for: 'forSeconds',
   'confirm-within': 'confirmWithin',
 };
 
-/** Longest wait for a reverted value, in ms: less than a call may take. */
+/** Longest wait for a reverted value, in ms; shorter than the time limit of a call. */
 const SETTLE_MS = 8000;
-/** Events that bring a reverted value, for subjects that are properties. */
+/** Events with the reverted value of each subject that is a property. */
 const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
   connection: ACTIONS.connect.shows,
   mode: ACTIONS.setMode.shows,
@@ -35,7 +35,7 @@ const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
 
 type Values = Record<string, unknown>;
 
-/** The methods by name. Each takes plain values, and resolves when its effect shows in the properties. */
+/** Creates the methods by name. Each takes plain values, and resolves when the properties show its effect. */
 export function createMethods(
   model: Model,
   bus: Gio.DBusConnection,
@@ -54,7 +54,7 @@ export function createMethods(
     if (!change) throw failure('NothingPending', tr._('No change is waiting.'));
     return change.subjects;
   };
-  /** Resolves when the reverted values have arrived, which is after the reply. */
+  /** Reverts changes; resolves when the reverted values have arrived, which is after the reply. */
   const revert = async (subjects: readonly Subject[]) => {
     const awaited = new Set<string>(subjects.flatMap(subject => SHOWN_BY[subject] ?? []));
     let arrived = () => {};
@@ -78,7 +78,7 @@ export function createMethods(
     }
   };
 
-  /** Opens the window for a command that only the window can run, or that asks first. */
+  /** Runs a command; opens the window if only the window can run the command or ask its question. */
   const help = async ({ ask, confirm }: Command, platformData: Values) => {
     if (confirm) await openWindow(null, platformData);
     else if (ask.kind === 'action') await model.requestAction(ask.request);
@@ -88,7 +88,7 @@ export function createMethods(
   };
 
   return {
-    // a request that changes nothing has no event to wait for, unless it keeps a value that would revert
+    // without a change there is no event to wait for, unless the request keeps a value that would revert
     async Connect() {
       if (state() !== 'connected' || reverts('connection')) await model.requestAction({ action: 'connect' });
     },
@@ -137,7 +137,7 @@ export function createMethods(
   };
 }
 
-/** @throws Failure InvalidArgument for an option that the method does not have, or a value out of its range */
+/** @throws Failure InvalidArgument for an option that the method lacks, or a value out of range */
 function optionsOf(options: Values, names: readonly string[]): ChangeOptions {
   const limits: ChangeOptions = {};
   for (const [name, value] of Object.entries(options)) {
@@ -156,8 +156,8 @@ function secondsOf(value: unknown, name: string, longest: number): number {
 const APPLICATION = 'org.freedesktop.Application';
 
 /**
- * Returns what opens the window, on a page where one is given. The bus starts it, unlike the tray: a program that the
- * bridge starts would end with the bridge's unit.
+ * Returns a function that opens the window, optionally at a page. The bus starts the window, since a program that the
+ * bridge starts itself would end with the bridge's unit.
  */
 function windowOpener(bus: Gio.DBusConnection) {
   /** @throws Failure when the bus can't start the window */

@@ -1,4 +1,4 @@
-// Exports org.culvert.Client1, as its installed description has it, and knows which programs use it.
+// Exports org.culvert.Client1 according to its installed description, and tracks the programs that use it.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import XML from '../../data/org.culvert.Client1.xml';
@@ -16,7 +16,7 @@ const OWNS_INVOCATIONS = GLib.check_version(2, 84, 0) !== null;
 interface Source {
   properties(): Properties;
   methods: Record<string, (args: unknown[]) => Promise<void>>;
-  /** Tries again to reach a missing daemon. */
+  /** Tries to reach a missing daemon again. */
   retry(): void;
   /** Called when no program has used the object for a while. */
   unused(): void;
@@ -29,8 +29,8 @@ export interface ExportedObject extends Pick<Callers, 'calls' | 'answered'> {
 }
 
 /**
- * Not by `Gio.DBusExportedObject`, which answers reads of properties itself and so hides their callers: here they come as calls
- * (g_dbus_connection_register_object, get_property).
+ * Exports the object without `Gio.DBusExportedObject`, which answers property reads itself and so hides their callers. Here,
+ * property reads arrive as calls (g_dbus_connection_register_object, get_property).
  */
 export function exportObject(bus: Gio.DBusConnection, { properties, methods, retry, unused }: Source): ExportedObject {
   const description = Gio.DBusNodeInfo.new_for_xml(XML).lookup_interface(INTERFACE)!;
@@ -71,12 +71,12 @@ export function exportObject(bus: Gio.DBusConnection, { properties, methods, ret
 
 interface Calls {
   description: Gio.DBusInterfaceInfo;
-  /** Its failures become D-Bus errors (failures.ts). */
+  /** Answers a call; failures become D-Bus errors (failures.ts). */
   answer(iface: string, method: string, parameters: GLib.Variant): Promise<GLib.Variant | null>;
   callers: Callers;
 }
 
-/** Answers the calls of an object. */
+/** Registers the object, and answers calls to it. */
 function exportCalls(bus: Gio.DBusConnection, { description, answer, callers }: Calls): void {
   const called = async (sender: string, invocation: Gio.DBusMethodInvocation, result: Promise<GLib.Variant | null>) => {
     const ended = callers.began(sender);
@@ -105,13 +105,13 @@ function exportCalls(bus: Gio.DBusConnection, { description, answer, callers }: 
 /** Time without callers, in ms, after which the bridge ends. */
 const GRACE_MS = 5_000;
 
-/** The programs that have called and are still on the bus. */
+/** Programs that have called and are still on the bus. */
 interface Callers {
-  /** A call of this connection begins; the result is called when it has ended. */
+  /** Records the begin of a connection's call. @returns a function to call at its end */
   began(sender: string): () => void;
-  /** Counts the calls so far. */
+  /** Returns the number of calls so far. */
   calls(): number;
-  /** Resolves once no call is under way. */
+  /** Resolves when no call is running. */
   answered(): Promise<void>;
 }
 

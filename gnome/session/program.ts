@@ -1,4 +1,4 @@
-// Runs tray and bridge: each is a program of the user's session that owns one name on its bus and follows the daemon.
+// Runs the tray and the bridge, programs of the user's session that each own a name on the bus and follow the daemon.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { exit } from 'system';
@@ -10,7 +10,7 @@ import { followLocale, tr } from '../i18n.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 
-/** Events that bring the state without the statistics of the connection. */
+/** Events with the daemon's state, without the connection's statistics. */
 export const STATE_EVENTS: readonly EventName[] = [
   'snapshot',
   'gap',
@@ -29,16 +29,16 @@ export const STATE_EVENTS: readonly EventName[] = [
 ];
 
 export interface Program {
-  /** Exit status, 0 at first. */
+  /** Exit status; initially 0. */
   status: number;
   end(): void;
-  /** Ends with status 1. */
+  /** Prints an error and ends with status 1. */
   fail(error: unknown): void;
   /** Prints a line that starts with the name of the program. */
   say(line: string): void;
 }
 
-/** Runs `serve`, and exits once it has ended the program or thrown. */
+/** Runs `serve`, and exits when it ends the program or rejects. */
 export function runProgram(name: 'tray' | 'bridge', serve: (program: Program) => Promise<void>): void {
   const loop = GLib.MainLoop.new(null, false);
   const program: Program = {
@@ -59,7 +59,7 @@ export function runProgram(name: 'tray' | 'bridge', serve: (program: Program) =>
 /**
  * Calls `changed` after each change of the state, in the user's language.
  * @param requested returns the user's last action, whose effect needs no notice
- * @param changed gets the notice that the change deserves, or null
+ * @param changed receives the state and the change's notice, or null
  */
 export function followState(
   model: Model,
@@ -80,7 +80,7 @@ export function followState(
 const DO_NOT_QUEUE = 4;
 const PRIMARY_OWNER = 1;
 
-/** Takes a name on the bus. @returns false where another process has it */
+/** Takes a name on the bus. @returns false if another process owns the name */
 export async function ownName(bus: Gio.DBusConnection, name: string): Promise<boolean> {
   return (await askBus(bus, 'RequestName', new GLib.Variant('(su)', [name, DO_NOT_QUEUE]))) === PRIMARY_OWNER;
 }

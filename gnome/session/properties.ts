@@ -1,4 +1,4 @@
-// Pure: turns the state of a client into the properties of org.culvert.Client1 (data/org.culvert.Client1.xml).
+// Converts a client's state to the properties of org.culvert.Client1 (data/org.culvert.Client1.xml); pure.
 import type { Mode, Snapshot } from '../../daemon/api/schema.ts';
 import type { State } from '../../daemon/api/states.ts';
 import { type ClientState, current } from '../../daemon/view/client/client-state.ts';
@@ -13,7 +13,7 @@ import type { Translator } from '../../daemon/view/translator.ts';
 /** Values of `KillSwitch`. */
 type KillSwitchState = Exclude<KillSwitchLook, 'unavailable' | 'demo' | 'blocking'> | 'unknown' | 'on';
 
-/** By the names of the interface. Times are µs since the epoch, 0 for none; texts are empty if there is nothing to say. */
+/** Properties by their D-Bus names. Times are in µs since the epoch, or 0 for none; a missing text is empty. */
 export interface Properties {
   Version: string;
   State: State;
@@ -22,7 +22,7 @@ export interface Properties {
   Icon: string;
   Since: number;
   PauseEnds: number;
-  /** The emulator is in use: nothing is tunneled. */
+  /** True while the emulator is in use, which tunnels nothing. */
   Demo: boolean;
   ToggleAction: 'connect' | 'disconnect' | '';
   ToggleText: string;
@@ -31,7 +31,7 @@ export interface Properties {
   RemedyText: string;
   Mode: string;
   ModeText: string;
-  /** Id, title, and whether it can be set now. */
+  /** ID and title of each mode, and true if the mode can be set now. */
   Modes: [string, string, boolean][];
   KillSwitch: KillSwitchState;
   KillSwitchText: string;
@@ -42,7 +42,7 @@ export interface Properties {
   /** Lengths of a pause to offer, in seconds. */
   Pauses: number[];
   Account: string;
-  /** In ms; 0 where unknown. */
+  /** Latency in ms; 0 if unknown. */
   Latency: number;
   Location: string;
   LocationCode: string;
@@ -78,7 +78,7 @@ export function propertiesOf(client: ClientState, version: string, tr: Translato
   };
 }
 
-/** A code: of the step that the user has to do, of the tunnel CLI, or why the daemon can't be asked. */
+/** Returns the code of the blocked state, of the tunnel CLI's reason, or of the daemon's absence. */
 function reasonOf({ snapshot, offline }: ClientState): string {
   if (offline || !snapshot) return offline?.code ?? '';
   return snapshot.status.blocked ?? snapshot.status.reason?.code ?? '';
@@ -117,7 +117,7 @@ function pendingOf(client: ClientState, tr: Translator): Properties['Pending'] {
   return { what: [...subjects], text: publicText, until: until * 1000 };
 }
 
-/** The kind of account in WARP's word, such as `free`; never an ID. */
+/** Returns WARP's name for the kind of account, such as `free`; never an ID. */
 function accountOf(snapshot: Snapshot | null): string {
   if (!snapshot) return '';
   const { registered, type } = snapshot.account;
@@ -134,12 +134,12 @@ function figures(snapshot: Snapshot | null, { live }: TunnelView) {
   };
 }
 
-/** µs since the epoch, the unit that shells use. */
+/** Returns a time in µs since the epoch, the unit that shells use. */
 function micro(iso: string): number {
   return Date.parse(iso) * 1000;
 }
 
-/** The properties that differ, with their new values; null if none does. */
+/** Returns the changed properties with their new values; null if no property changed. */
 export function changesBetween(before: Properties, after: Properties): Partial<Properties> | null {
   const names = Object.keys(after) as (keyof Properties)[];
   const changed = names.filter(name => {

@@ -15,7 +15,7 @@ interface Shortcut {
   activate(): void;
 }
 
-/** Rejects a request whose portal has ended; the next portal gets it again. */
+/** Rejection of a request after the portal has ended; the next portal gets the request again. */
 const GONE = Symbol('gone');
 
 interface Options {
@@ -25,14 +25,14 @@ interface Options {
 }
 
 /**
- * Asks the desktop for nothing before the shortcuts are turned on. Binds them again when the portal restarts.
- * @returns a function that turns them on and off
+ * Contacts the portal only when the shortcuts are turned on. Binds the shortcuts again when the portal restarts.
+ * @returns a function that turns the shortcuts on and off
  */
 export function createShortcuts(bus: Gio.DBusConnection, { shortcuts, failed }: Options): (on: boolean) => void {
   let watch = 0;
   let session: string | null = null;
   let requests = 0;
-  /** Gives up the request that waits for an answer. */
+  /** Abandons the request that is waiting for an answer. */
   let abandon = () => {};
 
   const call = (iface: string, method: string, args: GLib.Variant | null, path = PATH) =>

@@ -1,4 +1,4 @@
-// The tray: an icon and a menu that show the daemon's state, in a process without GTK that sleeps until an event comes.
+// Runs the tray, an icon and a menu that show the daemon's state, in a process without GTK that sleeps until an event comes.
 import Gio from 'gi://Gio?version=2.0';
 import type { Snapshot } from '../../daemon/api/schema.ts';
 import type { ClientState } from '../../daemon/view/client/client-state.ts';
@@ -82,7 +82,7 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
   const askToKeep = () => notify(presentNotification('keep', model.state(), tr));
   const actions = createActions({ bus, model, showError, askToKeep, quit: program.end });
 
-  // "Quit Culvert" of the window calls this
+  // the window's "Quit Culvert" activates this action
   const offered = new Gio.SimpleActionGroup();
   const quit = new Gio.SimpleAction({ name: 'quit' });
   quit.connect('activate', () => actions.act('quit'));

@@ -1,5 +1,5 @@
-// The extension of GNOME Shell 43 and 44, whose modules are no ES modules. It is installed as extension/__init__.js: where
-// these versions import "extension", a directory of that name comes before extension.js.
+// Implements the extension for GNOME Shell 43 and 44, which do not use ES modules. It is installed as extension/__init__.js:
+// when these versions import "extension", a directory of that name comes before extension.js.
 import type Gio from 'gi://Gio';
 import { createTile, type Tile } from './tile.ts';
 
@@ -14,7 +14,7 @@ declare const imports: {
 };
 declare const global: Shell.Modules['global'];
 
-/** @returns the state of the extension, as these versions want it */
+/** @returns the extension's state object, which these versions require */
 export function init({ dir }: { dir: Gio.File }): { enable(): void; disable(): void } {
   const { gi, gettext, ui } = imports;
   const { Gio, GLib, Shell } = gi;

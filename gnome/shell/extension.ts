@@ -1,4 +1,4 @@
-// The extension of GNOME Shell from 45 on.
+// Implements the extension for GNOME Shell 45 and later.
 import Gio from 'gi://Gio';
 import GLib from 'gi://GLib';
 import ShellGi from 'gi://Shell';

@@ -1,4 +1,4 @@
-// Pure: turns the properties of org.culvert.Client1 into what the tile and its menu show.
+// Converts the properties of org.culvert.Client1 to the contents of the tile and its menu; pure.
 
 import { CONFIRM_SECONDS } from '../../daemon/view/form.ts';
 import { formatElapsed, pauseText } from '../../daemon/view/format.ts';
@@ -23,7 +23,7 @@ export interface Properties {
   Pending: { text?: string };
 }
 
-/** A method and the arguments of its variant. */
+/** Method call with the signature and the values of its arguments. */
 export interface Call {
   method: string;
   signature: string;
@@ -38,16 +38,16 @@ export type Item =
 export interface Look {
   icon: string;
   subtitle: string;
-  /** The same in two or three words, for the tile. */
+  /** Subtitle in two or three words, for the tile. */
   short: string;
-  /** Lit: traffic is protected, or about to be. */
+  /** True if the tile is lit: traffic is protected, or about to be. */
   on: boolean;
   /** Call that a press of the tile makes; null if nothing can be switched now. */
   toggle: Call | null;
   items: Item[];
 }
 
-/** Pauses to offer where an older bridge names none, in seconds. */
+/** Pauses to offer if an older bridge has no `Pauses`, in seconds. */
 const PAUSES = [900, 3600];
 /** Values of `State` at which the tile is lit. WARP that fails to connect protects nothing. */
 const LIT = ['connected', 'connecting'];
@@ -90,7 +90,7 @@ export function lookOf(shown: Properties | null, now: number, tr: Translator): L
   };
 }
 
-/** Time left of a pause; null for every other state, and for a pause that is over. */
+/** Returns a pause's remaining time; null in every other state, and after the pause. */
 function timeLeft({ State, PauseEnds }: Properties, now: number, tr: Translator): string | null {
   const seconds = PauseEnds / 1e6 - now / 1000;
   if (State !== 'paused' || seconds <= 0) return null;
@@ -98,7 +98,7 @@ function timeLeft({ State, PauseEnds }: Properties, now: number, tr: Translator)
   return fill(tr._('%s left'), formatElapsed(60 * Math.ceil(seconds / 60), tr));
 }
 
-/** The remedy, and the change that reverts unless it is kept. */
+/** Returns items for the remedy and for the change that reverts unless it is kept. */
 function urgentItems({ RemedyText, Pending }: Properties, { _ }: Translator): Item[] {
   const { text } = Pending;
   return [
@@ -113,7 +113,7 @@ function urgentItems({ RemedyText, Pending }: Properties, { _ }: Translator): It
   ];
 }
 
-/** A change of a tunnel that is up can cut the user off, so that it reverts unless it is kept. */
+/** Returns the modes. A change while the tunnel is up can cut the user off, so it reverts unless it is kept. */
 function modeItems({ State, Mode, Modes }: Properties, { _ }: Translator): Item[] {
   const options = State === 'connected' ? { 'confirm-within': CONFIRM_SECONDS } : {};
   const choices = Modes.map(
@@ -140,7 +140,7 @@ function action(label: string, call: Call): Item {
   return { kind: 'action', label, on: false, sensitive: true, call };
 }
 
-/** The groups that have items, with a separator before each but the first; a group may begin with a separator. */
+/** Joins the nonempty groups with separators; a group may begin with its own separator. */
 function separated(groups: Item[][]): Item[] {
   return groups
     .filter(group => group.length > 0)

@@ -1,5 +1,5 @@
-// The tile in the quick settings of GNOME Shell and the icon in its panel: shows org.culvert.Client1, and calls it. It has
-// a private connection, so that nothing is left on the bus once the tile is destroyed, and no timer.
+// Shows the state of org.culvert.Client1 in a tile of GNOME Shell's quick settings and in a panel icon, and calls its methods.
+// It uses a private connection, which leaves nothing on the bus after the tile is destroyed, and no timer.
 import type Gio from 'gi://Gio';
 import type GLib from 'gi://GLib';
 import type { Translator } from '../../daemon/view/translator.ts';
@@ -9,7 +9,7 @@ const NAME = 'org.culvert.Client1';
 const PATH = '/org/culvert/Client1';
 const TITLE = 'WARP';
 const DOMAIN = 'culvert';
-/** Time for a call, in ms: one may wait for an administrator's password. */
+/** Time limit for a call, which may wait for an administrator's password, in ms. */
 const LIMIT_MS = 300_000;
 /** Reads stale values again, and starts a missing bridge. */
 const REFRESH: Call = { method: 'Refresh', signature: '()', args: [] };
@@ -18,7 +18,7 @@ export interface Tile {
   destroy(): void;
 }
 
-/** @param directory of the extension, which has icons and catalogs */
+/** @param directory the extension's directory, which has icons and catalogs */
 export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
   const { Main, PopupMenu, QuickSettings } = shell;
   const { quickSettings, dateMenu } = Main.panel.statusArea;
@@ -38,7 +38,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
   });
 
   const iconOf = loadIcons(shell, directory);
-  /** The items that the menu has, as text; null while it is closed. */
+  /** The menu's items as text; null while the quick settings are closed. */
   let drawn: string | null = null;
   let clockHandler = 0;
   const opening = quickSettings.menu.connect('open-state-changed', (_menu: unknown, isOpen: boolean) => {
@@ -71,7 +71,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
   }
 
   let shown: Shell.MenuItem[] = [];
-  /** Replaces the items; the focus stays at its place. */
+  /** Replaces the items; the focus stays at the same position. */
   function fillMenu(items: Item[]): void {
     const focus = shown.findIndex(item => item.has_key_focus());
     toggle.menu.removeAll();
@@ -96,7 +96,7 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
     if (what.method === 'Open') Main.panel.closeQuickSettings();
     bus.call(what, problem => {
       if (problem) Main.notifyError('Culvert', problem);
-      // a switch shows the requested position until it is made again
+      // creates the items again, since a switch keeps showing the requested position
       drawn &&= '';
       draw();
     });
@@ -123,12 +123,12 @@ export function createTile(shell: Shell.Modules, directory: Gio.File): Tile {
 interface Bus {
   /** Null while no bridge is on the bus. */
   properties(): Properties | null;
-  /** @param done is called with the text of a failure, or null */
+  /** @param done called with the text of a failure, or null */
   call(what: Call, done?: (problem: string | null) => void): void;
   close(): void;
 }
 
-/** @param changed is called when properties change */
+/** @param changed called when properties change */
 function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () => void): Bus {
   const cancellable = new Gio.Cancellable();
   let connection: Gio.DBusConnection | null = null;
@@ -172,7 +172,7 @@ function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () =
     }
   });
 
-  /** Lets a window that opens take the focus. */
+  /** Returns the activation token that lets an opened window take the focus. */
   const platformData = (): Record<string, GLib.Variant> => {
     const app = Shell.AppSystem.get_default().lookup_app('org.culvert.Culvert.desktop');
     const token = app && global.create_app_launch_context(0, -1).get_startup_notify_id(app.app_info, []);
@@ -229,7 +229,7 @@ function connectToBus({ Gio, GLib, Shell, global }: Shell.Modules, changed: () =
   };
 }
 
-/** The extension brings its icons: those of an AppImage are in no theme. @returns the icon of a name, looked for once */
+/** Returns a cached lookup of icons by name. The extension has its own icons: no theme has those of an AppImage. */
 function loadIcons({ Gio }: Shell.Modules, directory: Gio.File): (name: string) => Gio.Icon {
   const icons = new Map<string, Gio.Icon>();
   return name => {
@@ -241,7 +241,7 @@ function loadIcons({ Gio }: Shell.Modules, directory: Gio.File): (name: string) 
   };
 }
 
-/** Texts of the project's catalogs; what the bus says is translated there. */
+/** Creates a translator from the project's catalogs; texts from the bus are already translated. */
 function translator({ Gettext }: Shell.Modules, directory: Gio.File): Translator {
   Gettext.bindtextdomain(DOMAIN, directory.get_child('locale').get_path()!);
   const { gettext, ngettext } = Gettext.domain(DOMAIN);

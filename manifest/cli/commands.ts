@@ -121,7 +121,7 @@ function expectations(options: VerifyOptions, context: Context) {
   return {
     ...(keys.length > 0 ? { keys } : releaseTrust()),
     ...(options.threshold === undefined ? {} : { threshold: options.threshold }),
-    // the real time, not SOURCE_DATE_EPOCH: a variable must not keep an expired release alive
+    // the real time instead of SOURCE_DATE_EPOCH: a variable must not make an expired release valid
     now: context.now(),
     lastSerial: options.lastSerial,
     channels: channel && [channel],

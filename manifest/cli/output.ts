@@ -1,4 +1,4 @@
-// Prints the results of commands: one line for people, JSON for programs, notes and progress on stderr.
+// Prints the results of commands as lines or JSON on stdout, and notes and progress on stderr.
 import { escaped } from '../../daemon/core/printable.ts';
 import type { Verified } from '../verify.ts';
 
@@ -7,7 +7,7 @@ export interface Context {
   env: NodeJS.ProcessEnv;
   /** Milliseconds since 1970. */
   now: () => number;
-  /** The program's own file, which the hashing thread runs again. */
+  /** Path of the program's file, which the hashing thread runs too. */
   worker: string;
   version: string;
   /** Output for results. */
@@ -28,13 +28,13 @@ export function note({ stderr }: Context, line: string): void {
   stderr.write(`culvert-manifest: ${line}\n`);
 }
 
-/** A verified release as `--json` prints it. */
+/** Describes a verified release for `--json`. */
 export function describeRelease(release: Verified) {
   const { version, serial, expiresAt, channel, minimumVersion, signers, revoked } = release;
   return { version, serial, expiresAt, channel, minimumVersion, signer: signers[0], signers, revoked };
 }
 
-/** A verified release in words. */
+/** Describes a verified release in a line of text. */
 export function releaseSentence({ signers, serial, channel, expiresAt, revoked }: Verified): string {
   const keys = signers.map(({ id, name }) => (name === id ? id : `${escaped(name)} (${id})`)).join(' and ');
   const without = revoked.length === 0 ? '' : `, revokes ${revoked.join(', ')}`;
@@ -49,10 +49,10 @@ export interface Screen {
 }
 
 /**
- * @param what is being done, for a person: "hashing"
- * @param now milliseconds of a monotonic clock
- * @returns `show`, which takes the bytes so far and the total, and `clear`, which removes the line; neither writes
- *   anything when the screen is not a terminal
+ * Creates a progress line, which is shown only on a terminal.
+ * @param what the activity to show, such as "hashing"
+ * @param now returns milliseconds of a monotonic clock
+ * @returns `show`, which takes the bytes so far and the total, and `clear`, which removes the line
  */
 export function progressLine(screen: Screen, what: string, now: () => number) {
   const begin = now();
@@ -61,7 +61,7 @@ export function progressLine(screen: Screen, what: string, now: () => number) {
     show(bytes: number, total: number): void {
       if (!screen.isTTY) return;
       const seconds = (now() - begin) / 1000;
-      // a line that disappears before it can be read would only flicker
+      // a line for less than 0.2 s would only flicker
       if (seconds < 0.2) return;
       const percent = total === 0 ? 100 : Math.floor((100 * bytes) / total);
       const line = `${what} ${percent} %  ${size(bytes)} of ${size(total)}  ${size(bytes / seconds)}/s`;
@@ -75,7 +75,7 @@ export function progressLine(screen: Screen, what: string, now: () => number) {
   };
 }
 
-/** A number of bytes for people: `1.4 GB`. */
+/** Formats a number of bytes, such as `1.4 GB`. */
 export function size(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
   const step = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));

@@ -22,7 +22,7 @@ export async function runCommandLine(argv: readonly string[], context: Context):
   }
 }
 
-/** @param end takes the exit status of a command that ended as it should and found faults */
+/** @param end receives the exit status of a command that completed but may have found faults */
 function program(context: Context, end: (exit: number) => void): Command {
   const root = new Command('culvert-manifest')
     .configureOutput({ writeOut: text => context.stdout.write(text), writeErr: text => context.stderr.write(text) })
@@ -88,7 +88,7 @@ function program(context: Context, end: (exit: number) => void): Command {
   return root;
 }
 
-/** The help of a command and of each below it that is shown, by their words. */
+/** Returns the help of a command and its visible subcommands, each after the words of the command. */
 function helpTexts(command: Command, words = ''): [words: string, text: string][] {
   let own = '';
   command.configureOutput({ writeOut: text => (own += text) }).outputHelp();

@@ -39,7 +39,7 @@ export interface SignOptions {
   json?: boolean;
 }
 
-/** Hints for maintainers, for refusals whose usual hint addresses users who verify a release. */
+/** Hints for maintainers; the usual hints of these refusals address users who verify a release. */
 const HINTS: Partial<Record<RefusalCode, string>> = {
   'manifest-too-large': MAKE_AGAIN,
   'manifest-malformed': MAKE_AGAIN,
@@ -77,12 +77,12 @@ async function signRelease(file: string, options: SignOptions, context: Context)
   const { key, sign } = await openSigner(options);
   const sidecar = options.add ? existingSidecar(out) : newSidecar(manifest, options, now);
   const bytes = addSignature(sidecar, manifest, key.id, sign);
-  // read back as an updater would, before anyone else can see it
+  // verify the sidecar as an updater would, before it is written
   const trust = releaseTrust();
   const pinned = trust.keys.some(({ id }) => id === key.id);
   const expected = { ...(pinned ? { ...trust, threshold: 1 } : { keys: [key] }), now };
   verifySidecar(manifest, bytes, expected);
-  // an installation that has not seen a revocation yet asks for a signer of a higher rank
+  // an installation that does not know a revocation yet requires a signer of a higher rank
   const release = verifySidecar(manifest, bytes, { ...expected, revoked: [] });
   writeWhole(out, bytes, { mode: 0o644, replace: true });
   if (options.json) printJson(context, { ok: true, out, ...describeRelease(release) });
@@ -127,7 +127,7 @@ function existingSidecar(path: string): Sidecar {
   throw new Refusal('sidecar-malformed', `${path} does not begin with a signature.`);
 }
 
-/** With `--signer` the key never enters this process: a token or an agent holds it. */
+/** Opens the key to sign with. With `--signer`, the private key never enters this process. */
 async function openSigner({ key, signer }: SignOptions): Promise<{ key: VerifyKey; sign: Signer }> {
   if (signer !== undefined) {
     const publicKey = readPublicKey(readSmall(key, 'public key', KEY_LIMIT, 'key-invalid'), key);
@@ -138,7 +138,7 @@ async function openSigner({ key, signer }: SignOptions): Promise<{ key: VerifyKe
   return { key: publicOf(privateKey), sign: signerOf(privateKey) };
 }
 
-/** @param command for a shell; it gets the bytes on stdin, and writes the raw signature to stdout. */
+/** @param command a shell command that reads the bytes from stdin and writes the raw signature to stdout */
 function runSigner(command: string, bytes: Buffer): Buffer {
   const words = ['-c', command];
   const { error, status, signal, stdout } = spawnSync('/bin/sh', words, {
@@ -169,7 +169,7 @@ export function keygen(name: string, options: { json?: boolean }, context: Conte
     );
   }
   const files = { private: `${name}.key`, public: `${name}.pub` };
-  // both or neither
+  // write both files or neither
   for (const file of Object.values(files)) {
     if (existsSync(file)) throw new Refusal('output-exists', `${file} already exists.`);
   }
@@ -189,7 +189,7 @@ export function keygen(name: string, options: { json?: boolean }, context: Conte
   print(context, `  ${JSON.stringify(pinned)}`);
 }
 
-/** `90d` counts from now; anything else is a date and time. */
+/** Converts a number of days from now, such as `90d`, or a date and time to a date and time. */
 function parseExpiry(text: string, now: number): string {
   const days = /^(\d{1,4})d$/.exec(text)?.[1];
   if (days) return dateTime(now + Number(days) * 86_400_000);

@@ -1,4 +1,4 @@
-// Culvert's module in real bars, as the documentation has it: what they show in each state, and what a click asks for.
+// Runs Culvert's module in real bars with the documented configuration: checks their display in each state, and their clicks.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,7 +18,7 @@ interface Bar {
   needs: string[];
   /** Heading of its snippet in the documentation. */
   heading: string;
-  /** Starts it with the snippet. */
+  /** Starts the bar with the snippet. */
   start(desktop: Desktop, snippet: string): Promise<Running>;
   picture(desktop: Desktop, file: string): void;
   /** Clicks on the module. @param button 1 left, 2 middle, 3 right */
@@ -34,15 +34,15 @@ function write(desktop: Desktop, name: string, text: string): string {
   return file;
 }
 
-/** @param at where the module is on the screen */
+/** @param at horizontal position of the module on the screen */
 const onX11 = (at: string): Pick<Bar, 'picture' | 'click'> => ({
   picture: (desktop, file) => void run(desktop, 'import', '-window', 'root', file),
   click: (desktop, button) => void run(desktop, 'xdotool', 'mousemove', at, '8', 'click', String(button)),
 });
 
 /**
- * A compositor for Waybar, in a window: without one it has no pointer. It refuses to run as root, whose programs may use
- * that of another user.
+ * Starts Sway for Waybar, in a window so that it has a pointer. Sway refuses to run as root, so it runs as another user;
+ * root's programs can still use it.
  */
 async function startSway(desktop: Desktop): Promise<void> {
   const runtime = join(desktop.directory, 'sway');
@@ -95,16 +95,16 @@ const BARS: readonly Bar[] = [
   },
 ];
 
-/** As `visit` (visit.ts). */
+/** Visits each bar. The parameters are like those of `visit` (visit.ts). */
 export async function visitBars(pictures: string, report: (step: Step) => void): Promise<void> {
   for (const bar of BARS) {
     const absent = missing(...bar.needs);
     const failure = absent || (await failureOf(visitBar(bar, pictures)));
-    report({ name: `${bar.name} shows each state, and its clicks ask for what they say`, failure });
+    report({ name: `${bar.name} shows each state, and its clicks send the documented actions`, failure });
   }
 }
 
-/** The first block of code below a heading. */
+/** The first code block below a heading. */
 function snippetOf(heading: string): string {
   const text = readFileSync('data/doc/bars.md', 'utf8');
   return /```\w*\n(.*?)```/s.exec(text.slice(text.indexOf(`## ${heading}\n`)))![1]!;
@@ -115,7 +115,7 @@ async function visitBar(bar: Bar, pictures: string): Promise<void> {
   const daemon = createDaemon(desktop.socket);
   try {
     desktop.env.PATH = `${desktop.directory}:${desktop.env.PATH}`;
-    // without words it opens the window, which is seen in other visits
+    // without arguments, culvert opens the window, which other visits test
     const called = write(desktop, 'called', '');
     const script = `#!/bin/sh\nif [ $# -eq 0 ]; then echo window >> '${called}'; else exec '${PREFIX}/bin/culvert' "$@"; fi\n`;
     chmodSync(write(desktop, 'culvert', script), 0o755);
@@ -169,7 +169,7 @@ async function states(bar: Bar, desktop: Desktop, daemon: FakeDaemon, pictures: 
     let last = '';
     const isNew = () => {
       bar.picture(desktop, file);
-      // a settled picture, and none of those before
+      // the picture no longer changes, and differs from those of earlier states
       const now = createHash('sha256').update(pixels(file)).digest('hex');
       const isSettled = now === last && !seen.has(now);
       last = now;

@@ -1,4 +1,4 @@
-// Loads the catalog: the shipped entries with those of the user laid over them.
+// Loads the shipped catalog and merges the user's entries into it.
 import { parse } from 'smol-toml';
 import * as z from 'zod/mini';
 import { reason } from '../../daemon/core/errors.ts';
@@ -13,17 +13,17 @@ const CatalogFile = z.strictObject({ providers: z.record(CliName, z.record(z.str
 
 export interface Catalog {
   providers: Record<string, Provider>;
-  /** Names of the entries that the user's file touches. */
+  /** Names of the entries in the user's file. */
   overridden: string[];
-  /** Entries that could not be used, by name. The others are unaffected. */
+  /** Problems of invalid entries, by the entry's name. Valid entries are unaffected. */
   problems: Record<string, string>;
 }
 
 /**
- * The shipped catalog with the user's entries laid over it, key by key.
+ * Loads the shipped catalog, and merges the user's entries into it key by key.
  * @param shipped path of the shipped providers.toml
  * @param user path of the user's providers.toml, which need not exist
- * @throws WrapError `catalog-broken` when a file is not TOML, `catalog-missing` when there is no shipped one
+ * @throws WrapError `catalog-broken` when a file can't be read, `catalog-missing` when there is no shipped catalog
  */
 export function loadCatalog(shipped: string, user: string): Catalog {
   const base = readCatalog(shipped);
@@ -42,8 +42,8 @@ export function loadCatalog(shipped: string, user: string): Catalog {
 }
 
 /**
- * The entry of one CLI.
- * @throws WrapError `unknown-cli` with the known names, `catalog-broken` when its entry does not fit the form
+ * Returns the catalog entry of one CLI.
+ * @throws WrapError `unknown-cli` with the known names, `catalog-broken` when the entry is invalid
  */
 export function providerOf(catalog: Catalog, name: string): Provider {
   const provider = Object.hasOwn(catalog.providers, name) ? catalog.providers[name] : undefined;
@@ -83,7 +83,7 @@ function readCatalog(file: string): Record<string, Record<string, unknown>> | un
   return parsed.data.providers;
 }
 
-/** Tables are merged key by key; every other value, arrays included, replaces the one below. */
+/** Merges tables key by key. Any other value of `above`, including an array, replaces the value of `below`. */
 function merge(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
   const result = { ...below };
   for (const [key, value] of Object.entries(above)) {

@@ -1,4 +1,4 @@
-// Defines what a catalog entry says about programs that use the provider: over HTTP, for the gateway, and MCP servers.
+// Defines the parts of a catalog entry about programs: access over HTTP through the gateway, and MCP servers.
 import * as z from 'zod/mini';
 import { duration, oneOrMore, pattern, variable } from './fields.ts';
 
@@ -8,50 +8,50 @@ const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without 
 export const HttpProvider = z.strictObject({
   /** The provider's address, without a path. */
   base: address,
-  /** Addresses for keys with a certain end, where the provider has several. */
+  /** Addresses for keys with certain endings, if the provider has several addresses. */
   bases: z._default(z.array(z.strictObject({ key_ends: z.string(), base: address })), []),
-  /** Path at the end of the address that programs are given, such as `/v1`. */
+  /** Path at the end of the address for programs, such as `/v1`. */
   base_path: z._default(z.string().check(z.regex(/^(?:\/[^/]+)*$/, 'a path without a slash at its end')), ''),
-  /** Variables from which the provider's programs take the address and the key. */
+  /** Variables that contain the address and the key for the provider's programs. */
   base_variable: z.optional(variable),
   key_variable: variable,
-  /** Code that reads the address from that variable, a line for each library that does not. */
+  /** Lines of code that set the address, one for each library that does not read the variable. */
   in_code: z._default(z.array(z.string()), []),
-  /** A key is sent in this header; in `authorization` behind the scheme. */
+  /** Header that carries the key. In `authorization`, the scheme precedes the key. */
   key_header: z._default(z.string().check(z.lowercase()), 'authorization'),
   key_scheme: z._default(z.string(), 'Bearer'),
-  /** Field at the top of a body in JSON in which some programs send the key as well. */
+  /** Top-level field in JSON bodies that may also carry the key. */
   key_field: z.optional(z.string()),
-  /** Start of every key: programs refuse a placeholder of another form. */
+  /** Prefix of every key. Programs refuse a placeholder without it. */
   key_prefix: z._default(z.string(), ''),
-  /** Further headers that belong to an account; they are not passed on. */
+  /** Further headers that belong to an account. The gateway does not pass them on. */
   account_headers: z._default(z.array(z.string().check(z.lowercase())), []),
-  /** A larger body is sent once, to one account, after the gateway has asked what the accounts have left. */
+  /** Size above which the gateway checks the remaining quotas, and then sends a body once, with one account. */
   replay_bytes: z._default(z.int().check(z.nonnegative()), 1_048_576),
-  /** Time for the start of an answer, from the last byte of the request on. */
+  /** Longest time from the last byte of a request to the start of its answer. */
   answer_within: z._default(duration, '15m'),
-  /** Answers after which another account takes over, besides 401, 402 and 429. Every condition that is given must hold. */
+  /** Answers besides 401, 402 and 429 after which another account takes over. All conditions of a rule must hold. */
   retry: z._default(
     z.array(
       z.strictObject({
         class: z.enum(['quota', 'rate', 'auth', 'other']),
-        /** As for the rules of a tool. */
+        /** See `note` in the rules of a tool. */
         note: z.optional(z.string()),
         status: z.int(),
-        /** Matched in the first 64 KiB of the body; group `rest` holds seconds, `reset` a date. */
+        /** Pattern for the first 64 KiB of the body. Group `rest` contains seconds, and `reset` a date. */
         body: z.optional(pattern),
         rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
       }),
     ),
     [],
   ),
-  /** Path of a value in an error's body that says that the request was billed: it is not made again. */
+  /** Path of a value in an error's body that marks a billed request. The gateway does not repeat such a request. */
   billed: z.optional(z.string()),
   /**
-   * Requests that create a job (`POST /v2/crawl`; `*` is any part of a path), and where the answer has its id. Requests whose path
-   * names it go to the same account. A `brief` job matters for minutes and comes with most requests: it is kept for 20 minutes, and
-   * pushes no other job out. `wants` is for providers that do less than a job wants when an account has too little left, and answer
-   * as if nothing were wrong.
+   * Requests that create a job (`POST /v2/crawl`; `*` is any part of a path), and the path of its id in the answer. Requests
+   * with the id in their path use the same account. A `brief` job matters for minutes, and most requests create one: the
+   * gateway keeps it for 20 minutes, and removes no other job for it. `wants` is for providers that silently do less than
+   * requested when an account has too little left.
    */
   creators: z._default(
     z.array(
@@ -59,29 +59,29 @@ export const HttpProvider = z.strictObject({
         request: z.string(),
         id: z.string(),
         brief: z._default(z.boolean(), false),
-        /** A number or a list in the request: how much the job wants. */
+        /** Path of a number or a list in the request that gives the size of the job. */
         wants: z.optional(z.string()),
-        /** Amount that the provider assumes for a request without one. */
+        /** Size that the provider assumes for a request without `wants`. */
         wants_default: z.optional(z.int().check(z.positive())),
       }),
     ),
     [],
   ),
-  /** Requests that name a job not in their path but in a field of their body or query. */
+  /** Requests that name a job in a field of their body or query instead of their path. */
   followers: z._default(z.array(z.strictObject({ request: z.string(), id: z.string() })), []),
   /**
-   * The provider's MCP server over HTTP. Clients are given its address at the gateway, such as `/{key}/v2/mcp`, with a placeholder
-   * where the key is.
+   * The provider's MCP server over HTTP. Clients get its address at the gateway, such as `/{key}/v2/mcp`, with a placeholder
+   * instead of the key.
    */
   mcp: z.optional(
     z.strictObject({
       base: address,
       address: z.string().check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}/, 'a path with {key}')),
-      /** Tools that create jobs, and the id of one in their answer, group 1. Calls with that id go to the same account. */
+      /** Tools that create jobs; group 1 of `id` is the job's id in an answer. Calls with the id use the same account. */
       jobs: z.optional(z.strictObject({ tools: z.array(z.string()), id: pattern })),
       /**
-       * Cost of calls of tools: that of a command, or a number. `wants` is an argument, as for `creators`. With a budget or a reserve,
-       * other tools are not called.
+       * Cost of tool calls: the cost of a command, or a number. `wants` names an argument, as in `creators`. With a budget or a
+       * reserve, the gateway calls no tools but these.
        */
       tools: z._default(
         z.array(
@@ -97,9 +97,9 @@ export const HttpProvider = z.strictObject({
       ),
     }),
   ),
-  /** Values at the top of JSON answers that are addresses of the provider; they are turned to the gateway. */
+  /** Top-level values in JSON answers that are addresses of the provider, which become addresses of the gateway. */
   rewrite: z._default(z.array(z.string()), []),
-  /** Errors and their meaning, for `catalog test`; those of rules without `body` need none. */
+  /** Errors and their classes, for `catalog test`. Rules without `body` need no probe. */
   probes: z._default(
     z.array(
       z.strictObject({
@@ -115,24 +115,24 @@ export type HttpProvider = z.infer<typeof HttpProvider>;
 
 /** An MCP server that uses an account of the provider. */
 export const McpServer = z.strictObject({
-  /** The npm package, by which a command line is recognized. */
+  /** The npm package that identifies the server in a command line. */
   package: z.string(),
-  /** Versions whose errors are as the rules say; `below` is the first that was not tried. */
+  /** Versions with errors as in the rules. `below` is the first untested version. */
   versions: z.strictObject({ from: z.string(), below: z.string() }),
-  /** It uses the gateway, because its address can be set, and is not started again for another account. */
+  /** True if the server uses the gateway, because its address can be set. Another account then needs no restart. */
   gateway: z._default(z.boolean(), false),
-  /** Tools whose failed call may have created a job or been billed, so that it is never repeated. */
+  /** Tools whose failed calls are never repeated, because a call may have created a job or been billed. */
   once: z._default(z.array(z.string()), []),
   rules: z._default(
     z.array(
       z
         .strictObject({
           class: z.enum(['quota', 'rate', 'auth']),
-          /** A value in the structured fields of an error, or in its text where that is a JSON document. These rules come first. */
+          /** A value in an error's structured fields, or in its text if that is JSON. Rules with `json` come first. */
           json: z.optional(z.strictObject({ path: oneOrMore, matches: pattern })),
-          /** Matched at the start of the text of an error; group `rest` holds seconds, `reset` a date. */
+          /** Pattern for the start of an error's text. Group `rest` contains seconds, and `reset` a date. */
           text: z.optional(pattern.check(z.startsWith('^'))),
-          /** For a server that sends this error without `isError`. */
+          /** True if the server sends this error without `isError`. */
           unflagged: z.optional(z.boolean()),
           rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
           scope: z.optional(z.enum(['key', 'project', 'team', 'ip'])),

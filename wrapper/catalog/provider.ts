@@ -1,35 +1,35 @@
-// Defines the form of a catalog entry: all that the wrapper knows about an upstream CLI is data of this form.
+// Defines the schema of a catalog entry, which describes an upstream CLI to the wrapper.
 import * as z from 'zod/mini';
 import { CliName, duration, Option, oneOrMore, pattern, ValueFile, VariableFile, variable } from './fields.ts';
 import { HttpProvider, McpServer } from './programs.ts';
 
-/** When an attempt counts as which kind of failure. Every condition that is given must hold. */
+/** A rule that assigns a class of failure to an attempt. All conditions of a rule must hold. */
 export const Rule = z.strictObject({
-  /** `other`: an error after which no other account is tried, although a later rule would say so. */
+  /** After `other`, no other account is tried, even if a later rule matches. */
   class: z.enum(['quota', 'rate', 'auth', 'usage', 'other']),
-  /** The text says too little: `usage` or `check` is asked what the refusal means. */
+  /** True if the text is ambiguous. A request to `usage` or `check` then finds out what the refusal means. */
   check: z.optional(z.boolean()),
   /**
-   * With `auth`: no other account is tried, whatever the user has set, because the refusal may be about a permission or the address of
-   * this machine.
+   * True if no other account is tried after `auth`, whatever the user has set, because the refusal may concern a permission or
+   * the address of this machine.
    */
   stays: z.optional(z.boolean()),
-  /** With `other`, and with `auth` that `stays`: what it means, for a person. `{vpn}` stands for a sentence about WARP or another VPN. */
+  /** Message for the user about `other`, or about `auth` with `stays`. `{vpn}` stands for a sentence about WARP or another VPN. */
   note: z.optional(z.string()),
-  /** Ordinary exit statuses; without it, any but 0. */
+  /** Exit statuses that match. The default is any status but 0. */
   exit: z.optional(z.array(z.int())),
-  /** Matched at the start of any line, with white space collapsed; group `rest` holds seconds, `reset` a date. */
+  /** Pattern for the start of any line, with white space collapsed. Group `rest` contains seconds, and `reset` a date. */
   stderr: z.optional(pattern),
   stdout: z.optional(pattern),
   /** A value in the JSON document on stdout. */
   json: z.optional(z.strictObject({ path: z.string(), matches: pattern })),
-  /** Subcommands the rule is for; without it, all. */
+  /** Subcommands to which the rule applies. The default is all. */
   commands: z.optional(z.array(z.string())),
   /** Length of the account's pause: `period` (until the quota starts again), `credential`, or a duration. */
   rest: z.optional(z.union([z.literal('period'), z.literal('credential'), duration])),
   /** Path of a number of seconds in the JSON document on stdout. */
   retry_after: z.optional(z.string()),
-  /** Whose limit it is, when that differs from the provider's `scope`. */
+  /** Scope of the limit, if it differs from the provider's `scope`. */
   scope: z.optional(z.enum(['key', 'project', 'team', 'ip'])),
 });
 export type Rule = z.infer<typeof Rule>;
@@ -38,34 +38,34 @@ const Usage = z.strictObject({
   /** `{NAME:default}` stands for an environment variable. */
   url: z.string(),
   authorization: z.optional(z.string()),
-  /** In place of an `Authorization` header. */
+  /** Headers instead of `Authorization`. */
   headers: z.optional(z.record(z.string(), z.string())),
   /**
-   * Paths into the answer; `a + b` adds two numbers. With several, `limit` and `used` belong together by index, and
+   * Paths in the answer; `a + b` adds two numbers. With several paths, `limit` and `used` with the same index are a pair, and
    * the pair with the least left counts.
    */
   remaining: z.optional(oneOrMore),
   limit: z.optional(oneOrMore),
   used: z.optional(oneOrMore),
   resets: z.optional(z.string()),
-  /** Path of a value that differs between quotas: accounts with the same value share one. */
+  /** Path of a value that identifies a quota. Accounts with the same value share the quota. */
   identity: z.optional(z.string()),
   /**
-   * For answers that name no quota: another address, and paths into both answers, whose values are never the same for two
-   * quotas at one moment. The first must exist, for example the time of the last success. All accounts are asked together.
+   * Another address for answers that identify no quota, and paths in both answers. Together, the values differ between quotas
+   * at any one moment. The first value must exist, for example the time of the last success. All accounts are queried together.
    */
   moment: z.optional(z.strictObject({ url: z.string(), paths: z.array(z.string()).check(z.minLength(1)) })),
-  /** An answer is reused for this long, to stay within the provider's own limit. */
+  /** Time for which an answer is reused, to stay within the provider's own limit. */
   cache: z._default(duration, '60s'),
 });
 
-/** An address that says, without costing anything, whether a credential works. */
+/** An address that shows, without any cost, whether a credential works. */
 const Check = z.strictObject({
   /** `{NAME:default}` stands for an environment variable. */
   url: z.string(),
-  /** In place of an `Authorization` header. */
+  /** Headers instead of `Authorization`. */
   headers: z.optional(z.record(z.string(), z.string())),
-  /** The HTTP status that a refused credential is answered with. */
+  /** HTTP statuses of answers to a refused credential. */
   refused: z._default(z.array(z.int()), [401]),
 });
 
@@ -78,29 +78,29 @@ const Probe = z.strictObject({
 });
 
 /**
- * Ways, besides `inject`, `credentials` and `own_credential`, to choose as whom a command runs: a profile, a directory with a login.
+ * Ways to choose a command's login besides `inject`, `credentials` and `own_credential`, such as a profile or a directory.
  */
 const OwnChoice = z.strictObject({
   env: z._default(z.array(variable), []),
   options: z._default(z.array(Option), []),
-  /** By variable, the value that chooses nothing, because it is the CLI's own default; `~/` is the home directory. */
+  /** Values by variable that choose nothing, because they are the CLI's defaults. `~/` is the home directory. */
   unless: z._default(z.record(variable, z.string()), {}),
-  /** Files with a credential, which counts after the environment. Those of `stored` are no choice. */
+  /** Files with a credential. The environment takes precedence over them. Files of `stored` choose nothing. */
   files: z._default(z.array(ValueFile), []),
 });
 
-/** Hosts to which the accounts' credentials may be sent, and how the user names another host. An account may set a variable of `env`. */
+/** Hosts that may receive the accounts' credentials, and the ways to name another host. An account may set a variable of `env`. */
 const Hosts = z.strictObject({
   /**
-   * `api.example.com`, `*.example.com`, and with `http://` before it also without TLS. A word by which the CLI calls these hosts
-   * is one of them. Without any, no host counts as another one.
+   * `api.example.com`, `*.example.com`, or either after `http://`, which also allows it without TLS. A word that the CLI uses
+   * for these hosts is a name too. If the list is empty, no host counts as another host.
    */
   names: z._default(z.array(z.string()), []),
   env: z._default(z.array(variable), []),
-  /** An option that takes no value (see `value_options`) always leads to another host. */
+  /** Options that name a host. An option without a value (see `value_options`) always selects another host. */
   options: z._default(z.array(Option), []),
   files: z._default(z.array(ValueFile), []),
-  /** Files that set variables, among them those of `env`, `inject`, `credentials` and `choice.env`; a text is the path of one with lines. */
+  /** Files that set variables, such as those of `env`, `inject`, `credentials` and `choice.env`. A string is a path. */
   env_files: z._default(
     z.array(
       z.pipe(
@@ -110,12 +110,12 @@ const Hosts = z.strictObject({
     ),
     [],
   ),
-  /** Ways to name a repository, with or without its host (`o/r`, `host/o/r`, `git@host:o/r`), or an address. */
+  /** Ways to name an address or a repository, with or without its host (`o/r`, `host/o/r`, `git@host:o/r`). */
   repositories: z._default(
     z.strictObject({
       env: z._default(z.array(variable), []),
       options: z._default(z.array(Option), []),
-      /** Commands whose words are repositories or addresses. */
+      /** Commands with repositories or addresses as arguments. */
       commands: z._default(z.array(z.string()), []),
     }),
     { env: [], options: [], commands: [] },
@@ -128,11 +128,11 @@ export const Provider = z.strictObject({
   bin: CliName,
   auth_command: z._default(CliName, 'accounts'),
   terms_note: z.optional(z.string()),
-  /** The provider's terms on several accounts. With `one-per-person` another account is only ever selected. */
+  /** The provider's terms on several accounts. With `one-per-person`, only the user switches to another account. */
   accounts: z._default(z.enum(['allowed', 'per-team', 'one-per-person']), 'allowed'),
   /**
-   * Kind of another account: another quota for the same work, or a place with other things in it (projects, packages). In a place the
-   * user's own choice comes before the accounts, and a refused credential leads to no other account.
+   * Kind of an account: a quota for the same work, or a place with its own contents (projects, packages). For a place, the user's
+   * own choice takes precedence over the accounts, and after a refused credential no other account is tried.
    */
   account_is: z._default(z.enum(['quota', 'place']), 'quota'),
   choice: z._default(OwnChoice, { env: [], options: [], unless: {}, files: [] }),
@@ -144,14 +144,14 @@ export const Provider = z.strictObject({
     env_files: [],
     repositories: { env: [], options: [], commands: [] },
   }),
-  /** Options whose value is the directory in which the CLI then runs. */
+  /** Options that set the CLI's working directory. */
   directory_options: z._default(z.array(z.string()), []),
-  /** Commands that change the login of the CLI itself, which does not count where it runs with an account. */
+  /** Commands that change the CLI's own login, which has no effect when the CLI runs with an account. */
   login_commands: z._default(z.array(z.string()), []),
-  /** Address of the terms, and the date on which they were read (`2026-11-21`). */
+  /** Address of the terms, and the date when a maintainer read them (`2026-11-21`). */
   terms_url: z.optional(z.string()),
   terms_read: z.optional(z.string()),
-  /** Whose quota it is. Failover skips accounts that share one; a limit per IP address never leads to another account. */
+  /** Scope of a quota. Failover skips accounts that share a quota, and a limit per IP address causes no failover. */
   scope: z._default(z.enum(['key', 'project', 'team', 'ip']), 'key'),
   tested: z._default(z.array(z.string()), []),
   /** The npm package, for the hint when the command is not installed. */
@@ -159,25 +159,25 @@ export const Provider = z.strictObject({
   /** Variables that every account must provide. */
   inject: z._default(z.array(variable), []),
   /**
-   * Further variables that carry a credential, or make the CLI use another one; they are unset unless the account sets them.
+   * Further variables that carry a credential or select another credential. They are unset unless the account sets them.
    */
   credentials: z._default(z.array(variable), []),
   /**
-   * Places in which the CLI itself keeps a credential that every account may provide: a file, in which `{NAME:default}` stands for an
-   * environment variable and `~/` for the home directory, and a pattern whose group 1 is the credential.
+   * Files where the CLI stores a credential for which an account can be made. In `file`, `{NAME:default}` stands for an
+   * environment variable and `~/` for the home directory. Group 1 of `pattern` is the credential.
    */
   stored: z._default(z.array(z.strictObject({ file: z.string(), pattern })), []),
-  /** Variables that point the CLI at a directory of the account's own. */
+  /** Variables that point the CLI to the account's private directory. */
   home: z._default(z.array(variable), []),
-  /** Arguments put first, for a CLI that is switched by one; `{account}` stands for the name, no credential does. */
+  /** Arguments that precede all others, for a CLI with a switch between accounts. `{account}` stands for the account's name. */
   arguments: z._default(z.array(z.string()), []),
-  /** Commands and options that need no account and run as they are; `""` stands for no arguments. */
+  /** Commands and options that need no account and run unchanged. `""` stands for no arguments. */
   passthrough: z._default(z.array(z.string()), ['--help', '--version']),
   once: z._default(z.array(z.string()), []),
   job_id: z.optional(pattern),
   /**
-   * When a `once` command may create a job without printing its id: it is then run with one account only. `given`: one
-   * of these options, if any are listed; `unless`: none of these; `classes`: only after these failures.
+   * Cases in which a `once` command may create a job without printing its id, and so runs with one account only. `given` lists
+   * options, one of which must be present; `unless` lists options that must be absent; `classes` limits the failures.
    */
   silent_jobs: z._default(
     z.array(
@@ -190,9 +190,9 @@ export const Provider = z.strictObject({
     ),
     [],
   ),
-  /** On stderr of any command: group 1 names what later commands need the same account for. */
+  /** Pattern for the stderr of any command. Group 1 is a session's id; later commands with it need the same account. */
   session_id: z.optional(pattern),
-  /** Files (`~/` is the home directory) in which the CLI keeps this id, group 1, for commands without one. */
+  /** Files (`~/` is the home directory) that store the session's id, in group 1, for commands without an id. */
   session_files: z._default(
     z.array(
       z.strictObject({
@@ -204,50 +204,50 @@ export const Provider = z.strictObject({
     ),
     [],
   ),
-  /** Options that give a credential. No account can replace one, because it counts before the environment. */
+  /** Options that give a credential. They take precedence over the environment, and so over any account. */
   own_credential: z._default(z.array(Option), []),
   /** Options before the subcommand that take a value. */
   value_options: z._default(z.array(z.string()), []),
   /** Arguments that make the CLI read stdin. */
   stdin_args: z._default(z.array(z.string()), []),
-  /** Commands that read stdin. Any other stdin is left alone: it may belong to a loop around the command. */
+  /** Commands that read stdin. Other commands leave it unread, because it may belong to a loop around the command. */
   stdin_commands: z._default(z.array(z.string()), []),
-  /** Arguments that make the output one for programs. */
+  /** Arguments that make the output machine-readable. */
   machine_args: z._default(z.array(z.string()), ['--json']),
-  /** Lines that the CLI prints before it has a result. They are held and do not start the commit window. */
+  /** Pattern for lines that the CLI prints before a result. They are held and do not start the commit window. */
   banner: z.optional(pattern),
   rules: z._default(z.array(Rule), []),
   commit: z._default(
     z.strictObject({
       bytes: z._default(z.int().check(z.positive()), 65_536),
       after: z._default(duration, '500ms'),
-      /** Time for which stderr is held before it is shown as it comes; at a terminal at most 2 s. */
+      /** Time for which stderr is held before it is shown as it arrives; at most 2 s at a terminal. */
       stderr_after: z._default(duration, '10s'),
     }),
     { bytes: 65_536, after: '500ms', stderr_after: '10s' },
   ),
-  /** An upstream that goes on retrying: ended `after` the pattern was first seen on its stderr. */
+  /** Limit for an upstream that keeps retrying. It is ended `after` this time since its stderr first matched `stderr`. */
   storm: z.optional(z.strictObject({ class: z.enum(['quota', 'rate']), stderr: pattern, after: duration })),
   usage: z.optional(Usage),
-  /** For `doctor --probe`, where `usage` can't be asked. */
+  /** Check for `doctor --probe` when there is no `usage`. */
   check: z.optional(Check),
-  /** Prints JSON with `remaining`, `limit`, `used`; run by sh with the account's environment. */
+  /** A command that prints JSON with `remaining`, `limit` and `used`. It runs in sh with the account's environment. */
   status_command: z.optional(z.string()),
-  /** A login step, run by sh with the account's environment; `{NAME}` stands for the account's variable. */
+  /** A login command that runs in sh with the account's environment. `{NAME}` stands for the account's variable. */
   prepare_command: z.optional(z.string()),
   prepare_on: z._default(z.enum(['once', 'switch', 'always']), 'switch'),
   prepare_timeout: z._default(duration, '30s'),
-  /** A prompt that runs each line with failover replaces the CLI's own. */
+  /** Settings of a prompt that replaces the CLI's own prompt and runs each line with failover. */
   line_repl: z.optional(z.strictObject({ args: z._default(z.array(z.string()), []), exit: z.array(z.string()) })),
-  /** Expected cost of a subcommand, in the unit of the provider's usage. Over HTTP the last word of a path is the subcommand. */
+  /** Expected costs of subcommands, in the unit of the provider's usage. Over HTTP, the last word of a path is the subcommand. */
   costs: z._default(z.record(z.string(), z.number()), {}),
   mcp: z._default(z.array(McpServer), []),
   http: z.optional(HttpProvider),
-  /** There is no tool: programs use the accounts through the gateway. */
+  /** True if there is no CLI and programs use the accounts through the gateway. */
   programs_only: z._default(z.boolean(), false),
   probes: z._default(z.array(Probe), []),
   probe_env: z._default(z.record(z.string(), z.string()), {}),
-  /** Files below the home directory of a probe, for a CLI whose address is a setting; `{fake}` as in `probe_env`. */
+  /** Files in a probe's home directory, for a CLI with its address in a setting. `{fake}` is as in `probe_env`. */
   probe_files: z._default(z.record(z.string(), z.string()), {}),
 });
 export type Provider = z.infer<typeof Provider>;

@@ -1,4 +1,4 @@
-// Implements `completion` and what the printed scripts call: words that may follow on a command line.
+// Implements `completion`, and finds the words that its scripts offer on a command line.
 import type { Command } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
@@ -8,8 +8,8 @@ import { readInstalls } from '../store/installs.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
 /**
- * The words that may complete `words`, whose last element is being typed.
- * @param cli fixed by the program, for the account commands of a wrapped CLI
+ * Returns the words that can complete the last element of `words`.
+ * @param cli the wrapped CLI, for its account commands
  */
 export function complete(program: Command, words: readonly string[], context: Context, cli?: string): string[] {
   let command = program;
@@ -50,9 +50,9 @@ function valuesOf(argument: string, cli: string | undefined, context: Context): 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 /**
- * `completion <shell>`: a script for the shell's start file. It also completes the account commands of the CLIs that are
- * wrapped when it runs; their other words are completed as before, by file names. As `_culvert-wrap` in a directory of
- * zsh's `fpath`, the script is the completion function itself.
+ * `completion <shell>`: returns a script for the shell's start file. The script also completes the account commands of the CLIs
+ * that are wrapped when `completion` runs; for their other words, the shell completes file names. In a file `_culvert-wrap` in
+ * zsh's `fpath`, the script is the completion function.
  * @throws WrapError `unknown-shell`
  */
 export function completionScript(shell: string, context: Pick<Context, 'paths'>): string {
@@ -76,7 +76,7 @@ compdef _culvert_wrap ${commands.join(' ')}
 [[ "\${funcstack[1]}" != _culvert-wrap ]] || _culvert_wrap
 `;
     case 'fish':
-      // Found by the condition, so that what else completes the command, and files, are not mixed with it.
+      // The condition finds the words, so fish adds no file names and leaves other completions alone when there are none.
       return `function __culvert_wrap_find
   set -g __culvert_wrap_found (culvert-wrap __complete $argv[1] (commandline -opc)[2..] "$(commandline -ct)" 2>/dev/null)
   test (count $__culvert_wrap_found) -gt 0

@@ -1,4 +1,4 @@
-// Implements `doctor`: finds problems of shims, accounts and files, and says what to do.
+// Implements `doctor`, which finds problems of shims, accounts and files, and suggests fixes.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
@@ -25,7 +25,7 @@ import { expandHome } from '../system/notation.ts';
 import { limitCoreDumps } from '../system/redact.ts';
 import { emit, number, pauseText, resetText, wrapped } from './print.ts';
 
-/** Prints findings; exit 1 when one is a problem. */
+/** Prints findings, and sets exit status 1 if one is a problem. */
 export async function doctor(
   options: { json?: boolean; probe?: boolean },
   context: Context,
@@ -59,7 +59,7 @@ export async function doctor(
   } catch (error) {
     all.push(asFinding(error));
   }
-  // a finding of several checks is reported once
+  // report a finding once, even if several checks have it
   const findings = all.filter(({ what }, index) => all.findIndex(other => other.what === what) === index);
   const problems = findings.filter(finding => finding.level === 'problem').length;
   const mark = { ok: 'ok      ', warning: 'warning ', problem: 'PROBLEM ' };
@@ -74,7 +74,7 @@ export async function doctor(
   if (problems > 0) process.exitCode = EXIT.failure;
 }
 
-/** Checks the variables by which culvert-wrap reaches providers. Their values may hold a login. */
+/** Checks the variables for certificates and proxies. Findings leave out their values, which may contain a login. */
 function checkWayOut({ env }: Context): Finding[] {
   const unreadable = unreadableAuthorities(callerEnvironment(env)).map(
     (name): Finding => ({
@@ -90,7 +90,7 @@ function checkWayOut({ env }: Context): Finding[] {
   return [...unreadable, { level: 'warning', what, fix: 'name an HTTP proxy in HTTPS_PROXY' }];
 }
 
-/** Tries on this process what gateways and MCP servers do to theirs. */
+/** Tests on this process whether gateways and MCP servers can limit their core dumps. */
 async function checkCoreDumps({ paths }: Context): Promise<Finding[]> {
   if (readConfig(paths.config).accounts.length === 0) return [];
   const problem = await limitCoreDumps();
@@ -119,7 +119,7 @@ function checkModes(files: string[]): Finding[] {
     .map(file => ({ level: 'warning' as const, what: `others can read ${file}`, fix: `chmod go= ${file}` }));
 }
 
-/** Files that decide which program is started with which account. */
+/** Checks that no other user can write the files that select programs and accounts. */
 function checkWriters(files: string[]): Finding[] {
   return files.filter(isWritableByOthers).map(file => ({
     level: 'problem' as const,
@@ -163,7 +163,7 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
   );
 }
 
-/** Variables of this environment that come before the accounts of a tool, or that its accounts come before. */
+/** Reports the user's own choices in the environment that compete with the accounts of a tool. */
 function checkOwnChoices(context: Context): Finding[] {
   const { accounts, tools } = readConfig(context.paths.config);
   const { providers } = loadCatalog(context.catalog, context.paths.userCatalog);
@@ -235,7 +235,7 @@ function checkQueue(paths: Context['paths']): Finding[] {
   }));
 }
 
-/** Accounts that can't work, and stored secrets without an account. */
+/** Finds unknown tools, tools without rules or a shim, and stored secrets without an account. */
 function checkConfiguration(context: Context): Finding[] {
   const { accounts, capacity, pool, tools } = readConfig(context.paths.config);
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);

@@ -1,4 +1,4 @@
-// Implements `explain <cli> [args]`: what would happen, and why, without running anything.
+// Implements `explain <cli> [args]`, which describes what a command would do, and why, without running it.
 
 import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
@@ -30,7 +30,7 @@ export interface ExplainOptions {
   verbose?: boolean;
 }
 
-/** Prints how a command line is understood, in which order accounts are tried, and what could end an attempt. */
+/** Prints the meaning of a command line, the order of its accounts, and the failures that lead to another account. */
 export async function explain(
   cli: string,
   args: readonly string[],
@@ -97,14 +97,14 @@ export async function explain(
   emit(options.json, report, lines.map(line => wrapped(line, 12)).join('\n'));
 }
 
-/** As a run does: what needs no account is not refused for the name of one. */
+/** Chooses an account as a run does. A passthrough command needs none, so an invalid account name doesn't matter. */
 async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, context: Context): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
   if (invocation.passthrough) return { choice };
   return chooseAccount(plan, invocation, state, context);
 }
 
-/** Whose account counts, where the user chose without culvert-wrap. */
+/** Decides between the accounts and a choice that the user made without culvert-wrap. */
 function rulingIn(
   plan: Plan,
   { args, passthrough }: Invocation,

@@ -1,4 +1,4 @@
-// Defines the command line of `culvert-wrap`, and of the account commands that shims pass on.
+// Defines the command line of `culvert-wrap`, and runs the account commands that shims pass on.
 import type { Command } from 'commander';
 import { loadCatalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
@@ -20,7 +20,7 @@ import { status } from './status.ts';
 
 /**
  * Runs `culvert-wrap <argv>`.
- * @throws WrapError as the commands do
+ * @throws WrapError those of the commands
  */
 export async function runCommands(
   argv: readonly string[],
@@ -125,7 +125,7 @@ export async function runCommands(
   }
 }
 
-/** Commands that inspect shims themselves, or whose output a program reads. */
+/** Commands that inspect shims themselves, or print output for programs. */
 const SILENT_ON_SHIMS = new Set([
   'doctor',
   'status',
@@ -232,7 +232,7 @@ function addQueue(program: Command, context: Context, programs: Programs): void 
     .action((ids: string[], options) => dropQueued(ids, options, context));
 }
 
-/** Words for a wrapped CLI are completed behind its auth command only. */
+/** Completes words of `culvert-wrap`, or those after the account command of a wrapped CLI. */
 function completions(program: Command, name: string, words: string[], context: Context): string[] {
   if (name === 'culvert-wrap') return complete(program, words, context);
   const { providers } = loadCatalog(context.catalog, context.paths.userCatalog);

@@ -1,4 +1,4 @@
-// Implements `mcp install` and `mcp uninstall`: puts culvert-wrap in front of the servers of MCP clients, or takes it out.
+// Implements `mcp install` and `mcp uninstall`, which put culvert-wrap in front of the servers of MCP clients or remove it.
 
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -35,12 +35,12 @@ export interface ClientOptions {
   yes?: boolean;
   /** Store the keys of the clients in a 0600 file. */
   file?: boolean;
-  /** Servers in the file of a project that get accounts without a question. */
+  /** Servers in a project's file that get accounts without a question. */
   server?: string[];
 }
 
 /**
- * Shows what would change in the configuration of the clients, and changes it after a yes.
+ * Shows the changes in the configuration of the clients, and makes them after a confirmation.
  * @throws WrapError `not-on-path`, and those of `takeKeys` and `readKeys`
  */
 export async function changeClients(put: boolean, options: ClientOptions, context: Context): Promise<void> {
@@ -52,7 +52,7 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
   }
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
   const originals = readOriginals(context.paths);
-  /** Keys to take, or references to keys that return, with their tools. */
+  /** Keys to move to accounts, or references to replace with keys, and their tools. */
   const found = new Map<string, string>();
   const swapKey = (text: string, cli: string) => {
     if (put ? isKey(text) : accountIn(text)) found.set(text, cli);
@@ -77,7 +77,7 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
   };
   const isAny = isWanted || plan.possible.length > 0;
   if (isAny) {
-    // two at a time would choose the same name for their accounts, and one key would replace the other
+    // two runs in parallel would choose the same account name, and one key would replace the other
     const release = takeLock(context.paths.mcpOriginals.replace('.json', ''));
     try {
       await (put ? putIn(plan, options, context) : restore(plan, context));
@@ -97,7 +97,7 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
   else if (possible.some(({ isShared }) => !put || !isShared)) say('nothing was changed; --yes changes it');
 }
 
-/** The answer for the user's own files, and the servers of a project that get accounts. */
+/** Asks whether to change the user's own files, and which servers of a project get accounts. */
 async function answerFor(possible: readonly FileChange[], put: boolean, options: ClientOptions) {
   const canAsk = options.yes !== true && isatty(0) && isatty(2);
   const own = possible.filter(({ isShared }) => !put || !isShared);
@@ -128,7 +128,7 @@ interface Plan {
   catalog: Catalog;
 }
 
-/** Changes the files, once accounts hold the keys. */
+/** Stores the keys in accounts, and then changes the files. */
 async function putIn(
   { wanted, possible, found, catalog }: Plan,
   options: ClientOptions,
@@ -159,7 +159,7 @@ async function putIn(
     if (chosen.has(change.file)) applyChange(change);
 }
 
-/** Restores the files, with the keys that accounts hold. */
+/** Restores the files, with the keys from the accounts. */
 async function restore({ wanted, found, catalog }: Plan, context: Context): Promise<void> {
   const keys = await readKeys(found.keys(), catalog, context);
   const swapKey = (text: string) => keys.get(text) ?? text;
@@ -188,7 +188,7 @@ async function restore({ wanted, found, catalog }: Plan, context: Context): Prom
   );
 }
 
-/** The ports of the gateways that servers over HTTP get. */
+/** Returns the gateway's port for each tool with a server over HTTP. */
 async function portsFor(changes: readonly FileChange[], context: Context): Promise<Record<string, number>> {
   const clis = changes.flatMap(({ servers }) => servers.flatMap(each => ('cli' in each ? each.cli : [])));
   const ports: Record<string, number> = {};
@@ -196,7 +196,7 @@ async function portsFor(changes: readonly FileChange[], context: Context): Promi
   return ports;
 }
 
-/** Makes a token for a server over HTTP, and keeps what it replaces. */
+/** Creates a token for a server over HTTP, and records the original that it replaces. */
 function openDoor(
   original: Omit<Kept, 'token'>,
   port: number,
@@ -210,7 +210,7 @@ function openDoor(
   return { url: urlOf(port), placeholder };
 }
 
-/** The differences, as lines of a diff. */
+/** Describes the changes as lines of a diff. */
 export function describe(changes: readonly FileChange[], put: boolean): string {
   if (changes.length === 0)
     return `No client uses a server ${put ? 'of the catalog directly' : 'through culvert-wrap'}.\n`;
@@ -226,7 +226,7 @@ export function describe(changes: readonly FileChange[], put: boolean): string {
     .join('\n');
 }
 
-/** None where only a key moves. */
+/** Returns the lines of a diff, or no lines if only a key moves. */
 function difference({ before, after }: FileChange['servers'][number]): string[] {
   const lines = [`- ${JSON.stringify(before)}`, `+ ${JSON.stringify(after)}`];
   return lines[0]!.slice(1) === lines[1]!.slice(1) ? [] : lines;
@@ -241,7 +241,7 @@ function notesOn(change: FileChange['servers'][number], put: boolean, file: stri
   return [`  Its ${keys} is written back into this file${exposure(file)}.`];
 }
 
-/** End of a sentence: the ways in which others may see what a file contains. */
+/** Returns the end of a sentence about the ways in which others may see a file's content. */
 function exposure(file: string): string {
   const target = realpathSync(file);
   const ways = [

@@ -1,4 +1,4 @@
-// Implements `metrics`: the state in the wrapper's files, as text for Prometheus.
+// Implements `metrics`, which prints the state in the wrapper's files as text for Prometheus.
 import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
@@ -15,8 +15,8 @@ interface Options {
 }
 
 /**
- * Prints the metrics, or replaces a file with them as a whole. Where the wrapper's files can't be read, the metrics say so
- * before the command fails.
+ * Prints the metrics, or writes them to a file, which it replaces as a whole. If the wrapper's files can't be read, the metrics
+ * say so before the command fails.
  * @throws WrapError `config-broken`, `not-stored`, `no-directory`
  */
 export async function printMetrics({ out, hashAccounts }: Options, context: Context): Promise<void> {
@@ -38,7 +38,7 @@ function collect(hashed: boolean, { paths, now }: Context): { samples: WrapSampl
   }
 }
 
-/** A node exporter runs as its own user; a directory that was made here would keep it out. */
+/** Writes a file for a node exporter, which runs as another user and could not read a directory created here. */
 function writeForEverybody(file: string, text: string): void {
   const directory = dirname(file);
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory())

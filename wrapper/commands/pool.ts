@@ -1,4 +1,4 @@
-// Implements `pool`: joining and leaving a store that other machines use as well, and looking into it.
+// Implements `pool`, which joins, leaves and shows a store that several machines share.
 import { isDeepStrictEqual } from 'node:util';
 import { randomHex } from '../../daemon/core/hash.ts';
 import type { Context } from '../context.ts';
@@ -31,7 +31,7 @@ interface JoinOptions extends Json {
 }
 
 /**
- * `pool join <url>`: tests the store, and writes it to the configuration. What was set before and is not given stays.
+ * `pool join <url>`: tests the store, and writes it to the configuration. Earlier settings stay, except the old login.
  * @throws WrapError `pool-address`, `pool-option`, `pool-unreachable`, `pool-refused`, `keyring-unavailable`
  */
 export async function joinPool(url: string, options: JoinOptions, context: Context): Promise<void> {
@@ -64,7 +64,7 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
     });
   }
   await assertUsable(parsed.data, context, asked);
-  // not before: it replaces the password of the pool that is joined already
+  // only after the test, because the new password replaces that of the current pool
   for (const key of PASSWORDS) {
     if (asked[key] !== undefined) await storeSecret(PASSWORD_SLOTS[key], asked[key], 'keyring', paths);
   }
@@ -77,7 +77,7 @@ export async function joinPool(url: string, options: JoinOptions, context: Conte
   );
 }
 
-/** `pool leave`: what this machine knows about the pool is forgotten with it. */
+/** `pool leave`: leaves the pool, and deletes this machine's data about it. */
 export async function leavePool(options: Json, context: Context): Promise<void> {
   const { paths } = context;
   const pool = required(context);
@@ -90,7 +90,7 @@ export async function leavePool(options: Json, context: Context): Promise<void> 
   emit(options.json, { address: describeAddress(pool.url) }, `left the pool at ${describeAddress(pool.url)}`);
 }
 
-/** `pool status`; exit 69 while the store can't be reached. */
+/** `pool status`: shows the pool, and exits with 69 if the store can't be reached. */
 export async function showPool(options: Json, context: Context): Promise<void> {
   const status = await poolStatus(context);
   if (!status) {
@@ -101,7 +101,7 @@ export async function showPool(options: Json, context: Context): Promise<void> {
   if (!status.reachable) process.exitCode = EXIT.unavailable;
 }
 
-/** `pool leases`. */
+/** `pool leases`: shows the account that each machine uses. */
 export async function showLeases(options: Json, context: Context): Promise<void> {
   required(context);
   const status = (await poolStatus(context))!;
@@ -121,8 +121,8 @@ export async function showLeases(options: Json, context: Context): Promise<void>
 }
 
 /**
- * `pool reset <account>`, for every CLI of this machine that has an account of that name. Other machines learn it with
- * their next command.
+ * `pool reset <account>`: resets the account of this name for every CLI of this machine. Other machines notice with their
+ * next command.
  * @throws WrapError `unknown-account`, `pool-unreachable`
  */
 export async function resetAccount(name: string, options: Json & { cli?: string }, context: Context): Promise<void> {
@@ -153,10 +153,10 @@ export async function resetAccount(name: string, options: Json & { cli?: string 
   }
 }
 
-/** Settings that are dropped when another address is joined. */
+/** Settings that each `pool join` replaces or drops. */
 const OF_THE_ADDRESS = ['url', 'user', 'password', 'sentinel_user', 'sentinel_password', 'ca'];
 
-/** Earlier settings of the user, apart from the login, which belongs to the address. */
+/** Returns the user's earlier settings without the address and its login. */
 function chosen(pool: Pool): Partial<Pool> & { machine: string } {
   const { url, machine } = pool;
   const defaults: Record<string, unknown> = Pool.parse({ url, machine });
@@ -175,7 +175,7 @@ function assertSource(option: string, source: string | undefined): void {
   });
 }
 
-/** Asks for the passwords that go into the keyring. */
+/** Asks for the passwords that the keyring will store. */
 async function askPasswords(sources: Passwords): Promise<Passwords> {
   const labels = { password: 'Password of the pool', sentinel_password: 'Password of its Sentinels' };
   const prompted = PASSWORDS.filter(key => sources[key] === 'keyring:');
@@ -183,7 +183,7 @@ async function askPasswords(sources: Passwords): Promise<Passwords> {
   return Object.fromEntries(prompted.map((key, i) => [key, answers[i]]));
 }
 
-/** Removes from the keyring what `after` does not need anymore. */
+/** Removes the passwords from the keyring that `after` no longer needs. */
 async function forgetPasswords(before: Pool | undefined, after: Pool | undefined, { paths }: Context): Promise<void> {
   for (const key of PASSWORDS) {
     if (before?.[key] === 'keyring:' && after?.[key] !== 'keyring:') {

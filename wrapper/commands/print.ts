@@ -1,14 +1,14 @@
-// Prints the results of commands: tables for people, one JSON document for programs.
+// Prints the results of commands as JSON or text, and formats tables, numbers and times.
 import stringWidth from 'string-width';
 
-/** Prints `data` as JSON, or `text` for a person. */
+/** Prints `data` as JSON if `json` is set, and `text` otherwise. */
 export function emit(json: boolean | undefined, data: object, text: string): void {
   process.stdout.write(json ? `${JSON.stringify({ ok: true, ...data }, null, 2)}\n` : text === '' ? '' : `${text}\n`);
 }
 
 /**
- * Columns as wide as their widest cell in a terminal, two spaces apart.
- * @param width of the terminal; in a narrower one the last column, which has no heading then, is below the others
+ * Formats a table with columns as wide as their widest cell in a terminal, two spaces apart.
+ * @param width of the terminal; if it is too small, the last column loses its heading, and its cells are below their rows
  */
 export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => stringWidth(row[column] ?? '')))) ?? [];
@@ -25,8 +25,8 @@ export function table(rows: readonly (readonly string[])[], width = Number.POSIT
 }
 
 /**
- * Text with its lines broken at spaces, but never within a command in backticks.
- * @param indent columns before what follows a break @param width of the terminal
+ * Breaks the lines of a text at spaces, but never within a command in backticks.
+ * @param indent columns before each continued line @param width of the terminal
  */
 export function wrapped(text: string, indent: number, width = process.stdout.columns ?? Number.POSITIVE_INFINITY) {
   return text
@@ -46,12 +46,12 @@ function broken(line: string, indent: number, width: number): string[] {
   return [...lines, current];
 }
 
-/** A number with thousands separated, a dash for none. */
+/** Formats a number with thousands separators, or a missing number as a dash. */
 export function number(value: number | null | undefined): string {
   return value === null || value === undefined ? '-' : value.toLocaleString('en-US');
 }
 
-/** Local date and time to the minute. */
+/** Formats a local date and time to the minute, or a missing time as a dash. */
 export function time(value: number | string | null | undefined): string {
   if (value === null || value === undefined) return '-';
   const date = new Date(value);
@@ -59,12 +59,12 @@ export function time(value: number | string | null | undefined): string {
   return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
 }
 
-/** When a quota starts again; a provider that has not updated its answer names a time in the past. */
+/** Formats the time of a quota's reset. The time may be past if the provider has not updated its answer. */
 export function resetText(resets: string | null, now: number): string {
   return resets !== null && Date.parse(resets) < now ? `${time(resets)} (past)` : time(resets);
 }
 
-/** `(quota) until 2031-01-31 23:59`, from what `describePause` gives. */
+/** Formats the result of `describePause`: `(quota) until 2031-01-31 23:59`. */
 export function pauseText(paused: { class: string; until: string | null }): string {
   return `(${paused.class}) until ${paused.until === null ? 'its credential changes' : time(paused.until)}`;
 }

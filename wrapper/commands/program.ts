@@ -1,9 +1,9 @@
-// Makes the parsers of command lines, and their help: the same errors and options for every command, and the manual page.
+// Creates the parsers of command lines, with shared options and errors, and their help for the terminal and the manual page.
 import { Command, CommanderError } from 'commander';
 import { EXIT } from '../system/errors.ts';
 import { table } from './print.ts';
 
-/** A program without commands. */
+/** Creates a program without commands. */
 export function root(name: string): Command {
   return new Command(name)
     .exitOverride()
@@ -17,20 +17,20 @@ function sentence(description: string): string {
   return description && `${description[0]!.toUpperCase()}${description.slice(1)}.`;
 }
 
-/** Adds a command with `--json`. @param usage such as `install [cli...]` @param isDefault it runs when no command is given */
+/** Adds a command with `--json`. @param usage such as `install [cli...]` @param isDefault true if it runs without a command */
 export function add(program: Command, usage: string, description: string, isDefault = false): Command {
   const command = program.command(usage, { isDefault }).description(description).option('--json', 'print JSON');
   return command.exitOverride().showSuggestionAfterError();
 }
 
-/** Drops suggestions that begin with another letter than the word that was typed: `pool` is not what `foo` means. */
+/** Drops suggestions that don't start with the first letter of the typed word, such as `pool` for `foo`. */
 function outputError(text: string, write: (text: string) => void): void {
   const [, typed, suggested] = /'(-*\w).*\n\(Did you mean (?:one of )?(.*)\?\)/s.exec(text) ?? [];
   const fits = suggested?.split(', ').some(word => word.startsWith(typed ?? ''));
   write(suggested === undefined || fits ? text : text.replace(/\n\(Did you mean .*\)/s, '\nsee --help'));
 }
 
-/** Runs a command line. Wrong usage is printed, and sets the exit code. */
+/** Runs a command line. Wrong usage sets the exit status. */
 export async function parse(program: Command, argv: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...argv], { from: 'user' });
@@ -40,7 +40,7 @@ export async function parse(program: Command, argv: readonly string[]): Promise<
   }
 }
 
-/** Tasks of a user, and the commands for each. */
+/** Tasks of a user, and the commands for each task. */
 const TASKS: readonly (readonly [task: string, commands: string])[] = [
   ['Put a tool behind Culvert', 'install, uninstall'],
   ['Add and choose accounts', 'accounts'],
@@ -53,7 +53,7 @@ const TASKS: readonly (readonly [task: string, commands: string])[] = [
   ['Set it up', 'config, trust, distrust, completion'],
 ];
 
-/** The short help. */
+/** Returns the short help, ordered by task. */
 export function taskHelp(): string {
   return `Usage: culvert-wrap <command> [options]
 
@@ -99,7 +99,7 @@ Exit status:
   78  wrong configuration
 `;
 
-/** The help of a command and of each below it that is shown, by their words. */
+/** Returns the help of a command and its visible subcommands, each after the words of the command. */
 export function helpTexts(command: Command, words = ''): [words: string, text: string][] {
   let own = '';
   command.configureOutput({ writeOut: text => (own += text) }).outputHelp();

@@ -1,11 +1,11 @@
-// Reads secrets: from a terminal without echo, or one line each from a pipe. Never from an argument.
+// Reads secrets from a terminal without echo or from a pipe, but never from arguments, and asks questions.
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import * as readline from 'node:readline';
 import { isatty } from 'node:tty';
 import { reason } from '../../daemon/core/errors.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
-/** Keys that readline's parser names; see `readline.emitKeypressEvents`. */
+/** A key as readline's parser describes it (see `readline.emitKeypressEvents`). */
 interface Key {
   name?: string;
   ctrl?: boolean;
@@ -13,7 +13,7 @@ interface Key {
 }
 
 /**
- * Turns echo off when stdin is a terminal. Call it before anything else takes time: until then the terminal shows typed text.
+ * Turns echo off when stdin is a terminal. Until then, the terminal shows typed text, so call it before any slow work.
  * @returns a function that turns echo on again
  */
 function hideTyping(): () => void {
@@ -23,9 +23,9 @@ function hideTyping(): () => void {
 }
 
 /**
- * One value per label, in that order.
- * @throws WrapError `no-secret` when one is missing, `bad-credential` when a pipe holds more lines than asked for or
- *   something that is not UTF-8, `interrupted` on Ctrl-C or Ctrl-D
+ * Reads one value per label, in the order of the labels.
+ * @throws WrapError `no-secret` when a value is missing, `bad-credential` when a pipe has too many lines or text that is not
+ *   UTF-8, `interrupted` on Ctrl-C or Ctrl-D
  */
 export async function askSecrets(labels: readonly string[]): Promise<string[]> {
   if (labels.length === 0) return [];
@@ -42,12 +42,12 @@ export async function askSecrets(labels: readonly string[]): Promise<string[]> {
   }
 }
 
-/** Asks a question whose answer is `y` or anything else, at a terminal. */
+/** Asks a question at a terminal. Any answer but `y` or `yes` means no. */
 export async function confirm(question: string): Promise<boolean> {
   return /^y(?:es)?$/i.test(await ask(question));
 }
 
-/** Asks a question at a terminal. The answer is shown and trimmed. */
+/** Asks a question at a terminal with echo, and returns the trimmed answer. */
 export async function ask(question: string): Promise<string> {
   if (process.stdin.isRaw) process.stdin.setRawMode(false);
   const dialog = readline.createInterface({ input: process.stdin, output: process.stderr });
@@ -59,7 +59,7 @@ export async function ask(question: string): Promise<string> {
   return answer.trim();
 }
 
-/** Reads stdin as a stream: another process may have made it non-blocking, and the writer may be slow. */
+/** Reads values from stdin as a stream, because another process may have made it non-blocking, and the writer may be slow. */
 async function fromPipe(labels: readonly string[]): Promise<string[]> {
   const chunks: Buffer[] = [];
   let text: string;
@@ -75,7 +75,7 @@ async function fromPipe(labels: readonly string[]): Promise<string[]> {
     throw new WrapError('no-secret', EXIT.noInput, `stdin can't be read: ${reason(error)}`, { cause: error });
   }
   const whole = text.replace(/\r?\n$/, '');
-  // several lines for one variable may be a list
+  // several lines for one variable may be a list of keys
   if (labels.length === 1) return [whole || missing(labels[0]!)];
   const lines = whole.split(/\r?\n/);
   if (lines.length > labels.length) {
@@ -92,7 +92,7 @@ function missing(label: string): never {
   });
 }
 
-/** Text that was typed before the prompt was shown on the screen, so it can't be accepted as a secret. */
+/** Discards text that was typed before the prompt, because the terminal showed it. */
 function dropTyped(): void {
   const buffer = Buffer.alloc(4096);
   let terminal: number | undefined;
@@ -100,14 +100,14 @@ function dropTyped(): void {
     terminal = openSync('/proc/self/fd/0', constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     while (readSync(terminal, buffer) > 0);
   } catch {
-    // EAGAIN: there is nothing more.
+    // EAGAIN: no more text
   } finally {
     if (terminal !== undefined) closeSync(terminal);
     buffer.fill(0);
   }
 }
 
-/** Asks for one value. Escape sequences, such as those of arrow keys, are not part of it. */
+/** Asks for one value without echo. Escape sequences, such as those of arrow keys, are ignored. */
 function askHidden(label: string): Promise<string> {
   const { stdin, stderr } = process;
   return new Promise((resolve, reject) => {

@@ -59,9 +59,9 @@ export function dropQueued(ids: readonly string[], options: Options & { all?: bo
 }
 
 /**
- * `queue run [id…]`: in order, in their directories. What succeeds is dropped, everything else stays. After a limit the
- * other entries of that CLI are left for later. Without ids, what can't succeed or may have been done is left alone. A
- * signal is passed on to the command that runs, and ends this one after it.
+ * `queue run [id…]`: runs entries in order, each in its own directory. Drops an entry that succeeds, and keeps the others.
+ * After a limit, leaves the other entries of that CLI for later. Without ids, skips entries that can't succeed or may have
+ * been done. Passes a signal on to the running command, and ends after it.
  */
 export async function runQueue(
   ids: readonly string[],
@@ -136,7 +136,7 @@ async function runEntry(
         CULVERT_WRAP_QUEUE: 'run',
         CULVERT_WRAP_REPORT: report,
       },
-      // With --json, stdout is the report's.
+      // With --json, stdout is reserved for the report.
       stdio: [entry.stdin === undefined ? 'ignore' : 'pipe', options.json ? 2 : 'inherit', 'inherit'],
     }),
   );
@@ -144,13 +144,13 @@ async function runEntry(
   child.stdin?.end(Buffer.from(entry.stdin ?? '', 'base64'));
   const exit = await new Promise<number | null>(resolve => {
     child.on('exit', code => resolve(code));
-    // Its directory can't be entered, or there is no shell.
+    // The entry's directory can't be entered, or there is no shell.
     child.on('error', () => resolve(EXIT.noInput));
   });
   const reported = Failure.safeParse(readOptional(report));
   fs.rmSync(report, { force: true });
   if (exit === 0) return { exit, kept: null };
-  // A wrapper that was killed says nothing.
+  // A killed wrapper leaves no report.
   const unsaid = exit === null ? 'uncertain' : exit === EXIT.unavailable ? 'limit' : 'other';
   return { exit, kept: reported.success ? reported.data : unsaid };
 }

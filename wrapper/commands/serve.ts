@@ -1,4 +1,4 @@
-// Implements `serve`: the gateway of a tool's provider, and the tokens with which programs use it.
+// Implements `serve`, which runs the gateway of a tool's provider and manages the tokens of programs.
 import { once } from 'node:events';
 import { randomHex, sha256 } from '../../daemon/core/hash.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
@@ -22,13 +22,13 @@ export interface ServeOptions {
   port?: string;
   /** Print variables for a shell. */
   env?: boolean;
-  /** Lifetime of the token of these variables. */
+  /** Lifetime of the token in the printed variables. */
   expires?: string;
-  /** Have systemd start it with the first connection. */
+  /** Have systemd start the gateway with the first connection. */
   install?: boolean;
   /** Undo `install`. */
   uninstall?: boolean;
-  /** For a gateway that systemd started: how long it stays without a connection. */
+  /** Time without a connection after which a gateway started by systemd ends. */
   idle?: string;
 }
 
@@ -42,7 +42,7 @@ const SHELL_LASTS = '12h';
 const IDLE = '1m';
 
 /**
- * `serve <cli> [command…]`: runs one program with a private gateway, or the gateway of the tool until Ctrl+C.
+ * `serve <cli> [command…]`: runs a program with a private gateway or, without a command, the tool's gateway until Ctrl+C.
  * @throws WrapError `no-gateway`, `port-in-use`, `bad-port`, `bad-duration`
  */
 export async function serve(
@@ -80,7 +80,7 @@ function untilSignal(): Promise<unknown> {
   return Promise.race((['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => once(process, signal)));
 }
 
-/** Runs the gateway of a unit until no program uses it; systemd starts it again. */
+/** Runs a unit's gateway until no program uses it. The next connection makes systemd start it again. */
 async function serveUntilIdle(cli: string, fd: number, { idle = IDLE }: ServeOptions, context: Context): Promise<void> {
   let then: () => void = () => {};
   const unused = new Promise<void>(resolve => {
@@ -108,7 +108,7 @@ async function uninstall(cli: string, context: Context): Promise<void> {
   process.stdout.write(`${cli}: ${removed ? 'the units are removed' : 'there are no units'}\n`);
 }
 
-/** Makes a token for one shell, and prints what the shell evaluates. */
+/** Creates a token for one shell, and prints variables for the shell to evaluate. */
 async function printVariables(
   { cli, http, port }: { cli: string; http: HttpProvider; port: number },
   { expires = SHELL_LASTS }: ServeOptions,
@@ -140,7 +140,7 @@ export async function newToken(cli: string, name: string, options: TokenOptions,
   );
 }
 
-/** `serve token list [cli]` */
+/** `serve token list [cli]`: shows the tokens and their use. */
 export function listTokens(cli: string | undefined, options: TokenOptions, context: Context): void {
   const now = context.now();
   const tokens = (cli === undefined ? gatewayClis(context.paths) : [cli]).flatMap(each =>
@@ -159,7 +159,7 @@ export function listTokens(cli: string | undefined, options: TokenOptions, conte
   emit(options.json, { tokens }, rows.length > 0 ? table([headings, ...rows]) : 'no program has a token');
 }
 
-/** `serve status [cli]`: gateways, whether they run, and the use of their programs. */
+/** `serve status [cli]`: shows the gateways, their state, and the use by each program. */
 export async function gatewayStatus(
   cli: string | undefined,
   options: { json?: boolean },
@@ -202,14 +202,14 @@ export async function gatewayStatus(
   );
 }
 
-/** Requests by account or class of failure, the most first. */
+/** Formats counts by account or class of failure, with the highest first. */
 function countsText(accounts: Record<string, number>): string {
   const sorted = Object.entries(accounts).sort(([, a], [, b]) => b - a);
   return sorted.map(([account, count]) => `${account} ${count}`).join(', ') || '-';
 }
 
 /**
- * `serve token revoke <cli> <name>`: a running gateway refuses it from now on, and ends its connections within a second.
+ * `serve token revoke <cli> <name>`: revokes a token. A running gateway then refuses it, and ends its requests in about a second.
  * @throws WrapError `unknown-token`
  */
 export function revokeToken(cli: string, name: string, options: TokenOptions, { paths }: Context): void {
@@ -230,7 +230,7 @@ function endText(ends: number | string | null | undefined, now: number): string 
 }
 
 /**
- * Stores a token without its placeholder, which is returned.
+ * Stores a new token with a digest of its placeholder, and returns the placeholder.
  * @throws WrapError `token-name`, `token-exists`, `bad-duration`, `bad-budget`
  */
 export function addToken(

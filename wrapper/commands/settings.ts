@@ -1,4 +1,4 @@
-// Implements `config`, `trust`, `audit` and `events`: the settings, the directories that may choose an account, and past runs.
+// Implements `config`, `trust`, `audit` and `events`, which show settings and runs, and let directories choose accounts.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import * as path from 'node:path';
@@ -17,7 +17,7 @@ interface Options {
   json?: boolean;
 }
 
-/** `config`: the files, and the configuration in effect. It holds references to credentials, no credential. */
+/** `config`: shows the files and the configuration in effect, with references to credentials but no credentials. */
 export function showConfig(options: Options, { paths }: Context): void {
   const config = readConfig(paths.config);
   const accounts = config.accounts.map(account => ({
@@ -39,7 +39,7 @@ export function showConfig(options: Options, { paths }: Context): void {
   emit(options.json, { paths, config: { ...config, accounts } }, table(rows));
 }
 
-/** `trust [directory]`, `distrust [directory]`: shows the file and remembers its present content. */
+/** `trust [directory]` and `distrust [directory]`: stores the decision for the file's current content. */
 export function setTrust(
   directory: string | undefined,
   trusted: boolean,
@@ -65,13 +65,13 @@ export function setTrust(
   );
 }
 
-/** The variables and options by which the user chose. */
+/** Describes the user's own choice, and whether it was followed. */
 function choiceText({ choice, outcome }: Pick<AuditEntry, 'choice' | 'outcome'>): string {
   if (choice === undefined) return '';
   return outcome === 'original' ? `, by ${choice}` : `, not by ${choice}`;
 }
 
-/** `audit`: the newest entries, oldest first. */
+/** `audit`: shows the newest entries of the audit log, oldest first. */
 export function showAudit(options: Options & { last?: string }, { paths }: Context): void {
   const entries = readAudit(paths, Number(options.last ?? 50) || 50).map(entry => ({
     ...entry,
@@ -100,7 +100,7 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
 const POLL_MS = 250;
 
 /**
- * Prints every entry that is added to the audit log, until the reader leaves or the process is interrupted.
+ * Prints each new entry of the audit log until the process ends.
  * @throws WrapError `no-audit` when the log is turned off
  */
 export async function followEvents({ paths }: Pick<Context, 'paths'>): Promise<void> {

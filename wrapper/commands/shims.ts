@@ -1,4 +1,4 @@
-// Implements `install` and `uninstall`.
+// Implements `install` and `uninstall`, which put shims in place of tools and remove them.
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { isatty } from 'node:tty';
@@ -17,8 +17,8 @@ import { emit } from './print.ts';
 import { confirm } from './prompt.ts';
 
 /**
- * `install [cli…]`: without a name, every CLI of the catalog that PATH finds in a directory of the user, after a question at a
- * terminal. CLIs in system directories have to be named.
+ * `install [cli…]`: installs shims. Without a name, it wraps every CLI of the catalog that PATH finds in a directory of the user,
+ * after a question at a terminal. CLIs in system directories must be named.
  */
 export async function installShims(
   names: readonly string[],
@@ -63,7 +63,7 @@ export async function installShims(
       failures.push(error);
     }
   }
-  // A configuration that is missing may come back: only a CLI that is named goes on without its accounts.
+  // A missing configuration may return, so only a named CLI gets a new plan without its accounts.
   const isLost = (cli: string) =>
     names.length === 0 && !existsSync(paths.config) && (readLastPlan(cli, paths)?.accounts.length ?? 0) > 0;
   try {
@@ -72,7 +72,7 @@ export async function installShims(
       context,
     );
   } catch (error) {
-    // The shims work without a plan.
+    // A shim also works without a plan.
     if (!(error instanceof WrapError)) throw error;
     process.stderr.write(`culvert-wrap: ${error.message}\n`);
   }
@@ -94,12 +94,12 @@ export async function installShims(
   const failed = failures.map(({ code, message, hint }) => ({ code, message, hint }));
   if (failures.length > 0 && results.length === 0) throw failures[0];
   emit(options.json, { installed: results, failed }, text.length > 0 ? text.join('\n') : 'nothing was installed');
-  // The others are in place; the first failure decides the exit status.
+  // Other shims are installed; the first failure sets the exit status.
   for (const { message } of failed) process.stderr.write(`culvert-wrap: ${message}\n`);
   if (failures[0]) process.exitCode = failures[0].exit;
 }
 
-/** Says what keeps a command from finding its shim. @param isNew the shim is new, in a directory without the tool */
+/** Reports why a shell doesn't find a shim. @param isNew true if the shim is new, in a directory without the tool */
 function reportPath(cli: string, bin: string, { search, isNew }: { search: string; isNew: boolean }): void {
   const directory = path.dirname(bin);
   const directories = search.split(':');
@@ -119,7 +119,7 @@ const CHANGES = {
   foreign: 'another user has installed a shim that uses your accounts:',
 };
 
-/** CLIs that `install` without names covers. */
+/** Finds the CLIs for `install` without names. */
 async function findInstallable(
   catalog: Catalog,
   options: { json?: boolean },
@@ -155,7 +155,7 @@ function isWritable(directory: string): boolean {
 
 const SYSTEM_DIRECTORY = /^\/(?:usr\/)?s?bin\//;
 
-/** `uninstall [cli…]`: without a name, all of them. Accounts stay. */
+/** `uninstall [cli…]`: removes the shims of these CLIs, or all shims, but no accounts. */
 export function uninstallShims(names: readonly string[], options: { json?: boolean }, context: Context): void {
   const clis = names.length > 0 ? names : Object.keys(readInstalls(context.paths));
   const results = clis.map(cli => ({
@@ -178,7 +178,7 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
   emit(options.json, { uninstalled: results }, lines.join('\n'));
 }
 
-/** A broken catalog must not prevent uninstalling. */
+/** Returns a CLI's command, or its name if the catalog is broken, which must not prevent an uninstall. */
 function binOf(cli: string, context: Context): string {
   try {
     return providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli).bin;
@@ -187,7 +187,7 @@ function binOf(cli: string, context: Context): string {
   }
 }
 
-/** Number of accounts of these CLIs; 0 where the configuration can't be read. */
+/** Counts the accounts of these CLIs. The count is 0 if the configuration can't be read. */
 function countAccounts(clis: readonly string[], context: Context): number {
   try {
     return readConfig(context.paths.config).accounts.filter(({ cli }) => clis.includes(cli)).length;

@@ -1,4 +1,4 @@
-// Implements `status [cli]`: what each account has left, whether enough of them can be used, and what is queued.
+// Implements `status [cli]`, which shows the remaining quota of each account, the total, and the queue.
 import type { Context } from '../context.ts';
 import { readQueue } from '../manage/queue.ts';
 import { refreshUsage } from '../manage/refresh.ts';
@@ -22,7 +22,7 @@ import { emit, number, pauseText, resetText, table, time } from './print.ts';
 
 export interface StatusOptions {
   json?: boolean;
-  /** Repeat until interrupted; a duration. */
+  /** Interval at which the output repeats until the program is interrupted. */
   watch?: string | true;
   /** Exit 3 when a CLI has too few usable accounts, too little left, or damaged queue entries. */
   check?: boolean;
@@ -40,7 +40,7 @@ interface Report {
   accounts: Row[];
   total: Total;
   usable: number;
-  /** Why `--check` fails, if it does. */
+  /** Reasons for `--check` to fail. */
   problems: string[];
 }
 
@@ -49,10 +49,10 @@ const WATCH_MS = 30_000;
 /** Exit status of `--check` when something is low. */
 const LOW = 3;
 
-/** Asks the providers (within their limits) and prints a table per CLI. */
+/** Queries the providers, within their limits, and prints a table for each CLI. */
 export async function status(cli: string | undefined, options: StatusOptions, context: Context): Promise<void> {
   if (options.watch === undefined) return printStatus(cli, options, context);
-  // In `--watch firecrawl` the word is not an interval.
+  // In `--watch firecrawl`, the word is a CLI and not an interval.
   if (options.watch !== true && cli === undefined && !DURATION.test(options.watch)) {
     return status(options.watch, { ...options, watch: true }, context);
   }
@@ -118,7 +118,7 @@ async function printStatus(
   if (options.check && !healthy) process.exitCode = LOW;
 }
 
-/** Locally cached state of the pool. */
+/** Returns the locally stored state of the pool. */
 function degradation({ paths }: Context): { degradedSince: string | null; degradedRuns: number } {
   const { degradedSince, degradedRuns } = readLocal(paths);
   return { degradedSince: degradedSince === undefined ? null : new Date(degradedSince).toISOString(), degradedRuns };
@@ -179,7 +179,7 @@ function stateText(row: Row): string {
   const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
   if (!row.enabled) return `disabled${shared}`;
   const paused = row.paused ? `paused ${pauseText(row.paused)}` : '';
-  // offline, a person has to know both
+  // a pause and a problem can both apply, for example offline
   if (paused || row.problem) return [paused, row.problem].filter(Boolean).join('; ') + shared;
   const left = row.emptyAt === null ? 0 : Date.parse(row.emptyAt) - Date.now();
   const forecast = left > 0 ? `, lasts about ${formatDuration(left)}` : '';

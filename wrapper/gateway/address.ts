@@ -1,4 +1,4 @@
-// Says where a program finds a gateway: its port, which stays the same, and the variables that lead there.
+// Chooses a gateway's port, which stays the same, and the variables that direct programs to it.
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -8,12 +8,12 @@ import type { Plan } from '../store/plan.ts';
 import { PLACEHOLDER_ID, readGateway, updateGateway } from '../store/tokens.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
-/** Below the ports that Linux gives to outgoing connections, so that it is free at the next start as well. */
+/** Range below the ports of outgoing connections on Linux, so a port is likely to be free at the next start too. */
 const PORTS = [20_000, 32_768] as const;
 const ATTEMPTS = 100;
 
 /**
- * The given port, the port of the last time, or a free one; it is kept for the next time.
+ * Returns the given port, the stored port, or a free port, and stores it for the next start.
  * @throws WrapError `bad-port`, `port-in-use`
  */
 export async function portOf(cli: string, given: string | undefined, { paths }: Context): Promise<number> {
@@ -53,14 +53,14 @@ function portFrom(text: string): number {
   throw new WrapError('bad-port', EXIT.usage, `${JSON.stringify(text)} is not a port`, { hint: 'write 1 to 65535' });
 }
 
-/** The address of a gateway. */
+/** Returns the address of a gateway. */
 export function urlOf(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
 /**
- * Variables for a program: the address, and the placeholder in place of a key.
- * @param caller the environment that they are laid over
+ * Returns variables for a program: the gateway's address, and the placeholder instead of a key.
+ * @param caller the environment to which they are added
  */
 export function variablesFor(
   { base_variable, base_path, key_variable }: Pick<HttpProvider, 'base_variable' | 'base_path' | 'key_variable'>,
@@ -73,7 +73,7 @@ export function variablesFor(
   return env;
 }
 
-/** An environment without a gateway's address and placeholder, which the user has not chosen: a program around this one has set them. */
+/** Removes a gateway's address and placeholder from an environment. A parent program has set them, and not the user. */
 export function withoutGateway(
   { provider: { http } }: Pick<Plan, 'provider'>,
   env: NodeJS.ProcessEnv,
@@ -84,7 +84,7 @@ export function withoutGateway(
   return base?.startsWith('http://127.0.0.1:') && PLACEHOLDER_ID.test(id) ? others : env;
 }
 
-/** Programs send requests for this machine to a proxy as well, unless it is named here. */
+/** Adds this machine to a value of `NO_PROXY`, because programs would otherwise send its requests to a proxy. */
 function directly(value = ''): string {
   return [...new Set([...value.split(',').filter(name => name !== ''), '127.0.0.1', 'localhost'])].join(',');
 }

@@ -1,4 +1,4 @@
-// Decides whether a request is one of a program that was given a placeholder. Pure.
+// Decides whether a request comes from a program with a placeholder. The functions have no side effects.
 import { timingSafeEqual } from 'node:crypto';
 import { digest } from '../../daemon/core/hash.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
@@ -10,10 +10,10 @@ export interface Refusal {
   message: string;
 }
 
-/** The answer to `OPTIONS *` with a placeholder. The request names no path, so it is never forwarded: `doctor` makes it. */
+/** The answer to `OPTIONS *` with a placeholder, which `doctor` sends. The request has no path, so it is never forwarded. */
 export const ACCEPTED: Refusal = { status: 200, message: 'This gateway accepts the placeholder.' };
 
-/** Why a request was turned away at the door. */
+/** Reasons to turn a request away. */
 export type TurnedAway = 'other-name' | 'web-page' | 'no-path' | 'no-placeholder' | 'other-user';
 
 /** A program that may use the gateway. */
@@ -37,15 +37,15 @@ interface Admitted {
 export interface Door {
   consumers: readonly Consumer[];
   port: number;
-  /** Says where the provider's programs send their key. */
+  /** Places where the provider's programs send their key. */
   http: Pick<HttpProvider, 'key_header' | 'mcp'>;
 }
 
 type Headers = NodeJS.Dict<string[]>;
 
 /**
- * Refuses what a web page can send (another name for this address, an origin) and what has no placeholder.
- * @param headers each with all its values
+ * Admits a request with a placeholder. It refuses requests that may come from a web page (another host name, an origin).
+ * @param headers each header with all its values
  */
 export function admit(target: string, headers: Headers, { consumers, port, http }: Door): Admitted | Stranger {
   const { host = [], origin, 'sec-fetch-site': site } = headers;
@@ -56,7 +56,7 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
   if (!target.startsWith('/') && target !== '*')
     return { why: 'no-path', status: 400, message: 'The request names no path.' };
   for (const placeholder of placeholdersIn(target, headers, http)) {
-    // digests have one length, as the comparison needs; all are compared, so that the time says nothing
+    // the comparison needs texts of the same length, and a comparison with every digest reveals nothing by its time
     const own = digest(Buffer.from(placeholder));
     const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
     if (consumer) return { consumer, placeholder };
@@ -65,8 +65,8 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
 }
 
 /**
- * Texts that may be a placeholder. Programs that can't set a header for a websocket send their key as a subprotocol, and clients of
- * an MCP server in its address.
+ * Returns the texts that may be a placeholder. Programs that can't set a websocket's headers send their key as a subprotocol, and
+ * clients of an MCP server may send it in the address.
  */
 function placeholdersIn(target: string, headers: Headers, http: Door['http']): string[] {
   const others = () => Object.keys(headers).filter(isKeyHeader);

@@ -1,4 +1,4 @@
-// Sends the provider's answer on to the program, without the key.
+// Passes the provider's answer on to the program without the key.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { isText } from '../../daemon/core/shape.ts';
@@ -26,7 +26,7 @@ import { keyOf, type Passing, type Route } from './upstream.ts';
 type Creator = HttpProvider['creators'][number];
 
 const ERROR_BYTES = 65_536;
-/** An answer of this size that is there as a whole is sent with its length. */
+/** Size up to which an answer that has fully arrived is sent with its length. */
 const SMALL_BYTES = 65_536;
 /** Length up to which copying a body costs less than a separate write. */
 const ONE_WRITE_BYTES = 16_384;
@@ -34,8 +34,8 @@ const ONE_WRITE_BYTES = 16_384;
 const ERROR_MS = 5_000;
 
 /**
- * Answers in the gateway's own words.
- * @param isFinal a program must not make the request again: it may have been billed, or nothing is left for it
+ * Sends an error of the gateway.
+ * @param isFinal true if the program must not repeat the request, because it may have been billed or nothing is left for it
  */
 export function deny(res: ServerResponse, status: number, message: string, isFinal = false): void {
   if (res.headersSent || res.destroyed) return void res.destroy();
@@ -48,7 +48,7 @@ export function deny(res: ServerResponse, status: number, message: string, isFin
   res.writeHead(status, own).end(body);
 }
 
-/** Sends a good answer on: as it comes, or whole where the gateway has to read or change it. */
+/** Passes a successful answer on, as a stream or, if it is small enough, as a whole. */
 export async function passAnswer(
   answer: IncomingMessage,
   res: ServerResponse,
@@ -68,7 +68,7 @@ export async function passAnswer(
   const status = answer.statusCode ?? 200;
   const isRead = isJson && !reader && res.req.method !== 'HEAD' && (creator !== undefined || http.rewrite.length > 0);
   const reading = isRead ? jsonReader({ turn, using, route, creator }) : reader;
-  // a small answer is often there as a whole
+  // a small answer has often fully arrived
   const start = isRead || answer.complete ? await readStart(answer, SMALL_BYTES) : undefined;
   if (!start?.isWhole) {
     res.writeHead(status, http.rewrite.length > 0 && isRead ? without(headers, /^content-length$/i) : headers);
@@ -79,19 +79,19 @@ export async function passAnswer(
   end(res, hidden(body, { using, route }));
 }
 
-/** Means to find the jobs in an answer. */
+/** Data for finding the jobs in an answer. */
 interface Finding {
   turn: Turn;
   creator?: Creator | undefined;
 }
 
-/** Reads an answer that passes, and stores its findings before the answer goes out. */
+/** Reads a passing answer, and stores its findings before the answer reaches the program. */
 export interface Reader {
   write(chunk: Buffer): Promise<Buffer>;
   end(): Buffer;
 }
 
-/** Turns the provider's addresses in a JSON answer to the gateway. */
+/** Replaces the provider's addresses in a JSON answer with the gateway's, and finds jobs. */
 function jsonReader(finding: Passing & Finding): Reader {
   const { route, creator } = finding;
   const { http, url } = route;
@@ -115,39 +115,39 @@ export async function keepJobs(
 ): Promise<void> {
   for (const job of found) {
     if (!creator?.brief) await turn.job(job, using.name);
-    // an answer does not wait for what matters for minutes
+    // a brief job matters only for minutes, so the answer does not wait for it
     else void turn.job(briefly(job), using.name);
   }
-  // the program may ask immediately, and the gateway may be killed before its next write
+  // the program may ask for the job immediately, and the gateway may be killed before its next write
   if (found.length > 0 && !creator?.brief) await route.ledger.stored();
 }
 
-/** Why the provider makes no request with any account. */
+/** The refusal of a request for which no account is left. */
 interface Pause extends Refusal {
   isBilled: boolean;
 }
 
-/** A program's own retries outlast a shorter limit. */
+/** Length of a limit in seconds up to which a program's own retries are useful. */
 const SHORT_S = 60;
 
-/** Headers of an error after which no account is left. Of an account that is the only one, nothing is changed. */
+/** Returns the headers of an error after which no account is left. With a single account, they stay unchanged. */
 function headersAfter(headers: string[], answer: IncomingMessage, pause: Pause, now: number): string[] {
   const { more, first } = pause;
   if (!more) return headers;
   const isShort =
     first && (first.seconds < SHORT_S || (first.class === 'rate' && !first.stated && first.seconds <= SHORT_S));
-  // a time of the body is one for the program as well, and so is that of an account that is of use again sooner
+  // the program also needs a time from the body, or that of an account that is available sooner
   const own = Math.ceil(
     (waitUntil(firstToCome(inHeaders(answer.headers), now), now) ?? Number.POSITIVE_INFINITY) / 1_000,
   );
   const sooner = first?.stated && first.seconds < own ? first.seconds : undefined;
   if (pause.isBilled || !isShort) return withoutRetry(headers, sooner);
-  // an answer without the header leaves the wait to the program, whatever else names a time
+  // without the header, the program chooses its own wait
   if (sooner === undefined || answer.headers['retry-after'] === undefined) return headers;
   return [...without(headers, /^retry-after$/i), 'retry-after', String(sooner)];
 }
 
-/** Sends an error on as it is. With a pause no account is left. */
+/** Passes an error on. With `pause`, no account is left. */
 export async function passError(
   answer: IncomingMessage,
   error: Start,
@@ -161,8 +161,8 @@ export async function passError(
 }
 
 /**
- * An error of the provider for the program.
- * @param pause as for `passError`; during it, the answer is repeated when the pool has no account to ask with
+ * Prepares the provider's error for the program.
+ * @param pause see `passError`; until it ends, the error may be repeated when the pool has no account
  */
 export function refusedBy(
   answer: IncomingMessage,
@@ -185,7 +185,7 @@ export function refusedBy(
   return { status, headers: headersAfter(headers, answer, pause, ledger.context.now()), body };
 }
 
-/** The answer to a request for which there is no account: what the provider said last, where its accounts are all used up. */
+/** Returns the answer when the pool has no account: the provider's last error if the accounts are used up, or an own error. */
 export function refusedByPool({ ledger, consumer }: Route, turn: Turn): Refused {
   const { refusal, usedUp } = turn.parts.leases;
   const { ms = 0, classes = [] } = usedUp ?? {};
@@ -203,19 +203,19 @@ export function refusedByPool({ ledger, consumer }: Route, turn: Turn): Refused 
   return { status, headers: isShort ? sized : withoutRetry(sized, named), body };
 }
 
-/** The one word by which an error is known: other texts may quote the request of another program. */
+/** Returns an error's code, which is a single word; a longer text may quote another program's request. */
 function codeIn(body: Buffer): string | undefined {
   const value = parseJson(body.toString());
   const found = ['code', 'error.code', 'error'].map(path => at(value, path));
   return found.filter(isText).find(text => /^[A-Za-z]\w{0,63}$/.test(text));
 }
 
-/** The first 64 KiB of an error's body, or what came of it in time. */
+/** Reads the first 64 KiB of an error's body, or the part that arrives in time. */
 export function readError(answer: IncomingMessage): Promise<Start> {
   return readStart(answer, ERROR_BYTES, ERROR_MS);
 }
 
-/** Headers for the program. */
+/** Returns an answer's headers for the program. */
 export function headersOf(answer: IncomingMessage, { using, route }: Passing): string[] {
   const { http, placeholder, url } = route;
   const key = keyOf({ using, route });
@@ -227,7 +227,7 @@ export function headersOf(answer: IncomingMessage, { using, route }: Passing): s
   });
 }
 
-/** Node writes a text together with the headers. */
+/** Ends an answer. Node writes a string, but not a buffer, together with the headers. */
 function end(res: ServerResponse, body: Buffer): void {
   if (body.length > ONE_WRITE_BYTES) res.end(body);
   else res.end(body.toString('latin1'), 'latin1');
@@ -237,7 +237,7 @@ function hidden(body: Buffer, passing: Passing): Buffer {
   return hide(body, keyOf(passing), passing.route.placeholder);
 }
 
-/** An answer that breaks off breaks off for the program as well. */
+/** Streams an answer to the program. If the answer breaks off, so does the program's. */
 async function pass(
   answer: IncomingMessage,
   res: ServerResponse,

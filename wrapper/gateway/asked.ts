@@ -1,4 +1,4 @@
-// Reads the request of a program: its cost, its job, its session, and the name by which the gateway recognizes a repetition.
+// Reads a program's request for its cost, jobs, session, and the name that identifies a repetition.
 import type { IncomingMessage } from 'node:http';
 import { sha256 } from '../../daemon/core/hash.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
@@ -22,35 +22,35 @@ import {
 import { ENDED } from './tool-call.ts';
 import { Body, type Route } from './upstream.ts';
 
-/** Names the session of an MCP client (protocol before 2026-07-28). */
+/** Header with the session of an MCP client (protocol before 2026-07-28). */
 export const SESSION = 'mcp-session-id';
 
-/** Parts of a request that has begun. */
+/** Contents of a request that has begun. */
 export interface Asked {
   body: Body;
-  /** A name for it, if a program may make it again and mean the same. */
+  /** Name that identifies a repetition of the request; empty if there is none. */
   again: string;
   hasKey: boolean;
   creator: HttpProvider['creators'][number] | undefined;
-  /** The tool of the MCP server that it calls, and its entry in the catalog. */
+  /** The MCP server's tool that the request calls, and the tool's entry in the catalog. */
   tool: string | undefined;
   listed: NonNullable<HttpProvider['mcp']>['tools'][number] | undefined;
-  /** Field or argument with the amount that its job wants. */
+  /** Field or argument with the size of the job. */
   wants: string | undefined;
-  /** Amount that its job wants, as it says or as the provider assumes. */
+  /** Size of the job, as given or as the provider assumes. */
   wanted: number | undefined;
-  /** Amount that it says. */
+  /** Size of the job, if the request gives it. */
   given: number | undefined;
-  /** Why the gateway can't read what it costs. */
+  /** The reason why the gateway can't read the cost. */
   unclear: string | undefined;
-  /** Jobs that its body or query names, and the session that it belongs to. */
+  /** Jobs in the body or query, and the request's session. */
   named: string[];
-  /** The session of an MCP client with the server of one account. */
+  /** The session between an MCP client and the server, which belongs to one account. */
   session: string | undefined;
   hasEnded: boolean;
 }
 
-/** Reads a request, and as much of its body as can be kept. */
+/** Reads a request, and its body up to the size that can be kept. */
 export async function readAsked(req: IncomingMessage, { http, placeholder, ledger }: Route): Promise<Asked> {
   const method = req.method ?? 'GET';
   const path = plainPath(pathOf(req));
@@ -90,7 +90,7 @@ export async function readAsked(req: IncomingMessage, { http, placeholder, ledge
   };
 }
 
-/** The accounts of a request, by its path and the names in it. */
+/** Opens the turn of a request, which chooses its accounts by its path and the names in it. */
 export function turnFor(
   { plan, http, ledger, consumer, placeholder }: Route,
   req: IncomingMessage,
@@ -114,14 +114,14 @@ export function turnFor(
   });
 }
 
-/** The path without its query. */
+/** Returns the path without the query. */
 function pathOf(req: IncomingMessage): string {
   return (req.url ?? '/').split('?', 1)[0]!;
 }
 
 /**
- * A name for a request, the same when a program repeats it: by its idempotency key, or by its body. A repetition goes to the account
- * that may still work on it.
+ * Names a request by its idempotency key or its body. A repetition has the same name, and uses the account that may still be
+ * working on the request.
  */
 function nameOf(req: IncomingMessage, { bytes, isWhole }: Body): string {
   const key = idempotencyKey(req);
@@ -133,7 +133,7 @@ function idempotencyKey(req: IncomingMessage): string | undefined {
   return textIn(req, 'x-idempotency-key') ?? textIn(req, 'idempotency-key');
 }
 
-/** A header that has a value. */
+/** Returns the value of a header, or `undefined` if it is empty. */
 export function textIn({ headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' && value !== '' ? value : undefined;

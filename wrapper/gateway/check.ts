@@ -1,4 +1,4 @@
-// Finds problems of gateways and of programs that use them: a refused placeholder, a proxy in between, a key left behind.
+// Finds problems of gateways and their programs, such as a refused placeholder, a proxy or a leftover key.
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { readOptional } from '../../daemon/core/files.ts';
@@ -18,13 +18,13 @@ import { isPlaceholder } from './gateway.ts';
 import { keyValue } from './key-places.ts';
 import { missingInUnit } from './unit.ts';
 
-/** A program that is started with variables. */
+/** A program, with the environment that it started with. */
 interface Program {
   name: string;
   env: Record<string, string | undefined>;
 }
 
-/** Things that the checks of one gateway need. */
+/** Data for the checks of one gateway. */
 interface Gateway {
   cli: string;
   http: HttpProvider;
@@ -66,7 +66,7 @@ export async function checkGateways(context: Context): Promise<Finding[]> {
   return findings;
 }
 
-/** Finds out who listens on the port for which programs have a token. */
+/** Checks that this user listens on the gateway's port, if programs have a token for it. */
 async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway): Promise<Finding[]> {
   if (port === undefined || !tokens.some(token => isValid(token, now))) return [];
   const owner = listenerOf(await readTable('tcp'), port);
@@ -79,7 +79,7 @@ async function checkListener({ cli, url, file: { port, tokens }, now }: Gateway)
   return [{ level: 'problem', what, fix: `choose another port: \`culvert-wrap serve ${cli} --port PORT\`` }];
 }
 
-/** Asks the gateway about each placeholder that it should accept. Only after `checkListener`: no other user is to get one. */
+/** Tests each valid placeholder at the gateway. Call it after `checkListener`, because no other user may get a placeholder. */
 async function checkPlaceholders(programs: Program[], { cli, http, url, file, now }: Gateway): Promise<Finding[]> {
   const { port } = file;
   if (port === undefined) return [];
@@ -114,13 +114,13 @@ function checkProgram(program: Program, { cli, http, url, file, keys, now }: Gat
   return findings;
 }
 
-/** A program of a gateway has its address, or a placeholder: also where the gateway is its own. */
+/** Reports whether a program uses a gateway, even a private one: it has the gateway's address or a placeholder. */
 function usesIt(program: Program, { http, url, file, now }: Gateway): boolean {
   const placeholder = program.env[http.key_variable] ?? '';
   return isAt(baseOf(program, http), url) || isAdmitted(placeholder, file, now) || isPlaceholder(placeholder, http);
 }
 
-/** The address that a program uses, where a variable says so. */
+/** Returns the provider's address in a program's environment. */
 function baseOf({ env }: Program, { base_variable: variable }: HttpProvider): string | undefined {
   return variable === undefined ? undefined : env[variable];
 }
@@ -141,7 +141,7 @@ async function keysOf(plan: Plan, { key_variable }: HttpProvider, { env }: Conte
   return new Set(resolved.flatMap(each => (each.ok && each.env[key_variable] ? [each.env[key_variable]] : [])));
 }
 
-/** Other processes of this user, with the variables that they were started with. */
+/** Lists other processes of this user, with the environment that each started with. */
 function otherPrograms(): Program[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -153,13 +153,13 @@ function otherPrograms(): Program[] {
         const name = `${(readOptional(`/proc/${pid}/comm`) ?? '').trim()} (${pid})`;
         return [{ name, env: Object.fromEntries(pairs) }];
       } catch {
-        // it has ended, or is another user's
+        // the process has ended, or belongs to another user
         return [];
       }
     });
 }
 
-/** systemd may have to start the gateway first. */
+/** Time for an answer, which is long because systemd may have to start the gateway first. */
 const ANSWER_MS = 10_000;
 const MOST_BYTES = 1_024;
 

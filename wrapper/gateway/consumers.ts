@@ -1,4 +1,4 @@
-// Keeps the programs that may use a gateway, and counts what each has used.
+// Keeps the list of programs that may use a gateway, and counts their requests and costs.
 import type { Context } from '../context.ts';
 import type { AuditEntry } from '../store/audit.ts';
 import {
@@ -14,11 +14,11 @@ import type { Consumer, TurnedAway } from './admit.ts';
 import { oncePerTurn } from './ledger.ts';
 
 const WRITE_EVERY_MS = 1_000;
-/** Another process may write as well; this one tries again later. */
+/** Longest wait for another process's lock; after it, this process tries again later. */
 const LOCK_MS = 50;
-/** Web pages and other users are not to fill the log. */
+/** Interval of log entries about refused requests, which keeps web pages and other users from filling the log. */
 const LOG_EVERY_MS = 60_000;
-/** Programs without a token that are kept. */
+/** Largest number of stored programs without a token. */
 const MOST_PROGRAMS = 100;
 
 type Use = Omit<Program, 'name'>;
@@ -26,7 +26,7 @@ type Use = Omit<Program, 'name'>;
 /** Adds a line about requests that were not forwarded to the audit log. */
 export type Log = (why: NonNullable<AuditEntry['why']>, more: Pick<AuditEntry, 'consumer' | 'count'>) => void;
 
-/** Result of a request that was forwarded: its cost, the last account, and the class of the failure that the program got. */
+/** Result of a forwarded request: its cost, its last account, and the class of failure that the program received. */
 interface Used {
   spent: number;
   account: string | undefined;
@@ -39,7 +39,7 @@ interface Options {
   log: Log;
 }
 
-/** The programs that may use the gateway of one provider. A token that is revoked counts from the next request on. */
+/** The programs that may use the gateway of one provider. A revocation takes effect with the next request. */
 export class Consumers {
   readonly #cli: string;
   readonly #context: Pick<Context, 'paths' | 'now'>;
@@ -50,10 +50,10 @@ export class Consumers {
   #stamp = '';
   #tokens: readonly { token: Token; consumer: Consumer }[] = [];
   #turnedAway = 0;
-  /** Those that are not in the audit log yet, by reason. */
+  /** Numbers of refused requests that are not in the audit log yet, by reason. */
   readonly #unlogged = new Map<TurnedAway, number>();
   #loggedAt = Number.NEGATIVE_INFINITY;
-  /** Use that is not stored yet, and cost of requests under way, by digest. */
+  /** Use that is not stored yet, and the cost of current requests, by digest. */
   readonly #uses = new Map<string, Use>();
   readonly #underWay = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -66,7 +66,7 @@ export class Consumers {
     this.#currentStamp = oncePerTurn(() => gatewayStamp(context.paths, cli));
   }
 
-  /** Programs that may use it now. */
+  /** The programs that may use the gateway now. */
   get all(): readonly Consumer[] {
     if (this.#only) return [this.#only];
     this.#read();
@@ -74,7 +74,7 @@ export class Consumers {
     return this.#tokens.filter(({ token }) => isValid(token, now)).map(({ consumer }) => consumer);
   }
 
-  /** Reports whether a consumer may still use it. */
+  /** Reports whether a program may still use the gateway. */
   has(consumer: Consumer): boolean {
     return this.all.some(({ digest }) => digest.equals(consumer.digest));
   }
@@ -84,7 +84,7 @@ export class Consumers {
     return this.#tokenOf(consumer)?.budget !== undefined;
   }
 
-  /** Sets the cost of a request aside. @returns false if the budget has less */
+  /** Reserves the cost of a request. @returns false if the budget is too small */
   begin(consumer: Consumer, cost: number): boolean {
     const id = consumer.digest.toString('hex');
     const token = this.#tokenOf(consumer);
@@ -98,7 +98,7 @@ export class Consumers {
     return true;
   }
 
-  /** Counts a request that `begin` has let through. Without an account, it was not forwarded. */
+  /** Counts a request that `begin` accepted. A request without an account was not forwarded. */
   end(consumer: Consumer, cost: number, { spent, account, failure }: Used): void {
     const id = consumer.digest.toString('hex');
     const underWay = this.#underWay.get(id);
@@ -117,7 +117,7 @@ export class Consumers {
     use.lastAccount = account;
   }
 
-  /** Counts a request that no program with a placeholder has made. */
+  /** Counts a request that was turned away. */
   turnAway(why: TurnedAway): void {
     this.#turnedAway += 1;
     this.#unlogged.set(why, (this.#unlogged.get(why) ?? 0) + 1);
@@ -136,7 +136,7 @@ export class Consumers {
       this.#uses.clear();
       this.#turnedAway = 0;
     } catch {
-      // counts here, and is stored with a later request
+      // the use stays in memory, and is stored later
     }
     this.#stamp = '';
     this.#read();

@@ -1,4 +1,4 @@
-// Forwards one request: with the account whose turn it is, and with the next one after a limit, until the first byte goes out.
+// Forwards one request with the account whose turn it is, and after a limit with the next account, until an answer goes out.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Tried, type Waiting, waitFor, withAccounts } from '../run/attempts.ts';
 import type { Retry } from '../run/choose.ts';
@@ -13,9 +13,9 @@ import { isBilled, type Start } from './messages.ts';
 import { passCall, SESSION_ENDED } from './tool-call.ts';
 import { type Body, BrokenAnswer, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 
-/** Length of an answer's start that may hold an error. */
+/** Most characters at the start of a stream that are searched for an error. */
 const MOST_BEGUN = 65_536;
-/** Requests that mean the same when they are made twice (RFC 9110, 9.2.2). */
+/** Idempotent methods (RFC 9110, 9.2.2). */
 const IDEMPOTENT = /^(?:GET|HEAD|OPTIONS|PUT|DELETE)$/;
 
 /** A request under way. */
@@ -26,23 +26,23 @@ export interface Work extends Waiting {
   turn: Turn;
   /** Start of its last attempt, in milliseconds since the epoch. */
   started: number;
-  /** The account of the last attempt, what it has spent, and the failure that it ended with. */
+  /** The last attempt: its account, the units that it spent, and its failure. */
   used: { spent: number; account: string | undefined; failure?: string };
 }
 
-/** An answer of the provider; of an error its start and its meaning for the account. */
+/** An answer of the provider. An error also has its first bytes, and its meaning for the account. */
 export interface Answered {
   answer: IncomingMessage;
   error?: Start;
   verdict?: ReturnType<typeof verdictOf>;
 }
 
-/** A request that is forwarded. */
+/** A request being forwarded. */
 interface Forwarding extends Work {
   body: Body;
   program: ServerResponse;
   asked: Asked;
-  /** Figures of a job that the account in use can do in part only. */
+  /** Units wanted and left, if the account in use can do only part of the job. */
   lowered?: string | undefined;
 }
 
@@ -92,7 +92,7 @@ function refuse(
   status = 402,
 ): undefined {
   turn.denied(why);
-  // asking again is no use for a while
+  // a retry would not help for a while
   deny(program, status, message, true);
   // a program may read the answer only once its body is sent
   req.resume();
@@ -100,7 +100,7 @@ function refuse(
 
 /**
  * Sends a request with an account.
- * @returns the answer; `undefined` after the gateway has answered the program that the account has too little
+ * @returns the answer; `undefined` if the gateway refused the request because the account has too little left
  * @throws NoAnswer
  */
 async function sendWith(using: Using, work: Forwarding): Promise<Answered | undefined> {
@@ -112,7 +112,7 @@ async function sendWith(using: Using, work: Forwarding): Promise<Answered | unde
   work.lowered = lowered;
   work.started = ledger.context.now();
   work.used = { spent: 0, account: using.name };
-  // a program that asks again with its key asks this account, even if no answer comes or the gateway is killed
+  // a repetition with the same key goes to this account, even if no answer comes or the gateway is killed
   if (asked.hasKey) {
     await turn.job(asked.again, using.name);
     ledger.write();
@@ -170,7 +170,7 @@ function succeed({ name }: Using, work: Forwarding, lowered?: string): void {
   work.turn.answered(name, true, work.started, lowered === undefined ? {} : { class: 'lowered' });
 }
 
-/** Passes an error on. After a refusal no other account was left for the request. */
+/** Passes an error on. A refusal gets here only if no other account could take the request. */
 async function passFailure(failed: Answered, { using, refusal }: Tried<unknown>, work: Forwarding): Promise<void> {
   const { route, asked, turn, program, started } = work;
   const { answer, verdict } = failed;
@@ -188,7 +188,7 @@ async function passFailure(failed: Answered, { using, refusal }: Tried<unknown>,
   await passError(answer, error, program, { using, route, pause: { ...refusal, isBilled: isBilledFor } });
 }
 
-/** The session of an MCP client ends with an account that is not used for longer. */
+/** An MCP client's session ends when its account is refused for more than a rate limit. */
 function endsSession({ session }: Asked, { class: failure }: Retry): boolean {
   return session !== undefined && failure !== 'rate';
 }
@@ -199,22 +199,22 @@ async function endWithout(error: NoAnswer, work: Forwarding): Promise<void> {
   if (used.account !== undefined) turn.answered(used.account, false, started);
   if (!error.wasSent) await forgetKey(work);
   else if (asked.again !== '' && used.account !== undefined) await turn.mayGoOn(asked.again, used.account);
-  // programs repeat a 502, and a request that was sent may have been billed
+  // programs retry after a 502, but a request that was sent may have been billed
   const mayBeBilled = error.wasSent && !IDEMPOTENT.test(req.method ?? '') && !asked.hasKey;
   if (error instanceof BrokenAnswer)
     return deny(program, 502, `The provider gave a broken answer: ${error.message}.`, mayBeBilled);
   const { provider } = route.plan;
-  // an account that is only selected: the program decides, as it would without a gateway
+  // the gateway never switches these accounts, so the program decides, as it would without a gateway
   if (mayBeBilled && provider.accounts === 'one-per-person') return void program.destroy();
   deny(program, error.wasSent ? 500 : 502, `The provider gave no answer: ${error.message}`, mayBeBilled);
 }
 
-/** Any account may take a request that none has done, when it is made again with its key. */
+/** Lets any account take a repetition with the same key, because no account has done the request. */
 async function forgetKey({ asked, turn }: Forwarding): Promise<void> {
   if (asked.hasKey && turn.parts.choice.by !== 'job') await turn.job(asked.again, undefined);
 }
 
-/** Figures of a job that wants more than there is: the provider would do less, and answer as if nothing were wrong. */
+/** Units of a job that wants more than is left: the provider would do less, without reporting an error. */
 function loweredFor(turn: Turn, { name }: Using, { wanted, given }: Asked, { capacity }: Plan): string | undefined {
   const left = turn.left(name);
   if (wanted === undefined || left === undefined || left - capacity.reserve >= wanted) return undefined;
@@ -222,15 +222,15 @@ function loweredFor(turn: Turn, { name }: Using, { wanted, given }: Asked, { cap
   return given === undefined ? `${figures}, no limit given` : figures;
 }
 
-/** A job that says less than the provider assumes may fit. */
+/** Advice for a job that gives no limit: one with a lower limit than the provider's default may fit. */
 function adviceFor({ wants, given }: Asked): string {
   return given === undefined ? ` Give the job a smaller "${wants}".` : '';
 }
 
 /**
- * Asks the provider with one account after the other.
- * @param ask asks once; `undefined` where the program has its answer already
- * @returns the last answer; `undefined` without an account
+ * Asks the provider with one account after another.
+ * @param ask asks once, and returns `undefined` if the program already has its answer
+ * @returns the last answer; `undefined` if no account can be used
  * @throws NoAnswer
  */
 export function askInTurn<A extends Answered>(

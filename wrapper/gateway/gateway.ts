@@ -1,12 +1,12 @@
 /**
- * The door of the gateway: programs reach a provider through 127.0.0.1 with a placeholder, and never hold a key.
+ * Starts gateways. Programs reach a provider through a gateway on 127.0.0.1 with a placeholder, and never get a key.
  *
  *     const placeholder = newPlaceholder(http);
  *     const gateway = await startGateway('firecrawl', context, { placeholder });
  *     spawn(program, { env: { ...env, ...variablesFor(http, { url: gateway.url, placeholder }, env) } });
  *     await gateway.close();
  *
- * `gateway.url` is the provider's address without a path: one port for each provider, because programs lose a path.
+ * `gateway.url` replaces the provider's address without a path. Each provider has a port, because programs drop a path.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -35,47 +35,47 @@ import { end, forwardUpgrade, isForWebsocket, withoutUpgrade } from './websocket
 export interface Gateway {
   /** `http://127.0.0.1:PORT` */
   url: string;
-  /** Ends it, and the requests under way. */
+  /** Ends the gateway and its current requests. */
   close(): Promise<void>;
 }
 
-/** Longer than programs keep an idle connection, so that none is closed under a request. */
+/** Time for idle connections. It is longer than in programs, so no connection is closed during a request. */
 const KEEP_ALIVE_MS = 65_000;
 const MOST_CONNECTIONS = 4_096;
 /**
- * Beyond this, the connection that has been idle for longest is closed, so that idle ones shut no program out. A connection is idle
- * until its request has been read, so this is more than a program opens together.
+ * Largest number of idle connections. Above it, the oldest idle connection is closed, so that programs can always connect. A
+ * connection is idle until its request has been read, so the number is more than a program opens in parallel.
  */
 const MOST_IDLE = 3_072;
 const REVOKED_MS = 1_000;
-/** The kernel may leave a row out of a table that changes while it is read. */
+/** Number of attempts to look up a peer. The kernel may omit a row of a table that changes during the read. */
 const LOOKUPS = 3;
 
 export interface GatewayOptions {
-  /** The only placeholder. Without one, those of `serve token` let programs in. */
+  /** The only valid placeholder. By default, the placeholders of `serve token` are valid. */
   placeholder?: string;
-  /** Name of the program that has it. */
+  /** Name of the program with the placeholder. */
   name?: string;
-  /** 0 for any. */
+  /** Port to listen on; 0 means any free port. */
   port?: number;
-  /** A listening socket in place of a port. */
+  /** File descriptor of a listening socket, instead of a port. */
   fd?: number | undefined;
   /** `then` is called after this time without a connection. */
   idle?: { ms: number; then(): void };
 }
 
-/** A placeholder in the form of a provider's keys: programs refuse another one. */
+/** Creates a placeholder with the prefix of a provider's keys, because programs refuse a placeholder without it. */
 export function newPlaceholder({ key_prefix }: Pick<HttpProvider, 'key_prefix'>): string {
   return `${key_prefix}${randomUUID()}`;
 }
 
-/** Reports whether a value can be a placeholder only: keys have another form after the same prefix. */
+/** Reports whether a value is certainly a placeholder, because keys have another form after the same prefix. */
 export function isPlaceholder(value: string, { key_prefix }: Pick<HttpProvider, 'key_prefix'>): boolean {
   const id = value.slice(key_prefix.length);
   return key_prefix !== '' && value.startsWith(key_prefix) && PLACEHOLDER_ID.test(id);
 }
 
-/** @throws WrapError `no-gateway` where the catalog has no `http` */
+/** @throws WrapError `no-gateway` if the catalog entry has no `http` */
 export function httpOf({ cli, provider }: Pick<Plan, 'cli' | 'provider'>): HttpProvider {
   if (provider.http) return provider.http;
   throw new WrapError('no-gateway', EXIT.usage, `the catalog does not say how programs reach ${cli} over HTTP`, {
@@ -98,7 +98,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const log: Log = (why, more) => ledger.save([], [{ at: context.now(), ...refused, why, ...more }]);
   const consumers = new Consumers(cli, context, { only, log });
   let url = '';
-  /** @returns how to forward a request, or why it is not forwarded */
+  /** @returns the route of a request, or its refusal */
   const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
     const door = { consumers: consumers.all, port, http };
     const admitted = admit(req.url ?? '', req.headersDistinct, door);
@@ -115,7 +115,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     }
     return { plan, http: plan.provider.http ?? http, ledger, reach, url, consumers, consumer, placeholder };
   };
-  /** Answers and websockets under way. */
+  /** Current answers and websockets. */
   const open = new Map<ServerResponse | Duplex, Consumer | undefined>();
   let watching: NodeJS.Timeout | undefined;
   const endRevoked = () => {
@@ -129,7 +129,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     if (each.destroyed) return;
     if (!open.has(each)) each.once('close', () => open.delete(each));
     open.set(each, consumer);
-    // a request is checked when it comes; this ends one whose token is revoked later
+    // a token is checked when a request arrives; the timer ends requests with a token revoked later
     watching ??= setInterval(endRevoked, REVOKED_MS).unref();
   };
   const idleSockets = new IdleSockets();
@@ -177,7 +177,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       socket.destroy();
     });
   });
-  // programs may open a thousand connections together
+  // programs may open a thousand connections in parallel
   server.listen(fd === undefined ? { port, host: '127.0.0.1', backlog: MOST_CONNECTIONS } : { fd });
   await once(server, 'listening').catch(error => {
     throw cannotListen(cli, port, error);
@@ -200,7 +200,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   return { url, close };
 }
 
-/** Connections without a request under way, in the order in which they became idle. */
+/** Connections without a current request, in the order in which they became idle. */
 class IdleSockets {
   readonly #sockets = new Set<Socket>();
 
@@ -241,7 +241,7 @@ function cannotListen(cli: string, port: number, error: unknown): unknown {
   });
 }
 
-/** Reports whether a connection comes from this user; a connection is looked up once. */
+/** Creates a check of whether a connection comes from this user. It looks up each connection once. */
 function peerCheck(): (socket: Socket) => Promise<boolean> {
   const lookUp = createPeerLookup();
   const answers = new WeakMap<Socket, Promise<boolean>>();

@@ -1,4 +1,4 @@
-// Reads and changes texts of a JSON document while it passes, and holds only one of them at a time.
+// Reads and changes strings in a JSON stream, and buffers only one string at a time.
 import { parseJson } from '../run/rules/classify.ts';
 
 const QUOTE = 0x22;
@@ -9,7 +9,7 @@ const LIST = 0x5b;
 const LIST_END = 0x5d;
 const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
-/** Most bytes of a text that is read. A longer one passes as it is. */
+/** Largest size of a string that is read, in bytes. A longer string passes unchanged. */
 const LONGEST = 8_192;
 
 const NOTHING = Buffer.alloc(0);
@@ -17,16 +17,16 @@ const NOTHING = Buffer.alloc(0);
 /** An object or a list that has begun. */
 interface Frame {
   isList: boolean;
-  /** The key of the value that comes or has come, or its place in the list. */
+  /** Key of the current value, or its index in the list. */
   name: string;
   isKey: boolean;
 }
 
-/** @returns the text in place of the value, or `undefined` to leave it */
+/** @returns the new value, or `undefined` to keep the value */
 type Edit = (path: string, value: string) => string | undefined;
 
 /**
- * A document that passes in parts.
+ * A filter for a document that arrives in chunks.
  *
  *     const json = new JsonPass(['next', 'data.id'], (path, value) => path === 'next' ? 'elsewhere' : undefined);
  *     for (const chunk of chunks) send(json.write(chunk));
@@ -41,22 +41,22 @@ export class JsonPass {
   readonly #frames: Frame[] = [];
   #isText = false;
   #isEscaped = false;
-  /** Use of the text that has begun: a key is read while it passes, and a value waits for its end. */
+  /** Use of the current string. A key passes immediately, and a value is held until its end. */
   #use: 'key' | 'value' | undefined;
-  /** The part of it that has come, if it is used. */
+  /** The part of the current string from earlier chunks, if it has a use. */
   #held: Buffer = NOTHING;
 
-  /** @param paths of texts, such as `data.0.id` */
+  /** @param paths paths of the strings to edit, such as `data.0.id` */
   constructor(paths: readonly string[], edit: Edit) {
     this.#paths = new Set(paths);
     this.#edit = edit;
     this.#deepest = Math.max(0, ...paths.map(path => path.split('.').length));
   }
 
-  /** @returns what can be passed on */
+  /** @returns the bytes that can be passed on */
   write(chunk: Buffer): Buffer {
     const out: Buffer[] = [];
-    // start of the bytes to pass on, and of the text
+    // start of the bytes to pass on, and start of the string
     let from = 0;
     let start = 0;
     for (let at = 0; at < chunk.length; at += 1) {
@@ -83,7 +83,7 @@ export class JsonPass {
     return out.length === 1 ? out[0]! : Buffer.concat(out);
   }
 
-  /** The start of a value that has not ended. */
+  /** @returns the held part of an unfinished value */
   end(): Buffer {
     const held = this.#use === 'value' ? this.#held : NOTHING;
     this.#held = NOTHING;
@@ -91,7 +91,7 @@ export class JsonPass {
     return held;
   }
 
-  /** Keeps the start of a text at the end of a chunk. @returns where the rest to pass on begins */
+  /** Holds the start of a string at the end of a chunk. @returns the start of the remaining bytes to pass on */
   #hold(chunk: Buffer, { from, start, out }: { from: number; start: number; out: Buffer[] }): number {
     const isValue = this.#use === 'value';
     if (isValue) out.push(chunk.subarray(from, start));
@@ -104,7 +104,7 @@ export class JsonPass {
     return this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
   }
 
-  /** The place of the quote at the end of a text, or the end of the chunk. */
+  /** Returns the index of a string's closing quote, or the chunk's length. */
   #endOfText(chunk: Buffer, start: number): number {
     let at = start;
     let isEscaped = this.#isEscaped;
@@ -127,7 +127,7 @@ export class JsonPass {
   /** @returns the value to pass on */
   #read(bytes: Buffer): Buffer | undefined {
     const text = bytes.toString();
-    // most keys need no parser
+    // most strings need no parser
     const value = text.includes('\\') ? parseJson(text) : text.slice(1, -1);
     const isKey = this.#use === 'key';
     this.#held = NOTHING;
@@ -157,7 +157,7 @@ export class JsonPass {
     else if (frame.isKey) frame.name = '';
   }
 
-  /** The object or list in which the document is, if it is as deep as a path. */
+  /** The innermost open object or list, unless it is deeper than every path. */
   get #frame(): Frame | undefined {
     return this.#depth === this.#frames.length ? this.#frames.at(-1) : undefined;
   }

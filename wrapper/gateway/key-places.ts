@@ -1,6 +1,6 @@
 /**
- * Finds the places of a request in which the provider expects its key, and puts the key there. Anywhere else a placeholder stays:
- * otherwise a program could make the provider send the key on, for example in an address that the provider is to read.
+ * Inserts the key in the places of a request where the provider expects it. A placeholder in any other place stays, because a
+ * program could otherwise make the provider pass the key on, for example in an address that it fetches.
  */
 import type { IncomingMessage } from 'node:http';
 import { isRecord } from '../../daemon/core/shape.ts';
@@ -8,17 +8,17 @@ import type { HttpProvider } from '../catalog/programs.ts';
 import { parseJson } from '../run/rules/classify.ts';
 import { JsonPass } from './json-pass.ts';
 
-/** The value of the key's header. */
+/** Returns the value of the header that carries the key. */
 export function keyValue({ key_header, key_scheme }: HttpProvider, key: string): string {
   return key_header === 'authorization' ? `${key_scheme} ${key}` : key;
 }
 
-/** Reports whether a header, in small letters, may hold a key of a person. Programs of one provider use several. */
+/** Reports whether a header, in lowercase, may contain a user's key. A provider's programs use several headers. */
 export function isKeyHeader(name: string): boolean {
   return name === 'authorization' || name.endsWith('api-key');
 }
 
-/** Reports whether an address is that of the provider's MCP server, with or without a key in it. */
+/** Reports whether an address belongs to the provider's MCP server, with or without a key. */
 export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, key: string): boolean {
   if (!mcp) return false;
   const own = partsIn(mcp.address).filter(part => part !== '{key}');
@@ -26,7 +26,7 @@ export function isForMcp(target: string, { mcp }: Pick<HttpProvider, 'mcp'>, key
   return own.length === asked.length && own.every((part, index) => part === asked[index]);
 }
 
-/** The text in place of `{key}` in an address of the MCP server, or `''` for none. */
+/** Returns the text at the place of `{key}` in an address of the MCP server, or `''` if there is no such text. */
 export function keyIn(target: string, { mcp }: Pick<HttpProvider, 'mcp'>): string {
   if (!mcp) return '';
   const [parts, own] = [partsIn(target), partsIn(mcp.address)];
@@ -39,8 +39,8 @@ export function keyIn(target: string, { mcp }: Pick<HttpProvider, 'mcp'>): strin
 }
 
 /**
- * The address with a key where the MCP server's address has it: in a path in place of the placeholder, in a parameter in place of any
- * text, which may be an old key.
+ * Inserts a key in an address of the MCP server. In the path, it replaces the placeholder; in a parameter, it replaces any text,
+ * which may be an old key.
  */
 export function withKeyInAddress(target: string, http: HttpProvider, placeholder: string, key: string): string {
   const [path = ''] = target.split('?', 1);
@@ -56,24 +56,24 @@ export function withKeyInAddress(target: string, http: HttpProvider, placeholder
   return `${parts.join('/')}${target.slice(path.length)}`;
 }
 
-/** The body with a key in the field at its top that the provider reads, in place of any text, which may be an old key. */
+/** Inserts a key in the body's top-level key field. It replaces any text there, which may be an old key. */
 export function withKeyInBody(body: Buffer, { key_field: field }: HttpProvider, key: string): Buffer {
   if (field === undefined || !isRecord(documentIn(body))) return body;
   const json = new JsonPass([field], () => key);
   return Buffer.concat([json.write(body), json.end()]);
 }
 
-/** Reports whether a header, a parameter or an option has a name that stands for a key, whatever the provider. */
+/** Reports whether the name of a header, a parameter or an option suggests a key, for any provider. */
 export function isKeyPlace(name: string): boolean {
   return isKeyHeader(name.toLowerCase()) || KEY_PARAMETER.test(name);
 }
 
-/** Parameters in which a key is sent, whatever the provider. */
+/** Matches names of parameters that carry a key, for any provider. */
 const KEY_PARAMETER = /^(?:key|token)$|authorization$|(?:api|auth|access).?(?:key|token)$/i;
 
-/** A request of a program, and the key with which it goes out. */
+/** Data of a program's request, and the key for the provider. */
 interface Keyed {
-  /** `undefined` where it was not read whole. */
+  /** The body, or `undefined` if it was not read completely. */
   body: Buffer | undefined;
   http: HttpProvider;
   placeholder: string;
@@ -81,8 +81,8 @@ interface Keyed {
 }
 
 /**
- * Reports whether a provider may find another key in a request than the account's. Its refusal then says nothing about that account,
- * which other programs need.
+ * Reports whether a request may contain a key besides the account's. A refusal then says nothing about the account, which must
+ * stay available to other programs.
  */
 export function mayHoldOtherKey({ url = '/', headers }: IncomingMessage, keyed: Keyed): boolean {
   const { http, placeholder, key } = keyed;
@@ -100,24 +100,24 @@ function isOtherInBody(headers: IncomingMessage['headers'], { body, http, key }:
   return value === undefined || (isRecord(value) && Object.hasOwn(value, field) && value[field] !== key);
 }
 
-/** Reports whether a subprotocol is a key by its form, and not the placeholder. */
+/** Reports whether a subprotocol has the form of a key and does not contain the placeholder. */
 function isOtherKey(protocol: string, { http: { key_prefix: prefix }, placeholder }: Keyed): boolean {
   const texts = textsIn(protocol);
   const isKey = texts.some(text => prefix !== '' && text.startsWith(prefix)) || isKeyHeader(protocol.split('.', 1)[0]!);
   return isKey && !texts.includes(placeholder);
 }
 
-/** Reports whether a body is a form, whatever it looks like. */
+/** Reports whether the content type of a body is a form. */
 export function isForm(headers: IncomingMessage['headers']): boolean {
   return /^(?:application\/x-www-form-urlencoded|multipart\/)/i.test(headers['content-type'] ?? '');
 }
 
-/** A JSON document, which some programs begin with a byte order mark. */
+/** Parses a JSON document, which may begin with a byte order mark. */
 function documentIn(body: Buffer): unknown {
   return parseJson(body.toString().replace(/^\uFEFF/, ''));
 }
 
-/** The subprotocols of a websocket with a key in place of the placeholder, alone or behind a word and a dot. */
+/** Replaces the placeholder with a key in a websocket's subprotocols, either alone or after a word and a dot. */
 export function withKeyInProtocols(protocols: string, placeholder: string, key: string): string {
   const own = protocolsIn(protocols).map(text =>
     textsIn(text).includes(placeholder) ? `${text.slice(0, text.length - placeholder.length)}${key}` : text,
@@ -125,7 +125,7 @@ export function withKeyInProtocols(protocols: string, placeholder: string, key: 
   return own.join(', ');
 }
 
-/** Texts that may be the placeholder in the subprotocols of a websocket: programs in which no header can be set send it there. */
+/** Returns possible placeholders in a websocket's subprotocols, for programs that can't set a header. */
 export function keysInProtocols(protocols: string): string[] {
   return protocolsIn(protocols).flatMap(textsIn);
 }
@@ -134,7 +134,7 @@ function protocolsIn(protocols: string): string[] {
   return protocols.split(',').map(text => text.trim());
 }
 
-/** A protocol may have a word and a dot before the key. */
+/** Returns a subprotocol, and its part after a dot, because a word and a dot may precede the key. */
 function textsIn(protocol: string): string[] {
   return [protocol, protocol.slice(protocol.indexOf('.') + 1)];
 }
@@ -148,7 +148,7 @@ function queryOf(target: string): string[] {
   return start < 0 ? [] : target.slice(start + 1).split('&');
 }
 
-/** Start of the parameter of an address that holds the key, such as `tavilyApiKey=`. */
+/** Returns the start of the parameter with the key in an address, such as `tavilyApiKey=`. */
 function parameterOf(address: string): string {
   return /[?&]([^&]+=)\{key\}/.exec(address)?.[1] ?? '';
 }

@@ -1,4 +1,4 @@
-// Keeps a gateway's knowledge of a provider's accounts in memory, and stores what requests learn a few times a second.
+// Keeps the state of a provider's accounts in memory for a gateway, and stores changes by requests a few times a second.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials } from '../context.ts';
@@ -14,14 +14,14 @@ import type { Consumer } from './admit.ts';
 import type { Refused } from './messages.ts';
 
 const WRITE_EVERY_MS = 200;
-/** Another process may write as well. Nothing is served while this one waits, so it tries again later. */
+/** Longest wait for another process's lock. The gateway serves nothing during the wait, so it tries again later. */
 const LOCK_MS = 50;
-/** Pause before a write that failed is made again. */
+/** Pause before a failed write is repeated. */
 const RETRY_MS = 1_000;
-/** Time for which an answer about a job waits for another process that writes, and the pause between two attempts. */
+/** Longest time for which an answer about a job waits until it can be stored, and the pause between two attempts. */
 const STORED_MS = 2_000;
 const PAUSE_MS = 100;
-/** Programs that give credentials are asked again after this time. */
+/** Time after which programs for credentials run again. */
 const CREDENTIALS_MS = 60_000;
 const MOST_CHANGES = 10_000;
 
@@ -29,24 +29,24 @@ type Lazy = Awaited<ReturnType<Context['load']>>;
 
 /** The provider's last answer about a limit. */
 interface LastRefused extends Refused {
-  /** It quotes the request of this consumer, perhaps. */
+  /** The program that made the request, which the answer may quote. */
   consumer: Consumer;
   class: string;
-  /** End of the pause, in milliseconds since the epoch; `undefined` where that is unknown. */
+  /** End of the pause in milliseconds since the epoch, or `undefined` if it is unknown. */
   until: number | undefined;
-  /** The provider named it. */
+  /** True if the provider stated the end. */
   isStated: boolean;
 }
 
-/** The memory of one gateway, for all its requests. */
+/** The state of one gateway, which all its requests share. */
 export class Ledger implements Book {
   readonly #cli: string;
-  /** Requests that want the same figures of the provider ask once. */
+  /** The context of requests, in which parallel queries of the provider's usage share one query. */
   readonly context: Context;
   readonly #planStamp: () => string;
   readonly #stateStamp: () => string;
   #plan: Plan | undefined;
-  /** Stamp of sources that can't be read. */
+  /** Stamp of the last sources that could not be read. */
   #unreadable = '';
   #state: CliState | undefined;
   #stamp = '';
@@ -56,7 +56,7 @@ export class Ledger implements Book {
   lastRefused: LastRefused | undefined;
   readonly held = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
-  /** The last write failed, and that was said. */
+  /** True if the last write failed and the failure was reported. */
   #isFailing = false;
   #waiting: Promise<void> | undefined;
 
@@ -68,18 +68,18 @@ export class Ledger implements Book {
     const load: Context['load'] = async () => {
       const lazy = await context.load();
       const refreshUsage: typeof lazy.refreshUsage = async (plan, state, ...given) => {
-        // a request that read the state earlier would ask again, and the answer would undo what others have spent since
+        // a request with an older state would query again, and the answer would overwrite what others have spent since
         if (!asking) learn(state, this.state());
         const ask = () =>
           lazy.refreshUsage(plan, state, ...given).finally(() => {
             asking = undefined;
-            // the answers are in the file, and this turn of the event loop may have an older stamp of it
+            // the answers are in the file, but this turn of the event loop may have an older stamp of the file
             this.#state = undefined;
           });
         asking ??= { state, problems: ask() };
         const { state: asked, problems } = asking;
         await problems;
-        // the answers are in the state of the request that asked
+        // the answers are in the state of the request that made the query
         learn(state, asked);
         return problems;
       };
@@ -91,9 +91,9 @@ export class Ledger implements Book {
   }
 
   /**
-   * Accounts and catalog may change while the gateway runs. When they can't be read, the last ones stay: an update may have brought
-   * a catalog that this process does not understand.
-   * @throws WrapError as `loadPlan`, the first time
+   * Returns the plan, and reads it again after a change of the accounts or the catalog. If they can't be read, the last plan stays,
+   * because an update may have installed a catalog that this process does not understand.
+   * @throws WrapError those of `loadPlan`, the first time
    */
   async plan(): Promise<Plan> {
     const stamp = this.#planStamp();
@@ -135,7 +135,7 @@ export class Ledger implements Book {
     return this.#credentials.value;
   }
 
-  /** A provider has refused a credential, which may have been replaced by now. */
+  /** Forgets credentials after a provider has refused one, because it may have been replaced. */
   forgetCredentials(): void {
     this.#credentials = undefined;
   }
@@ -148,7 +148,7 @@ export class Ledger implements Book {
     if (this.#changes.length + this.#entries.length > 0) this.#timer ??= setTimeout(() => this.write(), WRITE_EVERY_MS);
   };
 
-  /** Writes what waits, and ends the connection to the pool. */
+  /** Writes pending changes, and ends the connection to the pool. */
   async close(): Promise<void> {
     await this.stored();
     clearTimeout(this.#timer);
@@ -156,7 +156,7 @@ export class Ledger implements Book {
     if (this.#plan?.pool) (await this.context.loadPool()).closeShared(this.context);
   }
 
-  /** Writes what waits, at most 2 s later if another process writes. */
+  /** Writes pending changes, and waits up to 2 s for another process's lock. */
   async stored(): Promise<void> {
     if (!this.#waiting && this.write()) return;
     this.#waiting ??= this.#writeAfterOthers().finally(() => {
@@ -171,7 +171,7 @@ export class Ledger implements Book {
     while (!this.write() && Date.now() < end);
   }
 
-  /** Writes what waits. @returns false while another process keeps it from that */
+  /** Writes pending changes. @returns false if another process has the lock */
   write(): boolean {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -190,7 +190,7 @@ export class Ledger implements Book {
       this.#isFailing = false;
       return true;
     } catch (error) {
-      // a change that is not stored counts here, and is tried again
+      // an unstored change stays in memory, and the write is repeated later
       const isLocked = error instanceof WrapError && error.code === 'locked';
       if (!isLocked && !this.#isFailing) say(`${this.#cli}: the state could not be stored: ${reason(error)}`);
       this.#isFailing = !isLocked;
@@ -201,7 +201,7 @@ export class Ledger implements Book {
   }
 }
 
-/** Calls a function once in a turn of the event loop. A request that arrives later gets a new result. */
+/** Returns a function that calls `read` at most once per turn of the event loop. */
 export function oncePerTurn<T>(read: () => T): () => T {
   let result: { value: T } | undefined;
   return () => {

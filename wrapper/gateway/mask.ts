@@ -1,14 +1,14 @@
-// Replaces the key of an account, in data for a program, with a text of the same length.
+// Replaces an account's key in data for a program with text of the same length.
 import { Transform, type TransformCallback } from 'node:stream';
 import { formsOf } from '../system/redact.ts';
 
-/** Time for which the start of what may be a key waits for the rest of it. */
+/** Time for which a possible start of a key is held until its rest arrives. */
 const HOLD_MS = 100;
-/** The same for a start that is longer than chance makes it: a provider or a network may pause there. */
+/** The same time for a start too long to be chance, because a provider or a network may pause there. */
 const LONG_HOLD_MS = 5_000;
 const CHANCE_BYTES = 4;
 
-/** Hides a key in a stream, wherever its chunks begin, in each form in which programs write one. */
+/** Hides a key in a stream, even across chunks, in every form that programs use. */
 export class Mask extends Transform {
   readonly #forms: readonly Buffer[];
   readonly #placeholder: string;
@@ -46,7 +46,7 @@ export class Mask extends Transform {
   }
 }
 
-/** The same bytes, or a copy in which the placeholder, cut or filled to the length of the key, is in the place of each key. */
+/** Replaces each key with the placeholder, cut or padded to the key's length, in a copy. Bytes without a key are not copied. */
 export function hide(bytes: Buffer, key: string, placeholder: string): Buffer {
   return hideForms(bytes, formsIn(key), placeholder);
 }
@@ -67,7 +67,7 @@ function hideForms(bytes: Buffer, forms: readonly Buffer[], placeholder: string)
   return data;
 }
 
-/** Length of the longest end of the bytes that is the start of a key. */
+/** Returns the length of the longest suffix of the bytes that is a prefix of a key. */
 function startOf(key: Buffer, bytes: Buffer): number {
   for (let length = Math.min(key.length - 1, bytes.length); length > 0; length--) {
     const place = bytes.length - length;

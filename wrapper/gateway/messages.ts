@@ -1,4 +1,4 @@
-// Reads the start of HTTP messages, what in them belongs to an account or a connection, and where they go.
+// Reads the start of HTTP messages, filters their headers, and finds their jobs, costs and destinations.
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
@@ -6,20 +6,20 @@ import { at, parseJson } from '../run/rules/classify.ts';
 import { REQUEST } from '../store/state.ts';
 import { isForm, isKeyHeader } from './key-places.ts';
 
-/** Headers of one connection only (RFC 9110), and those that would tell the provider or the program about the other. */
+/** Headers of a single connection (RFC 9110), and headers that would reveal the provider and the program to each other. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect', 'host'];
 const OF_PERSON = ['cookie', 'set-cookie', 'accept-encoding', 'forwarded'];
 const STAYING = new Set([...OF_CONNECTION, ...OF_PERSON]);
 const GROUPS = /^(?:proxy-|x-forwarded-)/;
 
-/** An answer that says that no account can make a request. */
+/** An error for the program. */
 export interface Refused {
   status: number;
   headers: string[];
   body: Buffer;
 }
 
-/** Headers that go on, names and values in turn. */
+/** Returns the headers to pass on, with names and values in turn. */
 export function passedOn(raw: readonly string[], { key_header, account_headers }: HttpProvider): string[] {
   const ofHop: string[] = [];
   for (let index = 0; index < raw.length; index += 2)
@@ -35,33 +35,33 @@ export function passedOn(raw: readonly string[], { key_header, account_headers }
   return headers;
 }
 
-/** The headers of a body with another length. */
+/** Sets the length of the body in headers. */
 export function withLength(headers: readonly string[], bytes: number): string[] {
   return [...without(headers, /^content-length$/i), 'content-length', String(bytes)];
 }
 
-/** Leaves headers out by their names. */
+/** Removes headers with matching names. */
 export function without(headers: readonly string[], names: RegExp): string[] {
   return headers.filter((_, index) => !names.test(headers[index - (index % 2)]!));
 }
 
 /**
- * The headers of an answer after which asking again is no use for a while, or may be billed twice.
- * @param seconds until it may be of use, where the provider named that
+ * Adds headers that ask the program not to repeat a request, because a repetition is useless for now or may be billed twice.
+ * @param seconds time until a repetition may be useful, if the provider stated it
  */
 export function withoutRetry(headers: readonly string[], seconds?: number): string[] {
   const kept = without(headers, seconds === undefined ? /^x-should-retry$/i : /^(?:x-should-retry|retry-after)$/i);
   return [...kept, 'x-should-retry', 'false', ...(seconds === undefined ? [] : ['retry-after', String(seconds)])];
 }
 
-/** Reports whether the provider has taken payment for a request that failed. */
+/** Reports whether the provider billed a failed request. */
 export function isBilled(body: string, { billed }: HttpProvider): boolean {
   return (
     billed !== undefined && ![undefined, null, ''].includes(at(parseJson(body), billed) as string | null | undefined)
   );
 }
 
-/** The provider's address for a key, or the address of its MCP server. */
+/** Returns the provider's address for a key, or the address of its MCP server. */
 export function baseOf(
   { base, bases, mcp }: Pick<HttpProvider, 'base' | 'bases' | 'mcp'>,
   key: string,
@@ -72,8 +72,8 @@ export function baseOf(
 }
 
 /**
- * A path in the form in which the gateway compares paths. Providers also accept other forms, such as `/V2/Crawl/`, and a request must
- * not use one to pass for a cheaper request or for one without a job.
+ * Normalizes a path for comparisons. Providers also accept other forms, such as `/V2/Crawl/`, and a request in such a form must
+ * not pass for a cheaper request or for a request without a job.
  */
 export function plainPath(path: string): string {
   // most paths need no parser
@@ -86,7 +86,7 @@ export function plainPath(path: string): string {
   return pathname.toLowerCase().replace(/(?<=.)\/$/, '');
 }
 
-/** The entry whose `request` is this one, such as `POST /v2/crawl`; `*` stands for any part of a path. The path is a plain one. */
+/** Finds the entry with a matching `request`, such as `POST /v2/crawl`, for a plain path. `*` stands for any part of a path. */
 export function entryFor<T extends { request: string }>(
   entries: readonly T[],
   method: string,
@@ -99,7 +99,7 @@ export function entryFor<T extends { request: string }>(
   });
 }
 
-/** Reports whether a request only reads or ends what one of these entries creates: it has the path of one, or a path below it. */
+/** Reports whether a request only reads or ends a job: its path is that of an entry, or is below it. */
 export function isAbout(creators: HttpProvider['creators'], method: string, path: string): boolean {
   if (!/^(?:GET|HEAD|OPTIONS|DELETE)$/.test(method) || entryFor(creators, method, path)) return false;
   const parts = path.split('/');
@@ -111,13 +111,13 @@ function startsLike(parts: readonly string[], pattern: string): boolean {
   return wanted.every((part, index) => (part === '*' ? parts[index] : parts[index] === part));
 }
 
-/** The entry of the catalog's `costs` that a request is: the last word of its plain path. */
+/** Finds the key in the catalog's `costs` for the last word of a request's plain path. */
 export function commandOf(costs: Record<string, number>, path: string): string {
   const last = path.slice(path.lastIndexOf('/') + 1);
   return Object.keys(costs).find(command => command.toLowerCase() === last) ?? 'http';
 }
 
-/** The job that a request names in a field of its query or body, in JSON or as a form. */
+/** Finds the job that a request names in a field of its query or body, which may be JSON or a form. */
 export function namedIn(target: string, body: string, field: string): string[] {
   const [, query = ''] = target.split('?', 2);
   const value =
@@ -125,7 +125,7 @@ export function namedIn(target: string, body: string, field: string): string[] {
   return typeof value === 'string' && value !== '' ? [value] : [];
 }
 
-/** The tool that a message of MCP calls, and the jobs that it may name. */
+/** Finds the tool that an MCP message calls, and the jobs that the message may name. */
 export function toolCallIn(body: string): { tool: string; named: string[] } | undefined {
   const message = parseJson(body);
   const [method, tool, given] = ['method', 'params.name', 'params.arguments'].map(path => at(message, path));
@@ -138,11 +138,11 @@ interface Priced {
   http: HttpProvider;
   creator: HttpProvider['creators'][number] | undefined;
   isOfMcp: boolean;
-  /** It calls no tool, or one whose cost the catalog names. */
+  /** True if the request calls no tool, or a tool with a cost in the catalog. */
   isListed: boolean;
 }
 
-/** Why the cost of a request can't be read, where it may be higher than usual. */
+/** Explains why a request's cost, which may be higher than usual, can't be read. */
 export function unclearIn(
   headers: IncomingHttpHeaders,
   { bytes, isWhole }: { bytes: Buffer; isWhole: boolean },
@@ -150,33 +150,33 @@ export function unclearIn(
 ): string | undefined {
   if (!isListed) return 'a tool of an MCP server is called only if the catalog says what it costs';
   if (!isOfMcp && creator?.wants === undefined) return undefined;
-  // a provider reads a form or a compressed body, and the gateway does not
+  // a provider may read a form or a compressed body, but the gateway can't
   const value = isWhole && !isForm(headers) ? parseJson(bytes.toString()) : undefined;
   const needs = `needs a JSON body of at most ${http.replay_bytes} bytes`;
   if (isOfMcp) return isRecord(value) ? undefined : `a message to an MCP server ${needs}, with one call`;
   return value !== undefined || (isWhole && bytes.length === 0) ? undefined : `a job ${needs}`;
 }
 
-/** Amount that a job wants, by a number or a list in its body. */
+/** Reads the size of a job from a number or a list in the request's body. */
 export function amountIn(body: string, path: string): number | undefined {
   const value = at(parseJson(body), path);
   const amount = Array.isArray(value) ? value.length : value;
   return typeof amount === 'number' && amount > 0 ? amount : undefined;
 }
 
-/** The name of a job that matters for minutes. */
+/** Returns the name that stores a brief job. */
 export function briefly(id: string): string {
   return `${REQUEST}${id}`;
 }
 
-/** Parts of a path, each of which may be the id of a job. */
+/** Returns the parts of a path that may be a job's id. */
 export function partsOf(path: string): string[] {
   return path.split('/').filter(part => part.length >= 8);
 }
 
 /**
- * The gateway's address in place of one of the provider, or `undefined` for another host. Providers answer with the host of the request,
- * and with `https:` whatever its protocol was.
+ * Converts an address of the provider to the gateway's, or returns `undefined` for another host. The protocol is ignored, because
+ * providers answer with the request's host but always with `https:`.
  */
 export function atGateway(text: string, { base, bases, mcp }: HttpProvider, url: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
@@ -185,17 +185,17 @@ export function atGateway(text: string, { base, bases, mcp }: HttpProvider, url:
   return hosts.includes(host) ? `${url}${pathname}${search}` : undefined;
 }
 
-/** Events after which a message has more to read, or nothing anymore. */
+/** Events after which a message has more to read, or has ended. */
 const EVENTS = ['readable', 'end', 'close', 'error'] as const;
 
 /** The start of a message. */
 export interface Start {
   bytes: Buffer;
-  /** `bytes` is the whole message, which can be sent again. */
+  /** True if `bytes` is the whole message, which can then be sent again. */
   isWhole: boolean;
 }
 
-/** Reads the start of a message, up to a limit and for a time, in milliseconds; the rest stays in the stream. */
+/** Reads the start of a message, up to a limit in bytes and for at most `ms`. The rest stays in the stream. */
 export async function readStart(message: IncomingMessage, limit: number, ms?: number): Promise<Start> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -214,7 +214,7 @@ export async function readStart(message: IncomingMessage, limit: number, ms?: nu
   return { bytes: Buffer.concat(chunks), isWhole: false };
 }
 
-/** Waits for more or the end, at most this long. */
+/** Waits for more data or the end. @returns false after `ms` */
 function isReadable(message: IncomingMessage, ms: number | undefined): Promise<boolean> {
   return new Promise(resolve => {
     const settle = (more: boolean) => () => {

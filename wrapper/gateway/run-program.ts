@@ -1,4 +1,4 @@
-// Runs `culvert-wrap serve TOOL -- COMMAND…`: a program that uses the accounts of a provider and holds a placeholder only.
+// Implements `culvert-wrap serve TOOL -- COMMAND…`, which runs a program with a private gateway and a placeholder.
 import { spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Context, End } from '../context.ts';
@@ -16,14 +16,14 @@ import { variablesFor, withoutGateway } from './address.ts';
 import { httpOf, newPlaceholder, startGateway } from './gateway.ts';
 
 /**
- * Runs a program with its own gateway, which ends with it. Where the user names another host, the program runs without a gateway.
+ * Runs a program with a private gateway, which ends with the program. If the user has chosen another host, there is no gateway.
  * @throws WrapError `no-gateway`, `original-missing`, `original-unusable`, and those of `rulingFor`
  */
 export async function runBehindGateway(cli: string, command: readonly string[], given: Context): Promise<End> {
   const plan = await loadPlan(cli, given);
   const http = httpOf(plan);
   const context = { ...given, env: withoutGateway(plan, given.env) };
-  // a gateway is asked for by name, so that accounts count; options are those of another program
+  // the user asked for a gateway, so accounts take precedence; options in the command belong to another program
   const ruling = await rulingFor({ ...plan, prefer: 'accounts' }, { args: [], command: '' }, context);
   if (ruling) say(ruling.line);
   if (ruling?.runs === 'original') {
@@ -47,7 +47,7 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
         if (child.pid === undefined) reject(cannotStart(program!, error));
       });
     });
-    // the program has started, and holds no key: its own core dumps stay as they are
+    // only after the start, because the program has no key and keeps its own setting for core dumps
     const [end] = await Promise.all([ended, preventCoreDumps()]);
     return end;
   } finally {
@@ -57,7 +57,7 @@ export async function runBehindGateway(cli: string, command: readonly string[], 
   }
 }
 
-/** Says so if every request is going to be refused. @returns whether an account can be used */
+/** Warns if no account is enabled. @returns true if an account is enabled */
 export function reportNoAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>): boolean {
   const usable = accounts.some(({ enabled }) => enabled);
   if (!usable)
@@ -71,7 +71,7 @@ function requestsOf(name: string, cli: string, { paths }: Pick<Context, 'paths'>
   return readGateway(paths, cli).programs.find(program => program.name === name)?.requests ?? 0;
 }
 
-/** The environment of a program that uses a gateway: the address and the placeholder, and no variable that carries a key. */
+/** Returns a program's environment with the gateway's address and placeholder, and without variables that carry a key. */
 export function environmentBehind(
   plan: Plan,
   gateway: { url: string; placeholder: string },
@@ -85,7 +85,7 @@ export function environmentBehind(
   return Object.assign(env, variablesFor(httpOf(plan), gateway, env));
 }
 
-/** A key may be in the variable that an account sets, and in the variable from which the account reads it. */
+/** Returns the variables that may contain a key: the account's variable, and the variable that its source reads. */
 function variablesOf([name, source]: [string, string]): string[] {
   return source.startsWith('env:') ? [name, source.slice('env:'.length)] : [name];
 }

@@ -1,4 +1,4 @@
-// Passes on the answer of a tool of an MCP server, and reads its start for jobs and for errors about the account.
+// Passes on the answer of an MCP server's tool, and finds jobs and errors about the account at the answer's start.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { McpServer } from '../catalog/programs.ts';
 import type { Retry } from '../run/choose.ts';
@@ -8,14 +8,14 @@ import type { Turn } from '../run/turn.ts';
 import { keepJobs, passAnswer } from './answer.ts';
 import type { Passing } from './upstream.ts';
 
-/** Most bytes of an answer that are read, and most jobs of it. */
+/** Largest number of bytes read from an answer, and of jobs in it. */
 const MOST_BYTES = 65_536;
 const MOST_JOBS = 20;
-/** Most bytes in which an id and its name are found. */
+/** Largest size of a match for a job's id across two chunks, in bytes. */
 const LONGEST_ID = 256;
 const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
 
-/** Replaces the account of a session that has ended with it: a client begins another session after 404. */
+/** Stored instead of a session's account after the session has ended. A client begins another session after status 404. */
 export const ENDED = '';
 export const SESSION_ENDED = 'The session has ended with its account. Begin another one.';
 
@@ -24,15 +24,15 @@ interface Call extends Passing {
   turn: Turn;
   tool: string;
   session: string | undefined;
-  /** The provider can have found no other key than the account's. */
+  /** True if the request contains no key besides the account's. */
   isOurs: boolean;
-  /** In milliseconds since the epoch. */
+  /** Start of the call, in milliseconds since the epoch. */
   started: number;
 }
 
 /**
- * Passes the answer to `tools/call`. An error in it about the account pauses that, so that the next call gets another one.
- * @returns whether there was one
+ * Passes on the answer to `tools/call`. An error about the account pauses the account, so the next call uses another account.
+ * @returns true if the answer has such an error
  */
 export async function passCall(answer: IncomingMessage, res: ServerResponse, call: Call): Promise<boolean> {
   const { turn, using, route, session, isOurs, started } = call;
@@ -57,7 +57,7 @@ export async function passCall(answer: IncomingMessage, res: ServerResponse, cal
   return isRefused;
 }
 
-/** Finds an error in the parts of an answer, in Latin-1, which may come as events. */
+/** Returns a function that finds an error in the parts of an answer, given in Latin-1, which may be a stream of events. */
 function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]): (text: string) => Retry | undefined {
   const rules = servers.flatMap(server => server.rules);
   const isEvents = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
@@ -67,7 +67,7 @@ function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]
     const ended = isEvents ? begun.split(BLANK_LINE) : [begun];
     if (isEvents) begun = ended.pop()!;
     for (const message of isEvents ? ended.map(dataOf) : ended) {
-      // a page may quote an error, so only an error is judged, from its start
+      // a page in a result may quote an error, so only an error's own text is matched, from its start
       const [read] = message.trimEnd().endsWith('}') ? readMessages(Buffer.from(message, 'latin1')) : [];
       const verdict = read && verdictOf(read, { rules });
       if (verdict) return verdict;
@@ -76,7 +76,7 @@ function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]
   };
 }
 
-/** Data of an event (HTML, 9.2.6). */
+/** Returns the data of an event (HTML, 9.2.6). */
 function dataOf(event: string): string {
   return event
     .split(/\r\n|\n|\r/)
@@ -85,7 +85,7 @@ function dataOf(event: string): string {
     .join('\n');
 }
 
-/** Finds each job once, wherever chunks begin. */
+/** Returns a function that finds each job once, even across chunks. */
 function jobFinder({ tool, route: { http, plan } }: Call): (text: string) => string[] {
   const jobs = http.mcp?.jobs?.tools.includes(tool) ? http.mcp.jobs.id : undefined;
   const kept = new Set<string>();

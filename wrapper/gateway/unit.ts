@@ -1,4 +1,4 @@
-// Lets systemd start a gateway with the first connection to its port: no process runs before that.
+// Installs units that make systemd start a gateway with the first connection to its port.
 import { existsSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { readOptional } from '../../daemon/core/files.ts';
@@ -12,7 +12,7 @@ import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 
 const SYSTEMCTL_MS = 30_000;
-/** The first descriptor that systemd passes on (sd_listen_fds(3)). */
+/** First file descriptor that systemd passes on (sd_listen_fds(3)). */
 const FIRST_FD = 3;
 
 interface Units {
@@ -20,7 +20,7 @@ interface Units {
   service: string;
 }
 
-/** Paths of the units of a tool's gateway. */
+/** Returns the paths of the units for a tool's gateway. */
 function unitsOf(cli: string, { env }: Pick<Context, 'env'>): Units {
   const base = join(configDirectory(env), '../systemd/user', `${NAME}-serve-${cli}`);
   return { socket: `${base}.socket`, service: `${base}.service` };
@@ -49,11 +49,11 @@ export async function installUnits(
   const units = unitsOf(cli, context);
   const isNew = !existsSync(units.socket);
   writeAtomic(units.socket, socketText(cli, port), 0o644);
-  // the address of a proxy may hold a login
+  // a proxy's address may contain a login
   writeAtomic(units.service, serviceText(cli, programs, wayIn(context)), 0o600);
   try {
     await systemctl(['daemon-reload'], context);
-    // for another port; systemd refuses to start the socket of a service that runs
+    // the port may be another, and systemd refuses to start the socket of a running service
     if (!isNew) await systemctl(['stop', ...Object.values(units).map(file => basename(file))], context);
     await systemctl(['enable', '--now', basename(units.socket)], context);
   } catch (error) {
@@ -77,7 +77,7 @@ export async function removeUnits(cli: string, context: Context): Promise<boolea
   return true;
 }
 
-/** The listening socket that systemd has passed on, if this process was started for one. */
+/** Returns the listening socket's file descriptor if systemd passed a socket to this process. */
 export function passedSocket({ LISTEN_PID: pid, LISTEN_FDS: count }: NodeJS.ProcessEnv): number | undefined {
   return pid === String(process.pid) && Number(count) >= 1 ? FIRST_FD : undefined;
 }
@@ -96,21 +96,21 @@ WantedBy=sockets.target
 `;
 }
 
-/** Variables of this shell that decide how its programs reach a provider; a user manager has few of them. */
+/** Returns this shell's variables for proxies and certificates, few of which the user manager has. */
 function wayIn({ env }: Pick<Context, 'env'>): [name: string, value: string][] {
   const caller = callerEnvironment(env);
   const isLine = (value: string | undefined): value is string => value !== undefined && /^[^\r\n]+$/.test(value);
   return WAY_VARIABLES.flatMap((name): [string, string][] => (isLine(caller[name]) ? [[name, caller[name]]] : []));
 }
 
-/** Variables by which programs of this shell reach a provider, and that the unit of a gateway lacks or sets differently. */
+/** Returns this shell's variables for proxies and certificates that a gateway's unit lacks or sets differently. */
 export function missingInUnit(cli: string, context: Pick<Context, 'env'>): string[] {
   const text = readOptional(unitsOf(cli, context).service);
   if (text === undefined) return [];
   return wayIn(context).flatMap(pair => (text.includes(environmentLine(pair)) ? [] : [pair[0]]));
 }
 
-/** Node would read certificates with its start, and the gateway reads them with its first connection. */
+/** Formats a variable for a unit. `NODE_EXTRA_CA_CERTS` is renamed, because Node would read the certificates at its start. */
 function environmentLine([name, value]: [name: string, value: string]): string {
   const kept = name === 'NODE_EXTRA_CA_CERTS' ? `CULVERT_WRAP_KEPT_${name}` : name;
   return `Environment=${word(`${kept}=${value}`).replaceAll('$$', '$')}\n`;
@@ -129,7 +129,7 @@ UnsetEnvironment=NODE_OPTIONS NODE_DEBUG
 ${way.map(environmentLine).join('')}`;
 }
 
-/** A word of a command line in a unit (systemd.service(5)). */
+/** Quotes a word for a command line in a unit (systemd.service(5)). */
 function word(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%').replaceAll('$', '$$$$')}"`;
 }

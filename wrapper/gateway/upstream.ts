@@ -1,4 +1,4 @@
-// Sends a request to the provider with the key of an account.
+// Sends requests to the provider with an account's key.
 import {
   type ClientRequest,
   type Agent as HttpAgent,
@@ -21,19 +21,19 @@ import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } 
 import type { Ledger } from './ledger.ts';
 import { baseOf, passedOn, readStart, without } from './messages.ts';
 
-/** Idle connections are closed before most providers close them, so that few requests use a closing connection. */
+/** Time for idle connections. Most providers close them later, so few requests use a closing connection. */
 const IDLE_MS = 4_000;
-/** Time for a body whose length is not said, before its start goes out: most are whole by then. */
+/** Time to wait for a body of unknown length before its start is sent. Most bodies are complete by then. */
 const PART_MS = 250;
-/** Requests that change nothing when they are made twice (RFC 9110, 9.2.2). */
+/** Methods of requests that can be repeated without harm (RFC 9110, 9.2.2). */
 const SAFE = /^(?:GET|HEAD|OPTIONS)$/;
 
 const NO_BODY = Buffer.alloc(0);
 
-/** Headers that are made for each request to the provider. */
+/** Headers that the gateway sets for each request to the provider. */
 const OWN = /^(?:content-length|sec-websocket-.*)$/i;
 
-/** Things that all requests of a gateway share. */
+/** Data of a gateway and of the program that makes a request. */
 export interface Route {
   plan: Plan;
   http: HttpProvider;
@@ -41,23 +41,23 @@ export interface Route {
   reach: Reach;
   /** The gateway's own address. */
   url: string;
-  /** The placeholder with which the program came. */
+  /** The placeholder in the program's request. */
   placeholder: string;
   consumer: Consumer;
   consumers: Consumers;
 }
 
-/** A request, and the account that it goes out with. */
+/** The account and the route of a request. */
 export interface Passing {
   using: Using;
   route: Route;
 }
 
-/** The body of a request: it goes out as it comes, and is kept while it is small enough to be sent again. */
+/** A request's body, which is sent as it arrives, and is kept while it is small enough to be sent again. */
 export class Body {
-  /** `bytes` is all of it. */
+  /** True if `bytes` is the complete body. */
   isWhole = false;
-  /** `bytes` is all that has come. */
+  /** True if `bytes` is everything received so far. */
   isKept = true;
   readonly #req: IncomingMessage;
   readonly #limit: number;
@@ -71,8 +71,8 @@ export class Body {
   }
 
   /**
-   * Reads a body as far as it is kept. A program that sends no length may wait for an answer to the first part.
-   * @param isNeeded the gateway has to read the body, so it waits for all of it
+   * Reads a body up to the limit. Without a length, it waits only briefly, because the program may wait for an answer.
+   * @param isNeeded true if the gateway must read the body, and so waits for all of it
    */
   static async read(req: IncomingMessage, limit: number, isNeeded: boolean): Promise<Body> {
     const body = new Body(req, limit);
@@ -91,8 +91,8 @@ export class Body {
   }
 
   /**
-   * Sends the received part and the rest as it comes, until the body is sent to another account.
-   * @param onMore called for each part that goes up
+   * Sends the received part, and then the rest as it arrives, until the body is sent again with another account.
+   * @param onMore called for each further part
    */
   sendTo(upstream: ClientRequest, onMore: () => void): void {
     this.#stop();
@@ -105,7 +105,7 @@ export class Body {
     const end = () => {
       this.isWhole = this.isKept;
     };
-    // not `pipeline`: an early answer must still reach a program that is sending
+    // `pipeline` would keep an early answer from a program that is still sending
     this.#req.on('data', keep).once('end', end).pipe(upstream);
     this.#stop = () => void this.#req.off('data', keep).off('end', end).unpipe(upstream).pause();
   }
@@ -118,7 +118,7 @@ export class Body {
   }
 }
 
-/** The provider has no answer. Whether the request reached it decides whether a program may make it again. */
+/** The error of a request without an answer. A program may repeat a request that was not sent. */
 export class NoAnswer extends Error {
   readonly wasSent: boolean;
 
@@ -128,31 +128,31 @@ export class NoAnswer extends Error {
   }
 }
 
-/** The provider answered a request with what can't be read, or must not be passed on unread. */
+/** The error of an answer that can't be read, or must not be passed on unread. */
 export class BrokenAnswer extends NoAnswer {}
 
-/** @throws BrokenAnswer for an answer that is compressed although that was not asked for: it could hide a key */
+/** @throws BrokenAnswer for a compressed answer, which the gateway did not ask for, because it could hide a key */
 export function checkEncoding({ headers }: IncomingMessage): void {
   const encoding = headers['content-encoding']?.trim();
   if (encoding && !/^identity$/i.test(encoding))
     throw new BrokenAnswer(new Error(`it is compressed, though "identity" was asked for`), true);
 }
 
-/** An answer that breaks the protocol, for example with two lengths or too many headers, ends in an error of the parser. */
+/** Converts an error. The parser reports an answer that breaks the protocol, for example with two lengths. */
 function failed(error: NodeJS.ErrnoException, wasSent: boolean): NoAnswer {
   return error.code?.startsWith('HPE_') ? new BrokenAnswer(error, true) : new NoAnswer(error, wasSent);
 }
 
 const idleSince = new WeakMap<Duplex, number>();
 
-/** The ways to a provider's addresses: there are few, and each request needs one. */
+/** The connections to a provider's addresses, which all requests share. */
 export class Reach {
   readonly #kept: Connections;
   readonly #fresh: Connections;
   readonly #ways = new Map<string, Way & { host: string }>();
   readonly #now: () => number;
 
-  /** @param env that of the caller */
+  /** @param env the caller's environment */
   constructor(env: NodeJS.ProcessEnv, now: () => number) {
     this.#kept = new Connections(env, { keepAlive: true, timeout: IDLE_MS });
     this.#fresh = new Connections(env);
@@ -161,8 +161,8 @@ export class Reach {
   }
 
   /**
-   * The way to an address of the provider.
-   * @param isFresh over a connection that no other request has used
+   * Returns the way to an address of the provider.
+   * @param isFresh true for a new connection
    */
   to(base: string, isFresh: boolean): Way & { host: string } {
     const name = `${isFresh} ${base}`;
@@ -183,7 +183,7 @@ export class Reach {
   }
 }
 
-/** Closes connections that were idle while the machine slept: timers stood still, and the other end may be gone. */
+/** Closes connections that were idle during the machine's sleep, when no timer ran; the provider may have closed them. */
 function closeOld({ freeSockets }: HttpAgent, now: number): void {
   for (const sockets of Object.values(freeSockets)) {
     // the oldest first
@@ -194,12 +194,12 @@ function closeOld({ freeSockets }: HttpAgent, now: number): void {
   }
 }
 
-/** The key in use. */
+/** Returns the account's key. */
 export function keyOf({ using, route }: Passing): string {
   return using.credentials[route.http.key_variable] ?? '';
 }
 
-/** Reports whether the provider may have found another key in a request than the account's. */
+/** Reports whether a request may contain a key besides the account's. */
 export function hasOtherKey(req: IncomingMessage, passing: Passing, body?: Body): boolean {
   const { http, placeholder } = passing.route;
   const bytes = body ? body.bytes : NO_BODY;
@@ -212,10 +212,10 @@ export function hasOtherKey(req: IncomingMessage, passing: Passing, body?: Body)
 }
 
 /**
- * Begins a request, with the key of an account and without the headers that are not the provider's.
- * @param more headers of this request only, names and values in turn
- * @param isFresh it gets its own connection
- * @throws NoAnswer where no way leads to the provider
+ * Begins a request with the account's key, and with only the headers that may reach the provider.
+ * @param more additional headers, with names and values in turn
+ * @param isFresh true for a new connection
+ * @throws NoAnswer if there is no way to the provider
  */
 export function ask(req: IncomingMessage, passing: Passing, more: readonly string[], isFresh = false): ClientRequest {
   const { http, placeholder, reach } = passing.route;
@@ -246,12 +246,12 @@ function wayTo(reach: Reach, base: string, isFresh: boolean) {
 }
 
 /**
- * Sends a request whose body has begun. It ends with the answer to the program.
+ * Sends a request with a body that has begun. The request ends if the program leaves.
  * @throws NoAnswer
  */
 export async function send(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const isSafe = SAFE.test(res.req.method ?? '');
-  // the end of a kept connection may have arrived together with this request, and is read first
+  // a kept connection may have been closed in this turn, and Node notices in the next
   if (!isSafe) await setImmediate();
   try {
     return await sendOnce(res, body, passing);
@@ -262,7 +262,7 @@ export async function send(res: ServerResponse, body: Body, passing: Passing): P
   }
 }
 
-/** A connection that was kept has been closed by the provider. */
+/** The error of a kept connection that the provider has closed. */
 class Stale extends NoAnswer {}
 
 function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
@@ -283,12 +283,12 @@ function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<In
     res.once('close', leave);
     upstream.once('close', () => res.off('close', leave));
     const limit = setTimeout(() => upstream.destroy(new Error('it took too long')), parseDuration(http.answer_within));
-    // the time begins with the last byte that goes up
+    // each sent part restarts the timer
     const goOn = () => void limit.refresh();
     upstream.once('finish', goOn);
     upstream.on('response', answer => {
       clearTimeout(limit);
-      // an answer that breaks off before it is read ends nothing else
+      // an answer may break off before it has a reader, which must not end the process
       answer.on('error', () => {});
       try {
         checkEncoding(answer);
@@ -305,7 +305,7 @@ function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<In
       if (!socket.connecting) connected();
       else socket.once(upstream.protocol === 'https:' ? 'secureConnect' : 'connect', connected);
     });
-    // an error after the answer has begun arrives at the answer as well
+    // an error after the start of the answer also occurs on the answer
     upstream.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(limit);
       const stale = upstream.reusedSocket && error.code === 'ECONNRESET';

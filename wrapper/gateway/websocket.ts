@@ -1,4 +1,4 @@
-// Connects a websocket of a program with the provider, with the key of an account in place of the placeholder.
+// Connects a program's websocket with the provider, and replaces the placeholder with an account's key.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -14,14 +14,14 @@ import { Mask } from './mask.ts';
 import { type Refused, withLength, without } from './messages.ts';
 import { ask, checkEncoding, keyOf, NoAnswer, type Passing, type Route } from './upstream.ts';
 
-/** `sec-websocket-extensions` is not passed on: compressed data could hide a key. */
+/** Headers of the handshake. `sec-websocket-extensions` is left out, because compressed data could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
 
-/** Programs send nothing before the answer, or little. */
+/** Largest size of data before the answer. Programs send little then, if anything. */
 const EARLY_BYTES = 65_536;
 
 interface Connection extends Answered {
-  /** `undefined` where the provider refuses. */
+  /** The provider's socket, or `undefined` if the provider refused the websocket. */
   socket?: Duplex;
   head?: Buffer;
 }
@@ -31,17 +31,17 @@ export function isForWebsocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && /^websocket$/i.test(headers.upgrade ?? '') && headers['sec-websocket-key'] !== undefined;
 }
 
-/** The bytes of a request that asks for another protocol, without that wish, as a server may read it (RFC 9110, 7.8). */
+/** Returns a request's bytes without its wish for another protocol, which a server may ignore (RFC 9110, 7.8). */
 export function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage, head: Buffer): Buffer {
   const lines = [`${method} ${url} HTTP/${httpVersion}`, ...linesOf(without(rawHeaders, /^upgrade$/i))];
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]);
 }
 
-/** Forwards an admitted request for a websocket, and ends with it. */
+/** Forwards an admitted request for a websocket, and returns when the websocket has ended. */
 export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head: Buffer, route: Route): Promise<void> {
   const { ledger, plan, consumer, consumers } = route;
   client.on('error', () => client.destroy());
-  // read while the provider is asked: otherwise nothing says that the program has left
+  // read during the request to the provider, because only a read shows that the program has left
   const early = [head];
   const keep = (chunk: Buffer) => {
     early.push(chunk);
@@ -88,7 +88,7 @@ export async function forwardUpgrade(req: IncomingMessage, client: Duplex, head:
 
 /**
  * Connects with an account.
- * @returns `undefined` where the program has left
+ * @returns `undefined` if the program has left
  * @throws NoAnswer
  */
 async function connectWith(using: Using, work: Work, client: Duplex): Promise<Connection | undefined> {
@@ -156,14 +156,14 @@ function connect(req: IncomingMessage, client: Duplex, passing: Passing): Promis
   });
 }
 
-/** Passes an answer of a provider that has no websocket at this address. */
+/** Passes on the answer of a provider without a websocket at this address. */
 async function passPlain(answer: IncomingMessage, client: Duplex, passing: Passing): Promise<void> {
   client.write(startOf(answer.statusCode ?? 200, headersOf(answer, passing)));
   const mask = new Mask(keyOf(passing), passing.route.placeholder);
   await pipeline(answer, mask, client).catch(() => client.destroy());
 }
 
-/** The provider chooses the subprotocol that is the key, and the program expects its placeholder back. */
+/** Returns the answer to the handshake. If the provider chose the key as subprotocol, the program gets its placeholder. */
 function handshake(answer: IncomingMessage, passing: Passing): string {
   const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket'];
   lines.push(...linesOf(headersOf(answer, passing)));

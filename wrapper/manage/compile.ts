@@ -1,4 +1,4 @@
-// Compiles configuration and catalog into plans, which a run reads.
+// Compiles the configuration and the catalog into the plans that runs read.
 
 import { rmSync } from 'node:fs';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
@@ -12,20 +12,20 @@ import { parseDuration } from '../system/notation.ts';
 import { shortcutFor } from './shortcut.ts';
 
 /**
- * The plan of one CLI.
+ * Compiles the plan of one CLI.
  * @param stamp see `stampOf`
- * @throws WrapError as `readConfig`, `loadCatalog` and `providerOf`
+ * @throws WrapError those of `readConfig`, `loadCatalog` and `providerOf`
  */
 export function compile(cli: string, { paths, catalog }: Sources, stamp: string): Plan {
   const config = readConfig(paths.config);
   const entries = loadCatalog(catalog, paths.userCatalog);
   const provider = providerOf(entries, cli);
-  // only a gateway for a provider's own MCP server needs their errors
+  // only a gateway for a provider's own MCP server needs the rules of MCP servers
   const mcp = provider.http?.mcp ? provider.mcp : [];
   return {
     cli,
     stamp,
-    // A run needs neither probes nor the places of stored keys, and reads less without them.
+    // A run needs no probes and no places of stored keys, and reads a smaller plan without them.
     provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
     ownPatterns: entries.overridden.includes(cli) && mayBacktrack(provider),
     accounts: accountsOf(config, cli),
@@ -37,7 +37,7 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
   };
 }
 
-/** Whose account a tool runs with, by the user's settings and the catalog. */
+/** Returns a tool's settings for failover and preference, from the user's configuration or the catalog. */
 export function whoseAccount(
   { account_is: is }: Pick<Provider, 'account_is'>,
   tool: Config['tools'][string] | undefined,
@@ -46,8 +46,8 @@ export function whoseAccount(
 }
 
 /**
- * Reports whether a pattern may take exponential or high polynomial time: it repeats a group, or has several open repetitions.
- * Only then a run pays for a time limit.
+ * Reports whether a pattern may take exponential or high polynomial time, because it repeats a group or has several open
+ * repetitions. Only such patterns get a time limit, which costs time.
  */
 function mayBacktrack(provider: Provider): boolean {
   const { rules, job_id, session_id, session_files, banner, storm, http } = provider;
@@ -72,8 +72,8 @@ export function refreshPlans(clis: Iterable<string>, sources: Sources): void {
 }
 
 /**
- * Stores a plan. The shim tests for a non-empty file, so a CLI without accounts and jobs gets an empty one. A plan is a cache: a
- * full or read-only disk does not stop a command, and its stamps are written last and only when nothing has changed.
+ * Stores a plan. The shim tests for a non-empty file, so a CLI without accounts and jobs gets an empty file. A plan is a cache, so
+ * a full or read-only disk does not stop a command. The stamps are written last, and only if no source has changed.
  */
 export function writePlan(plan: Plan, sources: Sources): void {
   const { paths, catalog } = sources;
@@ -83,7 +83,7 @@ export function writePlan(plan: Plan, sources: Sources): void {
   try {
     const { jobs } = readState(paths, plan.cli);
     const text = shortcutFor(plan, paths, stamps, jobs);
-    // a job of an account that is gone must not go to the login of the machine
+    // a job of a removed account must not use the machine's login
     const needed = plan.accounts.length > 0 || Object.keys(jobs).length > 0;
     removeStamps(stamps);
     rmSync(shortcut, { force: true });
@@ -92,6 +92,6 @@ export function writePlan(plan: Plan, sources: Sources): void {
     if (stampOf(sources) === plan.stamp) writeStamps(stamps);
     else rmSync(shortcut, { force: true });
   } catch {
-    // See above.
+    // A missing plan does not stop a command.
   }
 }

@@ -1,4 +1,4 @@
-// Asks a provider whether a credential works, and what an unclear refusal means.
+// Tests credentials with their provider, and finds out the meaning of ambiguous refusals.
 
 import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
@@ -11,8 +11,8 @@ import type { Plan } from '../store/plan.ts';
 import { askEndpoint, type CheckAnswer, checkCredential, queryUsage, readUsage, type UsageAnswer } from './usage.ts';
 
 /**
- * The meaning of a refusal, from the provider's usage endpoint or `check`. Where neither says that the key is refused or
- * used up, no account is paused.
+ * Finds out the meaning of a refusal from the provider's usage endpoint or `check`. Unless the answer says that the key is
+ * refused or used up, no account is paused.
  * @param env the account's environment, credentials included
  * @param now milliseconds since the epoch
  */
@@ -43,10 +43,10 @@ function unknown(why: string): Verdict {
   return { kind: 'final', class: 'other', note: `${why}; no other account is tried` };
 }
 
-/** `ok: undefined`: the catalog knows no way to ask. */
+/** Result of a probe. `ok` is `undefined` if the catalog has no way to test a credential. */
 export type ProbeAnswer = UsageAnswer | (CheckAnswer & { remaining?: undefined }) | { ok: undefined };
 
-/** @param credentials the account's, resolved */
+/** Tests an account's credential. @param credentials the account's resolved credentials */
 export async function probeAccount(
   provider: Provider,
   account: Account,

@@ -1,4 +1,4 @@
-// Chooses an account by directory: a .culvert-wrap.toml counts only once the user has trusted it.
+// Chooses an account by directory, from a .culvert-wrap.toml that the user has trusted.
 import { parse } from 'smol-toml';
 import { errno, reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
@@ -9,7 +9,7 @@ import { EXIT, WrapError } from '../system/errors.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
 
 /**
- * The account that the nearest `.culvert-wrap.toml` at or above `directory` chooses for `cli`
+ * Returns the account that the nearest `.culvert-wrap.toml` in `directory` or above chooses for `cli`
  * (`[accounts]` with `firecrawl = "team-b"`).
  */
 export function chooseByDirectory(cli: string, directory: string, paths: Paths): DirectoryChoice {
@@ -28,7 +28,7 @@ export function chooseByDirectory(cli: string, directory: string, paths: Paths):
   }
 }
 
-/** Trusts the file as it is now; any change to it needs another look. */
+/** Trusts a file with its current content. After a change, the file is no longer trusted. */
 export function trust(file: string, text: string, paths: Paths): void {
   changeTrust(paths, list => [...list.filter(item => item !== digest(file, text)), digest(file, text)]);
 }
@@ -51,14 +51,14 @@ function trusted(paths: Paths): string[] {
   }
 }
 
-/** Path and content: the same file elsewhere is another decision. */
+/** Returns a digest of path and content, because the same content elsewhere needs its own decision. */
 function digest(file: string, text: string): string {
   return sha256(`${file}\0${text}`);
 }
 
 /**
- * The nearest file at or above `directory`, with its text.
- * @throws WrapError `directory-broken` where it can't be read, because it may name an account
+ * Reads the nearest file in `directory` or above.
+ * @throws WrapError `directory-broken` if the file can't be read, because it may name an account
  */
 export function readDirectoryFile(directory: string): { file: string; text: string } | undefined {
   const file = directoryFile(directory);

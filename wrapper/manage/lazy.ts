@@ -1,4 +1,4 @@
-// Collects code that a wrapped command seldom needs. The build splits it off, because parsing it would cost every run 5 ms.
+// Collects code that wrapped commands seldom need. The build splits it off, because its parsing would cost each run 5 ms.
 
 export { noteText } from '../run/rules/refusal-causes.ts';
 export { compile, writePlan } from './compile.ts';

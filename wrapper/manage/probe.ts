@@ -28,7 +28,7 @@ const TIMEOUT_MS = 30_000;
 
 /**
  * Runs every probe of a catalog entry, one after another, each with its own home directory.
- * @param program the original, as absolute path
+ * @param program absolute path of the original program
  * @param search `PATH` for the CLI
  */
 export async function runProbes(provider: Provider, program: string, search: string): Promise<ProbeResult[]> {

@@ -1,4 +1,4 @@
-// Keeps commands for later if no account has anything left: one file each, so that a kill loses none and two runners share none.
+// Queues commands when no account has anything left. Each has a file, so a kill loses no command, and no two runners share it.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import * as z from 'zod/mini';
@@ -15,8 +15,8 @@ import { EXIT, say, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 
 /**
- * Why an entry is still there after a run. `limit`: no account had anything left; `other`: the upstream failed, perhaps
- * for a passing reason; `usage`: the command line is wrong; `uncertain`: it may have done its work.
+ * Reasons why an entry remains after a run. `limit`: no account had anything left; `other`: the upstream failed, perhaps
+ * for a temporary reason; `usage`: the command line is wrong; `uncertain`: the command may have done its work.
  */
 export const Failure = z.enum(['limit', 'other', 'usage', 'uncertain']);
 export type Failure = z.infer<typeof Failure>;
@@ -30,31 +30,31 @@ const Queued = z.object({
   at: z.string(),
   /** Base64 of stdin, for a command that reads it. */
   stdin: z.optional(z.string().check(z.regex(/^[A-Za-z0-9+/]*={0,2}$/, 'base64'))),
-  /** The account that `CULVERT_WRAP_ACCOUNT` named. */
+  /** The account in `CULVERT_WRAP_ACCOUNT`. */
   account: z.optional(z.string()),
   tries: z._default(z.int(), 0),
   failed: z.optional(z.object({ at: z.string(), exit: z.nullable(z.int()), why: Failure })),
 });
 export type Queued = z.infer<typeof Queued>;
 
-/** An entry that is being run, by the process that `thisProcess` named. */
+/** An entry with its runner, in the form of `thisProcess`. */
 const Running = z.extend(Queued, { runner: z.optional(z.string()) });
 
 export interface Queue {
-  /** Oldest first. One whose runner was killed is among them, and says that it may have been done. */
+  /** Waiting entries, oldest first. Entries of a killed runner are included and marked as uncertain. */
   entries: Queued[];
   /** Entries that another process is running. */
   running: Queued[];
-  /** Files that can't be used, by what would be the entry's id. */
+  /** Invalid files, with the id from the file's name. */
   damaged: { id: string; file: string; why: string }[];
 }
 
 const MAX_STDIN = 1024 * 1024;
 
 /**
- * Keeps or refuses a command for which nothing is left. `CULVERT_WRAP_QUEUE=run` marks a run of the queue itself, which
- * must not queue again.
- * @throws WrapError `nothing-left` when it is refused, `stdin-too-long`
+ * Queues or refuses a command when no account has anything left. `CULVERT_WRAP_QUEUE=run` marks a run by the queue, which
+ * must not queue the command again.
+ * @throws WrapError `nothing-left` when the command is refused, `stdin-too-long`
  */
 export function postpone(
   decision: 'queue' | 'shed',
@@ -112,7 +112,7 @@ export function readQueue(paths: Paths): Queue {
   return queue;
 }
 
-/** The entry, or why it can't be used; `undefined` if another process has just removed it. */
+/** Reads an entry. A string says why it is invalid; `undefined` means that another process has just removed it. */
 function readEntry(file: string, id: string): { queued: Queued; runner: string } | string | undefined {
   try {
     const text = readOptional(file);
@@ -126,14 +126,14 @@ function readEntry(file: string, id: string): { queued: Queued; runner: string }
   }
 }
 
-/** The entry of a killed runner, marked as uncertain: its command may go on running, or may have done its work. */
+/** Marks the entry of a killed runner as uncertain, because its command may still be running or have done its work. */
 function interrupted(entry: Queued): Queued {
   return { ...entry, tries: entry.tries + 1, failed: { at: new Date().toISOString(), exit: null, why: 'uncertain' } };
 }
 
 /**
- * Takes an entry out for running; `undefined` when another runner was quicker. It stays on disk until it is dropped, with
- * this process as its runner.
+ * Claims an entry for a run, or returns `undefined` if another runner was faster. The entry stays on disk, with this process as
+ * its runner, until it is dropped.
  */
 export function claim(paths: Paths, entry: Queued): { putBack(entry: Queued): void } | undefined {
   const file = path.join(paths.queue, `${entry.id}.json`);
@@ -160,7 +160,7 @@ function renameIfThere(from: string, to: string): boolean {
   }
 }
 
-/** Removes an entry, claimed or not, damaged or not. Returns whether there was one. */
+/** Removes an entry, even if it is claimed or damaged. @returns true if there was an entry */
 export function drop(paths: Paths, id: string): boolean {
   if (!/^[\w-]+$/.test(id)) return false;
   const files = [`${id}.json`, `${id}.running`]
@@ -171,12 +171,12 @@ export function drop(paths: Paths, id: string): boolean {
   return files.length > 0;
 }
 
-/** File in which the wrapper that runs an entry reports the kind of its failure. */
+/** Returns the path of the file where the wrapper that runs an entry reports its kind of failure. */
 export function reportFile(paths: Paths, id: string): string {
   return path.join(paths.queue, `${id}.report`);
 }
 
-/** Puts back the commands of a killed runner. They may have been done, so they run again on request only. */
+/** Returns a killed runner's commands to the queue. They may have done their work, so they run again only on request. */
 export function reclaim(paths: Paths): void {
   if (!fs.existsSync(paths.queue)) return;
   for (const name of fs.readdirSync(paths.queue).filter(entry => entry.endsWith('.running'))) {

@@ -1,4 +1,4 @@
-// Updates the accounts' known capacity, reports it to the user, and waits for an account.
+// Updates the known quotas of accounts, reports them to the user, and waits for an account.
 import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -11,10 +11,9 @@ import { formatDuration } from '../system/notation.ts';
 import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
 
 /**
- * Asks for every enabled account whose numbers are older than the provider allows, all together, and puts the answers
- * into `state`, and into the state file where that can be written.
- * @returns by account, why it could not be asked. Where the catalog knows no way to ask, only those appear whose
- *   credential can't be read
+ * Queries the quotas of the enabled accounts with outdated answers, in parallel, and stores the answers in `state` and, if
+ * possible, in the state file.
+ * @returns the problems by account. If the catalog has no way to query a quota, these are only unreadable credentials
  */
 export async function refreshUsage(
   plan: Plan,
@@ -64,13 +63,13 @@ export async function refreshUsage(
     const { remaining, history, salt } = updateState(context.paths, plan.cli, record);
     Object.assign(state, { remaining, history, salt });
   } catch {
-    // A full or read-only disk does not stop a command: the figures hold for this run.
+    // A full or read-only disk does not stop a command, and this run uses the answers.
     record(state);
   }
   return problems;
 }
 
-/** Starts the user's warning command and does not wait for it. */
+/** Starts the user's warning command without waiting for it. */
 export function runWarning(plan: Plan, remaining: number, context: Pick<Context, 'env'>): void {
   const env = {
     ...callerEnvironment(context.env),
@@ -83,8 +82,8 @@ export function runWarning(plan: Plan, remaining: number, context: Pick<Context,
 }
 
 /**
- * Notifies once for each threshold of `notify_at` that an account has passed since it was last below it.
- * @param state as it is after the run
+ * Notifies the user when an account has passed a threshold of `notify_at` since its last use.
+ * @param state the state after the run
  */
 export function reportCapacity(plan: Plan, state: CliState, context: Context): void {
   const thresholds = [...plan.capacity.notify_at].sort((a, b) => a - b);
@@ -106,7 +105,7 @@ export function reportCapacity(plan: Plan, state: CliState, context: Context): v
   }
 }
 
-/** notify-send(1) belongs to libnotify, which every desktop has; without it nothing happens. */
+/** Shows a notification with notify-send(1) of libnotify, which every desktop has. Without it, nothing happens. */
 function notify(text: string, plan: Plan, context: Context): void {
   const body = plan.accounts.length > 1 ? `See: culvert-wrap status ${plan.cli}` : '';
   const child = spawn('notify-send', ['--app-name=Culvert', '--', text, body], {
@@ -121,8 +120,8 @@ function notify(text: string, plan: Plan, context: Context): void {
 const STEP_MS = 1_000;
 
 /**
- * Waits until a time in milliseconds since the epoch; at a terminal the time left is shown on stderr.
- * @param isReady asked every second; ends the wait
+ * Waits until a time in milliseconds since the epoch. At a terminal, it shows the remaining time on stderr.
+ * @param isReady ends the wait if it returns true; called every second
  */
 export async function sleepUntil(at: number, context: Pick<Context, 'now'>, isReady = () => false): Promise<void> {
   const visible = isatty(2);

@@ -1,4 +1,4 @@
-// Replaces a CLI's own prompt: the upstream can't restart itself after a limit, so each line runs with failover.
+// Replaces a CLI's own prompt, which can't change the account after a limit, and runs each line with failover.
 import * as readline from 'node:readline';
 import { isatty } from 'node:tty';
 import type { Context, End, Invocation } from '../context.ts';
@@ -12,7 +12,7 @@ import type { Plan } from '../store/plan.ts';
 import { say, WrapError } from '../system/errors.ts';
 
 /**
- * Reads lines until end of file or one of the catalog's words to leave. A failing line does not end the prompt.
+ * Reads and runs lines until the end of file or a word for leaving from the catalog. A failing line does not end the prompt.
  * @returns exit 0, as the CLIs' own prompts do
  */
 export async function lineRepl(plan: Plan, original: string, context: Context): Promise<End> {
@@ -32,9 +32,8 @@ export async function lineRepl(plan: Plan, original: string, context: Context): 
 }
 
 /**
- * Lines typed at the terminal, with editing and history. Ctrl-C empties the line, Ctrl-D leaves. Between two lines the
- * terminal is in its own mode, so that an upstream can have it. Of several lines that are pasted each runs, as long as none
- * is interrupted.
+ * Reads lines from the terminal, with editing and history. Ctrl-C empties the line, and Ctrl-D leaves. While a line runs, the
+ * terminal is in its normal mode, for the upstream. Each line of a paste runs until one is interrupted.
  */
 async function* typedLines(prompt: string, isInterrupted: () => boolean): AsyncGenerator<string> {
   let typed: Typed = { lines: [], begun: '', history: [], left: false };
@@ -53,19 +52,19 @@ async function* typedLines(prompt: string, isInterrupted: () => boolean): AsyncG
 }
 
 interface Typed {
-  /** One, or those of a paste. */
+  /** A single line, or all lines of a paste. */
   lines: string[];
   /** Text after the last line end. */
   begun: string;
   history: string[];
-  /** Ctrl-D, or the terminal is gone. */
+  /** True after Ctrl-D, or if the terminal is gone. */
   left: boolean;
 }
 
-/** A terminal delivers a paste in pieces, and drops what does not fit into 4 KiB once it is in its own mode. */
+/** Longest pause within a paste. A terminal delivers a paste in pieces and, in its normal mode, drops text beyond 4 KiB. */
 const PASTE_MS = 20;
 
-/** Reads at least one line, and with it all that arrives in a paste. */
+/** Reads a line, or all lines of a paste. */
 function readTyped(prompt: string, { begun, history }: Pick<Typed, 'begun' | 'history'>): Promise<Typed> {
   const { stdin, stderr } = process;
   const editor = readline.createInterface({ input: stdin, output: stderr, terminal: true, prompt, history });
@@ -106,7 +105,7 @@ function readTyped(prompt: string, { begun, history }: Pick<Typed, 'begun' | 'hi
   });
 }
 
-/** The words of a line, without the CLI's own name, which people type from habit. */
+/** Splits a line into words, without the CLI's name, which users type from habit. */
 function wordsOf(line: string, plan: Plan): string[] | undefined {
   const words = splitWords(line);
   return words?.[0] === plan.cli || words?.[0] === plan.provider.bin ? words.slice(1) : words;
@@ -119,7 +118,7 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
     if (words[0] === provider.auth_command && AUTH_WORDS.some(word => word === words[1])) {
       const { runAuth } = await context.loadCommands();
       await runAuth(plan.cli, words.slice(1), context);
-      // The end of the prompt is a success, however its lines ended.
+      // A failing line must not change the prompt's exit status.
       process.exitCode = undefined;
     } else if (invocation.passthrough) noteInterrupt(context, await passThrough(original, words, context, plan));
     else {
@@ -131,30 +130,30 @@ async function runLine(words: string[], plan: Plan, original: string, context: C
   }
 }
 
-/** Runs a line with an account, unless the line itself names another host, profile or the like. */
+/** Runs a line with an account, unless the line itself chooses another host or a profile. */
 async function runWithAccount(invocation: Invocation, plan: Plan, original: string, context: Context): Promise<End> {
-  // the variables were named when the prompt began
+  // the prompt reported the user's variables at its start
   const { HOME, CULVERT_WRAP_ACCOUNT } = context.env;
   const ruling = await rulingFor(plan, invocation, { ...context, env: { HOME, CULVERT_WRAP_ACCOUNT } });
   if (ruling) say(ruling.line);
   if (ruling?.runs === 'original') return passThrough(original, invocation.args, context, plan);
-  // From a pipe, the rest are further lines and not the upstream's input.
+  // In a pipe, the rest contains further lines, and not input for the upstream.
   const stdin = isatty(0) ? undefined : noStdin;
   const own = { ...context, staysAlive: true };
   return failover({ plan, original, invocation, context: own, stdin, ownChoice: ruling?.choice });
 }
 
-/** Counts an upstream's end by Ctrl-C as the prompt's own: the same signal to this process may be handled later. */
+/** Records an upstream's end by Ctrl-C as an interrupt, because this process may handle the same signal later. */
 function noteInterrupt({ signals }: Context, { signal }: End): void {
   if (signal === 'SIGINT') signals.received = signal;
 }
 
-/** Accounts may be added or disabled while the prompt is open. */
+/** Loads the plan again, because accounts may have changed while the prompt is open. */
 async function currentPlan(plan: Plan, context: Context): Promise<Plan> {
   return loadPlan(plan.cli, context).catch(() => plan);
 }
 
-/** Words with the shell's quoting rules for '…', "…" and \; `undefined` when a quote is left open. */
+/** Splits a line by the shell's quoting rules for '…', "…" and \. It returns `undefined` if a quote is not closed. */
 export function splitWords(line: string): string[] | undefined {
   const words: string[] = [];
   let word: string | undefined;

@@ -22,9 +22,10 @@ import type { CliState } from '../store/state.ts';
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * A script to be read by the shim. It executes the original with the account's credential, or does nothing when only the whole program knows what is right: another choice of account, an option that matters, a value that needs care.
- * @param jobs known jobs, by id: those that another account created are for the whole program
- * @returns `undefined` when a plan has not exactly one account, or one whose credential is not in a file or a variable
+ * Returns a script for the shim. It runs the original with the account's credential, or does nothing when the full program
+ * must decide, for example about a choice of account or an option.
+ * @param jobs known jobs by id; the full program handles jobs of other accounts
+ * @returns `undefined` unless a plan has exactly one enabled account, with its credential in a file or a variable
  */
 export function shortcutFor(
   plan: Plan,
@@ -58,7 +59,7 @@ export function shortcutFor(
     return undefined;
   const home = quote(`${paths.state}/homes/${cli}/${account.name}`);
   const { accounts: choosing, hosts } = choosingVariables(plan);
-  // cases that the shell itself can report: the account comes before one variable
+  // the shell itself can report that the account takes precedence over a single variable
   const unused = plan.prefer === 'accounts' && choosing.length === 1 ? choosing[0] : undefined;
   const moving = namesThatMove(provider);
   const { repositories } = provider.hosts;
@@ -75,7 +76,7 @@ export function shortcutFor(
     ...moving.filter(name => name.startsWith('-')),
   ].filter(word => word !== '');
   const strangers = Object.keys(jobs).filter(id => jobs[id]!.account !== account.name);
-  // with an option that moves a file, or an address, the whole program reads what they name
+  // the full program handles options that name another file, and addresses
   const addresses = repositories.commands.length > 0 ? ['*.*/*', '*:*/*'] : [];
   const patterns = [
     ...declared.map(optionPattern),
@@ -111,10 +112,10 @@ __cw_run "$@"
 `;
 }
 
-/** Commands that return where a file is that may name another host or hold a credential: only the whole program reads it. */
+/** Returns commands that leave the script if a settings file exists, because only the full program reads such files. */
 function settingsConditions({ hosts, choice }: Provider): string {
   const all = [...hosts.files, ...hosts.env_files, ...choice.files];
-  // a worktree has a file in place of the directory
+  // in a worktree, .git is a file and not a directory
   const filesIn = (up: OwnFile['up']) =>
     [
       ...new Set(
@@ -142,19 +143,19 @@ function settingsConditions({ hosts, choice }: Provider): string {
   ].join('');
 }
 
-/** Reports whether options or variables are in the path: with them, the whole program runs. */
+/** Reports whether a path contains options or variables, which the full program handles. */
 const isMoved = (file: string) => /\{[^:}]*\}/.test(file);
 
-/** A path of the catalog for a shell: `{NAME:~/.x}/y` as `"${NAME:-$HOME/.x}/y"`. */
+/** Converts a path of the catalog for a shell: `{NAME:~/.x}/y` to `"${NAME:-$HOME/.x}/y"`. */
 function inShell(file: string): string {
   const [, name, fallback = '', rest = file] = /^\{(\w+):([^}]*)\}(.*)$/.exec(file) ?? [];
   const escaped = (text: string) => text.replace(/["$`\\]/g, '\\$&');
-  // a single quote would be a part of the path, because all of it is in double quotes
+  // the path is in double quotes, where single quotes would be part of it
   const inHome = (path: string) => (path.startsWith('~') ? `$HOME${escaped(path.slice(1))}` : escaped(path));
   return name === undefined ? `"${inHome(rest)}"` : `"\${${name}:-${inHome(fallback)}}${escaped(rest)}"`;
 }
 
-/** Commands that set `__cw_v`, or return. */
+/** Returns commands that read a source into `__cw_v`, or leave the script. */
 function readSource(source: string): string | undefined {
   if (source.startsWith('env:')) {
     const name = source.slice(4);
@@ -173,8 +174,8 @@ function readSource(source: string): string | undefined {
 }
 
 /**
- * A pattern for `case`: the word itself, and for an option its value behind it. It covers every spelling that `spelled` takes for the option,
- * and a few words more, which only cost the start of the whole program.
+ * Returns a pattern for `case` that matches a word, or an option with or without its value. It matches every spelling that
+ * `spelled` accepts, and a few other words, which only cost a start of the full program.
  */
 function optionPattern(word: string): string {
   const first = spelled(word.split(' ')[0]!);
@@ -184,7 +185,7 @@ function optionPattern(word: string): string {
   return `${name}|${name}=*`;
 }
 
-/** The outcome is not known, because the original takes the place of the shell. @param account `null` for none */
+/** Returns a command that logs a run without its outcome, because the original replaces the shell. @param account may be `null` */
 function auditLine({ cli }: Plan, account: string | null, paths: Paths, choice?: string): string {
   const run =
     account === null ? ({ outcome: 'original', why: 'passthrough' } as const) : { outcome: 'unobserved' as const };

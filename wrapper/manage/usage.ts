@@ -1,4 +1,4 @@
-// Asks a provider what an account has left, within the provider's own limits.
+// Queries the remaining quota of an account from its provider, and checks credentials.
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { errno, Failure, reason } from '../../daemon/core/errors.ts';
@@ -20,10 +20,10 @@ export type UsageAnswer = { ok: true; remaining: Remaining } | ({ ok: false } & 
 /** Result of checking a credential. */
 export type CheckAnswer = { ok: true } | ({ ok: false } & UsageProblem);
 
-/** Why an account could not be asked. */
+/** The reason why the quota of an account is unknown. */
 export interface UsageProblem {
   problem: string;
-  /** Its credential can't be read or was refused, so that no command can use it. */
+  /** True if no command can use the account, because its credential can't be read or was refused. */
   unusable: boolean;
 }
 
@@ -34,10 +34,10 @@ const MAX_BODY = 1024 * 1024;
 const UNLIMITED = 2_147_483_647;
 
 /**
- * Asks for the remaining quota of one account, through the provider's usage endpoint or the catalog's `status_command`.
+ * Queries the remaining quota of one account, from the provider's usage endpoint or the catalog's `status_command`.
  * @param env the account's environment, credentials included
  * @param now milliseconds since the epoch
- * @returns `undefined` when the catalog knows no way to ask
+ * @returns `undefined` if the catalog has no way to query it
  */
 export async function queryUsage(
   provider: Provider,
@@ -53,7 +53,7 @@ export async function queryUsage(
   }
 }
 
-/** Reports whether an earlier answer is still recent enough, and for the same credential. */
+/** Reports whether an earlier answer is recent enough and belongs to the same credential. */
 export function isFresh(
   remaining: Remaining | undefined,
   provider: Provider,
@@ -65,7 +65,7 @@ export function isFresh(
   return age >= 0 && age < parseDuration(provider.usage?.cache ?? '60s');
 }
 
-/** Reads the numbers out of an answer, by the catalog's paths. Of several limits the one with the least left counts. */
+/** Reads the numbers in an answer at the catalog's paths. Of several limits, it returns the limit with the least left. */
 export function readUsage(body: unknown, usage: NonNullable<Provider['usage']>, now: number): Remaining {
   const paths = (value: string | string[] | undefined) => (value === undefined ? [] : [value].flat());
   const [limits, uses, rests] = [paths(usage.limit), paths(usage.used), paths(usage.remaining)];
@@ -86,7 +86,7 @@ export function readUsage(body: unknown, usage: NonNullable<Provider['usage']>, 
   };
 }
 
-/** A date as the provider wrote it, and any other time as a date. */
+/** Returns a date as the provider wrote it, or converts any other form of time to a date. */
 function resetTime(value: unknown, now: number): string | null {
   const moment = readMoment(value);
   if (moment === undefined) return null;
@@ -113,7 +113,7 @@ function boundOf(
   };
 }
 
-/** The number at a path, or the sum of those at `a + b`; a part that is missing adds nothing. */
+/** Reads the number at a path, or the sum of the numbers at `a + b`. A missing part adds nothing. */
 function numberAt(body: unknown, path: string | undefined): number | null {
   const numbers = (path ?? '')
     .split('+')
@@ -132,7 +132,7 @@ async function fromEndpoint(
   const headers = headersFor(provider, usage, env);
   const ask = (address: string) => getJson(address, headers, { provider, env });
   if (!usage.moment) return readUsage(await ask(url), usage, now);
-  // In parallel: both answers must belong to one moment.
+  // In parallel, because both answers must belong to the same moment.
   const second = ask(expandVariables(usage.moment.url, env)).catch(() => undefined);
   const document = await ask(url);
   const moment = momentOf({ ...record(document), ...record(await second) }, usage.moment.paths);
@@ -168,14 +168,14 @@ function headersFor(
   { authorization, headers }: { authorization?: string | undefined; headers?: Record<string, string> | undefined },
   env: NodeJS.ProcessEnv,
 ): Record<string, string> {
-  // A variable may have a name that no template can hold, as npm's has.
+  // The variable's name may be invalid in a template, as npm's is.
   const bearer =
     authorization === undefined ? `Bearer ${env[inject[0] ?? ''] ?? ''}` : expandVariables(authorization, env);
   const own = Object.entries(headers ?? {}).map(([name, value]) => [name, expandVariables(value, env)]);
   return { Accept: 'application/json', ...(headers ? Object.fromEntries(own) : { Authorization: bearer }) };
 }
 
-/** The values at these paths as one text; `undefined` without the first. */
+/** Returns a digest of the values at these paths, or `undefined` without the first value. */
 function momentOf(body: object, paths: readonly string[]): string | undefined {
   const values = paths.map(path => at(body, path) ?? null);
   return values[0] === null || values[0] === '' ? undefined : sha256(JSON.stringify(values)).slice(0, 16);
@@ -186,29 +186,29 @@ function record(value: unknown): object {
 }
 
 /**
- * The answer of a provider about an account, whatever its status.
- * @returns `undefined` where the catalog has no address for that
+ * Queries a provider about an account, and returns the answer whatever its status.
+ * @returns `undefined` if the catalog has no address for the query
  */
 export async function askEndpoint(provider: Provider, env: NodeJS.ProcessEnv): Promise<Answer | undefined> {
   const place = provider.usage ?? provider.check;
   return place && (await get(expandVariables(place.url, env), headersFor(provider, place, env), env));
 }
 
-/** Says that something in between has answered in place of the provider, whatever the status. */
+/** Describes an answer, of any status, that does not come from the provider. */
 function foreignAnswer(url: string, answer: Answer, { http }: Pick<Provider, 'http'>): string | undefined {
   if (!isForeign(answer, http ?? { key_scheme: 'Bearer' })) return undefined;
   const way = `HTTP status ${answer.status}`;
   return `a proxy, a filter or a login page has answered in place of ${new URL(url).host} (${way}); open a page in a browser to see what it wants`;
 }
 
-/** A 401 of the provider blames the credential, unless it says something else. */
+/** Reports whether an answer refuses the credential: it has status 401, and gives no other cause. */
 function isRefusal(answer: Answer, { http }: Pick<Provider, 'http'>): boolean {
   if (answer.status !== 401 || otherCause(answer)) return false;
   const verdict = http && verdictOf(answer, http, true);
   return !http || (verdict?.kind === 'retry' && verdict.class === 'auth');
 }
 
-/** Cause of a refusal that is not the credential, for a person. */
+/** Describes the cause of a refusal, if it is not the credential. */
 function otherCause({ status, body, headers }: Answer): string | undefined {
   if (status !== 401 && status !== 403 && status !== 451) return undefined;
   const cause = causeOf(parseJson(body) ?? body.slice(0, 4_000), headers['www-authenticate']);
@@ -251,7 +251,7 @@ async function fromCommand(command: string, env: NodeJS.ProcessEnv, now: number)
   }
 }
 
-/** @param env where the proxy is looked up */
+/** @param env environment with the proxy variables */
 async function get(url: string, headers: Record<string, string>, env: NodeJS.ProcessEnv): Promise<Answer> {
   const address = new URL(url);
   const connections = new Connections(env, { tunnelMs: TIMEOUT_MS });

@@ -1,4 +1,4 @@
-// Finds the servers of the catalog in the configuration of MCP clients, and puts `culvert-wrap mcp` or a gateway in front of them.
+// Finds servers of the catalog in MCP clients' configuration, and puts `culvert-wrap mcp` or a gateway in front of them.
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { readOptional } from '../../daemon/core/files.ts';
@@ -36,7 +36,7 @@ import {
 } from './remote.ts';
 import { refusalOf, withoutKeys } from './shared-entry.ts';
 
-/** Files of clients, and where in them the servers are; `*` stands for each key. */
+/** Files of clients, and the paths of the servers in each file. `*` stands for any key. */
 const CLIENTS: readonly { client: string; file: string; places: readonly string[] }[] = [
   { client: 'claude', file: '~/.claude.json', places: ['mcpServers', 'projects.*.mcpServers'] },
   { client: 'claude-desktop', file: '~/.config/Claude/claude_desktop_config.json', places: ['mcpServers'] },
@@ -47,7 +47,7 @@ const CLIENTS: readonly { client: string; file: string; places: readonly string[
   { client: 'project', file: '.mcp.json', places: ['mcpServers'] },
 ];
 
-/** A change of a command line, for people: what may be a key is left out, and in the file of a project hidden. */
+/** A change of a command line for display. Possible keys are left out or, in a project's file, hidden. */
 interface CommandChange {
   before: Shown;
   after: Shown;
@@ -57,35 +57,35 @@ interface CommandChange {
   keys: string[];
 }
 
-/** A command line, and in the file of a project all that its entry says. */
+/** A command line or, in a project's file, the whole entry. */
 type Shown = CommandLine | Record<string, unknown>;
 
-/** Why a key or a reference stays. */
+/** Reasons why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
 const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
 
-/** A server whose command line or address changes. */
+/** A server with a change of its command line or address. */
 type ServerChange = { server: string } & Change;
 type Change =
   | CommandChange
   | (Omit<AddressChange, 'before' | 'after'> & Record<'before' | 'after', AddressChange['before'] | Shown>);
 
-/** A key or a reference that stays in an entry, and why. */
+/** The reason why an entry, or a key in it, stays unchanged. */
 interface Left {
   server: string;
   why: string;
 }
 
-/** The change that is asked for. */
+/** The requested change. */
 export interface Wanted {
-  /** Path of `culvert-wrap`, or `undefined` to take it out. */
+  /** Path of `culvert-wrap`, or `undefined` to remove it. */
   program: string | undefined;
-  /** The gateway for a client's server over HTTP in this file; `undefined` where its key stays. */
+  /** Returns the gateway for a server over HTTP in this file, or `undefined` if the server's key stays. */
   doorOf: (cli: string, original: Original, file: string) => Door | undefined;
-  /** Replacement of a key, or of a reference, in an entry of this file; `undefined` where it stays. */
+  /** Returns the replacement of a key or a reference in an entry, or `undefined` if it stays. */
   swapKey: (text: string, cli: string, place?: readonly string[]) => string | undefined;
   originals: Originals;
-  /** True if a server in the file of a project gets accounts: the authors of the project chose its program. */
+  /** Reports whether a server in a project's file gets accounts, because the project's authors chose its program. */
   isAllowed(server: string): boolean;
 }
 
@@ -93,13 +93,13 @@ export interface Wanted {
 export interface FileChange {
   client: string;
   file: string;
-  /** Others share the file, such as the authors of a repository. */
+  /** True if other people share the file, such as the authors of a repository. */
   isShared: boolean;
   servers: ServerChange[];
   left: Left[];
-  /** The whole new text, if it changes. */
+  /** The file's new text, if it changes. */
   text: string | undefined;
-  /** Why a file that should be changed can't be: what would be lost. */
+  /** Content that a change of the file would lose, so that only the user can change it. */
   byHand?: 'comments' | 'a layout of its own';
 }
 
@@ -107,14 +107,14 @@ export interface FileChange {
 interface Table extends Wanted {
   catalog: Pick<Catalog, 'providers'>;
   file: string;
-  /** The names down to the table. */
+  /** The path of the table. */
   path: readonly string[];
-  /** Others have the file as well, so no key leaves it and none gets there. */
+  /** True if other people share the file, so keys neither leave it nor get into it. */
   isShared: boolean;
   leave(server: string, why: string): void;
 }
 
-/** The files that would change. A gateway is asked for where the whole new text is known. */
+/** Returns the changes of files. It calls `wanted` only for files that can be written in their own layout. */
 export function planChanges(
   wanted: Wanted,
   catalog: Pick<Catalog, 'providers'>,
@@ -143,7 +143,7 @@ function planChange(
   try {
     value = JSON.parse(text);
   } catch {
-    // comments, or damage: left to its owner
+    // a file with comments or damage is left to its owner
     return isNamedIn(text, wanted, catalog)
       ? [{ client, file, isShared, servers: [], left, text: undefined, byHand: 'comments' }]
       : [];
@@ -167,7 +167,7 @@ function planChange(
   ];
 }
 
-/** Reports whether a text names a server that may have to be changed. */
+/** Reports whether a text names a server that may need a change. */
 function isNamedIn(text: string, { program }: Wanted, { providers }: Pick<Catalog, 'providers'>): boolean {
   if (program === undefined) return text.includes(NAME) || text.includes('http://127.0.0.1:');
   return Object.values(providers).some(
@@ -175,14 +175,14 @@ function isNamedIn(text: string, { program }: Wanted, { providers }: Pick<Catalo
   );
 }
 
-/** Writes a changed file, through a symlink and with its mode. */
+/** Writes a changed file through symlinks, and keeps its mode. */
 export function applyChange({ file, text }: FileChange): void {
   if (text === undefined) return;
   const target = realpathSync(file);
   writeAtomic(target, text, statSync(target).mode & 0o777);
 }
 
-/** A gateway in a text that is only shown. */
+/** Returns a gateway for texts that are only shown. */
 export function shownDoor(): Door {
   return { url: 'http://127.0.0.1:PORT', placeholder: PLACEHOLDER };
 }
@@ -202,7 +202,7 @@ function changeServer(server: string, entry: Record<string, unknown>, table: Tab
     : changeAddress(server, entry, table);
 }
 
-/** Changes an entry that others wrote, if nothing in it chooses who gets the key, and shows it whole. */
+/** Changes an entry of a project's file, unless the entry could choose the receiver of a key, and shows all of it. */
 function changeShared(server: string, entry: Record<string, unknown>, table: Table): Change | undefined {
   const trial = { ...table, doorOf: shownDoor, swapKey: () => undefined, leave: () => {} };
   const provider = providerOf(changeServer(server, structuredClone(entry), trial), table);
@@ -258,7 +258,7 @@ function changeProgram(
 /** Changes the address that a program such as `mcp-remote` connects to. */
 function changeArguments(server: string, entry: Record<string, unknown>, table: Table): AddressChange | undefined {
   if (!Array.isArray(entry.args)) return undefined;
-  // the placeholder is good for the gateway, so a project does not choose which program gets it
+  // the placeholder gives access to the gateway, so a project must not choose the program that gets it
   const line = [String(entry.command), ...entry.args.filter(isText)];
   const at = packageAt(line, 'mcp-remote');
   const isChosen = at === undefined || line.slice(0, at + 1).some(word => isAbsolute(word));
@@ -280,7 +280,7 @@ function changeCommand(
   const match = program === undefined ? entryNamedIn(started, table.catalog) : entryFor(started, table.catalog);
   if (!match) return undefined;
   const named = started.slice(0, (packageAt(started, match.server.package) ?? 0) + 1);
-  // a path in the file of a project may lead to a file of the project
+  // a path in a project's file may lead to a file of the project
   if (isShared && program !== undefined && named.some(word => isAbsolute(word))) return undefined;
   const host = program === undefined ? undefined : otherHostIn(entry, started, match);
   if (host !== undefined) {
@@ -296,7 +296,7 @@ function changeCommand(
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys };
 }
 
-/** A clause about another host that an entry names, which no account's key is for. */
+/** Returns a clause about another host in an entry, which must not get an account's key. */
 function otherHostIn(
   { env }: Record<string, unknown>,
   started: readonly string[],
@@ -310,14 +310,14 @@ function otherHostIn(
   return name && `${name} may lead to another host than ${provider.hosts.names[0]}`;
 }
 
-/** Replaces keys in the variables of an entry. It restores only the keys that were recorded for this place. */
+/** Replaces keys in the variables of an entry. A restore covers only keys recorded for the same place. */
 function moveKeys(
   server: string,
   env: Record<string, unknown>,
   { cli, provider: { inject } }: Entry,
   { program, file, path, isShared, originals, swapKey, leave }: Table,
 ): string[] {
-  // an account of a tool with several variables needs all of them
+  // an account of a tool with several variables needs all the variables
   if (inject.length !== 1) return [];
   return inject.filter(name => {
     const text = env[name];
@@ -335,7 +335,7 @@ function moveKeys(
   });
 }
 
-/** Tables of servers, with the names down to them. */
+/** Returns the tables of servers with their paths. */
 function tablesAt(
   value: unknown,
   [key, ...rest]: readonly string[],
@@ -347,7 +347,7 @@ function tablesAt(
   return names.flatMap(name => tablesAt(value[name], rest, [...path, name]));
 }
 
-/** JSON as the file writes it. */
+/** Formats JSON with the indentation and the final newline of the file. */
 function written(value: unknown, text: string): string {
   const indent = /^[{[]\n([ \t]+)/.exec(text)?.[1] ?? '';
   return `${JSON.stringify(value, null, indent)}${text.endsWith('\n') ? '\n' : ''}`;

@@ -1,4 +1,4 @@
-// Says which MCP server a command line starts, puts `culvert-wrap mcp` in front of it, and shows it without keys. Pure.
+// Recognizes the MCP server in a command line, puts `culvert-wrap mcp` in front of it, and hides keys for display.
 import { basename, isAbsolute, normalize } from 'node:path';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { McpServer } from '../catalog/programs.ts';
@@ -11,26 +11,26 @@ export interface Entry {
   server: McpServer;
 }
 
-/** Programs that fetch a package of npm and start it, as one word or two. Elsewhere the same name may be anyone's. */
+/** Programs, of one word or two, that fetch a package from npm and start it. */
 const RUNNERS = /^(?:(?:npx|pnpx|bunx)|(?:npm (?:exec|x)|pnpm dlx|yarn dlx|bun x))$/;
-/** Their options that change neither the package nor the program that runs. */
+/** Options of these programs that change neither the package nor the started program. */
 const HARMLESS =
   /^(?:-y|--yes|-q|--quiet|-s|--silent|--bun|--no-install|--prefer-offline|--prefer-online|--offline|--)$/;
 /**
- * A version or a tag: no alias, address or path, by which another package would be fetched. npm takes what ends in `.tgz` or
- * `.tar` for a file (npm-package-arg, `isFileType`).
+ * Matches a version or a tag, but no alias, address or path, which would fetch another package. npm treats a name that ends in
+ * `.tgz` or `.tar` as a file (npm-package-arg, `isFileType`).
  */
 const VERSION = /^@(?:[\^~]?\d+(?:\.\d+){0,2}(?:-[a-z]+(?:\.\d+)?)?|[a-z][a-z-]*)$/;
 
 /**
- * The catalog's entry for the server that a command line starts: `npx -y tavily-mcp@latest`, `tavily-mcp`,
+ * Finds the catalog's entry for the server that a command line starts: `npx -y tavily-mcp@latest`, `tavily-mcp`,
  * `/usr/bin/tavily-mcp`, or `node /…/node_modules/tavily-mcp/build/index.js`. A word anywhere else proves nothing: `sh -c '…' tavily-mcp`.
  */
 export function entryFor(command: readonly string[], { providers }: Pick<Catalog, 'providers'>): Entry | undefined {
   return findEntry(providers, name => packageAt(command, name) !== undefined);
 }
 
-/** The entry that a word of a command line names, to remove the change of an earlier version. */
+/** Finds the entry that any word of a command line names. This also covers changes by earlier versions. */
 export function entryNamedIn(command: readonly string[], { providers }: Pick<Catalog, 'providers'>): Entry | undefined {
   return findEntry(providers, name =>
     command.some(word => `/${word.replace(/^-.*=/, '')}/`.replace(/@[^@/]*\/$/, '/').includes(`/${name}/`)),
@@ -45,12 +45,12 @@ function findEntry(providers: Catalog['providers'], isStarted: (name: string) =>
   return undefined;
 }
 
-/** The place of the word that names the package which a command line starts; `undefined` where it starts something else. */
+/** Returns the index of the package's name in a command line, or `undefined` if the command line does not start it. */
 export function packageAt(command: readonly string[], name: string): number | undefined {
   const [program = '', ...args] = command;
-  // a relative path is a file of the directory in which a client happens to be
+  // a relative path depends on the client's working directory
   if (program.includes('/') && !isAbsolute(program)) return undefined;
-  // a path below /proc may lead to the directory in which a client happens to be
+  // a path below /proc may lead to the client's working directory
   if ([program, args[0] ?? ''].some(word => /^\/+proc\//.test(isAbsolute(word) ? normalize(word) : '')))
     return undefined;
   const base = basename(program);
@@ -60,7 +60,7 @@ export function packageAt(command: readonly string[], name: string): number | un
     const at = command.findIndex((word, index) => index >= words && !HARMLESS.test(word));
     const word = command[at] ?? '';
     const isNamed = word === name || (word.startsWith(`${name}@`) && VERSION.test(word.slice(name.length)));
-    // npm reads options behind the package as well, unless `--` comes before it
+    // npm also reads options after the package, unless `--` precedes it
     const hasOptionsBehind =
       base === 'npm' &&
       !command.slice(0, at).includes('--') &&
@@ -73,7 +73,7 @@ export function packageAt(command: readonly string[], name: string): number | un
   return isScript ? 1 : undefined;
 }
 
-/** Reports whether the catalog knows the errors of this version. */
+/** Reports whether the catalog's rules cover this version. */
 export function isTested({ versions: { from, below } }: McpServer, version: string): boolean {
   return compare(version, from) >= 0 && compare(version, below) < 0;
 }
@@ -97,7 +97,7 @@ export function behind({ command, args }: CommandLine, program: string): Command
   return { command: program, args: ['mcp', '--', command, ...args] };
 }
 
-/** A command line without what `behind` has put there. */
+/** Reverts the change by `behind`. */
 export function without(line: CommandLine): CommandLine | undefined {
   if (!isOurs(line) || line.args[1] !== '--') return undefined;
   const [command, ...args] = line.args.slice(2);
@@ -108,12 +108,12 @@ export function isOurs({ command, args }: CommandLine): boolean {
   return basename(command) === NAME && args[0] === 'mcp';
 }
 
-/** The command line of the server itself: without `culvert-wrap mcp --`, no matter which program put that there. */
+/** Returns the server's own command line, without `culvert-wrap mcp --`. */
 export function serverIn(line: CommandLine): string[] {
   return words(line).slice(startOf(line));
 }
 
-/** A command line for people, up to the package: a later word may be a key. */
+/** Returns a command line for display. It ends with the package, because a later word may be a key. */
 export function shown(line: CommandLine, packageName: string): CommandLine {
   const end = startOf(line) + (packageAt(serverIn(line), packageName) ?? 0) + 1;
   const all = words(line);
@@ -129,7 +129,7 @@ function startOf(line: CommandLine): number {
   return isOurs(line) ? words(line).indexOf('--') + 1 : 0;
 }
 
-/** The variable of an MCP server's key that a command line sets itself: `env KEY=… npx`, `sh -c 'KEY=… npx'`, `docker run -e KEY=…`. */
+/** Finds a key's variable that a command line sets: `env KEY=… npx`, `sh -c 'KEY=… npx'`, `docker run -e KEY=…`. */
 export function keyVariableIn(
   { command, args }: CommandLine,
   { providers }: Pick<Catalog, 'providers'>,

@@ -1,4 +1,4 @@
-// Stands between an MCP client and its server: passes lines on as they are, and changes the account behind them.
+// Passes lines between an MCP client and its server, and restarts the server with another account after a limit.
 import type { Writable } from 'node:stream';
 import type { Context, End } from '../context.ts';
 import { type Id, idOf, lineOf, type Message, readFromServer, readMessages } from '../run/rules/mcp-messages.ts';
@@ -8,11 +8,11 @@ import type { Entry } from './entry.ts';
 import { Server } from './server.ts';
 import { type Call, type Held, InFlight, OwnRequests, ServerErrors, Session, type Setup } from './session.ts';
 
-/** A longer call is not kept for another account. */
+/** Largest size of a call that is kept for another account. */
 const KEPT_BYTES = 1024 * 1024;
-/** Time that other calls have to end before their server changes its account. */
+/** Time for other calls to end before their server changes its account. */
 const DRAIN_MS = 30_000;
-/** Most ends of a server in a row, with nothing answered in between. */
+/** Largest number of consecutive ends of a server without an answer in between. */
 const MOST_ENDS = 5;
 const BACK_OFF_MS = 200;
 
@@ -27,9 +27,9 @@ interface Options {
   accounts: Accounts;
   using: Using;
   context: Context;
-  /** Lines for the client. */
+  /** Output for the client. */
   out: Writable;
-  /** The client is to be read, or not. */
+  /** Resumes or pauses reading from the client. */
   read(on: boolean): void;
 }
 
@@ -63,7 +63,7 @@ export class McpProxy {
     this.#server = this.#start();
   }
 
-  /** A line of the client. */
+  /** Handles a line from the client. */
   fromClient(line: Buffer): void {
     const messages = readMessages(line);
     // A batch is passed on whole, and its calls are not repeated.
@@ -72,7 +72,7 @@ export class McpProxy {
     if (!this.#server.write(line)) this.#options.read(false);
   }
 
-  /** The client has closed its end. */
+  /** Stops the server after the client has closed its end. */
   async clientGone(): Promise<void> {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
@@ -146,7 +146,7 @@ export class McpProxy {
     return isShown;
   }
 
-  /** @returns whether the answer is kept back, because the call is made again */
+  /** @returns whether the answer is held, because the call may be repeated */
   #judge(id: Id, call: Call, answer: Message, line: Buffer | undefined): boolean {
     const { accounts, entry, context } = this.#options;
     const { name } = this.#using;
@@ -158,7 +158,7 @@ export class McpProxy {
     const isOnce = entry.server.once.includes(String(call.message.params?.name));
     const held = call.line && line && !isOnce ? { id, line: call.line, refusal: line } : undefined;
     const isFirst = this.#state === 'running';
-    // Others that were on their way with the same account meet the same limit.
+    // Other calls in progress with the same account meet the same limit.
     if (!isFirst && this.#state !== 'draining') return false;
     if (held) this.#hold(held);
     if (isFirst) {
@@ -192,7 +192,7 @@ export class McpProxy {
     await this.#restart();
   }
 
-  /** Waits for the calls of the server that is to go. */
+  /** Waits for the calls of the old server. */
   async #drain(): Promise<void> {
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, DRAIN_MS);
@@ -230,7 +230,7 @@ export class McpProxy {
     });
   }
 
-  /** Starts the next process, sets it up as the client had set up the last one, and gives it what waits. */
+  /** Starts the next process, repeats the client's setup, and sends the held calls. */
   async #restart(): Promise<void> {
     this.#state = 'starting';
     const server = this.#start();
@@ -249,7 +249,7 @@ export class McpProxy {
     for (const line of this.#session.toolsChanged(listed.result)) this.#options.out.write(line);
   }
 
-  /** @returns the answer of the server, or `undefined` where it ended or gave none in time */
+  /** @returns the server's answer, or `undefined` if the server ended or did not answer in time */
   #ask(request: Setup): Promise<Message | undefined> {
     const server = this.#server;
     // a server that does not answer is ended, and started again
@@ -264,7 +264,7 @@ export class McpProxy {
     for (const line of this.#inFlight.takeHeld()) this.fromClient(line);
   }
 
-  /** The server ended without a request to do so. */
+  /** Handles an unexpected end of the server. */
   #died(end: End, error: Error | undefined): void {
     if (this.#state === 'ended') return;
     const { context, command } = this.#options;

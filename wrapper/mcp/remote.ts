@@ -1,4 +1,4 @@
-// Replaces a provider's MCP server over HTTP with the gateway in the entry of a client, and keeps the original.
+// Points a client's entry for a provider's HTTP MCP server at the gateway, and keeps the original to restore it.
 
 import { readOptional } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
@@ -11,16 +11,16 @@ import type { Paths } from '../store/paths.ts';
 import { updateGateway } from '../store/tokens.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
 
-/** Names that clients give to the address of a server; programs such as `mcp-remote` get it as an argument. */
+/** Fields in which clients keep a server's address; programs such as `mcp-remote` take the address as an argument. */
 export const FIELDS = ['url', 'serverUrl', 'httpUrl'];
 const ARGUMENT = /^\d+$/;
 /** A header as an argument: its name and its value. */
 export const HEADER = /^([^:]+):\s*(.*)$/;
-/** Texts that stand for a key and a placeholder in output. */
+/** Stand-ins for a key and for a placeholder in output. */
 const KEY = '<key>';
 export const PLACEHOLDER = '<placeholder>';
 
-/** A gateway, and the placeholder of one client. */
+/** Address of a gateway, and the placeholder that one client sends instead of a key. */
 export interface Door {
   url: string;
   placeholder: string;
@@ -32,32 +32,33 @@ interface Address {
   headers?: Record<string, string>;
 }
 
-/** A change of an address, for people: keys and placeholders are left out. */
+/** A change of an address as people see it, without keys and placeholders. */
 export interface AddressChange {
   before: Address;
   after: Address;
   /** The tool whose gateway it is. */
   cli: string;
-  /** `['key']` where one moves, and not only a variable of the client. */
+  /** `['key']` if the change moves a key itself, and not only a client's variable for it. */
   keys: string[];
 }
 
-/** A header of an entry, by its name there, and its place where it is an argument. */
+/** A header of an entry. `place`: its index, if it is an argument. */
 interface Header {
   name: string;
   value: string;
   place?: string;
 }
 
-/** The address of a provider in an entry, and the keys there. */
+/** A provider's address in an entry, with its keys. */
 interface Remote extends Original {
   field: string;
   header: Header | undefined;
 }
 
 /**
- * Changes an entry, if it has an address of the catalog and a key. The arguments of a program are an entry as well, by their places.
- * @param doorOf the gateway of a tool, with a placeholder for this entry; `undefined` where its key stays
+ * Points an entry at a gateway if it has an address from the catalog and a key. The arguments of a program also count as an
+ * entry, with their indexes as names.
+ * @param doorOf returns a tool's gateway with a placeholder for this entry, or `undefined` if the entry keeps its key
  */
 export function putBehind(
   entry: Record<string, unknown>,
@@ -86,8 +87,8 @@ export function putBehind(
 }
 
 /**
- * Restores an entry that `putBehind` has changed.
- * @param swapKey the key of a reference
+ * Restores an entry that `putBehind` changed.
+ * @param swapKey returns the key for a reference to an account
  */
 export function takeOut(
   entry: Record<string, unknown>,
@@ -117,7 +118,7 @@ export function takeOut(
   return undefined;
 }
 
-/** An original with other texts in place of its keys: references to accounts, or the keys that they stand for. */
+/** Replaces the keys of an original with references to accounts, or such references with their keys. */
 export function withKeys<T extends Original>(original: T, swap: (text: string) => string): T {
   const [inUrl, inHeader] = [swap(original.inUrl), swap(original.inHeader)];
   return { ...original, url: replaced(original.url, original.inUrl, inUrl), inUrl, inHeader };
@@ -139,7 +140,7 @@ function find(entry: Record<string, unknown>, http: HttpProvider): Remote | unde
   return undefined;
 }
 
-/** Scheme and host of an address. A variable of the client in it is no reason to refuse it. */
+/** Scheme and host of an address, which may contain variables of the client. */
 export function originOf(url: string): string {
   return /^https?:\/\/[^/?#]+/i.exec(url)?.[0] ?? '';
 }
@@ -167,7 +168,7 @@ function headers(header: Header | undefined, old: string, own: string): Pick<Add
   return header ? { headers: { [header.name]: replaced(header.value, old, own) } } : {};
 }
 
-/** Changes values in place, so that all stay in their order. */
+/** Changes values in place, so that the entry keeps its order. */
 function assign(entry: Record<string, unknown>, field: string, { url, headers: own }: Address): void {
   entry[field] = url;
   if (isRecord(entry.headers)) Object.assign(entry.headers, own);
@@ -181,21 +182,21 @@ function replaced(text: string, old: string, own: string): string {
   return old === '' ? text : text.replaceAll(old, () => own);
 }
 
-/** An address before, and the keys in it and in its header; `''` for none. References to accounts stand in the place of keys in the file. */
+/** The original address, and the keys in its URL and header; `''` for none. The file holds references instead of keys. */
 export interface Original {
   url: string;
   inUrl: string;
   inHeader: string;
 }
 
-/** An original, its file, and the token that replaces it. A variable has neither address nor token: its key is `inHeader`. */
+/** An original, its file, and the token that replaced its key. A variable has only `inHeader`: its key. */
 export interface Kept extends Original {
   file: string;
   cli: string;
   token: string;
 }
 
-/** By the digest of the placeholder, or of the place of a variable. */
+/** Originals by the digest of their placeholder, or of their variable's place. */
 export type Originals = Record<string, Kept>;
 
 const isKept = shape({ file: isText, url: isText, inUrl: isText, inHeader: isText, cli: isText, token: isText });
@@ -205,7 +206,7 @@ export function digestOf(place: readonly string[]): string {
   return sha256(JSON.stringify(place));
 }
 
-/** All originals. Damaged ones are left out. */
+/** Reads all originals, and skips damaged ones. */
 export function readOriginals({ mcpOriginals: file }: Paths): Originals {
   try {
     const value: unknown = JSON.parse(readOptional(file) ?? '{}');
@@ -225,8 +226,8 @@ export function keepOriginal(paths: Paths, digest: string, original: Kept): void
 
 /**
  * Forgets the originals that no file needs anymore, and revokes their tokens.
- * @param own other files of the user, into which an entry may have been moved
- * @returns the files that need the others
+ * @param own other files of the user, to which the user may have moved an entry
+ * @returns the files that still need the remaining originals
  */
 export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
   const all = Object.entries(readOriginals(paths)).map(([digest, kept]) => ({
@@ -240,10 +241,10 @@ export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
   return all.flatMap(({ files }) => files);
 }
 
-/** Reports whether a file still has what stands in the place of an original. */
+/** Reports whether a file still has the placeholder or reference that replaced an original. */
 function isNeededIn(file: string, digest: string, { url, inHeader }: Kept): boolean {
   const text = readOptional(file) ?? '';
-  // in quotes: the name of another account may begin with this one
+  // with its quotes, because a reference to another account may begin with this one
   if (url === '') return text.includes(JSON.stringify(inHeader));
   return text.split(/[^\w-]+/).some(word => sha256(word) === digest);
 }
@@ -260,7 +261,7 @@ function forget(paths: Paths, digests: readonly string[]): void {
   }
 }
 
-/** @returns those before the change */
+/** @returns the originals before the change */
 function update(paths: Paths, change: (originals: Originals) => void): Originals {
   const { mcpOriginals: file } = paths;
   return withLock(file, () => {

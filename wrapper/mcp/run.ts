@@ -1,4 +1,4 @@
-// Runs `culvert-wrap mcp -- SERVER…`: an MCP server on stdio, with the accounts of its provider.
+// Implements `culvert-wrap mcp -- SERVER…`, which runs an MCP server on stdio with its provider's accounts.
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
@@ -73,7 +73,7 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
   return end;
 }
 
-/** @throws WrapError `unknown-account` where one is named */
+/** @throws WrapError `unknown-account` if the user named an account */
 async function reportNoAccount(plan: Plan, { server }: Entry, context: Context): Promise<void> {
   const { cli } = plan;
   const { notice } = await chooseAccount(plan, { args: [], command: '' }, readState(context.paths, cli), context);

@@ -1,4 +1,5 @@
-// Leases accounts of a pool for one run: one before each attempt, renewed while it runs, and one report at the end; and shares jobs.
+// Leases accounts of a pool for one run: leases one before each attempt, renews it, and reports at the end. Also shares jobs with
+// the other machines of the pool.
 
 import { reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
@@ -18,7 +19,7 @@ import type { Granted, Store, Unavailable } from './store.ts';
 
 export { closeShared } from './open.ts';
 
-/** Most rounds of questions. A flushed store asks for the same accounts again; a store that asks more often is broken. */
+/** Most times that a store may ask about accounts before a lease. A flushed store repeats itself; beyond this, it is broken. */
 const QUESTIONS = 5;
 
 /**
@@ -29,7 +30,7 @@ export async function openLeases(options: LeaseOptions): Promise<Leases> {
   return new PoolLeases(options, await useStore(options.plan.pool!, options.context));
 }
 
-/** The failure after which an account can't be leased. */
+/** Failure class that keeps an account from being leased. */
 function failureOf({ state, class: failure }: Unavailable): string {
   return failure ?? (state === 'refused' ? 'auth' : 'quota');
 }
@@ -70,7 +71,7 @@ class PoolLeases implements Leases {
     return false;
   }
 
-  /** The store learns it with the next lease, or at the end. */
+  /** Notes how an attempt ended. The store learns this with the next lease, or at the end. */
   async settle(end: LeaseEnd): Promise<void> {
     if (!this.#held) return;
     this.#held.end = end;
@@ -123,7 +124,7 @@ class PoolLeases implements Leases {
       const reply = await this.#ask(ids);
       if (reply.kind === 'granted') return this.#granted(ids, reply.lease);
       if (!hasLookedUp) {
-        // A credential that was kept may have been changed, and with it the account's pause.
+        // A cached credential may be outdated. With a new one, the store sees another account, which is not paused.
         hasLookedUp = true;
         const before = ids;
         ids = await this.#ids.identify(accounts, true);
@@ -140,7 +141,7 @@ class PoolLeases implements Leases {
     }
   }
 
-  /** Asks the store, and the provider for what the store wants to know first. */
+  /** Asks the store for a lease. If the store asks about accounts first, asks the provider about them. */
   async #ask(ids: readonly Identified[]) {
     let seen: Awaited<ReturnType<typeof askProvider>> = [];
     for (let questions = 0; questions <= QUESTIONS; questions++) {
@@ -233,7 +234,7 @@ class PoolLeases implements Leases {
   }
 }
 
-/** Stores which account created a job, or that none did, for the other machines of the pool: no other account can ask for it. */
+/** Shares with the pool's other machines which account created a job, if any: no other account can ask for the job. */
 export async function keepJob(id: string, account: Account | undefined, options: JobOptions): Promise<void> {
   const [own] = account ? await identify([account], options) : [];
   if (account && !own) return;
@@ -241,7 +242,7 @@ export async function keepJob(id: string, account: Account | undefined, options:
   await withStore(options, (store, cli) => store.keepJob(cli, nameOf(id), own?.fp, seconds));
 }
 
-/** The first of these jobs whose account this machine has. */
+/** Finds the first of these jobs whose account is on this machine. */
 export async function findJob(
   ids: readonly string[],
   options: JobOptions,
@@ -275,7 +276,7 @@ async function withStore<T>(
   }
 }
 
-/** The store gets a hash, because an id may say what a job is about. */
+/** The store gets a hash, because an id may reveal what a job is about. */
 function nameOf(id: string): string {
   return sha256(id).slice(0, 32);
 }

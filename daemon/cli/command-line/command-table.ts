@@ -1,5 +1,5 @@
-// THE command table: parsing, help, completions and the manual derive from it. Each group of commands has its part next to the
-// commands, whose code loads when it is called.
+// Defines the command table; parsing, help, completions and the manual derive from it. Each group's table is next to its
+// commands, whose code loads when they run.
 
 import { CONNECTION_COMMANDS, DEVICE_COMMANDS } from '../commands/connection/table.ts';
 import { CULVERT_COMMANDS } from '../commands/culvert/table.ts';
@@ -20,7 +20,7 @@ export const LAUNCHER_OPTIONS: readonly OptionSpec[] = [
   { flags: '--all', summary: 'with --help: print every command and option' },
 ];
 
-/** Every command has it. */
+/** An option of every command. */
 export const JSON_OPTION: OptionSpec = { flags: '--json', summary: 'print JSON instead of text' };
 
 const SPECS: readonly CommandSpec[] = [
@@ -31,7 +31,7 @@ const SPECS: readonly CommandSpec[] = [
   ...CULVERT_COMMANDS,
 ];
 
-/** Tasks of a user, and the commands for each; a command is in one of them. */
+/** User tasks with their commands; each command belongs to one task. */
 const TASKS: readonly (readonly [title: string, names: string])[] = [
   ['Connect', 'connect disconnect toggle status wait on off'],
   ['Keep or undo a change', 'extend keep revert'],
@@ -49,7 +49,7 @@ export const TABLE: readonly Group[] = TASKS.map(([title, names]) => ({
   commands: names.split(' ').map(name => SPECS.find(spec => spec.name === name)!),
 }));
 
-/** The exit codes, for help and manual. */
+/** Exit codes for help and manual. */
 export const EXIT_CODES: readonly [number, string][] = [
   [0, 'success'],
   [1, 'failure'],
@@ -64,7 +64,7 @@ export const EXIT_CODES: readonly [number, string][] = [
 
 export const COMMANDS: readonly CommandSpec[] = TABLE.flatMap(group => group.commands);
 
-/** The command itself, or the one for which its name is an alias. */
+/** Returns the command that an alias stands for, or the command itself. */
 export function resolved(spec: CommandSpec): CommandSpec {
   return SPECS.find(({ name }) => name === spec.aliasOf) ?? spec;
 }

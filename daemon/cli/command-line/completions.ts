@@ -1,27 +1,27 @@
-// Pure: generates shell completions from the command table. Only entries of lists that the daemon has call culvert.
+// Generates shell completions from the command table; they call culvert only for lists that the daemon has. Pure.
 
 import { inQuotes } from '../../view/fix.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './command-table.ts';
 
-/** A place on the command line: the words that lead there, and what may follow. */
+/** A place on the command line: its path, and the words that may follow. */
 interface Place {
-  /** `routes add`, or empty before any command. */
+  /** Preceding words, such as `routes add`; empty before any command. */
   path: string;
   options: readonly OptionSpec[];
   /** Subcommands, or the words of the next argument. */
   words: readonly (readonly [word: string, summary: string])[];
-  /** A shell command that prints further words, one on each line. */
+  /** A shell command that prints further words, one per line. */
   listing?: string;
-  /** Offers the words again after an argument that is not among the places. */
+  /** True if the words are offered again after another argument. */
   repeats: boolean;
   files: boolean;
 }
 
-/** Lists that only the daemon knows. */
+/** Shell commands that list entries known only to the daemon. */
 const LISTINGS: Record<NonNullable<ArgumentSpec['lists']>, string> = {
   routes: "culvert routes show 2>/dev/null | sed -e '/^mode /d' -e '/^#/d' -e 's/[[:space:]].*//'",
-  // the apps stand indented below the sentences
+  // the apps are indented below the sentences
   apps: "culvert apps list 2>/dev/null | sed -n 's/^ *\\([^ ]*[.]desktop\\)\\( .*\\)*$/\\1/p'",
 };
 
@@ -115,7 +115,7 @@ export function fish(): string {
   });
   return [
     '# fish completion for culvert, generated from its command table',
-    // fish 4.0 has its own __fish_seen_subcommand_from find parts of words
+    // in fish 4.0, __fish_seen_subcommand_from also matches parts of words
     'function __culvert_seen',
     '    set -l words (commandline -opc)[2..]',
     '    for word in $argv',
@@ -135,13 +135,13 @@ export function fish(): string {
       .join('; and ');
   }
 
-  /** Words are offered until one of them is there. */
+  /** Returns the condition that none of the words is given yet. */
   function notYet({ words, repeats }: Place): string[] {
     return words.length === 0 || repeats ? [] : [`not __culvert_seen ${words.map(([w]) => w).join(' ')}`];
   }
 }
 
-/** Every command; an alias has the words that follow its command. */
+/** All commands; an alias has its command's words. */
 const ENTRIES = COMMANDS.map(spec => ({ ...resolved(spec), name: spec.name }));
 
 function places(): Place[] {
@@ -159,7 +159,7 @@ function places(): Place[] {
   ];
 }
 
-/** The place of a command, and one for each first argument that decides the second. */
+/** Returns a command's place, and a place for each first argument that determines the second. */
 function placesOf(path: string, spec: CommandSpec): Place[] {
   const [first, second] = spec.arguments ?? [];
   const options = spec.commands ? [JSON_OPTION] : [...(spec.options ?? []), JSON_OPTION];
@@ -197,7 +197,7 @@ function offeredBy(argument: ArgumentSpec | undefined): [string, string][] {
   return Object.entries(argument?.words ?? {});
 }
 
-/** `-w, --wait` as its flags; an option's value is not completed. */
+/** Splits `-w, --wait` into flags, without the option's value. */
 function flagsOf({ flags }: OptionSpec): string[] {
   return flags.split(', ').map(flag => flag.split(' ')[0]!);
 }

@@ -1,4 +1,4 @@
-// Makes the manual page culvert(1) from the command table, in man(7) macros, and writes it and the completions.
+// Generates the manual page culvert(1) from the command table, in man(7) macros, and writes it with the completions.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { CONFIG_KEYS } from '../labels.ts';
 import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 import { bash, fish, zsh } from './completions.ts';
 
-/** The page; it carries no date, so that the same source gives the same page. */
+/** Returns the page, without a date, so that it depends on the source only. */
 function manual(version: string): string {
   return `${[
     `.TH CULVERT 1 "" "Culvert ${version}" "User Commands"`,
@@ -143,7 +143,7 @@ function sentenceCase(words: string): string {
   return `${words[0]!.toUpperCase()}${words.slice(1)}`;
 }
 
-/** Escaped as groff_man(7) asks: hyphens that people copy, and characters that would begin a request. */
+/** Escapes text as in groff_man(7): hyphens that people copy, and characters that would start a request. */
 function text(words: string): string {
   return words
     .replace(/\\/g, '\\e')
@@ -154,8 +154,8 @@ function text(words: string): string {
 }
 
 /**
- * Writes `culvert.1`, `culvert.bash`, `_culvert` (zsh) and `culvert.fish` into a directory, which it makes if missing.
- * @returns the names written.
+ * Writes `culvert.1`, `culvert.bash`, `_culvert` (zsh) and `culvert.fish` into a directory, and creates it if needed.
+ * @returns the file names
  */
 export async function generate(directory: string): Promise<string[]> {
   const files = { 'culvert.1': manual(VERSION), 'culvert.bash': bash(), _culvert: zsh(), 'culvert.fish': fish() };

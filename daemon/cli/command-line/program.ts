@@ -1,4 +1,4 @@
-// The command table as a commander program: parsing, suggestions, and help.
+// Turns the command table into a commander program that parses, suggests, and prints help.
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { type Style, wantsColor } from '../../core/terminal.ts';
 import type { CommandSpec, Options, Run } from '../context.ts';
@@ -10,7 +10,7 @@ export type Chosen = { spec: CommandSpec; run: Run; args: string[]; options: Opt
 
 /**
  * Parses `argv` (without node and script).
- * @throws CommanderError for wrong usage, and after help was printed (`exitCode` 0).
+ * @throws CommanderError for wrong usage, and after printing help (`exitCode` 0)
  */
 export async function parse(argv: readonly string[], style: Style): Promise<Chosen> {
   let chosen: { spec: CommandSpec; args: string[]; options: Options } | undefined;
@@ -26,12 +26,12 @@ export async function parse(argv: readonly string[], style: Style): Promise<Chos
   return { spec, run: await spec.load!(), args, options };
 }
 
-/** True for `--help` and `help` alone; `--help --all` and the help of a command are commander's. */
+/** True for `--help` and `help` alone; commander handles `--help --all` and the help of a command. */
 function asksForTasks(argv: readonly string[]): boolean {
   return argv.length === 1 && ['-h', '--help', 'help'].includes(argv[0]!);
 }
 
-/** The short help: what people want to do, and the commands for it. */
+/** Returns the short help: user tasks with their commands. */
 function tasks(style: Style, width: number): string {
   const rows = TABLE.map(({ title, commands }) => [
     '',
@@ -50,8 +50,8 @@ function tasks(style: Style, width: number): string {
 }
 
 /**
- * Writes out what a command line means: a group alone, or before options, is its fallback (`split --json` is
- * `split list --json`), and `help split add` is `split add --help`.
+ * Expands a command line: a group alone, or before options, becomes its fallback (`split --json` is
+ * `split list --json`), and `help split add` becomes `split add --help`.
  */
 export function expand(argv: readonly string[]): string[] {
   const [first, second, ...rest] = argv;
@@ -59,7 +59,7 @@ export function expand(argv: readonly string[]): string[] {
   if (first === 'help' && second !== undefined) {
     const group = COMMANDS.find(({ name }) => name === second);
     const isTopic = group && (rest[0] === undefined || resolved(group).commands?.some(({ name }) => name === rest[0]));
-    // an unknown topic is an unknown command, with the same suggestion
+    // an unknown topic is reported as an unknown command, with its suggestion
     return expand(isTopic ? [second, ...rest, '--help'] : [second, ...rest]);
   }
   const spec = COMMANDS.find(({ name }) => name === first);
@@ -70,7 +70,7 @@ export function expand(argv: readonly string[]): string[] {
   return second.startsWith('-') ? [first!, fallback, second, ...rest] : [...argv];
 }
 
-/** The command line without its alias. Two words mean something else after `split` than after `routes`. */
+/** Replaces an alias by its command. `split import` and `split` alone differ from the same words after `routes`. */
 function withoutAlias(name: string, [alias, ...rest]: readonly string[]): string[] {
   if (alias !== 'split') return [name, ...rest];
   const [word, ...more] = rest;
@@ -92,8 +92,8 @@ function createProgram(style: Style, choose: Choose): Command {
     .enablePositionalOptions() // options of the launcher are not options of a command
     .configureOutput({
       writeOut: text => process.stdout.write(wrapped(text, widthOf(process.stdout))),
-      outputError: () => {}, // the caller prints it, in its own form
-      // commander's default asks the variables in another order than the rest of this program
+      outputError: () => {}, // the caller prints errors in its own format
+      // commander's default checks the variables in a different order from the rest of this program
       getOutHasColors: () => wantsColor(process.stdout, process.env),
       getErrHasColors: () => wantsColor(process.stderr, process.env),
     })
@@ -109,7 +109,7 @@ function createProgram(style: Style, choose: Choose): Command {
     .addHelpText('after', `\n${exitCodes(style)}`)
     .optionsGroup('Options without a command:');
   for (const { flags, summary } of LAUNCHER_OPTIONS.filter(o => o.flags !== '--help')) {
-    program.addOption(new Option(flags, summary)); // read by the launcher, listed here
+    program.addOption(new Option(flags, summary)); // the launcher reads them; here for help only
   }
   for (const { title, commands } of TABLE) {
     program.commandsGroup(`${title}:`);

@@ -24,7 +24,7 @@ import { registrationStuck, service, sessionExpiry, tunnelCli } from './registra
 import { port53, systemdVersion } from './resolver.ts';
 import { containerDns, containerRanges, duplicateRules, ipv6Beside, routeOwners } from './routes.ts';
 
-/** The first problem in this order is the most likely cause of a tunnel that fails. */
+/** Checks in order: the first problem is the most likely cause of a failed tunnel. */
 export const CHECKS: readonly Check[] = [
   tunnelCli,
   service,

@@ -224,7 +224,7 @@ export const remoteAccess: Check = {
   },
 };
 
-/** Runs in GJS, like panel and tray, so that it finds what they find. */
+/** Script for GJS: it finds the same libraries as panel and tray. */
 const PROBE = `
 const { Gio, GLib } = imports.gi;
 const report = { missing: [], host: null };
@@ -244,7 +244,7 @@ const INSTALL = message(
   'Install it: %s',
   'apt install gjs gir1.2-adw-1 gir1.2-gtk-4.0 (Fedora: dnf install gjs libadwaita; Arch: pacman -S gjs libadwaita)',
 );
-/** GTK takes its time on a machine that has just started. */
+/** GTK starts slowly on a machine that has just booted. */
 const LIMIT_MS = 15_000;
 
 const hasDisplay = ({ env }: World) => Boolean(env.WAYLAND_DISPLAY || env.DISPLAY);
@@ -272,7 +272,7 @@ function askGjs(world: World): Promise<z.infer<typeof Found> | null> {
     try {
       return z.parse(Found, JSON.parse(stdout));
     } catch {
-      return null; // it does not run
+      return null; // gjs does not run
     }
   });
 }

@@ -1,4 +1,4 @@
-// Checks name lookup: which program writes the configuration, leftovers of other programs, and names that go to the wrong server.
+// Checks name lookup: the writer of the configuration, leftovers of other programs, and names sent to the wrong server.
 import * as z from 'zod/mini';
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
@@ -29,7 +29,7 @@ import type { World } from '../world/world.ts';
 
 const RESOLV_CONF = '/etc/resolv.conf';
 const MISSING = message('There is no %s.', RESOLV_CONF);
-/** No machine needs more; a longer file is damaged or hostile. */
+/** Maximum size; a longer file is damaged or hostile. */
 export const RESOLV_CONF_BYTES = 64 * 1024;
 
 interface ResolvConfFile extends ResolvConf {
@@ -37,7 +37,7 @@ interface ResolvConfFile extends ResolvConf {
   link: string | null;
 }
 
-/** /etc/resolv.conf, or null if it does not exist. @throws Unknown when the file can't be read */
+/** Returns /etc/resolv.conf, or null if it does not exist. @throws Unknown when the file can't be read */
 export function readResolvConf(world: World): Promise<ResolvConfFile | null> {
   return world.once('resolv.conf', async () => {
     const [text, link] = await Promise.all([
@@ -48,10 +48,10 @@ export function readResolvConf(world: World): Promise<ResolvConfFile | null> {
   });
 }
 
-/** Servers of systemd-resolved (interface, family, address); null if it does not run. */
+/** Servers of systemd-resolved: interface, family, address. */
 const ServerList = z.array(z.tuple([z.int(), z.int(), z.array(z.int().check(z.gte(0), z.lte(255)))]));
 
-/** DNS servers of systemd-resolved as text, or null if it does not run. @throws Unknown */
+/** Returns the DNS servers of systemd-resolved as text, or null if it does not run. @throws Unknown */
 export function resolvedServers(world: World): Promise<string[] | null> {
   return world.once('resolve1', async () => {
     const target = {
@@ -119,7 +119,7 @@ function describeFile({ writer, link, nameservers }: ResolvConfFile, servers: st
   ];
 }
 
-/** The servers of systemd-resolved, in words. */
+/** Describes the servers of systemd-resolved. */
 export function describeResolved(servers: readonly string[]): Message {
   return servers.length > 0
     ? quoted(`systemd-resolved: ${servers.join(', ')}`)
@@ -140,7 +140,7 @@ function leftoverFix({ link }: ResolvConfFile, { inFile, resolved }: { inFile: b
       ],
       { undo, repair: ['resolv-conf-link'] },
     );
-  // the service restores what it saved when it starts
+  // the service restores its saved file when it starts
   return { ...RESTART_WARP, ...labeled(label) };
 }
 
@@ -208,7 +208,7 @@ const PROVIDERS: readonly [topic: string, name: string][] = [
   ['comcast-dns', 'Comcast'],
   ['cox-dns', 'Cox'],
 ];
-/** Files with the network's own resolvers, also while the tunnel's resolvers are in use. */
+/** Files with the network's own resolvers, even while the tunnel's resolvers are in use. */
 const RESOLVER_FILES = ['/run/systemd/resolve/resolv.conf', '/run/NetworkManager/resolv.conf'];
 
 export const providerResolvers: Check = {

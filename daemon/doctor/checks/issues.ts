@@ -1,4 +1,4 @@
-// Checks the installed version against the vendor's own list of bugs, and checks the knowledge files themselves.
+// Checks the installed version against the vendor's own list of bugs, and checks the knowledge files.
 import type { Snapshot } from '../../api/schema.ts';
 import { isMember } from '../../trust/organization.ts';
 import { N_ } from '../../view/translator.ts';
@@ -31,7 +31,7 @@ export const knownIssues: Check = {
     if (serious.length === 0) return ok(message('version %s: no known bug that matches your settings', version));
     const rank = { high: 0, medium: 1, low: 2 };
     serious.sort((a, b) => rank[a.issue.severity] - rank[b.issue.severity]);
-    // titles and advice are quoted from the files, which users extend
+    // the files contain the titles and advice in English, and users extend them
     const quotes = (sure: boolean) =>
       serious
         .filter(({ certain }) => certain === sure)
@@ -57,7 +57,7 @@ function newestFix(issues: readonly Issue[]): string | null {
     : (versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1) ?? null);
 }
 
-/** Reports whether a condition holds. A part that can't be determined does not hold. */
+/** Returns true if a condition holds. A part that can't be determined does not hold. */
 async function holds(when: Condition, world: World): Promise<boolean> {
   const snapshot = tunnelOf(world);
   if (!matchesSettings(when, snapshot) || !matchesStatus(when, snapshot)) return false;

@@ -11,7 +11,7 @@ const LOG_DIRECTORIES = ['/var/log/cloudflare-warp', '/var/lib/cloudflare-warp']
 const MIB = 1024 * 1024;
 const MEMORY_BYTES = 1024 * MIB;
 const MEMORY_PER_HOUR = 20 * MIB;
-/** Part of the limit of descriptors that leaves too little room. */
+/** Share of used descriptors that leaves too little room. */
 const DESCRIPTORS_USED = 0.8;
 const LOG_BYTES = 1024 * MIB;
 const LOG_PER_HOUR = 100 * MIB;
@@ -45,7 +45,7 @@ export const resources: Check = {
   },
 };
 
-/** `now`: too much already. `soon`: growing toward it. */
+/** `now`: over a limit. `soon`: growing toward a limit. */
 type Line = { text: Message; bad: 'now' | 'soon' | null };
 
 async function measure({ files, now }: World, pid: number, logBytes: number | null) {
@@ -55,7 +55,7 @@ async function measure({ files, now }: World, pid: number, logBytes: number | nu
     files.readText(`/proc/${pid}/limits`).catch(() => null),
     files.list(`/proc/${pid}/fd`),
   ]);
-  if (status === null || stat === null) return null; // it has ended
+  if (status === null || stat === null) return null; // the process has ended
   const memory = /^VmRSS:\s*(\d+) kB/m.exec(status)?.[1];
   const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   const limit = /^Max open files\s+(\d+)/m.exec(limits ?? '')?.[1];
@@ -111,7 +111,7 @@ function signed(growth: number): string {
   return `${growth >= 0 ? '+' : '-'}${mib(Math.abs(growth))}`;
 }
 
-/** Bytes in log files, or null if none can be seen. */
+/** Returns the bytes in log files, or null without a visible file. */
 async function logSize({ files }: World): Promise<number | null> {
   const sizes = await Promise.all(
     LOG_DIRECTORIES.map(async directory => {
@@ -135,7 +135,7 @@ const RULESET = [
   'add rule inet culvert-probe out ip6 daddr @six oifname "lo" drop',
 ].join('; ');
 
-/** Bit 12, among the lowest four digits (capabilities(7)). */
+/** Bit 12, in the lowest four hexadecimal digits (capabilities(7)). */
 const NET_ADMIN = 0x1000;
 
 export const nftFeatures: Check = {
@@ -161,7 +161,7 @@ export const nftFeatures: Check = {
   },
 };
 
-/** A dry run changes nothing; a user may run it only in a separate network namespace. */
+/** Checks the rules with a dry run; users may run it only in a separate network namespace. */
 async function checkKernel(world: World) {
   const { tools } = world;
   const asRoot = process.getuid?.() === 0;
@@ -186,7 +186,7 @@ async function checkKernel(world: World) {
   );
 }
 
-/** Every user can read `CapEff` of the service (proc(5)). */
+/** Checks `CapEff` of the service, which every user can read (proc(5)). */
 async function clientLacksRights(world: World): Promise<Message | null> {
   for (const pid of await processesNamed(world, 'warp-svc')) {
     const status = await world.files.readText(`/proc/${pid}/status`).catch(() => null);
@@ -197,7 +197,7 @@ async function clientLacksRights(world: World): Promise<Message | null> {
   return null;
 }
 
-/** The journal is read once for all checks of a run. */
+/** Reads the journal once for all checks of a run. */
 export const journalOf = (world: World): Promise<string[]> =>
   world.once('service-journal', () => readServiceJournal(world.tools));
 
@@ -233,7 +233,7 @@ export const serviceJournal: Check = {
   },
 };
 
-/** systemd-timesyncd makes the directory, and touches the file at each synchronization (systemd-timesyncd(8)). */
+/** Directory of systemd-timesyncd, which touches a file there at each synchronization (systemd-timesyncd(8)). */
 const DIRECTORY = '/run/systemd/timesync';
 
 export const clock: Check = {

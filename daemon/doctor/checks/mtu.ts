@@ -1,4 +1,4 @@
-// Checks packet sizes: bridges that promise more than the tunnel takes, and paths that take less than it needs.
+// Checks packet sizes: bridges with larger packets than the tunnel's, and paths with smaller packets than it needs.
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
@@ -9,7 +9,7 @@ import { quicProbe } from '../world/network.ts';
 import type { World } from '../world/world.ts';
 
 const DOCKER_CONFIG = '/etc/docker/daemon.json';
-/** Bridges that Docker makes. */
+/** Names of the bridges that Docker makes. */
 const DOCKER = /^(docker|br-)/;
 
 export const bridgeMtu: Check = {
@@ -52,7 +52,7 @@ function adviceFor(large: readonly Link[]): Message[] {
   return advice.filter(each => each !== false);
 }
 
-/** Docker's configuration with the size for the default bridge and for new networks. */
+/** Returns a fix that sets the size for Docker's default bridge and new networks. */
 async function dockerFix(world: World, mtu: number) {
   const before = await world.files.readText(DOCKER_CONFIG).catch(() => undefined);
   // other settings of the file may be secret, and a fix shows the whole text that it writes
@@ -62,9 +62,9 @@ async function dockerFix(world: World, mtu: number) {
   return fileFix(message('Set the packet size of Docker to %s', String(mtu)), DOCKER_CONFIG, { before, content });
 }
 
-/** Smallest path for full function, IPv4 (documented: "MTU requirements"). */
+/** Smallest path MTU for full function over IPv4 (documented: "MTU requirements"). */
 const NEEDED = { MASQUE: 1361, WireGuard: 1340 } as const;
-/** Below this the client can't adapt. */
+/** Smallest path MTU that the client can adapt to. */
 const LEAST = 1281;
 const LARGEST = 1500;
 const HEADERS = 28;
@@ -130,8 +130,8 @@ function judge(world: World, path: number, evidence: Message[]): Finding {
 }
 
 /**
- * The largest packet that gets an answer, by binary search; null if not even a small packet gets one. Linux sends datagrams that
- * fit the known path with "don't fragment", so a packet that is too large is lost, or teaches the kernel.
+ * Finds the largest packet that gets an answer, by binary search; null if even a small packet gets no answer. Linux sends
+ * datagrams that fit the known path with "don't fragment", so a larger packet is lost, or the kernel learns the path MTU.
  */
 async function measure(
   world: World,

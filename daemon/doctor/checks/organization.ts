@@ -1,5 +1,5 @@
-// Checks what an organization sets: its management file, which the client reads from one place and in one form only, and its
-// certificate.
+// Checks an organization's certificate and its management file, which the client reads from only one place and in only one
+// form.
 import type { TrustTool } from '../../api/trust.ts';
 import type { Message } from '../../api/values.ts';
 import { paths } from '../../system/paths.ts';
@@ -31,7 +31,7 @@ export const mdmFile: Check = {
         message('Versions before 2026.3.846.0 take an empty file for a configuration. Remove it.'),
       );
     const text = (await files.readText(MDM)) ?? '';
-    // two bytes a character: UTF-8 has no zeros
+    // text in UTF-8 has no zero bytes
     if (text.includes('\0'))
       return problem([message('%s is in UTF-16', MDM)], message('Save it as UTF-8, as in the examples of Cloudflare.'));
     const { error, dictionaries } = parsePlist(text);
@@ -51,7 +51,7 @@ export const mdmFile: Check = {
   },
 };
 
-/** Pairs that only work together, and names that the client knows only in one spelling. */
+/** Returns the problems of a configuration, such as half of a pair or an unknown value. */
 function problemsOf(dictionary: Dictionary): Message[] {
   const { values, repeated, strange } = dictionary;
   const has = (name: string) => values.has(name);
@@ -90,7 +90,7 @@ export const organizationCertificate: Check = {
   title: N_('Certificate of the organization'),
   group: 'service',
   source: 'https://developers.cloudflare.com/cloudflare-one/team-and-resources/devices/user-side-certificates/',
-  // each tool starts, and connects to this machine
+  // time for each tool to start and connect to this machine
   limitMs: 50_000,
   async probe({ env, tunnel, files, owner }, signal) {
     const place = { root: files.locate(''), owner };
@@ -133,5 +133,5 @@ function findingOf(tools: readonly TrustTool[], isValid: boolean): Finding {
   return ok(message('Tools that trust it: %d', trusting.length));
 }
 
-/** Names of programs are the same in every language. */
+/** Returns the title, which is not translated for a program. */
 const titleOf = ({ title, program }: TrustTool) => (program === null ? { word: title } : title);

@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts';
 
 const HOST = 'pkg.cloudflareclient.com';
 const DIRECTORY = '/etc/apt/sources.list.d';
-/** The key was replaced; copies from before stopped working on 2025-12-04 (release notes of 2025.9.558). */
+/** Time of the key's replacement; older copies stopped working on 2025-12-04 (release notes of 2025.9.558). */
 const KEY_CHANGED = Date.UTC(2025, 8, 12);
 
 interface Repository {
@@ -78,7 +78,7 @@ function renewKey(path: string) {
   );
 }
 
-/** Why a keyring can no longer verify packages, or null. */
+/** Returns the reason that a keyring can't verify packages, or null. */
 async function keyProblem(world: World, path: string): Promise<Message | null> {
   const info = await world.files.stat(path);
   if (!info) return message('%s is missing', path);
@@ -105,7 +105,7 @@ async function findRepositories({ files }: World): Promise<Repository[]> {
   return repositories;
 }
 
-/** `deb [signed-by=KEY] https://pkg.cloudflareclient.com/ bookworm main`: sources.list(5). */
+/** Reads `deb [signed-by=KEY] https://pkg.cloudflareclient.com/ bookworm main` (sources.list(5)). */
 function fromList(file: string, text: string): Repository[] {
   return text.split('\n').flatMap(line => {
     const [, options = '', suite] =
@@ -116,7 +116,7 @@ function fromList(file: string, text: string): Repository[] {
   });
 }
 
-/** The same as paragraphs of fields (deb822). */
+/** Reads repositories from paragraphs of fields (deb822). */
 function fromSources(file: string, text: string): Repository[] {
   return text.split(/\n[ \t]*\n/).flatMap(paragraph => {
     const field = (name: string) => new RegExp(`^${name}:[ \\t]*(.*)$`, 'im').exec(paragraph)?.[1]?.trim() ?? '';
@@ -153,11 +153,11 @@ interface Subscription {
   program: 'apt' | 'dnf';
   address: string;
   suite: string;
-  /** Path of the file of keys: of packets for apt, of text for dnf. */
+  /** Path of the keyring: packets for apt, text for dnf. */
   keyring: string;
 }
 
-/** The repository as apt or dnf knows it; null if neither does. */
+/** Returns the repository in the sources of apt or dnf; null without one. */
 async function subscriptionOf({ files }: World): Promise<Subscription | null> {
   const apt = await files.readText(APT_SOURCE);
   const text = apt ?? (await files.readText(DNF_SOURCE));
@@ -174,7 +174,7 @@ async function subscriptionOf({ files }: World): Promise<Subscription | null> {
   throw new Unknown(message('%s names no address, suite or file of keys.', source));
 }
 
-/** The address of dnf ends in the suite. */
+/** Splits an address of dnf, which ends in the suite. */
 function inPath(url = '') {
   const [, address, suite] = /^(.*)\/rpm\/([^/]+)/.exec(url) ?? [];
   return { address, suite };
@@ -198,7 +198,7 @@ async function judgeKeys({ files, now }: World, { program, address, keyring }: S
   return notice(evidence, why, fetch);
 }
 
-/** One key that is valid is enough. */
+/** Returns the latest expiry: one valid key is enough. */
 function lastExpiry(keyring: Buffer, path: string): number {
   try {
     return Math.max(...expiries(keyring));
@@ -207,7 +207,7 @@ function lastExpiry(keyring: Buffer, path: string): number {
   }
 }
 
-/** The signed index names its expiry. apt keeps the last index that it accepted, under the address as a name. */
+/** Checks the expiry in the signed index. apt keeps the last accepted index in a file named after the address. */
 async function judgeList({ files, now }: World, { address, suite }: Subscription) {
   const name = `${address}/dists/${suite}/InRelease`.replace(/^\w+:\/\//, '').replace(/[_~]/g, encode);
   const index = await files.readText(`${LISTS}/${name.replaceAll('/', '_')}`);
@@ -228,17 +228,17 @@ const encode = (character: string) => `%${character.charCodeAt(0).toString(16)}`
 
 const SIGNATURE = 2;
 const PRIMARY_KEY = 6;
-/** Kinds of signatures by which a key announces its lifetime or its revocation. */
+/** Kinds of signatures that announce the lifetime of a key. */
 const OWN = new Set([0x10, 0x11, 0x12, 0x13, 0x1f]);
 const REVOCATION = 0x20;
-/** Kinds of subpackets: when a signature was made, and the lifetime of the key in seconds. */
+/** Kinds of subpackets: the time of a signature, and the lifetime of the key in seconds. */
 const MADE = 2;
 const LIFETIME = 9;
 
 /**
- * The time at which each primary key expires (RFC 9580, whose packets RFC 4880 has as well), in milliseconds since 1970: Infinity
+ * Returns the expiry of each primary key (RFC 9580, with the same packets as RFC 4880), in milliseconds since 1970: Infinity
  * without an expiry, 0 for a revoked key.
- * @param keyring packets, or text with them
+ * @param keyring packets, or armored text that contains them
  * @throws RangeError for anything else
  */
 function expiries(keyring: Buffer): number[] {
@@ -259,7 +259,7 @@ function expiries(keyring: Buffer): number[] {
   return keys.map(({ expires }) => expires * 1000);
 }
 
-/** The packets in blocks of text (section 6): after the headers an empty line, and a checksum at the end. */
+/** Decodes blocks of armored text (section 6), with an empty line after the headers and a checksum at the end. */
 function unarmored(keyring: Buffer): Buffer {
   const blocks = [...keyring.toString('latin1').matchAll(/^-----BEGIN PGP [\s\S]*?\n\r?\n([\s\S]*?)\r?\n[=-]/gm)];
   return blocks.length === 0 ? keyring : Buffer.concat(blocks.map(([, body]) => Buffer.from(body!, 'base64')));
@@ -269,7 +269,7 @@ function* packets(bytes: Buffer): Generator<{ tag: number; body: Buffer }> {
   for (let at = 0; at < bytes.length; ) {
     const header = bytes.readUInt8(at);
     if (!(header & 0x80)) throw new RangeError('There is no packet.');
-    // the older form has the count of bytes of its length in two bits
+    // the older form stores the size of the length field in two bits
     const isOld = !(header & 0x40);
     const size = 1 << (header & 3);
     const [length, start] = isOld ? [bytes.readUIntBE(at + 1, size), at + 1 + size] : lengthAt(bytes, at + 1);
@@ -278,7 +278,7 @@ function* packets(bytes: Buffer): Generator<{ tag: number; body: Buffer }> {
   }
 }
 
-/** Numbers of the subpackets that have four bytes, by their kind. */
+/** Returns the numbers in subpackets of four bytes, by kind. */
 function subpackets(bytes: Buffer): Map<number, number> {
   const numbers = new Map<number, number>();
   for (let at = 0; at < bytes.length; ) {
@@ -289,7 +289,7 @@ function subpackets(bytes: Buffer): Map<number, number> {
   return numbers;
 }
 
-/** A length, and where the measured bytes begin. */
+/** Returns a length and the offset of the bytes after it. */
 function lengthAt(bytes: Buffer, at: number): [length: number, start: number] {
   const first = bytes.readUInt8(at);
   if (first < 192) return [first, at + 1];

@@ -21,7 +21,7 @@ import { quicProbe, type Reached } from '../world/network.ts';
 import type { World } from '../world/world.ts';
 
 const PROBE_MS = 2_500;
-/** A second server: a server that ignores strangers must not look like a blocked port. */
+/** A second server: the first server's silence alone must not look like a blocked port. */
 const CONTROL = '1.1.1.1';
 
 export const reachability: Check = {
@@ -83,7 +83,7 @@ function word(port: string, reached: Reached): Message {
   return message(WORDS[reached], port);
 }
 
-/** A WireGuard server answers known peers only, so silence proves nothing. */
+/** Describes silence as no proof: a WireGuard server answers only known peers. */
 function wordOfWireGuard(port: string, reached: Reached): Message {
   return reached === 'silent'
     ? message('%s: not rejected (WireGuard does not answer strangers)', port)
@@ -98,14 +98,14 @@ export const captivePortal: Check = {
   cheap: true,
   limitMs: 30_000,
   async probe(world, signal) {
-    // a request to a page shows as much as NetworkManager does
+    // a request for a page replaces NetworkManager's answer
     const state = await connectivity(world).catch(error => {
       if (world.online) return null;
       throw error;
     });
     if (state === 'portal') return portal(world, message('NetworkManager reports a login page.'));
     const isOpen = isConnected(world) || (state === 'full' && !isBlocking(world));
-    // an open network is asked online; so is one without a kill switch, whose page says more than a name from DHCP
+    // without a blocking kill switch, the answer of a page says more than a name from DHCP
     const link = isOpen || (world.online && !isBlocking(world)) ? null : await linkWithLogin(world);
     if (link) return notice([quoted(`${link.service}: ${link.device} portal`)], explanation(world), SIGN_IN);
     if (world.online) return askPage(world, signal);
@@ -113,7 +113,7 @@ export const captivePortal: Check = {
       return problem([message('NetworkManager reports no connection.')], message('This machine has no network.'));
     if (state === null)
       return notApplicable(message('NetworkManager does not run; with --online a page is asked instead.'));
-    // also a full connection, which NetworkManager may have seen before the kill switch was turned on
+    // distrust even a full connection: NetworkManager may have seen it before the kill switch was on
     if (isBlocking(world) && (!isConnected(world) || state !== 'full'))
       return unseen(message('NetworkManager reports: %s', state));
     return ok(message('NetworkManager reports: %s', state));
@@ -141,7 +141,7 @@ async function askPage(world: World, signal: AbortSignal) {
 
 const isBlocking = ({ tunnel }: World) => tunnel?.killSwitch.active === true;
 
-/** The kill switch rejects the requests that would meet the login page, including NetworkManager's. */
+/** Reports that the kill switch blocks requests for the login page, including NetworkManager's. */
 function unseen(evidence: Message) {
   return notice(
     [evidence],
@@ -152,7 +152,7 @@ function unseen(evidence: Message) {
   );
 }
 
-/** Started by the user's systemd, because a sign-in takes minutes. */
+/** Fix that the user's systemd runs, because a sign-in takes minutes. */
 const SIGN_IN: Fix = {
   kind: 'commands',
   ...labeled(message('Sign in to this network')),
@@ -177,7 +177,7 @@ function explanation(world: World): Message {
 
 const STATISTICS = `/sys/class/net/${TUNNEL_LINK}/statistics`;
 const APART_MS = 1_000;
-/** A handshake and a few lost packets are not proof. */
+/** Bytes that prove a failure; a handshake and a few lost packets don't. */
 const ENOUGH_BYTES = 2_000;
 
 export const noTraffic: Check = {

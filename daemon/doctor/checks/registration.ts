@@ -1,4 +1,4 @@
-// Checks the tunnel client: installed, running, registered, and the session of an organization.
+// Checks the tunnel client: its installation, service, registration and session with an organization.
 import * as z from 'zod/mini';
 import type { ActionName } from '../../api/actions.ts';
 import type { Fix } from '../../api/doctor.ts';
@@ -60,7 +60,7 @@ export const tunnelCli: Check = {
   },
 };
 
-/** The commands for this system, or the page of the packages. */
+/** Returns the commands for this system, or the page of the packages. */
 async function installFix({ files }: World): Promise<Fix> {
   const steps = installSteps((await files.readText('/etc/os-release').catch(() => null)) ?? '', process.arch);
   if (steps?.privileged) return adminCommands(message('Install Cloudflare WARP'), steps.commands);
@@ -143,7 +143,7 @@ function describeAccount({ type, organization }: Snapshot['account']): Message {
   return account ? quoted(account) : message('the service answers');
 }
 
-/** Never registered, forgotten by the server, or removed by the organization. */
+/** Explains a device that never registered, or was forgotten or removed. */
 function unregistered({ reason, raw, serviceToken }: Snapshot['status']): Finding {
   const text = `${reason?.code ?? ''} ${reason?.text ?? raw ?? ''}`;
   const evidence = [reason?.text ? inEnglish(reason.text) : message('warp-cli reports a missing registration')];
@@ -153,7 +153,6 @@ function unregistered({ reason, raw, serviceToken }: Snapshot['status']): Findin
     actions: [...before, { action: 'register' as const }],
     undo: [],
   });
-  // the text of the cause
   if (serviceToken)
     return problem(
       evidence,
@@ -188,7 +187,7 @@ async function unitEvidence(world: World): Promise<Message> {
   return message('%s is %s, and at start: %s', UNIT_NAME, active ?? '?', file || '?');
 }
 
-/** Number of restarts by systemd, or null if it does not say. */
+/** Returns the number of restarts by systemd, or null if unknown. */
 export async function restartsOf(world: World): Promise<number | null> {
   const target = { ...UNIT, interface: 'org.freedesktop.systemd1.Service' };
   const [value] = (await world.bus.properties(target, ['NRestarts']).catch(() => null)) ?? [];
@@ -255,7 +254,7 @@ export const sessionExpiry: Check = {
   },
 };
 
-/** A time under a name such as `session_expires_at` in the settings or the registration, as ISO 8601 or seconds. */
+/** Reads a time such as `session_expires_at`, in ISO 8601 or seconds, from the settings or the registration. */
 function sessionEnd({ settings, commands }: Snapshot): number | null {
   const listed = Object.entries(settings).find(([key]) => SESSION_KEY.test(key.slice(0, KEY_CHARACTERS)))?.[1];
   const printed = linesOf(commands.registration?.stdout ?? '')

@@ -1,4 +1,4 @@
-// Checks what can disturb the DNS proxy of the tunnel client: other programs on port 53, and versions of systemd-resolved.
+// Checks for programs on port 53 and versions of systemd-resolved that disturb the DNS proxy of the tunnel client.
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
@@ -14,7 +14,7 @@ import { journalOf } from './machine.ts';
 const CLIENT = 'warp-svc';
 const ANY = new Set(['0.0.0.0', '::']);
 
-/** The setting that makes a program leave the client's addresses alone. */
+/** Settings that keep a program off the client's addresses. */
 const SETTINGS: readonly [program: RegExp, setting: Message][] = [
   [/^dnsmasq/i, message('In the configuration of %s, set: %s', 'dnsmasq', 'bind-dynamic, except-interface=lo')],
   [
@@ -51,7 +51,7 @@ export const port53: Check = {
     const [first] = rivals;
     const setting = settingFor(first?.owner ?? null);
     const explanation = [message('WARP needs port 53 on 127.0.2.2 for its DNS proxy.'), ...(setting ? [setting] : [])];
-    // a connected client works anyway
+    // a connected client works despite the rivals
     return (isConnected(world) ? notice : problem)(evidence, explanation, fixFor(first?.owner ?? null));
   },
 };
@@ -64,7 +64,7 @@ async function findRivals(world: World, signal: AbortSignal): Promise<Rival[]> {
   const rivals = await Promise.all(
     rows.map(async row => {
       const owner = await ownerOf(world, row.inode, signal);
-      // the client's own sockets belong to root, whose processes others can't look into
+      // the client's sockets belong to root, and other users can't inspect root's processes
       const own = owner ? owner.name === CLIENT : clientRuns && row.uid === 0 && !ANY.has(row.address);
       return own ? [] : [{ ...row, owner }];
     }),
@@ -104,7 +104,7 @@ function fixFor(owner: Owner | null): Fix | null {
   });
 }
 
-/** The client did not understand the version, and writes /etc/resolv.conf instead. */
+/** Journal line of a client that did not recognize the version, and writes /etc/resolv.conf. */
 const FILE_BASED = /file[- ]based dns|falling back to (?:the )?(?:resolv\.conf|file)/i;
 const ISSUE = 'https://github.com/Bad3r/nixos/issues/504';
 
@@ -158,7 +158,7 @@ async function checkNewest(world: World, servers: readonly string[], text: strin
   );
 }
 
-/** `systemd 252 (252.39-1~deb12u2)`. */
+/** Reads `systemd 252 (252.39-1~deb12u2)`. */
 async function versionOf(world: World): Promise<{ major: number; minor: number; text: string }> {
   const { stdout } = await world.tools.run('systemctl', ['--version']);
   const [, major, text = ''] = /^systemd (\d{1,4})(?: \(([^)\n]{1,60})\))?/.exec(stdout) ?? [];

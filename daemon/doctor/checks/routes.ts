@@ -1,4 +1,4 @@
-// Checks routing: ranges and name servers of containers, other programs that own a default route, and rules that pile up.
+// Checks routing: ranges and DNS servers of containers, other VPNs with a default route, duplicate rules, and IPv6 outside WARP.
 import { isIP } from 'node:net';
 import { type ParseError, parse } from 'jsonc-parser';
 import * as z from 'zod/mini';
@@ -204,7 +204,7 @@ export const ipv6Beside: Check = {
 const DEFAULT_NETWORK = /^docker\d+$/;
 const CONFIG = '/etc/docker/daemon.json';
 const Config = z.object({ dns: z.optional(z.array(z.string())) });
-/** systemd-resolved for local programs; Docker then reads the other file (moby's libnetwork, resolvconf.Path). */
+/** systemd-resolved's stub. If it is the only server, Docker reads BEHIND_STUB instead (moby's libnetwork, resolvconf.Path). */
 const STUB = '127.0.0.53';
 const BEHIND_STUB = '/run/systemd/resolve/resolv.conf';
 /** Docker's resolvers on a host with only loopback resolvers (docs.docker.com, "Networking overview"). */
@@ -250,7 +250,7 @@ async function configuredServers({ files }: World): Promise<string[]> {
   const errors: ParseError[] = [];
   const { data } = z.safeParse(Config, parse(text, errors, { allowTrailingComma: true }));
   if (errors.length > 0 || !data) throw new Unknown(message('%s is not understood.', CONFIG));
-  // the file may hold secrets, so no other text of it is shown
+  // the file may hold secrets, so nothing else from it is shown
   return (data.dns ?? []).filter(server => isIP(server) !== 0);
 }
 

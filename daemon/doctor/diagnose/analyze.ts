@@ -1,4 +1,4 @@
-// Analyzes an archive of the vendor's warp-diag: versions, a timeline, codes, and causes that checks recognize.
+// Analyzes an archive of the vendor's warp-diag: version, timeline, codes, and causes that checks recognize.
 import type { CheckResult } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { createState } from '../../state/store.ts';
@@ -43,7 +43,7 @@ export async function analyze({ files }: Archive, knowledge: Knowledge): Promise
   const version = versionIn(files);
   const snapshot = snapshotOf(files, version);
   const world = createWorld({
-    env: { PATH: '' }, // an archive is read without any program
+    env: { PATH: '' }, // no program is needed to read an archive
     tunnel: snapshot,
     culvert: {
       version: '',
@@ -83,7 +83,7 @@ function versionIn(files: readonly ArchiveFile[]): string | null {
   return /\b(20\d\d\.\d{1,2}\.\d{1,5}(?:\.\d{1,3})?)\b/.exec(first?.text ?? '')?.[1] ?? null;
 }
 
-/** The file whose name and content match the patterns. */
+/** Returns the text of a file that matches both patterns, or only `content`. */
 function find(files: readonly ArchiveFile[], name: RegExp, content: RegExp): string | null {
   const match =
     files.find(file => name.test(file.name) && content.test(file.text)) ??
@@ -97,7 +97,7 @@ function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snap
   const settings = find(files, /settings/i, /Merged configuration:|"operation_mode"/);
   const account = find(files, /account|registration/i, /^[ \t]*"?account type"?:|"account"[ \t]*:/im);
   const read = settings ? parseSettings(settings) : null;
-  // the log gives the duration of a phase in the time of its own machine
+  // measure a phase by the clock of the machine that wrote the log
   const since = stampsOf(files, /checking your organi[sz]ation/i)[0] ?? snapshot.status.since;
   return {
     ...snapshot,
@@ -118,7 +118,7 @@ function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snap
   };
 }
 
-/** The files of the machine that an archive has a copy of. */
+/** Provides the copies of the machine's files in an archive. */
 function filesOf(files: readonly ArchiveFile[]): Files {
   const copies: Record<string, string | null> = {
     '/etc/resolv.conf': find(files, /resolv/i, /^[ \t]*(?:nameserver|search)[ \t]/m),
@@ -144,7 +144,7 @@ const STAMP = /^\W{0,3}(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(?:Z|[
 const EVENT =
   /status(?: update|Change)?\s*[:=]|new status|(?:dis)?connect(?:ed|ing)\b|reason\s*[:=]|CF_[A-Z_]{4,}|\bERROR\b|resum(?:e|ing) from|network (?:info )?change|captive portal|happy eyeballs|registration|fighting us|already in use/i;
 
-/** Times of the matching lines, in order, as ISO 8601. Logs use UTC. */
+/** Returns the times of the matching lines, in order, as ISO 8601. Logs use UTC. */
 function stampsOf(files: readonly ArchiveFile[], pattern: RegExp): string[] {
   const lines = files.flatMap(({ text }) => text.split('\n')).filter(line => pattern.test(line.slice(0, LINE_BYTES)));
   return lines
@@ -155,7 +155,7 @@ function stampsOf(files: readonly ArchiveFile[], pattern: RegExp): string[] {
     .sort();
 }
 
-/** Log lines that report events, in order of time. Repeated lines are counted. */
+/** Returns log lines that report events, in order of time, and counts repeated lines. */
 function timelineOf(files: readonly ArchiveFile[]): Analysis['timeline'] {
   const rows = new Map<string, Analysis['timeline'][number]>();
   for (const { name, text } of files)
@@ -171,10 +171,10 @@ function timelineOf(files: readonly ArchiveFile[]): Analysis['timeline'] {
   return [...rows.values()].sort((a, b) => a.at.localeCompare(b.at)).slice(-TIMELINE_ROWS);
 }
 
-/** Names shorter than this occur in ordinary text. */
+/** Minimum length: shorter names occur in ordinary text. */
 const SHORTEST_NAME = 9;
 
-/** Codes and log lines of the knowledge that occur in the files, with the first line of each. */
+/** Returns the known codes and log lines in the files, with the first line of each. */
 function codesIn(files: readonly ArchiveFile[], { codes }: Knowledge): Analysis['codes'] {
   return codes.flatMap(code => {
     if (!['error', 'log', 'cli-error', 'reason'].includes(code.kind)) return [];

@@ -1,4 +1,4 @@
-// Reads the text files of an archive that a stranger may have made: bounded, in memory, and nothing is unpacked.
+// Reads the text files of an archive that a stranger may have made, within limits and in memory, without unpacking it.
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { type Entry, fromFd, validateFileName, type ZipFile } from 'yauzl';
 import { Failure, reason } from '../../core/errors.ts';
@@ -7,20 +7,20 @@ export interface ArchiveFile {
   /** The whole path in the archive. */
   name: string;
   text: string;
-  /** Only the first part was read. */
+  /** True if only the first part was read. */
   cut: boolean;
 }
 
 export interface Archive {
   files: ArchiveFile[];
-  /** Entries that were not read, with the reason; at most a few. */
+  /** The first entries that were not read, with the reason. */
   skipped: string[];
 }
 
 export const LIMITS = { entries: 5_000, fileBytes: 12 * 1024 * 1024, totalBytes: 64 * 1024 * 1024, skippedShown: 20 };
 const TEXT = /\.(?:txt|log|xml|json|conf|plist|md|out)(?:\.\d+)?$|(?:^|\/)[\w-]+$/i;
 
-/** @throws Failure where it is not a readable archive */
+/** @throws Failure for anything but a readable archive */
 export async function readArchive(path: string): Promise<Archive> {
   const zip = await open(path);
   const archive: Archive = { files: [], skipped: [] };
@@ -90,7 +90,7 @@ async function* entriesOf(zip: ZipFile): AsyncGenerator<Entry> {
 }
 
 function nameOf(entry: Entry): string {
-  // with decodeStrings off the name is bytes, whatever the types say
+  // without decodeStrings, the name is bytes, although the type is string
   return Buffer.from(entry.fileName as unknown as Buffer)
     .toString('utf8')
     .slice(0, 300);
@@ -129,7 +129,7 @@ function readEntry(zip: ZipFile, entry: Entry, limit: number): Promise<{ bytes: 
   });
 }
 
-/** Logs of Windows tools are UTF-16. */
+/** Decodes UTF-8, or UTF-16 as in logs of Windows tools. */
 function decode(bytes: Buffer): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.subarray(2).toString('utf16le');
   return bytes.toString('utf8').replace(/^\ufeff/, '');

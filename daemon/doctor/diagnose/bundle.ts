@@ -19,7 +19,7 @@ interface BundleInput {
   results: readonly CheckResult[];
   entries: readonly LogEntry[];
   config: ConfigResponse | null;
-  /** Null if no daemon was there to ask. */
+  /** Null if no daemon answered. */
   timeline: Timeline | null;
   /** Fixes that were applied, newest first. */
   history: readonly { id: string; label: string; at: string }[];
@@ -27,11 +27,11 @@ interface BundleInput {
 
 interface Bundle {
   files: { name: string; about: string; text: string }[];
-  /** Number of different values replaced, by kind. */
+  /** Number of different replaced values, by kind. */
   redacted: Record<string, number>;
 }
 
-/** Everything that is written, already redacted. */
+/** Creates the redacted contents of a bundle. */
 export async function createBundle(input: BundleInput): Promise<Bundle> {
   const { world, results, entries, config, timeline, history } = input;
   const [passwd, resolvConf, osRelease] = await Promise.all(
@@ -81,13 +81,13 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
   return { files, redacted };
 }
 
-/** Readers of a report need no wording for the catalogs. */
+/** Removes wordings, which only translations need. */
 function inEnglish({ wording: _, fix, ...result }: CheckResult) {
   const { wording: __, ...plain } = fix ?? {};
   return { ...result, fix: fix && plain };
 }
 
-/** Summary of the contents and replacements, to review before the file is written. */
+/** Summarizes the contents and replacements for a review before the file is written. */
 export function describeBundle({ files, redacted }: Bundle): string {
   const rows = files.map(
     ({ name, about, text }) => `  ${name.padEnd(20)}${String(text.length).padStart(8)} bytes  ${about}`,
@@ -102,7 +102,7 @@ export function describeBundle({ files, redacted }: Bundle): string {
   ].join('\n');
 }
 
-/** The bytes of the archive. */
+/** Returns the bytes of the archive. */
 export function packBundle({ files }: Bundle): NodeJS.ReadableStream {
   const zip = new ZipFile();
   for (const { name, text } of files) zip.addBuffer(Buffer.from(text), name, { mode: 0o100600 });
@@ -111,7 +111,7 @@ export function packBundle({ files }: Bundle): NodeJS.ReadableStream {
 }
 
 /**
- * Writes the archive, readable for this user only; as root, for the owner of its directory.
+ * Writes the archive, readable only by this user, or as root by the directory's owner.
  * @throws NodeJS.ErrnoException EEXIST for an existing file, or an error of the disk, which leaves no file
  */
 export async function writeBundle(path: string, bundle: Bundle): Promise<void> {
@@ -125,7 +125,7 @@ export async function writeBundle(path: string, bundle: Bundle): Promise<void> {
   }
 }
 
-/** Changes that are kept: the newest. */
+/** Number of newest changes to keep. */
 const KEPT = 2_000;
 
 export interface Timeline extends Pick<History, 'since' | 'until' | 'totals'> {
@@ -159,14 +159,14 @@ interface Sources {
   changes: readonly HistoryChange[];
 }
 
-/** Words that every machine has; hiding them would only make a bundle hard to read. */
+/** Words that every machine has; a bundle without them would be hard to read. */
 const USUAL = new Set(
   'root user admin home corp domain home.arpa host internal intranet invalid lan local localdomain localhost private test warp doh dot proxy enable disable off malware full masque wireguard show list reset unlock allow stop true false normal'.split(
     ' ',
   ),
 );
 
-/** Commands whose last word is given by the user: `trusted ssid add NAME`. The kind of what is given. */
+/** Commands that end with words of the user, as `trusted ssid add NAME`, and the kind of these words. */
 const GIVEN: readonly [command: RegExp, kind: Kind][] = [
   [/^trusted ssid (?:add|remove) |^(?:add|remove)-trusted-ssid /, 'ssid'],
   [/^registration new |^teams-enroll /, 'organization'],
@@ -209,7 +209,7 @@ const USUAL_DIRECTORIES = new Set(
   ),
 );
 
-/** The parts of paths, and hosts of addresses, in the configuration. */
+/** Adds parts of paths, hosts and keys in the configuration. */
 function addConfig(add: Add, config: Config): void {
   for (const text of stringsIn(config)) {
     if (text.startsWith('/')) add('value', ...text.split('/').filter(part => !USUAL_DIRECTORIES.has(part)));
@@ -243,7 +243,7 @@ function addSnapshot(add: Add, { settings, options, account, splitTunnel, comman
   for (const output of Object.values(commands)) if (output) addOutput(add, output.argv, output.stdout);
 }
 
-/** A rule is mostly named after its network. */
+/** Adds names of rules as SSIDs: most rules have their network's name. */
 function addNetworks(add: Add, { links, rules, acted }: NonNullable<Snapshot['networks']>): void {
   for (const { name, uuid } of links) {
     add('ssid', name);
@@ -268,7 +268,7 @@ function addEntry(add: Add, { argv, stdout }: LogEntry): void {
   addOutput(add, argv, stdout);
 }
 
-/** Lists and properties of which the line, or what follows the colon, is a person's. */
+/** Adds the personal lines of lists, and the personal values of properties. */
 function addOutput(add: Add, argv: readonly string[], stdout: string): void {
   const line = argv.join(' ');
   const document = jsonOf(stdout);
@@ -283,7 +283,7 @@ function addOutput(add: Add, argv: readonly string[], stdout: string): void {
 
 const PERSONAL = /^(?:organi[sz]ation|team|name|device[ _]name|host[ _]?name|user|model|ssid)$/i;
 
-/** @param kind of every text in it; null: only some keys hold personal values. */
+/** @param kind kind of every text; null to add only texts under personal keys */
 function addDocument(add: Add, value: unknown, kind: Kind | null): void {
   if (kind) add(kind, ...stringsIn(value));
   else if (Array.isArray(value)) for (const item of value) addDocument(add, item, null);

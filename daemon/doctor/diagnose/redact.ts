@@ -1,19 +1,19 @@
-// Replaces text that identifies a person, a machine or a network with placeholders, the same throughout a bundle.
+// Replaces text that identifies a person, a machine or a network with placeholders, which are the same throughout a bundle.
 import { isIP } from 'node:net';
 import { redact as blankSecrets } from '../../state/redact.ts';
 import { covers } from '../world/facts.ts';
 
 interface Redactor {
-  /** The text without anything that identifies. */
+  /** Replaces every identifying part of a text. */
   text(text: string): string;
-  /** Every string in a JSON value, also in names of properties. */
+  /** Redacts every string and property name in a JSON value. */
   value<T>(value: T): T;
-  /** Number of different values replaced, by kind. */
+  /** Number of different replaced values, by kind. */
   counts(): Record<string, number>;
 }
 
 export interface Known {
-  /** Exact strings with the kind that their placeholder names: a host name, an account, an SSID. */
+  /** Exact strings, and the kinds for their placeholders: a host name, an account, an SSID. */
   names: readonly { kind: Kind; text: string }[];
   /** Addresses and ranges that are public knowledge, such as those of the documentation. */
   public: readonly string[];
@@ -33,17 +33,17 @@ export type Kind =
   | 'key'
   | 'value';
 
-/** Properties whose text is always a secret. */
+/** Names of properties that always hold a secret. */
 const SECRET = /(?:token|secret|password|passphrase|cookie|authorization|(?:private|api)[_-]?key)$/i;
 const MAC_NAME = /(?:mac|ether|bssid|(?:mac|hw|ll)[ _-]?addr(?:ess)?)$/i;
-/** Words in which an address encodes letters, and words in base64 or hexadecimal; encodings within encodings end somewhere. */
+/** Percent-encoded words, words in base64 or hexadecimal, and the deepest nesting that is decoded. */
 const PERCENT = /(?:[\w.~!*()+-]|%[0-9a-f]{2})+/gi;
 const BINARY = /[\w+/-]{8,}={0,2}/g;
 const DEEPEST = 3;
 
-/** A shorter name counts only in its exact case, and not as the name of a property. */
+/** Minimum length; a shorter name counts only in its exact case, and not as a property's name. */
 const SHORT = 3;
-/** A longer name also counts before digits, and with a line break in it. */
+/** Minimum length of a name that also counts before digits, or with a line break inside. */
 const LONG = 5;
 const LINE_BREAK = '(?:(?:\\r?\\n|\\\\n)[ \\t]*)?';
 const PLACEHOLDER = /(<[a-z-]+-\d+>)/;
@@ -57,20 +57,20 @@ const LAN = [
   'fe80::/10',
 ];
 const NOBODY = ['127.0.0.0/8', '0.0.0.0/32', '255.0.0.0/8', '224.0.0.0/4', '::/127', 'ff00::/8'];
-/** Domains of the vendor, of this program and of interfaces on the bus; everything else may be a person's. */
+/** Domains of the vendor, of this program and of interfaces on the bus; other domains may be personal. */
 const PUBLIC_DOMAINS =
   /(?:^|\.)(?:cloudflare\.com|cloudflareclient\.com|cloudflare-dns\.com|cloudflareportal\.com|cloudflareok\.com|cloudflarecp\.com|gstatic\.com|github\.com|freedesktop\.org|debian\.org|ubuntu\.com)$|^org\.(?:freedesktop|kde|culvert)\.|^(?:net|kernel)\.ipv[46]/i;
-/** Endings of files and units, which look like domains. */
+/** Endings of files and units that look like domains. */
 const FILE =
   /\.(?:conf|service|socket|scope|slice|json|toml|yaml|yml|sources|gpg|log|txt|xml|plist|sock|db|desktop|ts|cjs|mjs|d|lock|bak|old)$/i;
-/** Endings that are top-level domains as well: only these are files. */
+/** Names of files and units that end in a top-level domain. */
 const KNOWN_FILE =
   /^(?:lib[\w+-]+|pam_\w+|ld(?:-linux[\w-]*)?|nss_\w+)\.so$|^(?:sources|cloudflare(?:-client|-warp)?)\.list$|^(?:basic|default|multi-user|graphical|graphical-session|network|network-online|network-pre|nss-lookup|shutdown|sysinit|suspend|sleep|time-sync)\.target$/i;
 
 const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
   ['key', /-----BEGIN [A-Z ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z ]{1,40}-----|$)/g],
-  // name and password in an address whose host has no domain; that host alone, also as Windows writes it
+  // credentials in an address with a host without a domain; such a host alone, also in Windows notation
   ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?:@(?!localhost\b)[\p{L}\p{N}_-]+(?!\.?[\p{L}\p{N}_-])|(?=@))/gu],
   ['host', /(?<=:(?:\/|\\\/){2})(?!localhost\b)[\p{L}\p{N}_][\p{L}\p{N}_-]*(?!\.?[\p{L}\p{N}_@-])/gu],
   ['host', /(?<=(?:^|[\s"'(=:,])\\{2})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\[\p{L}\p{N}_$])/gmu],
@@ -78,39 +78,39 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   // the home directory of another user
   ['user', /(?<=\/(?:home|media|Users)\\?\/)[^/\s"':<>\\]+/g],
   ['user', /(?<=(?:^|[\s"'=:])~)[a-z_][\w.-]*(?=\/)/gim],
-  // also with a quoted name, an address, or a host without a domain, but not the peer of a device (veth0@if5)
+  // also with a quoted name, an IP address, or a host without a domain; not a device's peer (veth0@if5)
   [
     'email',
     /(?:"[^"@\n]{1,64}"|[\p{L}\p{N}.+_%&'-]{1,64})@(?!if\d)(?:\[[\da-f.:]{2,45}\]|\p{L}[\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+)/giu,
   ],
   ['id', /(?<![0-9a-z])[0-9a-f]{8}([-_])[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}(?![0-9a-z])/gi],
   ['key', /\b[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}\b/g],
-  // also as nmcli escapes it, as BlueZ and Cisco write it, by blanks, without zeros, and in the name of an interface
+  // also in the notations of nmcli, BlueZ and Cisco, with blanks, without zeros, and in interface names
   ['mac', /(?<![0-9a-z])[0-9a-f]{2}(?:(?:\\?:|[-_])[0-9a-f]{2}){5}(?![0-9a-z])/gi],
   ['mac', /(?<![0-9a-z]|[0-9a-z] )(?=[\d ]{0,17}[a-f])[0-9a-f]{2}(?: [0-9a-f]{2}){5}(?! ?[0-9a-z])/gi],
   ['mac', /(?<![\w:])(?=[\d:]{0,17}[a-f])[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){5}(?![\w:])/gi],
   ['mac', /\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b|(?<=\b(?:en|wl|ww)x)[0-9a-f]{12}\b/gi],
-  // without separators, the word before it decides
+  // an address without separators, after a word that names it
   [
     'mac',
     /(?<=(?<![a-z])(?:mac|hw|ll)?(?:mac|ether|bssid|[ _-]?addr(?:ess)?)["']?[ \t]{0,4}[:=]?[ \t]{0,4}["']?)[0-9a-f]{12}(?![0-9a-z])/gi,
   ],
-  // keys of services that begin alike
+  // keys of services, by their usual prefixes
   ['key', /\b(?:sk-|pk-|gh[oprsu]_|github_pat_|glpat-|xox[abeprs]-|AKIA)[\w-]{12,}/g],
-  // IPv6 before hexadecimal words; other text stays
+  // IPv6 addresses, before the patterns for hexadecimal words
   ['ip', /(?<!\w)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,8}(?:\d{1,3}(?:\.\d{1,3}){3})?(?!\w|\.\d{1,3}\.\d)/gi],
   ['ip', /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![0-9a-z]|\.\d)/gi],
-  // as clouds name their machines: ip-203-0-113-77
+  // names of machines in clouds: ip-203-0-113-77
   ['ip', /(?<!\d|\d[-_.])\d{1,3}([-_])\d{1,3}\1\d{1,3}\1\d{1,3}(?![\d.]|[-_]\d)/g],
   ['id', /\b[0-9a-f]{24,128}\b/gi],
   ['id', /\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{16,23}\b/gi],
   ['key', /(?<![\w+/])[A-Za-z0-9+/]{40,}={0,2}(?![\w+/=])/g],
-  // a key that a line breaks, and the end of one whose beginning was cut off
+  // a key with a line break, and the end of a key without its beginning
   ['key', /(?<![\w+/])[A-Za-z0-9+/]{16,}\r?\n[A-Za-z0-9+/]{4,}={1,2}(?![\w+/=])/g],
   ['key', /(?<![A-Za-z0-9+/=\s])[A-Za-z0-9+/=\s]{16,}-----END [A-Z ]{1,40}-----/g],
-  // without a mark: two digits and both cases in a word of 24 letters
+  // unmarked keys: words of 24 or more letters, with two digits and both cases
   ['key', /(?<![\w-])(?=[\w-]*\d[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])\w[\w-]{23,}={0,2}(?![\w-])/g],
-  // base64url; a long name has no digit, or no capital
+  // base64url; long names have no digit or no capital letter
   ['key', /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{40,}={0,2}(?![\w-])/g],
   [
     'host',
@@ -125,7 +125,7 @@ export function createRedactor(vocabulary: Known): Redactor {
   const placeholders = new Map<string, string>();
   const numbers = new Map<Kind, number>();
   const names = [...vocabulary.names]
-    // a longer name may contain a shorter one
+    // longer names first: they may contain shorter names
     .sort((a, b) => b.text.length - a.text.length)
     .map(({ kind, text }) => ({ kind, text, pattern: patternOf(text) }));
 
@@ -149,7 +149,7 @@ export function createRedactor(vocabulary: Known): Redactor {
     return placeholder(kind, text);
   }
 
-  /** An address may stand between colons, and before a port. */
+  /** Replaces an address, also between colons or before a port. */
   function replaceAddress(text: string): string {
     if (!isIP(text) && text.includes(':')) {
       const [, before = '', inner = '', after = ''] = /^(:?)(.*?)(:|:\d+)?$/.exec(text)!;
@@ -173,7 +173,7 @@ export function createRedactor(vocabulary: Known): Redactor {
 
   function text(input: string, isKey = false, depth = 0): string {
     if (depth > DEEPEST) return input;
-    /** Redacts a word where it hides something. */
+    /** Redacts a word if its decoded text needs it. */
     const decoding = (decode: (word: string) => string | null, hide: (clean: string, word: string) => string) => {
       return (word: string) => {
         const plain = decode(word);
@@ -213,15 +213,15 @@ export function createRedactor(vocabulary: Known): Redactor {
   return { text: input => text(input), value, counts: () => Object.fromEntries(numbers) };
 }
 
-/** A name as a whole word, in each form in which an output may hold it. */
+/** Returns a pattern for a name as a whole word, in each form that an output may use. */
 function patternOf(name: string): RegExp {
   const isLong = name.length >= LONG;
-  // a terminal breaks a line at a blank; names of files and hosts have something else for it, or nothing
+  // terminals break lines at blanks; names of files and hosts replace or drop blanks
   const blank = isLong ? '(?:\\s+|[_.+-]?)' : '\\s+';
   const forms = [...formsOf(name)].sort((a, b) => b.length - a.length).map(form => literal(form).replace(/ +/g, blank));
   const words = name.split(/ +/).map(word => [...word].map(literal).join(LINE_BREAK));
   if (isLong) forms.push(words.join(blank));
-  // a line feed before it may be escaped: \nNAME
+  // an escaped line feed may come before the name: \nNAME
   const before = '(?<=^|[^\\p{L}\\p{N}]|\\\\[bfnrt])';
   return new RegExp(
     `${before}(?:${forms.join('|')})(?!${isLong ? '\\p{L}' : '[\\p{L}\\p{N}]'})`,
@@ -230,8 +230,8 @@ function patternOf(name: string): RegExp {
 }
 
 /**
- * As it is, in JSON (also of ASCII only, and within a string of JSON), in XML and HTML, in an address, in mail, with letters and
- * marks apart, and as nmcli, wpa_supplicant and the kernel escape it.
+ * Returns the forms of a name: unchanged, in JSON (also in ASCII, and nested in JSON), XML, HTML, addresses and mail, in both
+ * Unicode normal forms, and with the escapes of nmcli, wpa_supplicant and the kernel.
  */
 function formsOf(name: string): Set<string> {
   const json = (text: string) => JSON.stringify(text).slice(1, -1);
@@ -263,7 +263,7 @@ function formsOf(name: string): Set<string> {
   ]);
 }
 
-/** null without percent-encoding, or with an invalid one. */
+/** Decodes percent-encoding; null without it, or if it is invalid. */
 function ofPercent(word: string): string | null {
   if (!word.includes('%')) return null;
   try {
@@ -273,7 +273,7 @@ function ofPercent(word: string): string | null {
   }
 }
 
-/** null unless it is text in base64 or hexadecimal. */
+/** Decodes text in base64 or hexadecimal; null for anything else. */
 function ofBinary(word: string): string | null {
   const isHex = word.length % 2 === 0 && /^[0-9a-f]+$/i.test(word);
   const plain = Buffer.from(word, isHex ? 'hex' : 'base64').toString();

@@ -5,14 +5,14 @@ import { REPAIR_FAILED } from '../fix-journal.ts';
 import { createTools } from '../world/tools.ts';
 import { runRepair } from './run.ts';
 
-/** Root's programs get no variable of the caller. */
+/** Environment of root's programs, without the caller's variables. */
 const ENV = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
 async function main(): Promise<number> {
   process.umask(0o022);
   process.chdir('/');
   process.env = { ...ENV };
-  // a change that has begun is completed; a terminal's Ctrl+C reaches its programs, whose failure undoes it
+  // complete a change that has begun; Ctrl+C in a terminal ends its programs, and their failure undoes it
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGPIPE'] as const) process.on(signal, () => {});
   if (process.geteuid?.() !== 0) throw new Failure('Only root can do this.');
   const tools = createTools({ env: ENV, signal: new AbortController().signal });

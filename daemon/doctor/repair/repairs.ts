@@ -1,5 +1,5 @@
-// Defines the changes that root's side makes, and verifies each file first. A caller gives a name and parameters; everything else is
-// read from the machine.
+// Defines the changes that root's side makes, and verifies each file first. Takes a name and parameters from the caller, and reads
+// everything else from the machine.
 import { existsSync, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Message } from '../../api/values.ts';
@@ -11,9 +11,9 @@ import { command, linkInstead, type Operation, replacement } from '../fixes.ts';
 import { LOCAL_PROXY, parseResolvConf, withoutInvalidWords } from '../world/resolv-conf.ts';
 import type { Tools } from '../world/tools.ts';
 
-/** The system that is changed. */
+/** The system to change. */
 export interface Machine {
-  /** `/`; a test has a directory. */
+  /** `/`, or a directory in a test. */
   root: string;
   tools: Tools;
   /** File of the changes that can be undone. */
@@ -21,21 +21,21 @@ export interface Machine {
 }
 
 export interface Repair {
-  /** The check whose finding it repairs. */
+  /** The check with the finding that is repaired. */
   check: string;
-  /** Reports whether the parameters are valid for this repair. */
+  /** Returns true if the parameters are valid for this repair. */
   accepts(parameters: readonly string[]): boolean;
   label(parameters: readonly string[]): Message;
-  /** Inspects the machine without changing it. @throws Failure where the repair does not fit it */
+  /** Inspects the machine without changing it. @throws Failure if the repair does not fit the machine */
   plan(machine: Machine, parameters: readonly string[]): Promise<Operation[]>;
 }
 
 const WARP = 'warp-svc';
 const RESOLV_CONF = '/etc/resolv.conf';
 const MOST_INTERFACES = 16;
-/** Narrower than Linux: a name that begins like an option, or contains two dots, belongs to no real device. */
+/** Stricter than Linux: no real device has a name that begins like an option or contains two dots. */
 const INTERFACE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/;
-/** Entries of net.ipv6.conf that stand for other interfaces, and the machine itself. */
+/** Entries of net.ipv6.conf that are not devices, and the loopback interface. */
 const NO_INTERFACES = new Set(['all', 'default', 'lo']);
 
 const none = (parameters: readonly string[]) => parameters.length === 0;
@@ -111,13 +111,13 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
   ],
 ]);
 
-/** @returns null for a name that is not in the list, and for parameters that the repair does not take */
+/** @returns null for a name that is not in the list, or for parameters that the repair does not accept */
 export function repairOf(name: string, parameters: readonly string[]): Repair | null {
   const repair = REPAIRS.get(name);
   return repair?.accepts(parameters) ? repair : null;
 }
 
-/** Undo leaves a service enabled that started with the machine before. */
+/** Plans the start of the service. Undo leaves a service enabled if it was enabled before. */
 async function startWarp({ tools }: Machine): Promise<Operation[]> {
   const { exitCode } = await tools.run('systemctl', ['is-enabled', '--quiet', WARP]);
   const undo = exitCode === 0 ? ['systemctl', 'stop', WARP] : ['systemctl', 'disable', '--now', WARP];
@@ -132,7 +132,7 @@ async function turnIpv6Off({ root, tools }: Machine, names: readonly string[]): 
   });
 }
 
-/** `0` or `1`; null for anything else. */
+/** Returns `0` or `1`; null for anything else. */
 function settingOf(path: string): string | null {
   const text = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
   return /^[01]$/.test(text) ? text : null;
@@ -178,13 +178,13 @@ function readResolvConf(root: string): string {
   return text;
 }
 
-/** Enough for every configuration that is repaired here. */
+/** Maximum size of a file that is repaired. */
 const MOST_BYTES = 64 * 1024;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
- * Requires that each directory above a path is no link and that only root can write to it: another user could replace a directory
- * between this check and the change.
+ * Requires that each directory above a path is not a link and that only root can write to it. Otherwise another user could replace
+ * the directory between this check and the change.
  * @param root the directory that stands for `/`
  * @throws Failure
  */
@@ -202,7 +202,7 @@ export function requireOwnDirectories(root: string, path: string): void {
   }
 }
 
-/** The text of a regular file owned by root, or null if it does not exist. @throws Failure */
+/** Returns the text of a regular file owned by root, or null if it does not exist. @throws Failure */
 function readOwnFile(root: string, path: string): string | null {
   requireOwnDirectories(root, path);
   const info = lstatSync(path, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-// Runs one request to root's side: makes a listed change completely, or undoes the newest change.
+// Runs one request to root's side, which makes a listed change completely or undoes the newest change.
 import { dirname, join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { makeDirectory } from '../../core/files.ts';
@@ -14,7 +14,7 @@ const MOST_CHARACTERS = 64;
 
 /**
  * @param argv `fix NAME [PARAMETER]…` or `undo`
- * @param root the directory that is changed: `/`, and never a caller's choice
+ * @param root the directory to change: `/`, and never a caller's choice
  * @returns a line for each change that was made @throws Failure
  */
 export async function runRepair(argv: readonly string[], root: string, tools: Tools): Promise<string[]> {
@@ -47,7 +47,7 @@ function parse(argv: readonly string[]): Request | 'undo' {
   return { repair, parameters };
 }
 
-/** Undoes a change that fails after its first step, and an earlier interrupted change. */
+/** Makes a change. Undoes the same change of an earlier run first, and undoes a change that fails midway. */
 async function repair(machine: Machine, { repair: { check, label, plan }, parameters }: Request): Promise<string[]> {
   const { journal } = machine;
   const [newest] = entriesOf(journal);
@@ -70,7 +70,7 @@ async function undo(machine: Machine): Promise<string[]> {
   return undoLast(contextOf(machine));
 }
 
-/** If another program has written the file since, the repair changes that text. */
+/** Undoes the newest change, unless another program has written the file since. */
 async function undoUnchanged(machine: Machine): Promise<void> {
   try {
     await undo(machine);

@@ -1,4 +1,4 @@
-// Reads properties of services on the system bus, by a short-lived busctl that starts no service.
+// Reads properties of services on the system bus with busctl, without starting a service.
 import * as z from 'zod/mini';
 import { message } from '../../view/message.ts';
 import { Unknown } from '../errors.ts';
@@ -6,8 +6,8 @@ import type { Tools } from './tools.ts';
 
 export interface Bus {
   /**
-   * Values of properties, in the order asked for, as `busctl --json=short` gives them; null when no program on
-   * the bus provides the service, or there is no bus.
+   * Returns the values of properties in the order of `names`, as `busctl --json=short` prints them; null if no
+   * program on the bus provides the service, or there is no bus.
    * @throws Unknown when the service does not answer, or busctl is missing
    */
   properties(target: BusTarget, names: readonly string[]): Promise<unknown[] | null>;
@@ -23,7 +23,7 @@ const Property = z.object({ data: z.unknown() });
 const ABSENT =
   /not provided by any|ServiceUnknown|has no owner|Could not activate|Failed to (?:connect to bus|open bus)|Failed to (?:connect|set bus address)|No such file or directory|Unknown object|Unknown interface|Unit .* not found/i;
 
-/** @param address of a bus other than the system's */
+/** @param address address of a bus other than the system's */
 export function createBus(tools: Tools, address: string | null): Bus {
   return {
     async properties({ service, path, interface: name }, names) {
@@ -57,7 +57,7 @@ function parse(line: string): unknown {
   }
 }
 
-/** A property as a type of zod, or null if the service gave another. */
+/** Returns a property with the type of a schema, or null if it has another type. */
 export function as<T>(schema: z.ZodMiniType<T>, value: unknown): T | null {
   const parsed = z.safeParse(schema, value);
   return parsed.success ? parsed.data : null;

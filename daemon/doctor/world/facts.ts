@@ -1,4 +1,4 @@
-// Answers small questions about the tunnel's snapshot and the network that several checks ask.
+// Provides facts about the tunnel and the network, and fixes, that several checks share.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import * as z from 'zod/mini';
 import type { Fix } from '../../api/doctor.ts';
@@ -12,7 +12,7 @@ import { labeled } from '../file-fix.ts';
 import { as } from './bus.ts';
 import type { World } from './world.ts';
 
-/** State of the tunnel. @throws Unknown without one */
+/** State of the tunnel. @throws Unknown if there is no snapshot */
 export function tunnelOf({ tunnel }: World): Snapshot {
   if (tunnel) return tunnel;
   throw new Unknown(
@@ -30,15 +30,15 @@ export function modeOf(world: World): string {
   throw new Unknown(message('The mode of the tunnel is not known: its settings could not be read.'));
 }
 
-/** Name of a mode, as a value of a sentence. */
+/** Name of a mode, as a value for a message. */
 export const modeWord = (mode: string) => ({ word: modeName(mode, english).title });
 
 const DNS_MODES = new Set(['warp', 'doh', 'warp+doh', 'dot', 'warp+dot']);
 const TUNNEL_MODES = new Set(['warp', 'warp+doh', 'warp+dot', 'tunnel_only']);
 
-/** The client answers name lookups of the whole machine in this mode. */
+/** True if the client answers the whole machine's name lookups in this mode. */
 export const handlesDns = (mode: string) => DNS_MODES.has(mode);
-/** The client routes traffic of the whole machine in this mode. */
+/** True if the client routes the whole machine's traffic in this mode. */
 export const routesTraffic = (mode: string) => TUNNEL_MODES.has(mode);
 
 /** Reports whether the tunnel claims to carry traffic; the emulator never does. */
@@ -93,17 +93,17 @@ export function isOutsideTunnel(world: World, range: string): boolean {
   return mode === 'exclude' ? listed : !listed;
 }
 
-/** Takes ranges or addresses out of the tunnel; null if the user can't change the list. */
+/** A fix that takes ranges or addresses out of the tunnel; null if the user can't change the list. */
 export function excludeFix(world: World, ranges: readonly string[], label: Message): Fix | null {
   const { splitTunnel, account } = tunnelOf(world);
-  if (account.managed || ranges.length === 0) return null; // the organization's administrator keeps the list
+  if (account.managed || ranges.length === 0) return null; // the organization's administrator manages the list
   const steps = (verb: 'add' | 'remove') =>
     ranges.map(value => ({ action: `${verb}Split${value.includes('/') ? 'Range' : 'Ip'}` as const, value }));
   const [there, back] = splitTunnel.mode === 'exclude' ? (['add', 'remove'] as const) : (['remove', 'add'] as const);
   return { kind: 'action', ...labeled(label), actions: steps(there), undo: steps(back) };
 }
 
-/** Has the client set up everything again. */
+/** Makes the client set up everything again. */
 export const RECONNECT: Fix = {
   kind: 'action',
   ...labeled(message('Reconnect')),
@@ -111,7 +111,7 @@ export const RECONNECT: Fix = {
   undo: [],
 };
 
-/** @param repair words for `culvert-repair fix` where it can do the same (daemon/repair/repairs.ts) */
+/** @param repair arguments of `culvert-repair fix`, if it has the same fix (daemon/doctor/repair/repairs.ts) */
 export function adminCommands(
   label: Message,
   commands: string[][],
@@ -149,8 +149,8 @@ export function connectivity(world: World): Promise<(typeof CONNECTIVITY)[number
 }
 
 /**
- * The service and the device of a link with a login page, which the network may have named itself (DHCP option 114); null
- * without one. A network names its page also after the login.
+ * The service and device of a link with a login page, or null. The network may have announced the page (DHCP option 114),
+ * and still announces it after the login.
  */
 export async function linkWithLogin(world: World): Promise<{ service: string; device: string } | null> {
   const links = await world.networkLinks().catch(() => []); // the state of NetworkManager still counts

@@ -1,4 +1,4 @@
-// Reads files of a machine, or of a directory that stands for it, with size limits, and without blocking on a pipe.
+// Reads files of a machine, or of a directory that stands for it, with size limits and without blocking on a pipe.
 import { constants } from 'node:fs';
 import { access, lstat, open, readdir, readlink, stat, statfs } from 'node:fs/promises';
 import { errno, reason } from '../../core/errors.ts';
@@ -6,22 +6,22 @@ import { message } from '../../view/message.ts';
 import { Unknown } from '../errors.ts';
 
 export interface Files {
-  /** The real path of a path of the machine, for programs that read it themselves. */
+  /** Returns the real path for a path of the machine, for programs that read it. */
   locate(path: string): string;
   /**
-   * The text of a regular file, or null if it does not exist.
-   * @param limit in bytes @throws Unknown when it can't be read, is longer, or is not a regular file
+   * Returns the text of a regular file, or null if it does not exist.
+   * @param limit in bytes @throws Unknown if it can't be read, is longer, or is not a regular file
    */
   readText(path: string, limit?: number): Promise<string | null>;
-  /** The same as bytes. */
+  /** Like `readText`, for bytes. */
   readBytes(path: string, limit?: number): Promise<Buffer | null>;
-  /** The target of a symbolic link, or null if the path is not one. */
+  /** Returns the target of a symbolic link, or null if the path is not one. */
   readLink(path: string): Promise<string | null>;
-  /** Names in a directory; empty if it can't be read. */
+  /** Returns the names in a directory; empty if it can't be read. */
   list(path: string): Promise<string[]>;
-  /** The file at the path, without following a link; null if it is absent or unreadable. */
+  /** Describes a file (for a link: the target, as kind `link`); null if absent or unreadable. */
   stat(path: string): Promise<FileInfo | null>;
-  /** Why a file can't be written in a directory, which may not exist yet; null without a known obstacle. */
+  /** Returns an obstacle to writing in a directory, which may not exist yet; null without one. */
   obstacle(directory: string): Promise<Obstacle | null>;
 }
 
@@ -41,7 +41,7 @@ interface FileInfo {
 }
 
 const LIMIT = 256 * 1024;
-/** Far more than any single file of Culvert has. */
+/** Free space that counts as enough, far more than any single file of Culvert. */
 const ROOM_BYTES = 1024 * 1024;
 const MISSING = new Set(['ENOENT', 'ENOTDIR', 'ESRCH']);
 
@@ -79,7 +79,7 @@ export function createFiles(root = ''): Files {
       const bytes = (process.getuid?.() === 0 ? bfree : bavail) * bsize;
       // /proc has no blocks at all
       if (blocks > 0 && bytes < ROOM_BYTES) return { kind: 'space', at };
-      // file systems without a fixed number of inodes say 0 of 0
+      // file systems without a fixed number of inodes report 0 of 0
       if (files > 0 && ffree === 0) return { kind: 'inodes', at };
       return access(path, constants.W_OK | constants.X_OK).then(
         () => null,
@@ -96,25 +96,25 @@ export function createFiles(root = ''): Files {
           : stats.isDirectory()
             ? 'directory'
             : 'other';
-      // the size and the age of a link are those of its target
+      // for a link, report the target's size and age
       const { size, mtimeMs, mode, uid } = (await stat(`${root}${path}`).catch(() => null)) ?? stats;
       return { kind, size, mtimeMs, mode, uid };
     },
   };
 }
 
-/** The directory itself, or the nearest one above it that exists. */
+/** Returns the directory, or its nearest existing parent. */
 async function nearest(root: string, directory: string): Promise<string> {
   for (let at = directory; ; at = at.slice(0, at.lastIndexOf('/')))
     if (at === '' || (await stat(`${root}${at}`).catch(() => null))) return at || '/';
 }
 
-/** Files of /proc say a size of 0, so the end is found by reading. */
+/** Reads a file to its end, because files of /proc report a size of 0. */
 async function readUpTo(file: Awaited<ReturnType<typeof open>>, path: string, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for (;;) {
-    // most files are small, and /proc has many
+    // begin with a small buffer: most files are small, and /proc has many
     const { bytesRead, buffer } = await file.read(Buffer.alloc(size === 0 ? 4 * 1024 : 64 * 1024), 0);
     if (bytesRead === 0) return Buffer.concat(chunks);
     size += bytesRead;

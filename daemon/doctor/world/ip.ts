@@ -39,7 +39,7 @@ export const TUNNEL_LINK = 'CloudflareWARP';
 /** The routing table of the tunnel client. */
 export const TUNNEL_TABLE = '65743';
 
-/** The server that the tunnel uses, or the documented one. */
+/** Returns the tunnel's current server, or the documented server. */
 export function ingress(world: World): string {
   const [endpoint = ''] = world.tunnel?.tunnel.endpoints ?? [];
   return /^(\d+\.\d+\.\d+\.\d+)(?::\d+)?$/.exec(endpoint)?.[1] ?? world.targets.tunnel;
@@ -51,12 +51,12 @@ const markedRoute = (host: string) => ['route', 'get', host, 'mark', '0x100cf'];
 type Part = 'addr' | 'routes' | 'rules' | 'path';
 const ROUTES = ['route', 'show', 'table', 'all'];
 
-/** All parts from one run of `ip`; null if a part fails, or prints nothing in this version. */
+/** Returns all parts from one run of `ip`; null if a part fails or prints nothing in this version. */
 function together(world: World): Promise<Record<Part, unknown> | null> {
   return world.once('ip', async () => {
     const commands = [['addr'], ROUTES, ['rule'], markedRoute(ingress(world))];
     const input = commands.map(words => `${words.join(' ')}\n`).join('');
-    // details are for the kind of an interface
+    // -d prints the kind of an interface
     const { exitCode, stdout } = await world.tools.run('ip', ['-j', '-d', '-batch', '-'], { input, mebibytes: 4 });
     const lines = stdout.trim().split('\n');
     if (exitCode !== 0 || lines.length !== commands.length) return null;
@@ -69,30 +69,30 @@ function together(world: World): Promise<Record<Part, unknown> | null> {
   });
 }
 
-/** A part of the combined run, or else of a separate run. */
+/** Returns a part of the combined run, or the result of a separate run. */
 async function read<T>(world: World, part: Part, args: string[], schema: z.ZodMiniType<T>): Promise<T[]> {
   const all = await together(world);
   const parsed = all && z.safeParse(z.array(schema), all[part]);
   return parsed?.success ? parsed.data : readAlone(world, args, schema);
 }
 
-/** Interfaces with kind and addresses. @throws Unknown */
+/** Returns the interfaces with kind and addresses. @throws Unknown */
 export function links(world: World): Promise<Link[]> {
   return world.once('links', () => read(world, 'addr', ['-d', 'addr'], Link));
 }
 
-/** Routes of all tables and both families. @throws Unknown */
+/** Returns the routes of all tables and both families. @throws Unknown */
 export function routes(world: World): Promise<Route[]> {
   return world.once('routes', async () => (await read(world, 'routes', ROUTES, Route)).map(plain));
 }
 
-/** Without values that `ip` prints only with `-details`. */
+/** Removes values that `ip` prints only with `-details`. */
 function plain({ table, type, ...route }: Route): Route {
   const named = table === undefined || table === 'main' ? {} : { table };
   return { ...route, ...named, ...(type === undefined || type === 'unicast' ? {} : { type }) };
 }
 
-/** Policy rules of both families, as they are printed. @throws Unknown */
+/** Returns the policy rules of both families, as printed. @throws Unknown */
 export function rules(world: World): Promise<{ family: 4 | 6; rule: Record<string, unknown> }[]> {
   return world.once('rules', async () => {
     const Rule = z.record(z.string(), z.unknown());
@@ -110,8 +110,8 @@ export function rules(world: World): Promise<{ family: 4 | 6; rule: Record<strin
 const RouteGet = z.array(z.object({ metrics: z.optional(z.array(z.object({ mtu: z.optional(z.int()) }))) }));
 
 /**
- * The MTU that the kernel has learned from a router that could not pass a packet on to the ingress, or null.
- * @param when `again`: after packets were sent
+ * Returns the MTU to the ingress that a router has reported to the kernel, or null.
+ * @param when `again` after packets were sent
  * @throws Unknown
  */
 export async function learnedMtu(world: World, when: 'again' | 'once'): Promise<number | null> {
@@ -142,19 +142,19 @@ async function readAlone<T>(world: World, args: string[], schema: z.ZodMiniType<
   }
 }
 
-/** The interface of the tunnel, or undefined while it is down. */
+/** Returns the tunnel's interface, or undefined while it is down. */
 export async function tunnelLink(world: World): Promise<Link | undefined> {
   return (await links(world)).find(({ ifname }) => ifname === TUNNEL_LINK);
 }
 
 const BRIDGES = /^(docker\d|br-[0-9a-f]{12}|podman\d|cni-podman\d|cni\d|virbr\d|lxcbr\d|lxdbr\d|incusbr\d)/;
 
-/** Bridges of containers and virtual machines. */
+/** Returns the bridges of containers and virtual machines. */
 export async function bridges(world: World): Promise<Link[]> {
   return (await links(world)).filter(({ ifname }) => BRIDGES.test(ifname));
 }
 
-/** The interface that leads to the Internet outside the tunnel: the one with the best default route of a main table. */
+/** Returns the interface to the Internet outside the tunnel: the best default route of a main table uses it. */
 export async function uplink(world: World): Promise<Link | undefined> {
   const [all, table] = await Promise.all([links(world), routes(world)]);
   const [best] = table

@@ -1,4 +1,4 @@
-// Reads the journal of the tunnel client's service, and finds lines that say why the tunnel does not come up.
+// Reads the journal of the tunnel client's service, and finds lines that explain why the tunnel does not connect.
 import type { Message } from '../../api/values.ts';
 import { redact } from '../../state/redact.ts';
 import { message } from '../../view/message.ts';
@@ -6,24 +6,24 @@ import { API_UNREACHABLE } from '../../warp/cli/failures.ts';
 import { Unknown } from '../errors.ts';
 import type { Tools } from './tools.ts';
 
-/** The vendor's unit, and that of the NixOS module. */
+/** Units of the vendor's package and of the NixOS module. */
 const UNITS = ['warp-svc', 'cloudflare-warp'];
-/** Reading a journal that is not in the page cache takes time. */
+/** Time to read a journal that is not in the page cache. */
 const LIMIT_MS = 8_000;
 const LINES = 400;
 const LINE_CHARACTERS = 500;
 const NOT_ALLOWED = /not seeing messages from|insufficient permissions|no journal files/i;
 
 /**
- * Lines of the service of the last ten minutes, oldest first, without dates, which systemd prints in the user's language. Free of
- * secrets; at most 400 of 500 characters.
- * @throws Unknown where journalctl is missing or hangs, and where this user may not read the journal
+ * Returns the service's lines of the last ten minutes, oldest first, without secrets, and without dates, which systemd prints in
+ * the user's language. Returns at most 400 lines of 500 characters.
+ * @throws Unknown if journalctl is missing or hangs, or if this user may not read the journal
  */
 export async function readServiceJournal(tools: Pick<Tools, 'run'>): Promise<string[]> {
   const units = UNITS.flatMap(unit => ['-u', unit]);
   const words = [...units, '--since', '-10min', '-n', String(LINES), '-o', 'cat', '--no-pager'];
   const { stdout, stderr, exitCode } = await tools.run('journalctl', words, { limitMs: LIMIT_MS });
-  // the whole text is redacted, because a key may have several lines
+  // redact the whole text, because a key may have several lines
   const lines = redact(stdout)
     .split('\n')
     .filter(line => line.trim() && !/^-- .* --$/.test(line));
@@ -34,12 +34,12 @@ export async function readServiceJournal(tools: Pick<Tools, 'run'>): Promise<str
 }
 
 interface Pattern {
-  /** Compared with a line and the two that follow it: errors are printed as a chain of causes. */
+  /** Pattern for a line and the next two lines: an error is printed as a chain of causes. */
   seen: RegExp;
   meaning: Message;
 }
 
-/** The first match counts, so more exact patterns come first. Texts from public reports, 2025 and 2026. */
+/** Known lines, from public reports of 2025 and 2026. More exact patterns come first, because the first match counts. */
 const PATTERNS: readonly Pattern[] = [
   {
     seen: /(?:update|apply) firewall rules.*No such file or directory/is,
@@ -71,7 +71,7 @@ const PATTERNS: readonly Pattern[] = [
   },
 ];
 
-/** Meaning of the newest line that the table has, with that line; null if it has none. */
+/** Returns the newest line that matches a pattern, with its meaning; null without one. */
 export function causeInJournal(lines: readonly string[]): { meaning: Message; line: string } | null {
   for (let at = lines.length - 1; at >= 0; at--) {
     const chain = lines.slice(at, at + 3).join('\n');
@@ -81,7 +81,7 @@ export function causeInJournal(lines: readonly string[]): { meaning: Message; li
   return null;
 }
 
-/** The last warnings and errors, at most three. */
+/** Returns the last warnings and errors, at most three. */
 export function complaintsIn(lines: readonly string[]): string[] {
   return lines.filter(line => /\b(?:WARN|ERROR)\b/.test(line)).slice(-3);
 }

@@ -1,11 +1,11 @@
-// Sends the few requests of a probe over the network: one datagram, one connection, one page, one trace.
+// Sends the network requests of the doctor's probes: datagrams, connections, pages and traces.
 import { createSocket } from 'node:dgram';
 import { type RequestOptions, request } from 'node:http';
 import { connect, isIPv6 } from 'node:net';
 import type { Trace } from '../../apps/verify-tunnel.ts';
 import { errno, reason } from '../../core/errors.ts';
 
-/** `refused`: the other end, or a firewall that says so, rejects it. `silent`: nothing came back in time. */
+/** `refused`: the other end or a firewall rejected the request. `silent`: nothing came back in time. */
 export type Reached = 'answered' | 'refused' | 'silent' | 'unreachable';
 
 export interface Network {
@@ -17,7 +17,7 @@ export interface Network {
   page(url: string, options: { localAddress?: string; signal: AbortSignal }): Promise<Page>;
   /** Reports whether a request, through the local proxy if there is one, leaves through the tunnel. Never rejects. */
   trace(url: string, proxyPort: number | null, limitMs: number): Promise<Trace>;
-  /** Protocols of a local proxy. Never rejects. */
+  /** Finds the protocols of a local proxy. Never rejects. */
   proxy(port: number, limitMs: number): Promise<{ open: boolean; socks5: boolean; http: boolean }>;
 }
 
@@ -115,15 +115,15 @@ function page(url: string, { localAddress, signal }: { localAddress?: string; si
   });
 }
 
-/** A version of the pattern that RFC 9000, section 15, keeps for exercising version negotiation. */
+/** A version of the pattern that RFC 9000, section 15, reserves for version negotiation. */
 const VERSION = [0x1a, 0x2a, 0x3a, 0x4a];
 const ID = [0x63, 0x75, 0x6c, 0x76, 0x65, 0x72, 0x74, 0x21];
-/** A server answers datagrams of at least this size only. */
+/** A server answers only datagrams of at least this size. */
 const LEAST = 1200;
 
 /**
  * A datagram that every QUIC server answers: a long header of a version that does not exist (RFC 9000, section 6.1).
- * @param size of the payload in bytes; at least 1,200 are sent
+ * @param size payload size in bytes, raised to at least 1,200
  */
 export function quicProbe(size = LEAST): Uint8Array {
   const packet = Buffer.alloc(Math.max(size, LEAST));

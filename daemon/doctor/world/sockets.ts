@@ -1,4 +1,4 @@
-// Finds the listener on a port: the kernel's socket tables, and the process and unit behind a socket.
+// Finds the listeners on a port in the kernel's socket tables, and the process and unit that own a socket.
 import type { World } from './world.ts';
 
 export interface Listening {
@@ -12,7 +12,7 @@ export interface Listening {
 const TCP_LISTEN = '0A';
 const TABLE_LIMIT = 8 * 1024 * 1024;
 
-/** Sockets that take datagrams or connections on a port. @throws Unknown */
+/** Returns sockets that accept datagrams or connections on a port. @throws Unknown */
 export async function listeningOn(world: World, port: number): Promise<Listening[]> {
   const tables = await Promise.all(
     (['udp', 'udp6', 'tcp', 'tcp6'] as const).map(async name => {
@@ -35,7 +35,7 @@ function rowsOf(table: string, protocol: 'udp' | 'tcp'): Listening[] {
     });
 }
 
-/** `0100007F` is 127.0.0.1: groups of four bytes, each in the byte order of the machine (proc(5)). */
+/** Converts `0100007F` to 127.0.0.1: each group of four bytes has the machine's byte order (proc(5)). */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap(word => (word.match(/../g) ?? []).reverse());
   const numbers = bytes.map(byte => Number.parseInt(byte, 16));
@@ -48,12 +48,12 @@ function addressOf(hex: string): string {
 export interface Owner {
   pid: number;
   name: string;
-  /** The unit of systemd that it belongs to, or null. */
+  /** The systemd unit of the process, or null. */
   unit: string | null;
 }
 
 /**
- * The process that holds a socket; null if it belongs to another user, has ended, or can't be found.
+ * Returns the process that holds a socket; null if it belongs to another user, has ended, or can't be found.
  * Reads /proc/PID/fd of every process that this user may inspect.
  */
 export async function ownerOf({ files }: World, inode: string, signal: AbortSignal): Promise<Owner | null> {
@@ -72,12 +72,12 @@ export async function ownerOf({ files }: World, inode: string, signal: AbortSign
   return null;
 }
 
-/** `0::/system.slice/dnsmasq.service` belongs to dnsmasq.service. */
+/** Returns dnsmasq.service for `0::/system.slice/dnsmasq.service`. */
 function unitOf(cgroup: string): string | null {
   return /\/([^/\s]+\.(?:service|scope|socket))\s*$/m.exec(cgroup)?.[1] ?? null;
 }
 
-/** Numbers of the processes with this name, as /proc/PID/comm has it (15 characters). */
+/** Returns the pids of processes with this name in /proc/PID/comm (15 characters). */
 export async function processesNamed(world: World, name: string): Promise<number[]> {
   const all = await world.once('processes', () => processes(world));
   return all.filter(process => process.name === name).map(({ pid }) => pid);

@@ -1,4 +1,4 @@
-// Runs small programs of the system (`ip`, `nft`, `busctl`) that only print, within limits of time and output.
+// Runs small programs of the system (`ip`, `nft`, `busctl`) that only print, with limits on time and output.
 import { setMaxListeners } from 'node:events';
 import { reason } from '../../core/errors.ts';
 import { findProgram } from '../../core/run-helper.ts';
@@ -15,17 +15,17 @@ interface Printed {
 interface RunLimits {
   limitMs?: number;
   input?: string;
-  /** Maximum output. */
+  /** Maximum output of each stream. */
   mebibytes?: number;
 }
 
 export interface Tools {
   /**
-   * Runs a program, with `input` on its stdin or without any, and resolves when it has ended.
-   * @throws Unknown when it is not installed, does not start, does not end in time, or prints too much
+   * Runs a program, with `input` on stdin if given, and resolves when the program has ended.
+   * @throws Unknown if it is not installed, does not start, does not end in time, or prints too much
    */
   run(program: string, args: readonly string[], options?: RunLimits): Promise<Printed>;
-  /** Reports whether a program is installed. */
+  /** Returns true if a program is installed. */
   has(program: string): boolean;
   /** Number of started processes. */
   started(): number;
@@ -43,12 +43,12 @@ interface ToolsOptions {
 const LIMIT_MS = 2_000;
 /** Wait for a grandchild that still holds stdout after the program's end, in ms. */
 const GRACE_MS = 250;
-/** Users often lack these in PATH; `ip` and `nft` are there on Debian. */
+/** Directories that PATH often lacks for users; Debian has `ip` and `nft` there. */
 const SYSTEM_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
 
 export function createTools({ env, signal, prefix = [], usualMs = LIMIT_MS }: ToolsOptions): Tools {
   let started = 0;
-  setMaxListeners(0, signal); // one for each program that runs
+  setMaxListeners(0, signal); // each running program adds a listener
   const directories = [...(env.PATH ?? '').split(':').filter(path => path.startsWith('/'))];
   // a test or a user may narrow PATH to one directory on purpose
   if (directories.length > 1) directories.push(...SYSTEM_DIRECTORIES);

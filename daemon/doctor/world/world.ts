@@ -1,5 +1,5 @@
-// Defines the machine as probes see it, with measurements of earlier runs. Tests replace any part: a directory for `/`, a bus, a
-// namespace, a daemon.
+// Defines the machine that probes see, with measurements of earlier runs. Tests can replace any part, such as `/`, the bus, the
+// network namespace or the daemon.
 
 import * as z from 'zod/mini';
 import type { NetworkLink } from '../../api/networks.ts';
@@ -16,14 +16,14 @@ import { createTools, type Tools } from './tools.ts';
 
 /** Facts about Culvert itself. */
 export interface CulvertFacts {
-  /** The installed version; the running daemon may be another. */
+  /** The installed version; the running daemon's may differ. */
   version: string;
   runtime: string;
   state: string;
   userConfig: string;
-  /** A file of pending changes that could not be read. */
+  /** Path of a changes file that could not be read. */
   brokenChanges: string;
-  /** The daemon that answers; null when none runs. */
+  /** The daemon that answers; null without one. */
   daemon: { version: string; pid: number; port: number | null } | null;
   configuration: { problems: string[]; restartRequired: string[] } | { error: string } | null;
   port: number;
@@ -34,18 +34,18 @@ export interface CulvertFacts {
 interface Targets {
   /** An ingress of the tunnel. */
   tunnel: string;
-  /** Answers 204, or the login page of a network. */
+  /** URL that answers 204, or with a network's login page. */
   portal: string;
-  /** Says whether a request came through the tunnel. */
+  /** URL that shows if a request came through the tunnel. */
   trace: string;
 }
 
 export interface World {
-  /** Aborted when the whole run is to end. */
+  /** Aborted to end the whole run. */
   signal: AbortSignal;
-  /** Allows probes to contact other machines. */
+  /** True if probes may contact other machines. */
   online: boolean;
-  /** systemd runs the machine. */
+  /** True if systemd runs the machine. */
   systemd: boolean;
   env: NodeJS.ProcessEnv;
   /** Snapshot from the daemon, or from a read without it; null without either. */
@@ -55,11 +55,11 @@ export interface World {
   tools: Tools;
   bus: Bus;
   network: Network;
-  /** Links as the network services report them. @throws Error where a service that runs does not answer */
+  /** Links as the network services report them. @throws Error if a running service does not answer */
   networkLinks(): Promise<readonly NetworkLink[]>;
   targets: Targets;
   knowledge: Knowledge;
-  /** The user id whose files count as the system's. */
+  /** The user id of the owner of system files. */
   owner: number;
   /** Measurements of `warp-svc` from earlier runs, oldest first. */
   samples: readonly Sample[];
@@ -84,7 +84,7 @@ export interface WorldOptions
   bus?: string;
 }
 
-/** From the documentation's page; the user's knowledge files can replace them. */
+/** Targets from the documentation. */
 const TARGETS: Targets = {
   tunnel: '162.159.197.3',
   portal: 'http://connectivitycheck.gstatic.com/generate_204',
@@ -140,10 +140,10 @@ export const Sample = z.object({
 export type Sample = z.infer<typeof Sample>;
 
 const KEPT = 200;
-/** Runs that follow each other closely add nothing. */
+/** Minimum time between samples: closer samples add nothing. */
 const APART_MS = 5 * 60_000;
 
-/** Samples in a file; empty if it is damaged. */
+/** Returns the samples in a file; empty if it is damaged. */
 export function loadSamples(path: string): Sample[] {
   try {
     return z.parse(z.array(Sample), JSON.parse(readText(path) ?? '[]'));
@@ -152,7 +152,7 @@ export function loadSamples(path: string): Sample[] {
   }
 }
 
-/** Adds a measurement, unless the last one is younger than five minutes. Ignores a full disk. */
+/** Adds a measurement, unless the process has one from the last five minutes. Ignores a full disk. */
 export function saveSample(path: string, samples: readonly Sample[], sample: Sample): void {
   const last = samples.at(-1);
   if (last && last.started === sample.started && Math.abs(sample.at - last.at) < APART_MS) return;
@@ -163,7 +163,7 @@ export function saveSample(path: string, samples: readonly Sample[], sample: Sam
   }
 }
 
-/** Change per hour between the first and the last value of one process, or null with less than an hour between them. */
+/** Returns the hourly change between the first and last value of a process, or null if less than an hour passed. */
 export function growthPerHour(
   samples: readonly Sample[],
   current: Sample,

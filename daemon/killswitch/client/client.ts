@@ -1,4 +1,4 @@
-// The daemon's side of the kill switch: keeps the configuration, the root service and the published state in step.
+// Keeps the configuration, the root service and the published state of the kill switch in step, for the daemon.
 import type { Change, KillSwitch, KillSwitchRequest } from '../../api/schema.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { Problem } from '../../problem.ts';
@@ -10,7 +10,7 @@ import { absent, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
 import { createBlockedRenewal, readBlocked } from './records.ts';
 import { type Call, createServiceLink, type ServiceLink } from './service-link.ts';
 
-/** Any program can slow the bus down. After that long, readers get the last published state. */
+/** Time limit for an answer: any program can slow the bus down. After it, readers get the last published state. */
 const READ_MS = 500;
 
 const DEMO = {
@@ -18,7 +18,7 @@ const DEMO = {
   hint: 'End the demo with: culvert stop. Then repeat the command.',
 };
 
-/** @param service paths of the service and how to call it; tests have their own */
+/** @param service paths of the service and how to call it; tests pass their own */
 export function createKillSwitch(context: FeatureContext, service: ServicePaths = SERVICE_PATHS): KillSwitchControl {
   const { state, settings, say } = context;
   const link = createServiceLink(service, () => void publishFile());
@@ -31,7 +31,7 @@ export function createKillSwitch(context: FeatureContext, service: ServicePaths 
   async function applyConfiguration(): Promise<void> {
     const { enabled, installed, unconfirmed } = await read();
     if (!settings.config.warp.killSwitch || enabled || !installed || emulated()) return;
-    if (unconfirmed) return; // it was turned off, and returns unless that is confirmed
+    if (unconfirmed) return; // turning it off is unconfirmed; it returns unless that is confirmed
     try {
       publish(await enable(settings.config.warp.allowLan, false));
     } catch (error) {
@@ -57,12 +57,12 @@ export function createKillSwitch(context: FeatureContext, service: ServicePaths 
 
   async function set({ enabled, allowLan, confirmWithin: seconds }: KillSwitchRequest): Promise<KillSwitch> {
     refuseInDemo();
-    // a switch that is off, or not installed, stays off without an administrator
+    // a switch that is off or not installed stays off without an administrator
     const isOff = !enabled && (!link.isInstalled() || (await isSurelyOff()));
     const off = (): Call => (seconds === undefined ? { method: 'Disable' } : { method: 'TryDisable', seconds });
     const report = isOff ? null : await (enabled ? enable(allowLan, true, seconds) : link.ask(off(), true));
     setUnmet([]);
-    // an unconfirmed value must not return with the next start
+    // an unconfirmed value must not return at the next start
     if (!report?.unconfirmed) await remember(context, enabled, allowLan);
     return report ? publish(report) : read();
   }
@@ -115,7 +115,7 @@ export function createKillSwitch(context: FeatureContext, service: ServicePaths 
   };
 }
 
-/** The promised value; null if it takes longer. */
+/** Resolves to the promised value, or to null if it takes longer. */
 function within<T>(ms: number, promised: Promise<T>): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms, null);
@@ -123,7 +123,7 @@ function within<T>(ms: number, promised: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Keeps a choice for the next start. Blocking does not depend on whether the file can be written. */
+/** Keeps a choice for the next start. Blocking works even if the file can't be written. */
 async function remember({ settings, say }: FeatureContext, killSwitch: boolean, allowLan: boolean): Promise<void> {
   const choice = { warp: { killSwitch, allowLan } };
   try {
@@ -149,7 +149,7 @@ function createPublisher({ state, settings }: FeatureContext, link: ServiceLink,
     const value: KillSwitch = {
       ...facts,
       enabled: facts.enabled || (unmet.length > 0 && settings.config.warp.killSwitch),
-      // while it is off, what turning it on would ask for
+      // while it is off, the value that turning it on would use
       allowLan: facts.enabled ? facts.allowLan : settings.config.warp.allowLan,
       ...(why.length ? explained(why) : facts.detail === null && unmet.length ? explained(unmet) : {}),
       installed,
@@ -160,7 +160,7 @@ function createPublisher({ state, settings }: FeatureContext, link: ServiceLink,
     return value;
   }
 
-  /** The state that the service last published. */
+  /** Publishes the state that the service last wrote. */
   function publishFile(): KillSwitch {
     if (!link.isInstalled()) return publishAbsent();
     const read = link.published();
@@ -189,7 +189,7 @@ function createPublisher({ state, settings }: FeatureContext, link: ServiceLink,
   };
 }
 
-/** The unconfirmed change, as clients show each of them. */
+/** Returns the unconfirmed change in the form that clients show. */
 function changesOf({ enabled, allowLan, unconfirmed }: KillSwitch): Change[] {
   if (!unconfirmed) return [];
   const { setAt, confirmBy, previous } = unconfirmed;
@@ -205,7 +205,7 @@ function wordOf({ enabled, allowLan }: { enabled: boolean; allowLan: boolean }):
 const LEFT_OUT =
   'Kill switch: warp.endpoints needs an administrator and is left out. Turn the kill switch on again to be asked.';
 
-/** An idle daemon does without the parser of addresses. */
+/** Loads the parser of addresses, which an idle daemon does without. */
 const load = () => import('../rules/endpoints.ts');
 
 function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLink) {
@@ -236,7 +236,7 @@ function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLi
     }
   }
 
-  /** Turning it on again would confirm a change that the user has yet to confirm. */
+  /** Sets the endpoints alone: turning the switch on again would confirm a change that the user has yet to confirm. */
   function setEndpoints(next: readonly Endpoint[]): Promise<Report> {
     given = JSON.stringify(next);
     return link.ask({ method: 'SetEndpoints', endpoints: next }, false);
@@ -244,11 +244,11 @@ function createEnabler({ state, settings, say }: FeatureContext, link: ServiceLi
 
   return {
     enable,
-    /** Loads the code for both while this version's files exist: a package may replace them. */
+    /** Loads the code for later calls while this version's files exist: a package may replace them. */
     async prepare(): Promise<void> {
       await load().catch(() => {}); // a later use reports the failure
     },
-    /** Lets the tunnel's present endpoints through; null if the rules already do, or nothing is blocked. */
+    /** Lets the tunnel's present endpoints through; null if the rules already do so, or if nothing is blocked. */
     async followTunnel(): Promise<Report | null> {
       const { enabled, active, allowLan, unconfirmed } = state.snapshot().killSwitch;
       if (!enabled || active !== true) return null;

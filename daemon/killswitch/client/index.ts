@@ -2,7 +2,7 @@
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { begin, type Feature, type Lazy, lazy } from '../../feature.ts';
 
-/** @returns the feature, and how other features reach the kill switch */
+/** @returns the feature, and the control that other features use */
 export function openKillSwitch(context: FeatureContext): Feature<'killswitch'> & { control: Lazy<KillSwitchControl> } {
   const killSwitch = lazy(async () => (await import('./client.ts')).createKillSwitch(context));
   return {
@@ -13,7 +13,7 @@ export function openKillSwitch(context: FeatureContext): Feature<'killswitch'> &
   };
 }
 
-/** The function of each request, by what controls the kill switch. */
+/** Returns the function of each request, which calls `control`. */
 export function answerWith(control: () => Promise<KillSwitchControl>): Feature<'killswitch'>['handlers'] {
   return {
     'GET /api/killswitch': async () => ({ ok: true, ...(await (await control()).read()) }),

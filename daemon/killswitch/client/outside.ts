@@ -1,5 +1,5 @@
-// Moves this process and its parent outside the tunnel: asks the root service for a link into their network namespace, and sets up
-// the program's side of it. bin/culvert has made the namespaces before, with rights that hold in them alone.
+// Moves this process and its parent outside the tunnel: asks the root service for a link into their network namespace, and sets
+// up the program's side of the link. bin/culvert has already made the namespaces, with rights that hold only inside them.
 import { execFile } from 'node:child_process';
 import {
   closeSync,
@@ -24,19 +24,19 @@ import { type Message, message, N_ } from '../wording.ts';
 import { requireService, SERVICE_PATHS } from './published-state.ts';
 import { askPatiently } from './service-link.ts';
 
-/** Resolvers listen on sockets in these directories, and look names up through the tunnel. */
+/** Directories with the sockets of resolvers that look names up through the tunnel. */
 const RESOLVERS = ['/run/systemd/resolve', '/run/nscd'] as const;
 const RESOLV_CONF = '/etc/resolv.conf';
 const NSSWITCH_CONF = '/etc/nsswitch.conf';
-/** Limit of a program on a kernel that can't forward IPv6 for it alone. */
+/** Limit on a kernel that can't forward IPv6 for one program alone. */
 const NO_IPV6 = N_('The program has no IPv6: before 6.17, Linux forwards it for all links or for none.');
 /** Asks for the gateway every 20 ms, for 10 s. */
 const PATIENCE = 'retrans 20 mcast_probes 500';
 
 /**
- * @param outer network namespace that bin/culvert was started in, as /proc names it
- * @returns the program's limits, and whether an administrator must have allowed the program
- * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
+ * @param outer network namespace in which bin/culvert was started, as /proc names it
+ * @returns the program's limits; `waits` is true if an administrator must have allowed the program
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must not start a program then
  */
 export async function leadOutside(outer: string | undefined): Promise<{ limits: Message[]; waits: boolean }> {
   if (!existsSync('/run/systemd/system'))
@@ -63,7 +63,7 @@ export async function leadOutside(outer: string | undefined): Promise<{ limits: 
   return { limits: outside.complete ? [] : [message(NO_IPV6)], waits: outside.waits };
 }
 
-/** null for anything else. */
+/** Returns null if the answer is malformed. */
 function parseOutside(value: unknown): Outside | null {
   const { address, gateway, address6, gateway6, nameserver, complete, waits } = (value ?? {}) as Partial<
     Record<keyof Outside, unknown>
@@ -98,19 +98,19 @@ async function setLink({ address, gateway, address6, gateway6, waits }: Outside)
       `address add ${address6} dev ${INNER_DEVICE} nodad`,
       `route add ::/0 via ${gateway6} dev ${INNER_DEVICE}`,
     );
-  // the gateway answers only once the link is turned on: until then the kernel keeps the first packets
+  // the gateway answers only after the link is turned on: until then the kernel keeps the first packets
   if (waits)
     for (const table of ['arp_cache', 'ndisc_cache'])
       lines.push(`ntable change name ${table} dev ${INNER_DEVICE} ${PATIENCE}`);
   await run('ip', ['-batch', '-'], lines.join('\n'));
-  // `ping` of a user
+  // lets the user run `ping`
   const group = process.getgid!();
   writeFileSync('/proc/sys/net/ipv4/ping_group_range', `${group} ${group}`);
 }
 
 /**
- * Has programs ask the uplink's resolver, by a mounted resolv.conf. If another program replaces the file, which removes the mount, the
- * file names a resolver of this machine; then the address is translated.
+ * Makes programs ask the uplink's resolver, through a mounted resolv.conf. If another program replaces the file, the mount is
+ * removed and the file names a resolver of this machine; the address is then translated.
  */
 async function setNames(nameserver: string): Promise<void> {
   const text = `# culvert run --outside: the resolver of the network outside the tunnel\nnameserver ${nameserver}\n`;
@@ -135,7 +135,7 @@ async function setNames(nameserver: string): Promise<void> {
   ]);
 }
 
-/** Puts a text in the place of a file, for this namespace of mounts. */
+/** Mounts a text over a file, in this mount namespace. */
 async function mountText(text: string, file: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-outside-'));
   try {
@@ -147,30 +147,34 @@ async function mountText(text: string, file: string): Promise<void> {
   }
 }
 
-/** @throws Error with the program's words */
+/** @throws Error with the program's error output */
 function run(program: string, argv: readonly string[], input = ''): Promise<void> {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
   return new Promise((resolve, reject) => {
     const child = execFile(program, [...argv], { env, timeout: 10_000 }, (error, _, stderr) =>
       error ? reject(new Error(stderr.trim() || error.message)) : resolve(),
     );
-    child.stdin?.on('error', () => {}); // it ended before it had read all, and says why
+    child.stdin?.on('error', () => {}); // the program ended early, and its error says why
     child.stdin?.end(input);
   });
 }
 
-/** nsswitch.conf without SSSD for hosts, and without the conditions on its answer. */
+/** Returns nsswitch.conf without SSSD for hosts, and without the conditions on its answer. */
 export function withoutSssd(text: string): string {
   return text.replace(/^\s*hosts:.*/m, line => line.replace(/\s+sss(?=\s|#|$)(?:\s*\[[^\]\n]*\])?/g, ''));
 }
 
-/** @param file path of the program; null if it was not found. @throws Problem killswitch-failed */
+/**
+ * Refuses a program that is not allowed outside the tunnel.
+ * @param file path of the program; null if it was not found
+ * @throws Problem killswitch-failed
+ */
 export function requireAllowed(file: string | null): void {
-  if (!file || !existsSync(file)) return; // the shell says so
+  if (!file || !existsSync(file)) return; // the shell reports this
   const real = realpathSync(file);
   const script = startOf(real) === '#!';
   const text = readText(ALLOWLIST);
-  // the root service knows a list that only root may read
+  // the root service checks a list that only root may read
   if (!script && (text === null || parseAllowlist(text).includes(real))) return;
   throw new Problem(
     'killswitch-failed',
@@ -181,7 +185,7 @@ export function requireAllowed(file: string | null): void {
   );
 }
 
-/** The first two bytes; null for a program that may be run, but not read. */
+/** Returns the first two bytes; null for a program that can be run but not read. */
 function startOf(file: string): string | null {
   try {
     const fd = openSync(file, 'r');

@@ -1,4 +1,4 @@
-// Reads the published state of the root service, and whether the service still runs. Needs no privileges.
+// Reads the published state of the root service, and checks whether the service still runs. Needs no privileges.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KillSwitch } from '../../api/schema.ts';
@@ -16,22 +16,22 @@ export interface Unreadable {
 }
 
 export interface ServicePaths {
-  /** Path of the state that the service publishes. */
+  /** Directory of the state that the service publishes. */
   run: string;
-  /** Files that let the bus start the service: one is there where it is installed. */
+  /** Files that let the bus start the service. At least one exists if the service is installed. */
   activation: readonly string[];
   /** Units of the service, each of which names the program that runs it. */
   units: readonly string[];
   busctl: string;
-  /** Address of the bus, where it is not the system's. */
+  /** Address of the bus; null for the system bus. */
   bus: string | null;
   /** Command that installs the service, ready to be copied. */
   install: string;
-  /** Exists where systemd runs, which the service needs. */
+  /** Path that exists if systemd runs, which the service needs. */
   systemd: string;
 }
 
-/** dbus-daemon looks there for services of the system bus. */
+/** Files in which dbus-daemon looks for the service on the system bus. */
 const ACTIVATION = ['/usr/local/share', '/usr/share', '/lib'].map(
   directory => `${directory}/dbus-1/system-services/${BUS_NAME}.service`,
 );
@@ -51,15 +51,15 @@ export const SERVICE_PATHS: ServicePaths = {
 };
 
 /**
- * The command that installs the service. The program prints a script, which root runs: from an AppImage, root could not
- * read the files, and from a home directory, root must not run them in place. Packages install them; if they were
- * removed, the same command puts them back.
+ * Returns the command that installs the service. The program prints a script for root: root can't read the files of an
+ * AppImage, and must not run files in a home directory. Packages install the files; if they were removed, the same command
+ * restores them.
  */
 export function installCommand(culvert: string): string {
   return `${quote([culvert, 'killswitch', 'installer'])} | sudo sh`;
 }
 
-/** Advice where the service is not installed. */
+/** Returns advice for a machine without the service. */
 function installHint({ install, systemd }: ServicePaths): string {
   return existsSync(systemd) ? `Install it with: ${install}` : 'It needs systemd, which does not run here.';
 }
@@ -76,13 +76,13 @@ export function requireService(service: ServicePaths, use: keyof typeof NOT_INST
     throw new Problem('killswitch-not-installed', NOT_INSTALLED[use], { hint: installHint(service) });
 }
 
-/** Describes a missing kill switch: the command that installs it, or why none can. */
+/** Describes a missing kill switch: the command that installs it, or the reason why it can't be installed. */
 export function absent({ install, systemd }: ServicePaths): Pick<KillSwitch, 'command' | 'detail' | 'wording'> {
   if (existsSync(systemd)) return { command: install, detail: null };
   return { command: null, ...explained([message('The kill switch needs systemd, which does not run here.')]) };
 }
 
-/** True if the service can start: the package for servers lacks the program that runs it. */
+/** True if the service can start. The package for servers lacks the program that runs the service. */
 export function isInstalled({ activation, units }: ServicePaths): boolean {
   if (!activation.some(file => existsSync(file))) return false;
   const unit = units.find(file => existsSync(file));

@@ -7,10 +7,10 @@ import { message } from '../wording.ts';
 import { isInstalled, readPublished, requireService, type ServicePaths } from './published-state.ts';
 import { askService } from './service-link.ts';
 
-/** Time for which one look keeps the recording on. */
+/** Time for which one read keeps the recording on. */
 const LOOK_SECONDS = 60;
 const RENEW_MS = 60_000;
-/** Longer than the time between two renewals, so that a late one loses nothing. */
+/** Longer than the time between two renewals, so that a late renewal loses nothing. */
 const RENEWED_SECONDS = 180;
 
 const NOTHING: BlockedList = { recordingSince: null, entries: [], hidden: 0, missed: 0 };
@@ -19,7 +19,7 @@ const NOTHING: BlockedList = { recordingSince: null, entries: [], hidden: 0, mis
 export async function readBlocked(service: ServicePaths, seconds = LOOK_SECONDS): Promise<BlockedList> {
   requireService(service);
   const published = readPublished(service);
-  // the service ended with nothing to guard, and this does not start it
+  // the service ended because it had nothing to guard, and a read does not start it
   if (!('unreadable' in published) && published.pid === null) return NOTHING;
   const answer = await askService({ method: 'Blocked', seconds }, false, service);
   // loaded with the first answer: an idle daemon does without zod
@@ -59,7 +59,7 @@ export function createBlockedRenewal({ state, settings, say }: FeatureContext, s
       unsubscribe = state.subscribe(({ event }) => {
         const { recordBlocked } = settings.config.warp;
         if (event === 'config' && recordBlocked !== (timer !== null)) follow(recordBlocked);
-        // it may have been turned on: record from its first packet
+        // the kill switch may have been turned on: record from its first packet
         else if (event === 'killSwitch' && timer) void renew();
       });
     },

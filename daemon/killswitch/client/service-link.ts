@@ -24,7 +24,7 @@ export interface ServiceLink {
   close(): void;
 }
 
-/** @param changed called when the service published something */
+/** @param changed called when the service may have published a new state */
 export function createServiceLink(service: ServicePaths, changed: () => void): ServiceLink {
   let watcher: FSWatcher | null = null;
   const close = () => {
@@ -38,7 +38,7 @@ export function createServiceLink(service: ServicePaths, changed: () => void): S
       watcher = watch(service.run, { persistent: false }, () => changed());
       watcher.on('error', close);
     } catch {
-      // the directory comes with the service; every call looks for it again
+      // the directory is missing until the service runs; the next call tries again
     }
   }
 
@@ -71,7 +71,7 @@ export type Call =
   | { method: 'TryDisable'; seconds: number }
   | { method: 'Pause' | 'SignIn' | 'Blocked'; seconds: number };
 
-/** A person may have to find a password. */
+/** Time limits of a call that may ask a person for a password, and of any other call. */
 const ASKING_SECONDS = 125;
 const SECONDS = 20;
 
@@ -89,7 +89,7 @@ export async function callService(
   return report;
 }
 
-/** The service's answer, as it is. @throws as `callService` */
+/** The service's answer, unchecked. @throws as `callService` */
 export async function askService(
   call: Call,
   interactive: boolean,
@@ -108,7 +108,7 @@ export async function askService(
   return answerOf(stdout);
 }
 
-/** As busctl wants them: a signature, then the values, an array led by its length. */
+/** Arguments in busctl's notation: a signature, then the values, with the length before each array. */
 function argumentsOf(call: Call): string[] {
   switch (call.method) {
     case 'Pause':
@@ -127,7 +127,7 @@ function argumentsOf(call: Call): string[] {
   }
 }
 
-/** An argument of the type `a(ssaq)`, as busctl takes it. */
+/** Endpoints as an argument of type `a(ssaq)` in busctl's notation. */
 export function endpointWords(endpoints: readonly Endpoint[]): string[] {
   const words = endpoints.flatMap(({ cidr, protocol, ports }) => [
     cidr,
@@ -143,7 +143,7 @@ type Finished = { error: NodeJS.ErrnoException | null; stdout: string; stderr: s
 function runBusctl(busctl: string, argv: readonly string[], timeout: number): Promise<Finished> {
   const env = { PATH: process.env.PATH, LC_ALL: 'C' };
   return new Promise(resolve => {
-    // not 1 << 20, after which gettext 0.21 finds no texts
+    // 1 << 20 here would keep gettext 0.21 from finding the texts below
     execFile(busctl, [...argv], { env, timeout, killSignal: 'SIGKILL', maxBuffer: 2 ** 20 }, (error, stdout, stderr) =>
       resolve({ error: error as NodeJS.ErrnoException | null, stdout, stderr }),
     );
@@ -161,10 +161,10 @@ function answerOf(stdout: string): unknown {
   }
 }
 
-/** Errors whose sentence quotes other programs, so that the catalogs can't have it. */
+/** Errors whose messages quote other programs, so that the catalogs can't translate them. */
 const COMPOSED = new Set(['Failed', 'InvalidArgument']);
 
-/** The service's own codes lead its messages. */
+/** Messages of the service, each with one of its own codes in front. */
 const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Refused|Unconfirmed|Failed): (.*)/s;
 
 /** Sentences for methods that an older root service lacks. */
@@ -222,7 +222,7 @@ function problemOf(
       });
 }
 
-/** The root service takes some calls a second of each user. */
+/** Retries while the service is busy: it accepts only a few calls a second from each user. */
 const RETRY = { everyMs: 400, attempts: 600 };
 /** Start of the service's answer to a user who calls too often. */
 const BUSY = /^(?:Too many calls|Other requests of this user)/;

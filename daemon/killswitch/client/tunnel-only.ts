@@ -1,4 +1,4 @@
-// Keeps processes of this user in the tunnel: asks the root service for their place, and proves it from inside before a program starts.
+// Keeps processes of this user in the tunnel: asks the root service to place them, and tests the place before a program starts.
 import { createSocket } from 'node:dgram';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -10,8 +10,8 @@ import { requireService, SERVICE_PATHS } from './published-state.ts';
 import { askPatiently } from './service-link.ts';
 
 /**
- * Puts this process and its parent, which becomes the program, into the place of programs that use the tunnel only.
- * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must start no program then
+ * Puts this process and its parent, which becomes the program, into the place of tunnel-only programs.
+ * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed; the parent must not start a program then
  */
 export async function keepInTunnel(): Promise<void> {
   if (!existsSync('/run/systemd/system'))
@@ -27,19 +27,19 @@ export async function keepInTunnel(): Promise<void> {
     );
   requireService(SERVICE_PATHS, 'tunnel-only');
   refuseConnections(process.ppid);
-  // a kept program's children are in the place already
+  // the children of a kept program are already in the place
   if (![process.ppid, process.pid].every(isInPlace)) await askPatiently('KeepInTunnel', SERVICE_PATHS);
   await testPlace();
 }
 
-/** A connection stays where it was opened, so a program must not get one from outside. @throws Problem killswitch-failed */
+/** Refuses a process with connections, because a connection stays outside the tunnel. @throws Problem killswitch-failed */
 function refuseConnections(pid: number): void {
   const sockets = readdirSync(`/proc/${pid}/fd`).flatMap(fd => {
     const [, inode] = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`)) ?? [];
     return inode ? [{ fd, inode }] : [];
   });
   if (!sockets.length) return;
-  // Unix sockets are not connections. A terminal may have one of the machine's network namespace, so both lists count.
+  // Unix sockets are not connections. A terminal's socket may belong to the machine's network namespace, so both lists count.
   const others = new Set(['self', '1'].flatMap(of => unixSockets(`/proc/${of}/net/unix`)));
   const connection = sockets.find(({ inode }) => !others.has(inode));
   if (connection)
@@ -50,13 +50,13 @@ function refuseConnections(pid: number): void {
     );
 }
 
-/** Inodes of the Unix sockets in a list of the kernel (proc_net(5)). */
+/** Returns the inodes of the Unix sockets in a list of the kernel (proc_net(5)). */
 function unixSockets(path: string): string[] {
   const lines = readText(path)?.split('\n') ?? [];
   return lines.flatMap(line => line.split(/\s+/)[6] ?? []);
 }
 
-/** Empty if the file has just been closed. */
+/** Returns the target of a link; empty if the file has just been closed. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);
@@ -71,9 +71,9 @@ function isInPlace(pid: number): boolean {
 }
 
 /**
- * Proves with one packet that the rules know this process; they refuse every link but the tunnel's. Then tries a packet on each link, to
- * find a link that the rules leave open. A link that takes no such packet proves nothing.
- * @throws Problem killswitch-failed unless what leaves outside the tunnel is refused here, and what uses it is not
+ * Proves with one packet that the rules know this process; they refuse every link but the tunnel's. Then tries a packet on each
+ * link, to find a link that the rules leave open. A link that can't send such a packet proves nothing.
+ * @throws Problem killswitch-failed unless packets outside the tunnel are refused here, and packets in the tunnel are not
  */
 async function testPlace(): Promise<void> {
   const fail = (hint: string) =>
@@ -87,7 +87,7 @@ async function testPlace(): Promise<void> {
   );
   for (const { name, family, address, internal } of links) {
     const isTunnel = TUNNEL_INTERFACES.includes(name);
-    // WARP refuses other sources in its tunnel than the address that it gave
+    // WARP refuses sources in its tunnel other than the address that it assigned
     if (internal || (isTunnel && address.startsWith('fe80:'))) continue;
     const outcome =
       family === 'IPv4'
@@ -98,7 +98,11 @@ async function testPlace(): Promise<void> {
   }
 }
 
-/** Sends a packet that reaches no host. @param by address of the link to use @param from source address; the kernel chooses by default */
+/**
+ * Sends a packet that reaches no host.
+ * @param by address of the link to use
+ * @param from source address; the kernel chooses one by default
+ */
 function sent(
   type: 'udp4' | 'udp6',
   { to, by, from }: { to: string; by?: string; from?: string | undefined },
@@ -118,7 +122,7 @@ function sent(
           socket.setMulticastInterface(by);
         }
       } catch {
-        return end('impossible'); // the link has just gone
+        return end('impossible'); // the link has just disappeared
       }
       socket.send('', PROBE.port, to, error => {
         const { code } = (error ?? {}) as NodeJS.ErrnoException;
@@ -131,7 +135,7 @@ function sent(
 const ANY_NAME = N_('Names are looked up by %s, which is not kept in the tunnel.');
 const LOCAL_NAMES = N_('Names that end in .local are looked up by %s, which is not kept in the tunnel.');
 
-/** Each with its module of nsswitch.conf; the C library asks nscd before any module. */
+/** Resolvers, each with its module of nsswitch.conf; the C library asks nscd before any module. */
 const RESOLVERS = [
   { name: 'nscd', module: null, socket: '/run/nscd/socket', says: ANY_NAME },
   { name: 'systemd-resolved', module: /^resolve$/, socket: '/run/systemd/resolve/io.systemd.Resolve', says: ANY_NAME },
@@ -139,14 +143,14 @@ const RESOLVERS = [
   { name: 'Avahi', module: /^mdns[46]?(_minimal)?$/, socket: '/run/avahi-daemon/socket', says: LOCAL_NAMES },
 ];
 
-/** A mode of WARP leaves names to other resolvers, which a kept program does not reach on this machine. */
+/** Limit in modes in which WARP leaves names to other resolvers, which a kept program can't reach on this machine. */
 const NO_NAMES = N_(
   'WARP looks up no names now, as in the mode tunnel_only. Only name servers that the tunnel reaches can be asked.',
 );
-/** 127.0.2.2, port 53: either byte order of the machine. */
+/** WARP's listener on 127.0.2.2, port 53, in either byte order of the machine. */
 const WARP_LISTENS = /^\s*\d+: (?:0202007F|7F000202):0035 /m;
 
-/** A sentence about each limit of names here. @param root of the system */
+/** Returns a sentence about each limit of name lookups here. @param root root directory of the system */
 export function limitsOfNames(root = ''): Message[] {
   return [...(isWithoutNames(root) ? [message(NO_NAMES)] : []), ...resolversElsewhere(root)];
 }
@@ -157,7 +161,7 @@ function isWithoutNames(root: string): boolean {
   return isUp && !WARP_LISTENS.test(readText(`${root}/proc/net/udp`) ?? '');
 }
 
-/** A sentence about each running resolver. */
+/** Returns a sentence about each running resolver. */
 function resolversElsewhere(root: string): Message[] {
   const modules = modulesOf(`${root}/etc/nsswitch.conf`);
   return RESOLVERS.filter(
@@ -166,7 +170,7 @@ function resolversElsewhere(root: string): Message[] {
   ).map(({ name, says }) => message(says, name));
 }
 
-/** Modules that look up the names of hosts; none without the file. */
+/** Returns the modules that look up the names of hosts; none without the file. */
 function modulesOf(path: string): string[] {
   const [, hosts = ''] = /^\s*hosts:([^#\n]*)/m.exec(readText(path) ?? '') ?? [];
   return hosts.trim().split(/\s+/);

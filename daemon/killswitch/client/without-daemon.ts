@@ -1,4 +1,5 @@
-// The kill switch for the command line without a daemon: reads it, changes it, and writes the script that installs the root service.
+// Reads and changes the kill switch without a daemon, for the command line, and writes the script that installs the root
+// service.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +10,12 @@ import { explained } from '../wording.ts';
 import { absent, isInstalled, readPublished, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
 import { type Call, callService } from './service-link.ts';
 
-/** Way out for a blocked person without a working Culvert. */
+/** Advice for a blocked person without a working Culvert. */
 export const WAY_OUT =
   'To turn it off: culvert killswitch off. If that fails: sudo busctl call org.culvert.KillSwitch1 ' +
   '/org/culvert/KillSwitch1 org.culvert.KillSwitch1 Disable, or sudo culvert-killswitch-remove.';
 
-/** Never rejects: unknown values are null, with the reason in `detail`. */
+/** Reads the kill switch. Never rejects: unknown values are null, and `detail` has the reason. */
 export async function readWithoutDaemon(service: ServicePaths = SERVICE_PATHS): Promise<KillSwitch> {
   if (!isInstalled(service)) return { ...NO_KILL_SWITCH, installed: false, ...absent(service) };
   const published = readPublished(service);
@@ -42,7 +43,7 @@ const LIBDIR = '/usr/local/lib/culvert-killswitch';
 const UNITS = '/usr/local/lib/systemd/system';
 const POLKIT_ACTIONS = '/usr/share/polkit-1/actions';
 
-/** Destination of each file of the installation's killswitch directory, by its name. */
+/** Destination of each file in the installation's killswitch directory. */
 const FILES: readonly { from: string; to: string; mode?: '755' }[] = [
   { from: 'guard.in', to: `${LIBDIR}/guard`, mode: '755' },
   { from: 'culvert-killswitch-remove.in', to: '/usr/local/sbin/culvert-killswitch-remove', mode: '755' },
@@ -53,7 +54,7 @@ const FILES: readonly { from: string; to: string; mode?: '755' }[] = [
   { from: 'culvert-killswitch.tmpfiles.conf', to: '/etc/tmpfiles.d/culvert-killswitch.conf' },
   { from: 'org.culvert.killswitch.policy', to: `${POLKIT_ACTIONS}/org.culvert.killswitch.policy` },
   { from: 'org.culvert.KillSwitch1.conf', to: '/etc/dbus-1/system.d/org.culvert.KillSwitch1.conf' },
-  // last: from here on it counts as installed
+  // last: once this file exists, the service counts as installed
   {
     from: 'org.culvert.KillSwitch1.service.in',
     to: '/usr/local/share/dbus-1/system-services/org.culvert.KillSwitch1.service',
@@ -124,7 +125,7 @@ function directoryOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-/** Commands that write a text to a file. No line of the text may be the mark. */
+/** Returns commands that write a text to a file. The mark must not be a line of the text. */
 function put(text: string, to: string, mode: string): string {
   let mark = 'END';
   while (text.split('\n').includes(mark)) mark += '_';

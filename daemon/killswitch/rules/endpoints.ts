@@ -1,11 +1,11 @@
-// Pure: the endpoints that root may reach outside the tunnel: shipped, reported by the tunnel CLI, and configured by the user.
-// Parsing is strict, since each endpoint is an exception to the block.
+// Determines the endpoints that root may reach outside the tunnel: shipped, reported by the tunnel CLI, or configured by the
+// user. Parsing is strict, since each endpoint is an exception to the block. Pure.
 
 import ipaddr from 'ipaddr.js';
 import data from '../../../data/killswitch/endpoints.json' with { type: 'json' };
 import { printable } from '../../core/printable.ts';
 
-/** Cloudflare's ports of both protocols, for an address with unknown ports. */
+/** Cloudflare's ports by protocol, for an address with unknown ports. */
 const TUNNEL_PORTS = { udp: [443, 500, 1701, 2408, 4443, 4500, 8095, 8443], tcp: [443] } as const;
 
 /**
@@ -17,9 +17,9 @@ export function wantedEndpoints(
   own: string,
 ): {
   endpoints: Endpoint[];
-  /** A sentence for each that may be no exception. */
+  /** A sentence for each endpoint that must not be an exception. */
   refused: string[];
-  /** True if the shipped data does not cover all of them. */
+  /** True if the shipped data does not cover all endpoints. */
   beyondShipped: boolean;
 } {
   const shipped = shippedEndpoints();
@@ -58,12 +58,12 @@ function withPorts(cidr: string): Endpoint[] {
   ];
 }
 
-/** An address of a shipped range gets the documented ports. */
+/** True for an address in a shipped range, which gets the documented ports. */
 function inShipped(shipped: readonly Endpoint[], cidr: string): boolean {
   return shipped.some(endpoint => within(cidr, endpoint.cidr));
 }
 
-/** True if one endpoint lets through everything that another one does. */
+/** True if one endpoint lets through everything that another endpoint does. */
 export function covers(outer: Endpoint, inner: Endpoint): boolean {
   return (
     outer.protocol === inner.protocol &&
@@ -72,7 +72,7 @@ export function covers(outer: Endpoint, inner: Endpoint): boolean {
   );
 }
 
-/** True for one address by the tunnel's own ports, the form of endpoints that the tunnel CLI reports. */
+/** True for one address with the tunnel's own ports, the form of endpoints that the tunnel CLI reports. */
 export function isReported({ cidr, protocol, ports }: Endpoint): boolean {
   return !cidr.includes('/') && ports.every(port => (TUNNEL_PORTS[protocol] as readonly number[]).includes(port));
 }
@@ -83,14 +83,14 @@ function within(inner: string, outer: string): boolean {
   return typeof a === 'object' && typeof b === 'object' && contains(b, a);
 }
 
-/** Cloudflare's endpoints, from data/killswitch/endpoints.json. */
+/** Returns Cloudflare's endpoints, from data/killswitch/endpoints.json. */
 export function shippedEndpoints(): Endpoint[] {
   return parseEndpoints(data);
 }
 
 /**
- * Endpoints from the form of data/killswitch/endpoints.json: each group's ranges with its ports.
- * @throws TypeError for anything but that form, and for a range or port that may be no exception.
+ * Parses endpoints in the form of data/killswitch/endpoints.json: groups of ranges with their ports.
+ * @throws TypeError for any other form, and for a range or port that must not be an exception.
  */
 export function parseEndpoints(json: unknown): Endpoint[] {
   const { version, groups } = record(json, 'the data', ['version', 'date', 'groups']);
@@ -134,7 +134,7 @@ export interface Endpoint {
   ports: readonly number[];
 }
 
-/** DNS is not an exception, wherever it goes. */
+/** True for a port that an exception may have. DNS is not an exception, wherever it goes. */
 export function isEndpointPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65535 && port !== 53 && port !== 853;
 }
@@ -144,17 +144,20 @@ export interface Cidr {
   /** Network address and prefix length: `162.159.193.0/24`, `2606:4700:100::/48`. */
   text: string;
   network: ipaddr.IPv4 | ipaddr.IPv6;
-  /** Bits of the prefix. */
+  /** Length of the prefix, in bits. */
   prefix: number;
 }
 
-/** Wider exceptions would be holes rather than endpoints. */
+/** Shortest prefixes of exceptions: wider exceptions would be holes rather than endpoints. */
 const WIDEST = { 4: 16, 6: 32 } as const;
 const BITS = { 4: 32, 6: 128 } as const;
-/** RFC 4291, 2.4: the addresses that IANA gives out. */
+/** Addresses that IANA gives out (RFC 4291, 2.4). */
 const GLOBAL_UNICAST = range('2000::/3')!;
 
-/** Never an endpoint of a tunnel: ranges that IANA's special-purpose registries keep off the internet, and documentation. */
+/**
+ * Ranges that are never endpoints of a tunnel: IANA's special-purpose registries keep them off the internet, or
+ * reserve them for documentation.
+ */
 const NOT_PUBLIC = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -177,8 +180,8 @@ const NOT_PUBLIC = [
 ].map(text => range(text)!);
 
 /**
- * Reads an address, or a range in CIDR notation, that may be an exception.
- * @returns a sentence that says why it may not
+ * Parses an address, or a range in CIDR notation, that may be an exception.
+ * @returns the range, or a sentence that says why it must not be an exception
  */
 export function parseCidr(word: string): Cidr | string {
   const cidr = range(word);
@@ -202,7 +205,7 @@ export function contains(outer: Cidr, inner: Cidr): boolean {
 function range(word: string): Cidr | null {
   const [, address = '', length] = /^([\da-fA-F:.]{2,45})(?:\/(0|[1-9]\d{0,2}))?$/.exec(word) ?? [];
   const family = address.includes(':') ? 6 : 4;
-  // the library also knows shorter and octal IPv4, and IPv4 in the last bits of IPv6, which nft would not take
+  // the library also accepts shorter and octal IPv4, and IPv4 in the last bits of IPv6, which nft would not take
   if (
     family === 4 ? !ipaddr.IPv4.isValidFourPartDecimal(address) : address.includes('.') || !ipaddr.IPv6.isValid(address)
   )

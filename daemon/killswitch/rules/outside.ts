@@ -1,25 +1,25 @@
-// Pure: renders the table of programs outside the tunnel. Their packets leave by the uplink or not at all, and no others are
-// forwarded because of them.
+// Renders the table of programs outside the tunnel. Their packets leave by the uplink or not at all, and no other packets are
+// forwarded because of them. Pure.
 import { ANY_DEVICE, addressesOf, NETWORK, NETWORK_6, TUNNEL_INTERFACES } from './place.ts';
 import { quoted, replacing, set } from './rules.ts';
 
 export const OUTSIDE_TABLE = 'culvert_outside';
 
-/** One family's way out. */
+/** The way out for one address family. */
 export interface Uplink {
   device: string;
   /** In bytes. */
   mtu: number;
-  /** Its resolver; null: none is known. */
+  /** The uplink's resolver; null if none is known. */
   resolver: string | null;
-  /** This service turned on forwarding there, so nothing else may use it. */
+  /** True if this service turned on forwarding there, so nothing else may use it. */
   guarded: boolean;
 }
 
 export interface OutsideRules {
   /** Numbers of the links. */
   links: readonly number[];
-  /** null: a family that has no way out. */
+  /** Uplinks by family; null for a family without a way out. */
   uplinks: { 4: Uplink | null; 6: Uplink | null };
   flags?: readonly ('owner' | 'persist')[];
 }
@@ -96,7 +96,7 @@ ${each('translate')}  }
 `;
 }
 
-/** Rules that each family with a way out adds to the chains; null: none. */
+/** Rules that each family with a way out adds to the chains; null adds no rule. */
 interface FamilyRules {
   names: string | null;
   guard: string | null;

@@ -1,11 +1,11 @@
-// Pure: renders the kill switch's nftables table as one transaction.
+// Renders the kill switch's nftables table as one transaction. Pure.
 import { type Cidr, contains, type Endpoint, isEndpointPort, parseCidr } from './endpoints.ts';
 import { TUNNEL_INTERFACES } from './place.ts';
 
 export interface RuleOptions {
-  /** Leave private, link-local and multicast addresses reachable, DNS excepted. */
+  /** Leaves private, link-local and multicast addresses reachable, except for DNS. */
   allowLan: boolean;
-  /** Destinations of root, and root alone, outside the tunnel. */
+  /** Destinations outside the tunnel, for root alone. */
   endpoints: readonly Endpoint[];
   /** Names, not indexes, so that the rules hold while an interface comes and goes. */
   tunnelInterfaces?: readonly string[];
@@ -25,22 +25,22 @@ export const CHAINS = {
   prerouting: 'accept',
 } as const;
 
-/** Set of the addresses on the link that asked for this machine's. */
+/** Set of the addresses on the link that asked for an address of this machine. */
 export const ASKERS = 'askers';
 /**
- * Sets for the time in which a user signs in to a network: the helper's user on the link, and the name servers there. They are
- * empty at any other time, and the kernel forgets each element unless it is repeated. Each repair reads them.
+ * Sets for the time in which a user signs in to a network: the helper's user on the link, and the name servers there. At any
+ * other time the sets are empty, and the kernel forgets each element unless it is repeated. Each repair reads them.
  */
 export const SIGN_IN = { helpers: 'sign_in_helpers', servers: 'sign_in_servers' } as const;
 /**
- * Set of pairs of devices: packets of a program outside the tunnel that an administrator allowed are forwarded between them. As for
- * a sign-in, the kernel forgets each pair unless it is repeated.
+ * Set of device pairs. Packets of a program that an administrator allowed outside the tunnel are forwarded between the devices
+ * of a pair. As for a sign-in, the kernel forgets each pair unless it is repeated.
  */
 export const EXCEPTIONS = 'exceptions';
 const FORGOTTEN_SECONDS = 5;
 /** Mark of the helper's connections: no rule can match an incoming packet by its owner. */
 const SIGN_IN_MARK = '0x20000000';
-/** Protocols with ports: TCP, UDP, DCCP, SCTP and UDP-Lite. By number, since nft needs /etc/protocols for names. */
+/** Protocols with ports, by number, since nft needs /etc/protocols for names: TCP, UDP, DCCP, SCTP and UDP-Lite. */
 export const WITH_PORTS = '{ 6, 17, 33, 132, 136 }';
 const DNS = 'th dport { 53, 853 }';
 /** Addresses that `allowLan` leaves reachable. */
@@ -58,15 +58,15 @@ export const LAN = {
 } as const;
 
 /**
- * Messages to a container or local client whose packets are larger than the tunnel takes. Without them large uploads hang.
- * Conntrack does not know them, since they go out before the flow's address is translated.
+ * Rules for ICMP messages to a container or local client with packets larger than the tunnel takes. Without these messages
+ * large uploads hang. Conntrack does not know them, since they go out before the flow's address is translated.
  */
 const TOO_LARGE = [
   `icmp type destination-unreachable icmp code frag-needed ip length <= 576 ip daddr ${set(LAN.ip)} accept`,
   `icmpv6 type packet-too-big ip6 length <= 1240 ip6 daddr ${set(LAN.ip6)} accept`,
 ];
 
-/** Packets of the helper of a sign-in: TCP, and DNS to the name servers of the link. */
+/** Rules for packets of a sign-in's helper: TCP, and DNS to the name servers of the link. */
 const SIGN_IN_LEAVING = [
   `tcp dport != { 53, 853 } meta skuid . oifname @${SIGN_IN.helpers} ct mark set ${SIGN_IN_MARK} accept`,
   `udp dport 53 meta skuid . oifname . ip daddr @${SIGN_IN.servers} ct mark set ${SIGN_IN_MARK} accept`,
@@ -74,7 +74,10 @@ const SIGN_IN_LEAVING = [
 
 const EXCEPTED = `iifname . oifname @${EXCEPTIONS} accept`;
 
-/** The DHCP messages of system users (dhcpcd and systemd-networkd are not root) and the part of neighbor discovery that a host sends. */
+/**
+ * Rules for DHCP messages of system users (dhcpcd and systemd-networkd are not root), and for neighbor discovery that
+ * a host sends.
+ */
 const LINK_PROTOCOLS = [
   'meta skuid < 1000 udp length <= 576 udp sport 68 udp dport 67 ip daddr 255.255.255.255 accept',
   'meta skuid < 1000 udp length <= 576 ip6 saddr fe80::/10 udp sport 546 udp dport 547 ip6 daddr ff02::1:2 accept',
@@ -85,10 +88,10 @@ const LINK_PROTOCOLS = [
   `icmpv6 type nd-neighbor-advert ip6 hoplimit 255 ip6 length < 64 ip6 daddr @${ASKERS} accept`,
 ];
 
-/** Source routing: the packet does not end at the destination that the rules check. */
+/** Matches for source routing: the packet does not end at the destination that the rules check. */
 const SOURCE_ROUTES = ['exthdr rt exists', 'ip option lsrr exists', 'ip option ssrr exists'];
 
-/** Rules for packets that may leave. One table blocks all others, and another records them. */
+/** Rules for packets that may leave. One table blocks all other packets, and another table records them. */
 interface Leaving {
   /** Interfaces of the tunnel, as a set. */
   names: string;
@@ -211,17 +214,20 @@ ${lines(groups.map(group => `${matchOf(group, 'saddr', 'sport')} ct state establ
 `;
 }
 
-/** Removes the table, if there is one. Not for a table that another process owns. */
+/** Returns the text that removes the table, if it exists. Not for a table that another process owns. */
 export function renderRemoval(table = TABLE): string {
   return `add table inet ${table}\ndelete table inet ${table}\n`;
 }
 
-/** Every nft has `add` and `delete`. It refuses an `add` where flags differ; an nft that knows flags has `destroy`. */
+/**
+ * Returns the text that removes a table before it is added. Every nft has `add` and `delete`, but refuses an `add` with
+ * different flags; an nft that knows flags has `destroy`.
+ */
 export function replacing(flags: readonly string[], table = TABLE): string {
   return flags.length ? `destroy table inet ${table}` : renderRemoval(table).trimEnd();
 }
 
-/** Ranges that are reached by the same protocol and ports. */
+/** Ranges with the same protocol and ports. */
 interface Group {
   ranges: Cidr[];
   protocol: Endpoint['protocol'];
@@ -229,7 +235,10 @@ interface Group {
   ports: readonly number[];
 }
 
-/** A set takes no range that lies within another one. Named sets of ranges with ports would make `nft monitor` 1.0.6 die. */
+/**
+ * Groups endpoints without nested ranges, which a set does not take. Named sets of ranges with ports would crash `nft monitor`
+ * 1.0.6.
+ */
 function grouped(endpoints: readonly Endpoint[]): Group[] {
   const groups = new Map<string, Group>();
   for (const { cidr, protocol, ports: given } of endpoints) {
@@ -268,7 +277,7 @@ export function set(elements: readonly string[]): string {
   return `{ ${elements.join(', ')} }`;
 }
 
-/** Rules as lines of a chain. */
+/** Formats rules as lines of a chain. */
 export function lines(rules: readonly string[]): string {
   return rules.map(rule => `    ${rule}\n`).join('');
 }
@@ -276,7 +285,7 @@ export function lines(rules: readonly string[]): string {
 /** Elements of each set, by its name. */
 export type Elements = Readonly<Record<string, readonly string[]>>;
 
-/** Text of one transaction for `nft -i`. */
+/** Returns the text of one transaction for `nft -i`. */
 export function renderElements(elements: Elements, table: string): string {
   return Object.entries(elements)
     .flatMap(([name, values]) => {

@@ -1,12 +1,12 @@
-// Pure: renders the table that keeps chosen programs in the tunnel, as one transaction. It knows them by the cgroup that the
-// root service put them into, one for each user.
+// Renders the table that keeps chosen programs in the tunnel, as one transaction. It recognizes them by the cgroup into which
+// the root service put them, one for each user. Pure.
 import { cgroupOf, PROBE, TUNNEL_INTERFACES } from './place.ts';
 import { lines, quoted, replacing, set, TUNNEL_TYPE, WITH_PORTS } from './rules.ts';
 
 export const PROGRAMS_TABLE = 'culvert_programs';
 
 export interface ProgramRules {
-  /** Users with a program. Each must have a cgroup: nft rejects the path of a missing one. */
+  /** Users with a program. Each user must have a cgroup: nft rejects a missing path. */
   uids: readonly number[];
   tunnelInterfaces?: readonly string[];
   flags?: readonly ('owner' | 'persist')[];
@@ -15,10 +15,10 @@ export interface ProgramRules {
 /** Addresses of WARP's own resolver, which warp-svc serves while it is connected. */
 const RESOLVERS = ['127.0.2.2', '127.0.2.3'] as const;
 const RESOLVERS_6 = ['fd01:db8:1111::2', 'fd01:db8:1111::3'] as const;
-/** Bit of the connection's mark. It outlives the socket: the last packets (TIME_WAIT, resets) have no cgroup. */
+/** Bit of the connection's mark, which outlives the socket: the last packets (TIME_WAIT, resets) have no cgroup. */
 const MARK = '0x10000000';
 
-/** Rules for packets that may leave a program. One table refuses all others, and another records them. */
+/** Returns rules for packets that may leave a program. One table refuses all other packets, and another table records them. */
 export function leavingProgram(tunnelInterfaces: readonly string[], then: string): string[] {
   return [
     `oifname "lo" ip daddr ${set(RESOLVERS)} accept`,
@@ -29,7 +29,7 @@ export function leavingProgram(tunnelInterfaces: readonly string[], then: string
   ];
 }
 
-/** Rules for the programs of these users. Positive matches only: a packet without a socket belongs to no program. */
+/** Returns rules for the programs of these users. They match only positively: a packet without a socket belongs to no program. */
 export function programRules(uids: readonly number[], then: string): string[] {
   return uids.map(uid => `socket cgroupv2 level 3 "${cgroupOf(uid)}" ${then}`);
 }

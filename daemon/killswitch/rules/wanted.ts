@@ -1,14 +1,14 @@
-// Pure: checks the wanted value of the kill switch in a call to the root service, and formats and parses it on disk. The rules file
-// both records that the kill switch is on and is what the boot guard loads, so that the two can't disagree.
+// Pure: checks the kill switch settings in a call to the root service, and formats and parses them on disk. The boot guard loads
+// the same rules file that records that the kill switch is on, so that the two can't disagree.
 
 import { type Message, message } from '../wording.ts';
 import { type Endpoint, isEndpointPort, parseCidr } from './endpoints.ts';
 import { render } from './rules.ts';
 
-/** As D-Bus carries it, `(ssaq)`: range, protocol, ports. */
+/** An endpoint as D-Bus carries it, `(ssaq)`: range, protocol, ports. */
 export type EndpointTuple = readonly [cidr: string, protocol: string, ports: readonly number[]];
 
-/** A checked value of the kill switch. */
+/** Checked settings of a kill switch that is on. */
 export interface Wanted {
   allowLan: boolean;
   endpoints: readonly Endpoint[];
@@ -17,7 +17,7 @@ export interface Wanted {
 export const MAX_ENDPOINTS = 128;
 const MAX_PORTS = 16;
 const MAX_PAUSE_SECONDS = 3600;
-/** A login page takes minutes at most; an open window lets one program out. */
+/** Signing in takes minutes at most, and until it ends one program may send outside the tunnel. */
 export const MAX_SIGN_IN_SECONDS = 900;
 /** A person who still has a connection confirms a change within seconds. */
 const MAX_CONFIRM_SECONDS = 600;
@@ -44,13 +44,13 @@ export function tooManyEndpoints(count: number): string {
   return `There are ${count} endpoints, but at most ${MAX_ENDPOINTS} are allowed.`;
 }
 
-/** Checks a caller's seconds of a pause, 0 to end it. @returns the value, or a sentence about the error */
+/** Checks the length of a pause in seconds; 0 ends it. @returns the value, or a sentence about the error */
 export function checkSeconds(seconds: number): number | string {
   const fits = Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_PAUSE_SECONDS;
   return fits ? seconds : `A pause has at most ${MAX_PAUSE_SECONDS} seconds.`;
 }
 
-/** Checks a caller's seconds of a sign-in, 0 to end it. @returns the value, or a sentence about the error */
+/** Checks the length of a sign-in in seconds; 0 ends it. @returns the value, or a sentence about the error */
 export function checkSignInSeconds(seconds: number): number | string {
   const fits = Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_SIGN_IN_SECONDS;
   return fits ? seconds : `A sign-in has at most ${MAX_SIGN_IN_SECONDS} seconds.`;
@@ -94,12 +94,12 @@ function broken(why: Message): Stored {
   return { kind: 'broken', why };
 }
 
-/** @param why what the system or the check of the options says */
+/** @param why error of the system, or of the check of the options */
 export function unreadable(why: string): Message {
   return message("The stored settings can't be read: %s.", why);
 }
 
-/** True if two values ask for the same; null is off. */
+/** True if two values are the same; null means off. */
 export function isSame(a: Wanted | null, b: Wanted | null): boolean {
   return JSON.stringify(a && toOptions(a)) === JSON.stringify(b && toOptions(b));
 }
@@ -117,14 +117,14 @@ function parseOptions(options: unknown): Wanted | string {
   return typeof checked === 'string' ? checked : { allowLan, endpoints: checked };
 }
 
-/** A value with a deadline: an unconfirmed change, or a pause. The rules file keeps the value that returns. */
+/** A value with a deadline: an unconfirmed change, or a pause. The rules file keeps the value to restore. */
 export interface Trial {
   bootId: string;
   /** Seconds of /proc/uptime, a clock that counts through suspend and starts again with the machine. */
   until: number;
   /** User who made the change, and may confirm it; null for a pause, which can't be confirmed. */
   by: number | null;
-  /** When it was made, in ms since the epoch; for people only. */
+  /** Time of the change in ms since the epoch, for display only. */
   setAt: number;
   /** The value in force until then; null: off. */
   wanted: Wanted | null;
@@ -141,7 +141,7 @@ export function formatTrial(trial: Trial): string {
 
 /**
  * The pause or unconfirmed change that was under way when the process ended; null for an unreadable file.
- * @returns `due`: its time is over or invalid, or it is from an earlier boot
+ * @returns `due`: true if its time is over or invalid, or if it is from an earlier boot
  */
 export function parseTrial(
   text: string,

@@ -1,4 +1,5 @@
-// Reads which programs an administrator allowed outside the tunnel while the kill switch is on, and recognizes them by their files.
+// Reads the list of programs that an administrator allowed outside the tunnel while the kill switch is on, and recognizes the
+// programs by their files.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { ExceptionEdges, OutsideEdges } from '../outside.ts';
@@ -8,7 +9,7 @@ import { readText } from './files.ts';
 import { childrenOf } from './programs.ts';
 
 const MAX_BYTES = 64 * 1024;
-/** Rights of the group and of others to write. */
+/** Write permissions of the group and of others. */
 const WRITABLE = 0o022;
 const ATTRIBUTES = 'standard::type,standard::size,unix::uid,unix::mode,unix::device,unix::inode';
 
@@ -45,19 +46,19 @@ export function createAllowlist(
         : [owner.pid];
       // a process that has ended by now has no program and no network
       const other = pids.find(pid => namespaceOf(pid) === space && !isAllowed(pid) && namespaceOf(pid) === space);
-      // the number may belong to another process now
+      // another process may have the number now
       if (!isAlive(owner)) return ended;
       return other === undefined ? null : `${programOf(other)} (process ${other}) is not in ${file}`;
     },
   };
 }
 
-/** null: there is no such process. */
+/** Returns null if there is no such process. */
 function namespaceOf(pid: number): string | null {
   return linkOf(`/proc/${pid}/ns/net`);
 }
 
-/** Path of a program, quoted, since any user can name one. */
+/** Returns the path of a program, quoted, since any user can choose the name. */
 function programOf(pid: number): string {
   return JSON.stringify(linkOf(`/proc/${pid}/exe`));
 }
@@ -70,7 +71,7 @@ function linkOf(path: string): string | null {
   }
 }
 
-/** A regular file that root alone can change or replace, without a link on its way; else null. */
+/** Returns a regular file that only root can change or replace, without a link in its path; otherwise null. */
 function onlyRoots(path: string): Gio.FileInfo | null {
   const names = path.split('/').slice(1);
   const steps = ['/', ...names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`)];
@@ -83,12 +84,12 @@ function onlyRoots(path: string): Gio.FileInfo | null {
   return infos.every(info => isOf(info, Gio.FileType.DIRECTORY)) && isOf(last, Gio.FileType.REGULAR) ? last : null;
 }
 
-/** Device and inode, as text: an inode has more digits than a number of JavaScript. */
+/** Returns device and inode as text: an inode has more digits than a JavaScript number can hold. */
 function identityOf(info: Gio.FileInfo | null): string | null {
   return info && `${info.get_attribute_as_string('unix::device')} ${info.get_attribute_as_string('unix::inode')}`;
 }
 
-/** null if it can't be read. */
+/** Returns null if the file can't be read. */
 function infoOf(path: string, flags: Gio.FileQueryInfoFlags): Gio.FileInfo | null {
   try {
     return Gio.File.new_for_path(path).query_info(ATTRIBUTES, flags, null);

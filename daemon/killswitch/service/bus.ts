@@ -64,7 +64,7 @@ const XML = `<node><interface name="${BUS_NAME}">
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
 
-/** Open questions to polkit allowed per user. */
+/** Maximum number of open questions to polkit per user. */
 const MOST_ASKING = 4;
 
 /**
@@ -82,7 +82,7 @@ interface Services {
 }
 
 interface Call {
-  /** Required permission; null: none. */
+  /** Required permission; null if none is required. */
   action: Action | null;
   /** @param caller `pid` looks up the process that opened the connection. */
   run(caller: Caller & { pid(): Promise<number> }): Promise<object>;
@@ -156,7 +156,7 @@ export function serve({ bus, userOf }: Gate, services: Services, touched: (under
       invocation.return_value(new GLib.Variant('(s)', [JSON.stringify(result)]));
     } catch (error) {
       const { code, message } = error instanceof SwitchError ? error : new SwitchError('Failed', String(error));
-      // the code leads the message too: busctl prints only that
+      // the code also leads the message: busctl prints only the message
       invocation.return_dbus_error(`${BUS_NAME}.Error.${code}`, `${code}: ${message}`);
     } finally {
       if (OWNS_INVOCATIONS) invocation.unref();
@@ -203,7 +203,7 @@ export function serve({ bus, userOf }: Gate, services: Services, touched: (under
   };
 }
 
-/** @param wanted null: off. @throws SwitchError InvalidArgument */
+/** @param wanted null to turn the switch off. @throws SwitchError InvalidArgument */
 function tryCall(control: Switch, wanted: Wanted | null, seconds: number, uid: number): Call {
   valid(checkConfirmSeconds(seconds));
   return { action: control.permissions.toTry(wanted, uid), run: caller => control.try(wanted, seconds, caller) };
@@ -214,7 +214,7 @@ function wantedIn(parameters: GLib.Variant): Wanted {
   return { allowLan: parameters.get_child_value(0).get_boolean(), endpoints };
 }
 
-/** Counts them before anything is unpacked. @throws SwitchError InvalidArgument */
+/** Reads endpoints, and counts them before anything is unpacked. @throws SwitchError InvalidArgument */
 function endpointsIn(parameters: GLib.Variant, index: number): Endpoint[] {
   const tuples = parameters.get_child_value(index);
   const count = tuples.n_children();

@@ -13,15 +13,15 @@ const PIECE_BYTES = 64 << 10;
 /**
  * Starts a program with a fixed environment, so that no variable of a caller reaches it.
  * @param heard called with each line of stdout and stderr
- * @param ended called once, when it has closed its output
- * @throws Error where it can't be started
+ * @param ended called once, when the program has closed its output
+ * @throws Error if it can't be started
  */
 export function startChild(argv: readonly string[], heard: (line: string) => void, ended: () => void): Child {
   const { STDIN_PIPE, STDOUT_PIPE, STDERR_MERGE } = Gio.SubprocessFlags;
   const launcher = new Gio.SubprocessLauncher({ flags: STDIN_PIPE | STDOUT_PIPE | STDERR_MERGE });
   launcher.set_environ(['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C']);
   const process = launcher.spawnv([...argv]);
-  // whole pieces, not lines: a flush makes the monitors print a hundred of them, and each read is a turn of the loop
+  // read whole pieces, not lines: a flush makes the monitors print a hundred lines, and each read is a turn of the loop
   const output = Gio.BufferedInputStream.new_sized(process.get_stdout_pipe()!, PIECE_BYTES);
   const decoder = new TextDecoder();
   let partialLine = '';
@@ -31,12 +31,12 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
       try {
         size = output.fill_finish(result);
       } catch {
-        // as an end
+        // counts as the end of the output
       }
       if (size <= 0) return ended();
       const bytes = output.peek_buffer();
       output.skip(bytes.length, null);
-      // nft prints ASCII, but for comments of other programs' rules, which are not parsed
+      // nft prints ASCII, except for comments in other programs' rules, which are not parsed
       const lines = (partialLine + decoder.decode(bytes)).split('\n');
       partialLine = lines.pop()!;
       for (const line of lines) heard(line);
@@ -57,14 +57,10 @@ export function startChild(argv: readonly string[], heard: (line: string) => voi
   };
 }
 
-/**
- * Delay before a child that keeps dying is restarted. It doubles each time, and resets after a child that ran for long.
- */
+/** Delay in ms before a child that keeps dying is restarted. It doubles each time, and resets after a child that lived long. */
 const BACK_OFF_MS = { first: 20, last: 10_000, lived: 30_000 };
 
-/**
- * Restarts immediately after the first death, since the table may have lost its owner, and later after each further one.
- */
+/** Restarts immediately after the first death, since the table may have lost its owner, and later after each further death. */
 export function createBackOff(): (act: () => void) => void {
   let ms = 0;
   let last = 0;
@@ -77,13 +73,13 @@ export function createBackOff(): (act: () => void) => void {
 }
 
 export interface Finished {
-  /** null: killed. */
+  /** null if the program was killed. */
   status: number | null;
   out: string;
   err: string;
 }
 
-/** @param ms it is killed after. @throws GLib.Error where it can't be started */
+/** @param ms time limit, after which the program is killed. @throws GLib.Error if it can't be started */
 export function runCommand(argv: readonly string[], ms = 10_000): Promise<Finished> {
   const { STDOUT_PIPE, STDERR_PIPE } = Gio.SubprocessFlags;
   const launcher = new Gio.SubprocessLauncher({ flags: STDOUT_PIPE | STDERR_PIPE });
@@ -107,7 +103,7 @@ export function runCommand(argv: readonly string[], ms = 10_000): Promise<Finish
   });
 }
 
-/** Output of a program that succeeds. @throws Error with its message where it fails */
+/** Returns the output of a program that succeeds. @throws Error with the program's message if it fails */
 export async function output(argv: readonly string[]): Promise<string> {
   const { status, out, err } = await runCommand(argv);
   if (status !== 0) throw new Error(`${argv.slice(0, 4).join(' ')}: ${err || `exit status ${status}`}`);
@@ -115,16 +111,16 @@ export async function output(argv: readonly string[]): Promise<string> {
 }
 
 /**
- * Bytes read between two collections. GJS (1.74 to 1.82 at least) drops every callback that comes between the slices of an
- * incremental collection ("Attempting to run a JS callback during garbage collection"), which leaves readers deaf. The engine
- * begins one at some tens of megabytes; a full collection, well before that, drops nothing. A parsed listing takes
- * many times the bytes of its text.
+ * Bytes read between two collections. GJS (1.74 to 1.82 at least) drops every callback that arrives between the slices of an
+ * incremental collection ("Attempting to run a JS callback during garbage collection"), so that readers get no more data. The
+ * engine begins such a collection at some tens of megabytes; a full collection, well before that, drops nothing. A parsed
+ * listing takes many times the bytes of its text.
  */
 const COLLECT_BYTES = 1 << 20;
 
 let uncollected = 0;
 
-/** @param bytes that were read, and are garbage now or soon */
+/** @param bytes bytes that were read, and are garbage now or soon */
 export function countGarbage(bytes: number): void {
   uncollected += bytes;
   if (uncollected < COLLECT_BYTES) return;

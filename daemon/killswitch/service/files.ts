@@ -1,4 +1,4 @@
-// Files of the root service: rules and trial in a directory that only root can read, and the published state.
+// Stores the files of the root service: rules and trial in a directory that only root can read, and the published state.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { FileName, Files } from '../keeper.ts';
@@ -6,7 +6,7 @@ import type { Published, Report } from '../report.ts';
 
 const MOST_BYTES = 1 << 20;
 
-/** Files that root alone can read. @param directory exists, and root alone can write there */
+/** Stores files that only root can read. @param directory existing directory in which only root can write */
 export function createFiles<Name extends string = FileName>(directory: string): Files<Name> {
   const path = (name: Name) => GLib.build_filenamev([directory, name]);
   return {
@@ -22,7 +22,7 @@ export function createFiles<Name extends string = FileName>(directory: string): 
   };
 }
 
-/** The published state, readable by every user. @param report called with the reason when it could not be published */
+/** Writes the published state, which every user can read. @param report called with the reason if writing fails */
 export function createStateFile(path: string, report: (trouble: string) => void) {
   const self = { pid: Number(GLib.file_read_link('/proc/self')), startTime: startTimeOf(readText('/proc/self/stat')) };
   let last: Report | null = null;
@@ -33,7 +33,7 @@ export function createStateFile(path: string, report: (trouble: string) => void)
   }
 
   return {
-    /** @returns whether the state differs from the last published state */
+    /** @returns true if the state differs from the last published state */
     publish(state: Report): boolean {
       if (JSON.stringify(state) === JSON.stringify(last)) return false;
       last = state;
@@ -44,7 +44,7 @@ export function createStateFile(path: string, report: (trouble: string) => void)
       }
       return true;
     },
-    /** Marks the state as no longer measured. @param isIdle false: the state may still change, so the file is removed */
+    /** Marks the state as no longer measured. @param isIdle if false, the state may still change, so the file is removed */
     end(isIdle: boolean): void {
       if (isIdle && last) write(last, { pid: null, startTime: null });
       else GLib.unlink(path);
@@ -58,7 +58,7 @@ export function replaceFile(path: string, text: string, mode: number): void {
   GLib.file_set_contents_full(path, new TextEncoder().encode(text), CONSISTENT | DURABLE, mode);
 }
 
-/** @returns null if there is no such file. @throws Error when it is not a regular file of a sensible size, or unreadable */
+/** @returns null if there is no such file. @throws Error if it is not a regular file of a sensible size, or unreadable */
 export function readText(path: string): string | null {
   try {
     const info = Gio.File.new_for_path(path).query_info('standard::type,standard::size', 0, null);
@@ -72,12 +72,12 @@ export function readText(path: string): string | null {
   }
 }
 
-/** True for an error that says that there is no such file. */
+/** True for an error that reports a missing file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof GLib.Error && error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.NOT_FOUND);
 }
 
-/** The fields of /proc/PID/stat from the third on. The command's name before them, in parentheses, may hold anything. */
+/** Returns the fields of /proc/PID/stat from the third on. The command's name before them, in parentheses, may hold anything. */
 export function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }

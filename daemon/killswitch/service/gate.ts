@@ -1,5 +1,5 @@
-// The only way in from the system bus. GDBus reads a message whole and keeps several times its size, up to the 32 MiB
-// that the bus allows. So it gets a private socket, and only small messages pass from the bus to it.
+// Guards the only way in from the system bus. GDBus reads a message whole and keeps several times its size, up to the 32 MiB
+// that the bus allows. So GDBus gets a private socket, to which only small messages pass from the bus.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { createFrames, type Header, METHOD_CALL, SIGNAL } from '../bus-frames.ts';
@@ -11,25 +11,25 @@ import { countGarbage } from './child.ts';
 const MAX_MESSAGE_BYTES = 16 << 10;
 /** Limit for messages of GDBus itself. */
 const MAX_OWN_BYTES = 1 << 20;
-/** Maximum replies that wait for the bus. Beyond that, refusals are dropped. */
+/** Maximum bytes of replies that wait for the bus. Beyond that, refusals are dropped. */
 const MAX_WAITING_BYTES = 256 << 10;
-/** Calls in a row and per second, of one user other than root. */
+/** Calls in a row and per second for one user other than root. */
 const LIMIT = { burst: 40, perSecond: 5 };
-/** Refusals in a row and per second that one user gets a reply for. */
+/** Refusals in a row and per second for which one user gets a reply. */
 const REFUSALS = { burst: 200, perSecond: 20 };
-/** All callers together whose user is not known. */
+/** Stands for all callers whose user is not known. */
 const UNKNOWN_USER = -1;
-/** The interfaces whose signals the service listens to. Every connection to the bus may send us signals. */
+/** Interfaces whose signals the service needs. Every connection to the bus may send it signals. */
 const SIGNALS = ['org.freedesktop.DBus', 'org.freedesktop.login1.Manager'];
-/** Serials of our own messages, far from those that GDBus counts up from 1. */
+/** First serial of the gate's own messages, far from the serials that GDBus counts up from 1. */
 const FIRST_SERIAL = 0x8000_0000;
 
-/** Held for the life of the process: GIO closes a stream that GJS collects, though its input and output are in use. */
+/** Streams held for the life of the process: GIO closes a stream that GJS collects, even with its input and output in use. */
 const held: Gio.IOStream[] = [];
 
 export interface Gate {
   bus: Gio.DBusConnection;
-  /** The user of a caller whose message has passed. */
+  /** Returns the user of a caller whose message has passed. */
   userOf(sender: string): number;
 }
 
@@ -66,7 +66,7 @@ export async function openGate(closed: (why: string) => void): Promise<Gate> {
       if (header?.type === METHOD_CALL) refuse(header, `A message has at most ${MAX_MESSAGE_BYTES} bytes.`);
     },
   });
-  // GDBus's own messages, each whole, so that no refusal splits one
+  // GDBus's own messages are sent whole, so that no refusal splits one
   const outgoing = createFrames(MAX_OWN_BYTES, {
     message: bytes => send(bytes.slice()),
     oversized: () => closed('GDBus wrote a message of more than a megabyte'),
@@ -104,16 +104,16 @@ function createRefuser(send: ReturnType<typeof createWriter>, userOf: (sender: s
   };
 }
 
-/** Seconds of a clock that only goes forward. */
+/** Returns monotonic time, in seconds. */
 function now(): number {
   return GLib.get_monotonic_time() / 1e6;
 }
 
-/** Most callers whose user is remembered; the bus never reuses a unique name. */
+/** Maximum number of callers whose user is remembered; the bus never reuses a unique name. */
 const MAX_CALLERS = 1024;
-/** Most callers whose user the bus has yet to report. */
+/** Maximum number of callers whose user the bus has yet to report. */
 const MAX_UNKNOWN = 256;
-/** Most messages held for each of them. */
+/** Maximum number of messages held for each unknown caller. */
 const MAX_HELD = 4;
 const REPLY_MS = 5_000;
 
@@ -124,14 +124,14 @@ interface Message {
 }
 
 interface Callers {
-  /** null while the bus has not reported it. */
+  /** Returns null until the bus has reported the user. */
   userOf(sender: string): number | null;
-  /** Passes the message on once its user is known. @returns false if too many wait */
+  /** Passes the message on once its caller's user is known. @returns false if too many messages wait */
   hold(message: Message): boolean;
 }
 
 /**
- * @param bus the connection to ask on; it is only needed once messages come
+ * @param bus returns the connection for questions, which is needed only once messages come
  * @param deliver called with each held message when its user is known
  */
 function createCallers(bus: () => Gio.DBusConnection, deliver: (uid: number, message: Message) => void): Callers {
@@ -141,7 +141,7 @@ function createCallers(bus: () => Gio.DBusConnection, deliver: (uid: number, mes
   function identified(sender: string, uid: number | null): void {
     const messages = unknown.get(sender) ?? [];
     unknown.delete(sender);
-    if (uid === null) return; // it has disconnected
+    if (uid === null) return; // the caller has disconnected
     if (callers.size >= MAX_CALLERS) callers.delete(callers.keys().next().value!);
     callers.set(sender, uid);
     for (const message of messages) deliver(uid, message);
@@ -186,7 +186,7 @@ function askUser(bus: Gio.DBusConnection, sender: string, done: (uid: number | n
   );
 }
 
-/** A connection to the system bus, authenticated by the credentials of the socket. */
+/** Connects to the system bus, authenticated by the credentials of the socket. */
 function connect(): Gio.IOStream {
   const address = Gio.dbus_address_get_for_bus_sync(Gio.BusType.SYSTEM, null);
   const [stream] = Gio.dbus_address_get_stream_sync(address, null);
@@ -224,7 +224,7 @@ function socketPair(): [Gio.IOStream, Gio.IOStream] {
   return [server.connection_factory_create_connection(), client.connection_factory_create_connection()];
 }
 
-/** Says hello on the bus. In a thread of GLib's, so that the relay can go on. */
+/** Says hello on the bus, in a thread of GLib, so that the relay can go on. */
 function greet(stream: Gio.IOStream): Promise<Gio.DBusConnection> {
   return new Promise((resolve, reject) =>
     Gio.DBusConnection.new(stream, null, Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION, null, null, (_, result) => {
@@ -238,10 +238,10 @@ function greet(stream: Gio.IOStream): Promise<Gio.DBusConnection> {
 }
 
 const CHUNK_BYTES = 64 << 10;
-/** Bytes that are read and thrown away at a time. */
+/** Number of bytes that are read and thrown away at a time. */
 const SKIP_BYTES = 256 << 10;
 
-/** Reads a stream for as long as it lasts, after everything else that the loop has to do. */
+/** Reads a stream until it ends, at a lower priority than everything else in the loop. */
 function relay(stream: Gio.InputStream, frames: (chunk: Uint8Array) => number, ended: (why: string) => void): void {
   // a reused buffer: GJS would keep hundreds of megabytes of GBytes until it collects them
   const input = Gio.BufferedInputStream.new_sized(stream, SKIP_BYTES);

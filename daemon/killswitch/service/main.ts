@@ -1,4 +1,4 @@
-// The root service: GJS, started by systemd or the system bus, so that none of its files are where a user can write.
+// Runs the root service in GJS. systemd or the system bus starts it, so none of its files are where a user can write.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import system from 'system';
@@ -38,7 +38,7 @@ const options = parse(isHelper ? [] : system.programArgs, {
   '--ip': '/usr/sbin/ip',
   '--warp-cli': '/usr/bin/warp-cli',
   '--outside-programs': ALLOWLIST,
-  /** Seconds without calls after which it exits, while the kill switch is off. */
+  /** Seconds without calls after which the service exits while the kill switch is off. */
   '--idle': '30',
   '--guard-links': '/etc/systemd/system:/usr/local/lib/systemd/system:/usr/lib/systemd/system:/lib/systemd/system',
 });
@@ -154,7 +154,7 @@ async function startService(loop: GLib.MainLoop): Promise<void> {
 }
 
 /**
- * Ends the service once there is nothing to guard and no call came for a while.
+ * Ends the service once there is nothing to guard and no call has come for a while.
  * @returns a function to call at the start and end of each call, with the number of calls under way
  */
 function createExit(
@@ -176,7 +176,7 @@ function createExit(
   return exitWhenIdle;
 }
 
-/** Timers stand still in a suspended machine, and a pause does not. @param slept called before and after the machine sleeps */
+/** Subscribes to sleep: timers stop in a suspended machine, and a pause does not. @param slept called before and after sleep */
 function onSleep(bus: Gio.DBusConnection, slept: () => void): void {
   bus.signal_subscribe(
     'org.freedesktop.login1',
@@ -189,7 +189,7 @@ function onSleep(bus: Gio.DBusConnection, slept: () => void): void {
   );
 }
 
-/** GLib 2.80 moved signals into a separate library, which older systems lack. */
+/** Calls `ended` on SIGTERM. GLib 2.80 moved signals into a separate library, which older systems lack. */
 async function onTermination(ended: () => void): Promise<void> {
   const unix = await import('gi://GLibUnix?version=2.0' as string).catch(() => null);
   const add: typeof GLib.unix_signal_add = unix?.default.signal_add_full ?? GLib.unix_signal_add;

@@ -1,4 +1,4 @@
-// Changes and reads a table of the kernel through nft. Where the table can't be owned, a monitor reports foreign changes.
+// Changes and reads a table of the kernel through nft. If the table can't be owned, a monitor reports foreign changes.
 import GLib from 'gi://GLib?version=2.0';
 import { createHeartbeat } from '../pacing.ts';
 import { type Elements, renderElements, renderRemoval, TABLE } from '../rules/rules.ts';
@@ -6,7 +6,7 @@ import { type Kernel, type Listing, parseListing } from '../table.ts';
 import { message, WordedError } from '../wording.ts';
 import { type Child, createBackOff, startChild } from './child.ts';
 
-/** Attempts while the table still belongs to the nft of a service that was just killed. */
+/** Attempts while the table still belongs to the nft process of a service that was just killed. */
 const OWNED = { attempts: 40, ms: 25 };
 const ABSENT = 'No such file or directory';
 
@@ -27,7 +27,7 @@ export function createKernel<Options extends object>(
 ): Kernel<Options> & { fill(elements: Elements): Promise<void> } {
   const list = `list table inet ${name}`;
   let guarding = false;
-  /** True once nft and kernel took a table that survives a foreign flush and its owner's death; null: not tried yet. */
+  /** True once nft and the kernel took a table that survives a foreign flush and its owner's death; null before the first try. */
   let owning: boolean | null = null;
   const restart = createBackOff();
   const session = createSession(nft, () => {
@@ -45,7 +45,7 @@ export function createKernel<Options extends object>(
     }
   }
 
-  /** A table with an owner needs no monitor. */
+  /** Runs the monitor for a guarded table without an owner; an owned table needs none. */
   function watch(listing: Listing | null): void {
     if (guarding && !listing?.flags.includes('owner')) monitor.start();
     else monitor.stop();
@@ -69,7 +69,7 @@ export function createKernel<Options extends object>(
       return listing;
     },
     async remove() {
-      // an `add` in front is refused for a table with flags, and an nft that knows flags has `destroy`
+      // nft refuses an `add` before it for a table with flags, and an nft that knows flags has `destroy`
       const lines = await session.ask(`destroy table inet ${name}`);
       if (errorOf(lines)) await transact(renderRemoval(name));
       if (listingOf(await session.ask(list), name))
@@ -99,7 +99,7 @@ export function createKernel<Options extends object>(
   };
 }
 
-/** `nft -i` takes a line as a transaction. */
+/** Joins a transaction into a line, which `nft -i` takes as a transaction. */
 function oneLine(text: string): string {
   return text
     .split('\n')
@@ -131,14 +131,14 @@ function delay(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms));
 }
 
-/** nft answers this with a line that no listing and no error contains: it marks the end of a reply. */
+/** A command that nft answers with a line that no listing and no error contains: the line marks the end of a reply. */
 const END = { command: 'describe tcp dport', reply: 'payload expression' };
 const REPLY_MS = 10_000;
 
 interface Session {
   /** @returns the lines that nft printed. @throws Error when nft ended, or did not reply within ten seconds */
   ask(commands: string): Promise<string[]>;
-  /** Ends the process, when nothing is asked; the next request starts another one. */
+  /** Ends an idle process; the next request starts another process. */
   end(): void;
 }
 
@@ -150,7 +150,7 @@ interface Request {
 
 /**
  * @param nft path of the program
- * @param died called when the process ended; the next request starts another one
+ * @param died called when the process ended; the next request starts another process
  */
 export function createSession(nft: string, died: () => void): Session {
   let warm: Child | null = null;
@@ -185,7 +185,7 @@ export function createSession(nft: string, died: () => void): Session {
     return new Promise<string[]>((done, fail) => {
       const timer = setTimeout(() => {
         child.kill();
-        lost(child); // the end of its output may never be reported either
+        lost(child); // the end of its output may never be reported
       }, REPLY_MS);
       const settled =
         <T>(settle: (value: T) => void) =>
@@ -209,12 +209,12 @@ export function createSession(nft: string, died: () => void): Session {
 }
 
 /**
- * `nft monitor` runs once for each. Elements of sets are left out: nft prints them one by one, which takes seconds where
- * another program loads a long list, and our constant sets can't be changed.
+ * Subjects, each with its own `nft monitor`. Elements of sets are left out: nft prints them one by one, which takes seconds if
+ * another program loads a long list, and the constant sets of this service can't be changed.
  */
 const SUBJECTS = ['tables', 'chains', 'rules'] as const;
 const BEAT_TABLE = `${TABLE}_heartbeat`;
-/** A transaction that changes nothing, and that the monitor of each subject reports. */
+/** A transaction that changes nothing, but that the monitor of each subject reports. */
 const BEAT = [
   `add table inet ${BEAT_TABLE}`,
   `add chain inet ${BEAT_TABLE} beat`,
@@ -222,9 +222,9 @@ const BEAT = [
   `delete table inet ${BEAT_TABLE}`,
 ].join('; ');
 const HEARTBEAT = { everyMs: 3_000, withinMs: 2_000 };
-/** nft's message when its netlink buffer overflowed. */
+/** Message of nft when its netlink buffer overflowed. */
 const LOST = 'We lost some netlink events';
-/** Time that a new nft has to begin to listen. */
+/** Time in which a new nft must begin to listen. */
 const START_MS = 500;
 
 interface MonitorOptions {
@@ -239,7 +239,7 @@ interface MonitorOptions {
 }
 
 interface Monitor {
-  /** Starts the processes where none run. */
+  /** Starts the processes unless they run. */
   start(): void;
   stop(): void;
   running(): boolean;
@@ -248,7 +248,7 @@ interface Monitor {
 function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
   const ours = new RegExp(`inet ${table}(?!\\w)`);
   let children: Child[] = [];
-  /** Subjects whose process has heard the present beat. */
+  /** Subjects with a process that has heard the present beat. */
   const heard = new Set<string>();
   /** True once every monitor has listened since the last check of the table. */
   let listening = false;
@@ -263,7 +263,7 @@ function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
     deaf() {
       printerr('culvert-killswitch: the monitor of the packet filter went deaf; it is started again');
       stop();
-      changed(); // the table may have changed unheard; the check starts other processes
+      changed(); // the table may have changed unnoticed; the check starts other processes
     },
   });
 
@@ -298,7 +298,7 @@ function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
       heard.add(subject);
       if (heard.size < SUBJECTS.length) return;
       heartbeat.heard();
-      if (!listening) changed(); // for changes before this point, on a machine slower than START_MS
+      if (!listening) changed(); // for changes before now, on a machine slower than START_MS
       listening = true;
     } else if (ours.test(line) || line.includes(LOST)) changed();
   }

@@ -1,4 +1,5 @@
-// Makes the links of programs outside the tunnel, and the routing and forwarding around them, with `ip` and the kernel's own files.
+// Makes the links of programs outside the tunnel, and the routing and forwarding around them, with `ip` and the kernel's own
+// files.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { OutsideEdges } from '../outside.ts';
@@ -11,12 +12,12 @@ import { readText, replaceFile } from './files.ts';
 import { cgroupOfProcess, childrenOf } from './programs.ts';
 import { resolverOf } from './uplink.ts';
 
-/** The alias of a link in the kernel names its owner, also for a later service. */
+/** Alias of a link in the kernel, which names the owner, for later services as well. */
 const OWNER = /^culvert: program of user (\d+), process (\d+) since (\d+)$/;
-/** Changes come in bursts: WARP alone sets 200 routes. */
+/** Delay before a check, because changes come in bursts: WARP alone sets 200 routes. */
 const CALM_MS = 20;
 const NO_NETWORK = 'the process has no network of its own';
-/** Flag of a device that is on (linux/if.h). */
+/** Flag of a device that is up (linux/if.h). */
 const IFF_UP = 1;
 
 export interface OutsidePaths {
@@ -28,7 +29,7 @@ export interface OutsidePaths {
   allowlist: string;
 }
 
-/** Parts that the kill switch and its service have. */
+/** Edges that the kill switch and its service provide. */
 type OfSwitch = 'kernel' | 'report' | 'switchOn' | 'isGuarded' | 'isBlocking' | 'fill';
 
 export function createOutsideEdges(
@@ -55,15 +56,15 @@ export function createOutsideEdges(
     async addLink(number, { pid, uid, startTime }, mtu) {
       const { device } = addressesOf(number);
       const size = ['mtu', String(mtu)];
-      // a name in /run/netns would come before the number of a process
+      // `ip` would prefer a name in /run/netns to the number of a process
       if (GLib.file_test(`/run/netns/${pid}`, GLib.FileTest.EXISTS))
         throw new Error(`there is a namespace named ${pid}`);
-      // otherwise both ends would be devices of this machine for a moment, and other programs would set them up
+      // otherwise this machine would have both ends for a moment, and other programs would set them up
       if (namespaceOf(pid) === namespaceOf('self')) throw new Error(NO_NETWORK);
       const inner = ['peer', 'name', INNER_DEVICE, ...size, 'netns', String(pid)];
       await output([ip, 'link', 'add', device, ...size, 'type', 'veth', ...inner]);
       const [link] = JSON.parse(await output([ip, '-j', 'link', 'show', 'dev', device])) as Record<string, unknown>[];
-      // by then the number may have belonged to another process
+      // in the meantime another process may have got the number
       if (link?.link_netnsid === undefined) throw new Error(NO_NETWORK);
       await output([
         ip,
@@ -78,7 +79,7 @@ export function createOutsideEdges(
     async removeLink(number) {
       const { device } = addressesOf(number);
       await output([ip, 'link', 'delete', 'dev', device]).catch(error => {
-        if (GLib.file_test(`/sys/class/net/${device}`, GLib.FileTest.EXISTS)) throw error; // else the program took it along
+        if (GLib.file_test(`/sys/class/net/${device}`, GLib.FileTest.EXISTS)) throw error; // else the program removed it
       });
     },
     async startLink(number) {
@@ -109,7 +110,7 @@ export function createOutsideEdges(
   };
 }
 
-/** @throws GLib.Error where there is no such process */
+/** @throws GLib.Error if there is no such process */
 function namespaceOf(pid: number | 'self'): string {
   return GLib.file_read_link(`/proc/${pid}/ns/net`);
 }
@@ -119,7 +120,7 @@ function ownerOf(device: string): Owner | null {
   return startTime === undefined ? null : { uid: Number(uid), pid: Number(pid), startTime };
 }
 
-/** Follows `ip monitor`. @returns turns it on or off */
+/** Follows `ip monitor`. @returns a function that turns it on or off */
 function createMonitor(ip: string, changed: () => void): (on: boolean) => void {
   const restart = createBackOff();
   let child: Child | null = null;
@@ -136,10 +137,10 @@ function createMonitor(ip: string, changed: () => void): (on: boolean) => void {
     const started = startChild([ip, 'monitor', 'link', 'route', 'rule', 'netconf'], soon, () => {
       if (child !== started) return;
       child = null;
-      restart(changed); // whose check turns it on again
+      restart(changed); // the check turns it on again
     });
     child = started;
-    soon(); // for changes before it listens
+    soon(); // for changes before the monitor listens
   };
   return on => {
     if (on && !child) start();
@@ -150,13 +151,16 @@ function createMonitor(ip: string, changed: () => void): (on: boolean) => void {
   };
 }
 
-/** `culvert-killswitch-remove` reads it too: a path below /proc/sys/net on each line. */
+/** File with a path below /proc/sys/net on each line. `culvert-killswitch-remove` reads it too. */
 const FILE = 'forwarding';
 const LINE = /^ipv[46]\/conf\/[^/\s]+\/(?:force_)?forwarding$/;
-/** Linux forwards IPv4 from a device whose key is set. It forwards IPv6 from all or none before 6.17, which has a key for each. */
+/**
+ * Linux forwards IPv4 from a device whose key is set. Before 6.17, it forwards IPv6 from all devices or none; 6.17 has a key
+ * for each device.
+ */
 const KEYS = { 4: 'forwarding', 6: 'force_forwarding' } as const;
 
-/** @param run the directory of the list */
+/** @param run directory of the list */
 function createForwarding(run: string): Pick<OutsideEdges, 'forward' | 'stopForwarding' | 'remember' | 'isRemembered'> {
   const file = GLib.build_filenamev([run, FILE]);
   const list = () => (readText(file) ?? '').split('\n').filter(line => LINE.test(line));
@@ -198,12 +202,12 @@ function createForwarding(run: string): Pick<OutsideEdges, 'forward' | 'stopForw
   };
 }
 
-/** null: there is no such key. */
+/** Returns null if there is no such key. */
 function read(key: string): string | null {
   return readText(`/proc/sys/net/${key}`)?.trim() ?? null;
 }
 
-/** @throws GLib.Error where the kernel does not take it. A missing device is fine. */
+/** Writes a key, unless its device is missing. @throws GLib.Error if the kernel rejects the value */
 function write(key: string, value: string): void {
   const path = `/proc/sys/net/${key}`;
   try {
@@ -215,7 +219,7 @@ function write(key: string, value: string): void {
   }
 }
 
-/** Deployment parameters of an organization. */
+/** File with the deployment parameters of an organization. */
 const MDM = '/var/lib/cloudflare-warp/mdm.xml';
 const MS = 8_000;
 
@@ -231,7 +235,7 @@ async function isManaged(warpCli: string): Promise<boolean | null> {
   }
 }
 
-/** The answer as JSON, or as the text of older versions. */
+/** Parses the answer as JSON, or as the text of older versions. */
 function parseManaged(text: string): boolean | null {
   if (/\b(?:Missing registration|Registration Missing)\b/i.test(text)) return false;
   if (/"managed"\s*:\s*true|"organization"\s*:\s*"|"(?:account_)?type"\s*:\s*"teams?"/i.test(text)) return true;

@@ -1,4 +1,4 @@
-// Finds the users and cgroups of processes, and has systemd put programs that use the tunnel only into scopes.
+// Finds the users and cgroups of processes, and makes systemd put tunnel-only programs into scopes.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { cgroupOf, sliceOf, TUNNEL_INTERFACES } from '../rules/place.ts';
@@ -6,9 +6,9 @@ import type { Process, ProgramEdges } from '../tunnel-only.ts';
 import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 import { startUnit, type UnitProperty } from './system-bus.ts';
 
-/** Most processes of a cgroup whose names are read. */
+/** Maximum number of processes in a cgroup whose names are read. */
 const MOST_READ = 8;
-/** Bytes of a command line: a shell, the longest path of Linux, and one word more. */
+/** Bytes read of a command line: enough for a shell, the longest path of Linux, and one more word. */
 const MOST_WORDS = 8192;
 const MOST_NAMES = 3;
 const ARRIVAL_MS = { each: 3, limit: 5_000 };
@@ -17,7 +17,7 @@ const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
 /** Users for whom systemd makes a slice by default. */
 const USERS = { first: 1000, last: 60_000 };
 
-/** @param root where cgroups are mounted */
+/** @param root directory where cgroups are mounted */
 export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<ProgramEdges, 'kernel' | 'report'> {
   const scopesOf = (uid: number) => childrenOf(`${root}/${cgroupOf(uid)}`).filter(name => name.endsWith('.scope'));
 
@@ -29,7 +29,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
       ['Slice', new GLib.Variant('s', sliceOf(uid))],
       ['CollectMode', new GLib.Variant('s', 'inactive-or-failed')],
     ];
-    // a second lock, in the cgroup, holds even while another program flushes all rules; needs systemd 250 with BPF
+    // a second lock in the cgroup holds even while another program flushes all rules; it needs systemd 250 with BPF
     const denied = childrenOf('/sys/class/net').filter(device => !NEVER_DENIED.includes(device));
     const restriction: UnitProperty = ['RestrictNetworkInterfaces', new GLib.Variant('(bas)', [false, denied])];
     await startUnit(bus, name, [...properties, restriction]).catch(() => startUnit(bus, name, properties));
@@ -50,7 +50,8 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
   return {
     isSupported: () => GLib.file_test(`${root}/cgroup.controllers`, GLib.FileTest.EXISTS),
     processOf,
-    // only the process itself can change its command line; reading the environment of another user's process takes CAP_DAC_READ_SEARCH
+    // only the process itself can change its command line; reading the environment of another user's process needs
+    // CAP_DAC_READ_SEARCH
     hasAsked(pid) {
       const [shell, script = '', verb] = (startOf(`/proc/${pid}/cmdline`, MOST_WORDS) ?? '').split('\0');
       return shell === '/bin/sh' && /(?:^|\/)culvert$/.test(script) && verb === 'run';
@@ -73,7 +74,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
   };
 }
 
-/** Waits until systemd has moved the processes, or one of them has ended. */
+/** Waits until systemd has moved the processes or one of them has ended. */
 async function arrival(pids: readonly number[], place: string): Promise<void> {
   const isAway = (pid: number) => ![place, null].includes(cgroupOfProcess(pid));
   for (let waited = 0; pids.some(isAway); waited += ARRIVAL_MS.each) {
@@ -82,7 +83,7 @@ async function arrival(pids: readonly number[], place: string): Promise<void> {
   }
 }
 
-/** null: there is no such process, or it has just ended. */
+/** Returns null if there is no such process, or if it has just ended. */
 export function processOf(pid: number): Process | null {
   const stat = () => textOf(`/proc/${pid}/stat`);
   const before = stat();
@@ -95,12 +96,12 @@ export function processOf(pid: number): Process | null {
   return { pid, uid: isOfOne ? Number(uid) : null, startTime, parent: Number(parent) };
 }
 
-/** Its cgroup in the hierarchy of version 2. */
+/** Returns the cgroup of a process in the hierarchy of version 2. */
 export function cgroupOfProcess(pid: number): string | null {
   return /^0::(.*)$/m.exec(textOf(`/proc/${pid}/cgroup`) ?? '')?.[1] ?? null;
 }
 
-/** The first bytes of a file whose size its owner decides; null if it can't be read. */
+/** Returns the first bytes of a file whose owner decides its size; null if it can't be read. */
 function startOf(path: string, bytes: number): string | null {
   try {
     const stream = Gio.File.new_for_path(path).read(null);
@@ -112,7 +113,7 @@ function startOf(path: string, bytes: number): string | null {
   }
 }
 
-/** The text of one of the kernel's own files, whose size shows as 0; null if it can't be read. */
+/** Returns the text of one of the kernel's own files, which show a size of 0; null if it can't be read. */
 function textOf(path: string): string | null {
   try {
     const [, bytes] = GLib.file_get_contents(path);
@@ -122,14 +123,14 @@ function textOf(path: string): string | null {
   }
 }
 
-/** Names of some processes in a cgroup. @param path below `root`, where cgroups are mounted */
+/** Returns the names of some processes in a cgroup. @param path path below `root`, where cgroups are mounted */
 export function programsIn(root: string, path: string): string[] {
   const pids = textOf(`${root}/${path}/cgroup.procs`)?.split('\n').filter(Boolean).slice(0, MOST_READ) ?? [];
   const names = pids.flatMap(pid => textOf(`/proc/${pid}/comm`)?.trim() || []);
   return [...new Set(names)].slice(0, MOST_NAMES);
 }
 
-/** As text: the number of a cgroup has more digits than a number of JavaScript. */
+/** Returns the inode as text: the number of a cgroup has more digits than a JavaScript number can hold. */
 function inodeOf(path: string): string | null {
   try {
     return Gio.File.new_for_path(path).query_info('unix::inode', 0, null).get_attribute_as_string('unix::inode');
@@ -138,7 +139,7 @@ function inodeOf(path: string): string | null {
   }
 }
 
-/** Names of the files in a directory; empty if it does not exist. */
+/** Returns the names of the files in a directory; empty if it does not exist. */
 export function childrenOf(path: string): string[] {
   try {
     const flags = Gio.FileQueryInfoFlags.NOFOLLOW_SYMLINKS;

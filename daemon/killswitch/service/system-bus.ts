@@ -4,13 +4,13 @@ import GLib from 'gi://GLib?version=2.0';
 import type { Action } from '../permission.ts';
 import { message, WordedError } from '../wording.ts';
 
-/** Time for a person to find a password. */
+/** Time limit for a person to find and enter a password. */
 const ANSWER_MS = 120_000;
 const ALLOW_USER_INTERACTION = 1;
 
 /**
- * Asks polkit. Without it, only root may.
- * @param interactive whether the caller allows asking a person
+ * Asks polkit for permission. Without polkit, only root may make the call.
+ * @param caller `interactive` is true if polkit may ask a person
  */
 export async function mayCall(
   bus: Gio.DBusConnection,
@@ -38,7 +38,7 @@ export async function mayCall(
   }
 }
 
-/** The process that opened a caller's connection. @throws GLib.Error when the connection has ended */
+/** Returns the process that opened a caller's connection. @throws GLib.Error when the connection has ended */
 export async function processOf(bus: Gio.DBusConnection, sender: string): Promise<number> {
   const reply = await call(bus, {
     name: 'org.freedesktop.DBus',
@@ -60,11 +60,11 @@ interface Call {
   /** Type of the reply. */
   reply: string | null;
   ms: number;
-  /** False: only where the service runs already. */
+  /** False to call only a service that already runs. */
   starts?: boolean;
 }
 
-/** One call on the bus. @throws GLib.Error */
+/** Makes one call on the bus. @throws GLib.Error */
 export function call(
   bus: Gio.DBusConnection,
   { name, path, method, body, reply, ms, starts = true }: Call,
@@ -92,7 +92,10 @@ export function call(
   });
 }
 
-/** A property of a service that runs, unpacked. @param of its interface @param ms limit of the wait. @throws GLib.Error */
+/**
+ * Returns an unpacked property of a running service. @param of interface of the property @param ms time limit. @throws
+ * GLib.Error
+ */
 export async function property(
   bus: Gio.DBusConnection,
   { name, path, of, key, ms }: { name: string; path: string; of: string; key: string; ms: number },
@@ -105,7 +108,7 @@ export async function property(
 
 export type UnitProperty = [name: string, value: GLib.Variant];
 
-/** Has systemd start a unit that exists only while it runs. @throws GLib.Error */
+/** Makes systemd start a unit that exists only while it runs. @throws GLib.Error */
 export function startUnit(
   bus: Gio.DBusConnection,
   name: string,
@@ -121,7 +124,7 @@ export function startUnit(
   });
 }
 
-/** A timer starts the service with the same name, here an instance of the installed template. */
+/** Prefix of the timers. A timer starts the service with its own name, here an instance of the installed template. */
 const TEMPLATE = 'culvert-killswitch-resume@';
 
 export function createTimer(bus: Gio.DBusConnection) {
@@ -144,10 +147,10 @@ export function createTimer(bus: Gio.DBusConnection) {
 
   return {
     disarm,
-    /** @throws Error where systemd does not take it */
+    /** @throws Error if systemd does not accept the timer */
     async arm(seconds: number): Promise<void> {
       const before = armed;
-      // a unit's name is free again only some time after it stopped
+      // a stopped unit's name becomes free only after some time
       const name = `${TEMPLATE}${GLib.get_monotonic_time()}.timer`;
       const properties: [string, GLib.Variant][] = [
         ['Description', new GLib.Variant('s', 'End of the pause of the kill switch of Culvert')],

@@ -1,4 +1,4 @@
-// Finds the link to the internet outside the tunnel, its name servers and resolver, and the user at the screen.
+// Finds the link to the internet outside the tunnel, the link's name servers and resolver, and the user at the screen.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { isResolver } from '../rules/outside.ts';
@@ -12,16 +12,19 @@ import { call, property } from './system-bus.ts';
 const NM = 'org.freedesktop.NetworkManager';
 const RESOLVED = 'org.freedesktop.resolve1';
 const LOGIN = 'org.freedesktop.login1';
-/** ARPHRD_ETHER, which Wi-Fi has as well. */
+/** ARPHRD_ETHER, which Wi-Fi devices have as well. */
 const ETHERNET = '1';
-/** The window closes if logind fails to answer twice. */
+/** Time limit for an answer. The window closes if logind fails to answer twice. */
 const ANSWER_MS = 2_000;
 
 /** @param bus the system bus */
 export function createUplink(bus: Gio.DBusConnection) {
   const { ask, get } = askerOf(bus);
 
-  /** Name servers in the lease of NetworkManager. @throws GLib.Error without NetworkManager, or where it has another one */
+  /**
+   * Returns the name servers in NetworkManager's lease. @throws GLib.Error without NetworkManager, or for a device that it does
+   * not manage
+   */
   async function serversOfManager(device: string): Promise<string[]> {
     const lease = await get(NM, await managedDevice(ask, device), `${NM}.Device`, 'Dhcp4Config');
     const options = await get(NM, String(lease), `${NM}.DHCP4Config`, 'Options');
@@ -41,11 +44,11 @@ export function createUplink(bus: Gio.DBusConnection) {
         (/^DNS=(.*)$/m.exec(text(`/run/systemd/netif/leases/${index}`)) ?? ['', ''])[1]!.split(/\s+/),
       );
       if (lease.length) return lease;
-      // the file of other DHCP clients, without resolvers on this machine
+      // the resolv.conf of other DHCP clients, without resolvers on this machine
       const written = [...text('/etc/resolv.conf').matchAll(/^nameserver\s+(\S+)/gm)].map(([, server]) => server!);
       return serversIn([...written, gateway]);
     },
-    /** Null if logind does not answer. */
+    /** Returns null if logind does not answer. */
     async presence(uid: number): Promise<Presence | null> {
       try {
         const [user] = await ask(
@@ -91,7 +94,7 @@ function exists(path: string): boolean {
   return GLib.file_test(path, GLib.FileTest.EXISTS);
 }
 
-/** Empty if it can't be read. */
+/** Returns an empty text if the file can't be read. */
 function text(path: string): string {
   try {
     return readText(path) ?? '';
@@ -102,10 +105,10 @@ function text(path: string): string {
 
 /** Address families of systemd-resolved (AF_INET, AF_INET6). */
 const FAMILIES = { 4: 2, 6: 10 } as const;
-/** File of resolvers, where WARP has not replaced it. */
+/** File of resolvers, unless WARP has replaced it. */
 const RESOLV_CONF = '/etc/resolv.conf';
 
-/** @param router asked without a known resolver, since most routers answer as one. @returns null without any */
+/** @param router router to ask if no resolver is known, since most routers answer as one. @returns null without a resolver */
 export async function resolverOf(
   bus: Gio.DBusConnection,
   { device, router }: { device: string; router: string | null },
@@ -142,7 +145,7 @@ async function ofNetworkManager({ ask, get }: Asker, device: string, family: 4 |
 
 type Asker = ReturnType<typeof askerOf>;
 
-/** Asks services that already run. */
+/** Creates functions that ask services that already run. */
 function askerOf(bus: Gio.DBusConnection) {
   return {
     ask: (name: string, path: string, method: string, body: GLib.Variant): Promise<unknown[]> =>
@@ -152,7 +155,7 @@ function askerOf(bus: Gio.DBusConnection) {
   };
 }
 
-/** Path of a device in NetworkManager. */
+/** Returns the path of a device in NetworkManager. */
 async function managedDevice(ask: Asker['ask'], device: string): Promise<string> {
   const name = new GLib.Variant('(s)', [device]);
   const [path] = await ask(NM, '/org/freedesktop/NetworkManager', `${NM}.GetDeviceByIpIface`, name);

@@ -1,26 +1,26 @@
-// Pure: finds the physical link that leads to the internet in the kernel's tables, and forms and parses the messages to its name
-// servers (RFC 1035).
+// Finds the physical link to the internet in the kernel's tables, and forms and parses messages to its name servers (RFC 1035).
+// Pure.
 import ipaddr from 'ipaddr.js';
 
 export interface Link {
   device: string;
-  /** Number of the interface; another one of the same name has another number. */
+  /** Number of the interface; another interface of the same name has another number. */
   index: string;
   /** IPv4 address. */
   gateway: string;
-  /** Hardware address of the gateway; null if it was not asked for lately. */
+  /** Hardware address of the gateway; null if the kernel does not know it. */
   hardware: string | null;
 }
 
-/** RTF_UP | RTF_GATEWAY (linux/route.h). */
+/** Flags RTF_UP and RTF_GATEWAY (linux/route.h). */
 const UP_TO_GATEWAY = 3;
-/** A network names two or three. */
+/** Maximum number of name servers: a network names two or three. */
 const MAX_SERVERS = 3;
 
 /**
- * The default route with the lowest metric.
+ * Returns the default route with the lowest metric.
  * @param routes text of /proc/net/route
- * @param isPhysical whether a device is one by which a login page can be reached
+ * @param isPhysical returns true for a device that can lead to a login page
  */
 export function defaultRoute(
   routes: string,
@@ -37,7 +37,7 @@ export function defaultRoute(
   return best ? { device: best[0]!, gateway: addressOf(best[2]!) } : null;
 }
 
-/** True for a way to the internet over IPv6. @param routes text of /proc/net/ipv6_route */
+/** True if there is a way to the internet over IPv6. @param routes text of /proc/net/ipv6_route */
 export function hasIpv6Route(routes: string, isPhysical: (device: string) => boolean): boolean {
   return routes.split('\n').some(row => {
     const [destination, length, , , , , , , flags = '', device = ''] = row.trim().split(/\s+/);
@@ -46,7 +46,7 @@ export function hasIpv6Route(routes: string, isPhysical: (device: string) => boo
   });
 }
 
-/** A word of the kernel's, least significant byte first: `0102A8C0` is 192.168.2.1. */
+/** Parses an address word of the kernel, least significant byte first: `0102A8C0` is 192.168.2.1. */
 function addressOf(word: string): string {
   return (word.match(/../g) ?? [])
     .map(byte => Number.parseInt(byte, 16))
@@ -54,7 +54,7 @@ function addressOf(word: string): string {
     .join('.');
 }
 
-/** The hardware address of a neighbor; null if it is not known. @param table text of /proc/net/arp */
+/** Returns the hardware address of a neighbor; null if it is not known. @param table text of /proc/net/arp */
 export function hardwareOf(table: string, { device, gateway }: { device: string; gateway: string }): string | null {
   const row = table.split('\n').find(line => {
     const fields = line.split(/\s+/);
@@ -64,14 +64,14 @@ export function hardwareOf(table: string, { device, gateway }: { device: string;
   return hardware === '00:00:00:00:00:00' ? null : hardware;
 }
 
-/** True where the link is gone, or leads to another network. */
+/** True if the link is gone, or leads to another network. */
 export function hasChanged(before: Link, now: Link | null): boolean {
   if (now === null || now.device !== before.device || now.index !== before.index || now.gateway !== before.gateway)
     return true;
   return before.hardware !== null && now.hardware !== null && before.hardware !== now.hardware;
 }
 
-/** Name servers outside this machine, in words of a network service. @param words anything */
+/** Returns the name servers outside this machine among words of a network service. @param words any words */
 export function serversIn(words: readonly string[]): string[] {
   const addresses = words.filter(word => {
     if (!ipaddr.IPv4.isValidFourPartDecimal(word)) return false;
@@ -82,11 +82,11 @@ export function serversIn(words: readonly string[]): string[] {
 
 const HEADER_BYTES = 12;
 const [TYPE_A, CLASS_IN] = [1, 1];
-/** QR, and RCODE in the lowest bits. */
+/** The QR flag, and the lowest bits for RCODE. */
 const [IS_ANSWER, CODE] = [0x8000, 0x000f];
 const RECURSION_WANTED = 0x0100;
 
-/** True for a name that can be asked for. */
+/** True for a name that DNS can be asked for. */
 export function isName(name: string): boolean {
   return name.length <= 253 && /^(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?$/.test(name);
 }
@@ -100,7 +100,7 @@ export function formatQuestion(id: number, name: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** @returns the addresses, none for a name that does not exist; null for anything but the answer to this question */
+/** @returns the addresses, an empty list for a name that does not exist; null for anything but the answer to this question */
 export function parseAnswer(bytes: Uint8Array, question: Uint8Array): string[] | null {
   if (bytes.length < question.length) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -119,23 +119,23 @@ export function parseAnswer(bytes: Uint8Array, question: Uint8Array): string[] |
       at += 10 + length;
     }
   } catch {
-    // it was cut off
+    // the answer was cut off
   }
   return addresses;
 }
 
-/** The question is repeated in the answer; a server may change the case of letters. */
+/** True if the answer repeats the question; a server may change the case of letters. */
 function isSame(bytes: Uint8Array, question: Uint8Array): boolean {
   const lower = (byte: number) => (byte >= 65 && byte <= 90 ? byte + 32 : byte);
   return question.every((byte, i) => i < HEADER_BYTES || lower(byte) === lower(bytes[i]!));
 }
 
-/** @throws RangeError where the bytes end before */
+/** @throws RangeError if the bytes end too early */
 function endOfName(view: DataView, start: number): number {
   for (let at = start; ; ) {
     const length = view.getUint8(at);
     if (length === 0) return at + 1;
-    if (length >= 0xc0) return at + 2; // the rest stands elsewhere
+    if (length >= 0xc0) return at + 2; // a pointer to the rest of the name
     at += length + 1;
   }
 }

@@ -1,5 +1,5 @@
-// Decides how long one helper may send by one link, so that a user can sign in to a network while the kill switch blocks. It knows no
-// bus, files or processes; they come in as `WindowEdges`.
+// Decides how long one helper may send by one link, so that a user can sign in to a network while the kill switch blocks. It
+// knows no bus, files or processes, which come in as `WindowEdges`.
 import { createQueue } from '../pacing.ts';
 import type { SignInEnd } from '../report.ts';
 import { type Elements, quoted, SIGN_IN } from '../rules/rules.ts';
@@ -9,13 +9,13 @@ import { hasChanged, type Link } from './link.ts';
 
 export interface SignInWindow {
   /**
-   * Opens the window, extends it, or closes it.
-   * @param seconds 0 closes it. At most `MAX_SIGN_IN_SECONDS` from the beginning, however often it is extended
-   * @returns seconds until it closes
+   * Opens, extends or closes the window.
+   * @param user `seconds` of 0 closes the window, which lasts at most `MAX_SIGN_IN_SECONDS` in total
+   * @returns seconds until the window closes
    * @throws SwitchError NotEnabled, LimitsExceeded, Failed
    */
   signIn(user: { uid: number; seconds: number }): Promise<{ signIn: true; seconds: number }>;
-  /** Closes it, where one is open. Never throws. */
+  /** Closes the window, if it is open. Never throws. */
   close(why: SignInEnd): Promise<void>;
   /** True while a user signs in. */
   isOpen(): boolean;
@@ -30,15 +30,15 @@ interface Open {
   servers: readonly string[];
   openedAt: number;
   until: number;
-  /** At the beginning. */
+  /** The user's presence when the window opened. */
   presence: Presence | null;
-  /** Consecutive questions about the presence without an answer. */
+  /** Consecutive questions about the presence that got no answer. */
   silences: number;
 }
 
-/** Silence after which the window closes: before the first heartbeat, and between two. */
+/** Silence after which the window closes: before the first heartbeat, and between two heartbeats. */
 const SILENCE_SECONDS = { first: 20, next: 5 };
-/** Consecutive questions without an answer that end a sign-in. */
+/** Consecutive unanswered questions that end a sign-in. */
 const MOST_SILENCES = 2;
 const NOTHING: Elements = { [SIGN_IN.helpers]: [], [SIGN_IN.servers]: [] };
 
@@ -69,7 +69,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
 
   const silent = () => void close('helper');
 
-  /** Events of one helper; those of an earlier one are ignored. */
+  /** Creates the event handlers of one helper; events of an earlier helper are ignored. */
   function eventsOf(id: number): HelperEvents {
     const closeOf = (why: SignInEnd) =>
       void inTurn(async () => {
@@ -78,7 +78,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
     return { beat: () => void beat(id), released: () => closeOf('closed'), ended: () => closeOf('helper') };
   }
 
-  /** Repeats the elements in the kernel, unless the window has to close. */
+  /** Repeats the elements in the kernel, unless the window must close. */
   async function beat(id: number): Promise<void> {
     if (isBeating) return;
     isBeating = true;
@@ -141,7 +141,7 @@ export function createWindow(edges: WindowEdges, changed: () => void): SignInWin
   };
 }
 
-/** Starts the helper, without letting it out. @throws SwitchError, Error */
+/** Starts the helper without letting it out. @throws SwitchError, Error */
 async function start(
   edges: WindowEdges,
   { uid, seconds, id }: { uid: number; seconds: number; id: number },
@@ -155,7 +155,7 @@ async function start(
   return { id, uid, helper, link, servers, openedAt, until: openedAt + seconds, presence, silences: 0 };
 }
 
-/** The link that the helper may leave by, and its name servers. @throws SwitchError NotEnabled, Failed */
+/** Returns the link that the helper may use, and its name servers. @throws SwitchError NotEnabled, Failed */
 async function wayOut(edges: WindowEdges): Promise<Pick<Open, 'link' | 'servers'>> {
   if (!edges.isBlocking())
     throw new SwitchError('NotEnabled', N_('The kill switch does not block, so the login page needs no window.'));
@@ -169,7 +169,7 @@ async function wayOut(edges: WindowEdges): Promise<Pick<Open, 'link' | 'servers'
   return { link, servers };
 }
 
-/** Why the window has to close; null while it may stay. */
+/** Returns the reason to close the window; null while it may stay open. */
 async function reasonToClose(edges: WindowEdges, current: Open): Promise<SignInEnd | null> {
   const { uid, link, until, presence } = current;
   if (!edges.isBlocking()) return 'unblocked';
@@ -187,18 +187,18 @@ async function reasonToClose(edges: WindowEdges, current: Open): Promise<SignInE
 function elementsOf({ helper: { uid }, link, servers }: Open): Elements {
   const device = quoted(link.device);
   return {
-    // by `lo` the rules refuse what is in the set
+    // on `lo`, the rules refuse packets that match the set
     [SIGN_IN.helpers]: [`${uid} . ${device}`, `${uid} . "lo"`],
     [SIGN_IN.servers]: servers.map(server => `${uid} . ${device} . ${server}`),
   };
 }
 
 export interface Helper {
-  /** A user that systemd made up for it. */
+  /** The user that systemd allocated for the helper. */
   uid: number;
-  /** Gives it its work, once it is let out. @throws Error */
+  /** Gives the helper its work, once it is let out. @throws Error */
   begin(work: HelperWork): Promise<void>;
-  /** Has it tell the user's command why the sign-in ended, and stops it within half a second. Never rejects. */
+  /** Makes the helper tell the user's command why the sign-in ended, and stops it within half a second. Never rejects. */
   stop(why: SignInEnd): Promise<void>;
 }
 
@@ -210,38 +210,38 @@ export interface HelperWork {
 }
 
 export interface HelperEvents {
-  /** The helper and the user's command are alive. */
+  /** Called while the helper and the user's command are alive. */
   beat(): void;
-  /** The user's command released it. */
+  /** Called when the user's command releases the helper. */
   released(): void;
   ended(): void;
 }
 
 /**
- * Presence of a user at the screen: `away` while it is locked or another user is at it, `elsewhere` with sessions at no screen, such as
- * one over SSH, and `gone` without a session.
+ * Presence of a user at the screen: `away` while it is locked or shows another user, `elsewhere` with sessions at no screen,
+ * such as a session over SSH, and `gone` without a session.
  */
 export type Presence = 'active' | 'away' | 'elsewhere' | 'gone';
 
 interface WindowEdges {
   /** Replaces the elements of the sets. The kernel forgets them after some seconds. @throws Error */
   fill(elements: Elements): Promise<void>;
-  /** The link to the internet outside the tunnel; null without one. */
+  /** Returns the link to the internet outside the tunnel; null if there is none. */
   link(): Link | null;
-  /** The internet is reached over IPv6 alone, which the helper does not speak. */
+  /** True if only IPv6 leads to the internet, which the helper does not speak. */
   isIpv6Only(): boolean;
-  /** IPv4 addresses of the name servers that the link's network named. */
+  /** Returns the IPv4 addresses of the name servers that the link's network named. */
   servers(link: Link): Promise<readonly string[]>;
   hasTunnel(): boolean;
-  /** The kill switch is on, and not paused. */
+  /** True if the kill switch is on, and not paused. */
   isBlocking(): boolean;
-  /** Null if that is not known. */
+  /** Returns null if the presence is not known. */
   presence(uid: number): Promise<Presence | null>;
   /** Starts the helper. @throws Error */
   startHelper(events: HelperEvents): Promise<Helper>;
   /** Seconds of a clock that also counts while the machine sleeps. */
   now(): number;
-  /** Calls back after some seconds, in place of an earlier alarm. null: no alarm. */
+  /** Calls `ring` after some seconds, in place of an earlier alarm; null sets no alarm. */
   alarm(seconds: number | null, ring: () => void): void;
   report(what: string): void;
 }

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findProgram } from '../../core/run-helper.ts';
 
-/** Time for a browser to end when it is asked to. */
+/** Time limit for a browser to end when asked. */
 const PATIENCE_MS = 2_000;
 const FIREFOX = ['firefox', 'firefox-esr'];
 const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'brave-browser'];
 
-/** The network's own name servers and plain HTTP lead to its login page; another proxy and encrypted DNS do not. */
+/** Preferences that lead to the login page: they use the network's own name servers and plain HTTP, and no encrypted DNS. */
 const PREFERENCES = `user_pref("network.trr.mode", 5);
 user_pref("network.captive-portal-service.enabled", false);
 user_pref("network.connectivity-service.enabled", false);
@@ -20,7 +20,7 @@ user_pref("browser.aboutwelcome.enabled", false);
 user_pref("datareporting.policy.dataSubmissionEnabled", false);
 `;
 
-/** With the kill switch on, the helper of the root service is the proxy, and it alone looks names up. */
+/** Returns proxy preferences. With the kill switch on, the root service's helper is the proxy, and only it looks names up. */
 const proxyPreferences = (port: number | null) =>
   port === null
     ? 'user_pref("network.proxy.type", 0);\n'
@@ -50,7 +50,10 @@ const proxyWords = (port: number | null) =>
         '--disable-background-networking',
       ];
 
-/** @param port of a SOCKS5 proxy @returns the words that start a browser with a profile in a directory; null if none is installed */
+/**
+ * @param port port of a SOCKS5 proxy
+ * @returns the words that start a browser with a profile directory; null if none is installed
+ */
 export function browserWords(path: string, profile: string, url: string, port: number | null = null): string[] | null {
   const firefox = FIREFOX.find(name => findProgram(name, path));
   if (firefox) return [firefox, '--no-remote', '--new-instance', '--profile', profile, url];
@@ -60,13 +63,17 @@ export function browserWords(path: string, profile: string, url: string, port: n
 }
 
 export interface Browser {
-  /** Resolves when the browser ended. */
+  /** Resolves when the browser has ended. */
   ended: Promise<void>;
-  /** Ends it, if it still runs, and removes its profile. */
+  /** Ends the browser, if it still runs, and removes its profile. */
   close(): Promise<void>;
 }
 
-/** @param parent directory for the profile @param port of a SOCKS5 proxy @returns null if there is no browser, or no display for one */
+/**
+ * @param parent directory for the profile
+ * @param port port of a SOCKS5 proxy
+ * @returns null if there is no browser, or no display for it
+ */
 export function openBrowser(
   url: string,
   parent: string,
@@ -92,7 +99,7 @@ export function openBrowser(
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
         process.kill(-child.pid, name);
     } catch {
-      // it has already ended
+      // the browser has already ended
     }
   };
   return {

@@ -1,4 +1,4 @@
-// Finds out whether a network has a login page, by plain requests to servers of three operators.
+// Determines whether a network has a login page, through plain requests to servers of three operators.
 import { get, type RequestOptions } from 'node:http';
 import { BlockList, connect as connectSocket, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -12,23 +12,23 @@ export interface Target {
   body: string;
 }
 
-/** The pages that Android, Firefox and GNOME ask. A network may let one of them through before the login. */
+/** The pages that Android, Firefox and GNOME request. A network may let a request through before the login. */
 export const TARGETS: readonly Target[] = [
   { url: 'http://connectivitycheck.gstatic.com/generate_204', status: 204, body: '' },
   { url: 'http://detectportal.firefox.com/success.txt', status: 200, body: 'success' },
   { url: 'http://nmcheck.gnome.org/check_network_status.txt', status: 200, body: 'NetworkManager is online' },
 ];
 
-/** A server with a certificate of a public authority, for a network on which nothing answers plain HTTP. */
+/** A server with a certificate from a public authority, for a network on which no server answers plain HTTP. */
 const SECURE = { host: 'connectivitycheck.gstatic.com', port: 443 } as const;
 
-/** More than any expected answer; login pages are longer. */
+/** Limit that is longer than any expected answer; login pages are longer still. */
 const MAX_BODY_BYTES = 1_024;
 
-/** `login`: something else answered in the place of the page; `silent`: nothing did, or an error. */
+/** An answer from a page. `login`: another server answered in place of the page; `silent`: there was no answer, or an error. */
 interface Answer {
   result: 'open' | 'login' | 'silent';
-  /** Address that a redirect leads to. */
+  /** Address of a redirect; null without a redirect. */
   location: string | null;
 }
 
@@ -43,10 +43,10 @@ const SILENT: Answer = { result: 'silent', location: null };
 const LIMIT_MS = 5_000;
 const HTTP_PORT = 80;
 
-/** Another way than a connection of this process. */
+/** Opens a connection by another way than from this process. */
 type Connect = (host: string, port: number) => Promise<Socket>;
 
-/** Asks all pages at the same time. Never rejects. */
+/** Requests all pages in parallel. Never rejects. */
 export async function probeNetwork(
   targets: readonly Target[] = TARGETS,
   limitMs = LIMIT_MS,
@@ -55,13 +55,13 @@ export async function probeNetwork(
   return judge(await Promise.all(targets.map(target => askPage(target, limitMs, connect))));
 }
 
-/** As `probeNetwork`; where nothing answers plain HTTP, a network that shows another certificate has a login page as well. */
+/** Probes like `probeNetwork`. If no server answers plain HTTP, a network with another certificate also has a login page. */
 export async function findLogin(connect?: Connect): Promise<Verdict> {
   const verdict = await probeNetwork(TARGETS, LIMIT_MS, connect);
   return verdict.network === 'unreachable' ? askSecurely(SECURE.host, SECURE.port, connect) : verdict;
 }
 
-/** A network that replaces the host's certificate has a login page. Never rejects. */
+/** Checks for a login page over TLS: a network that replaces the host's certificate has one. Never rejects. */
 export async function askSecurely(host: string, port: number, connect: Connect = connectTo): Promise<Verdict> {
   try {
     const socket = await connect(host, port);
@@ -83,7 +83,7 @@ function connectTo(host: string, port: number): Promise<Socket> {
   });
 }
 
-/** Asks a page. A redirect to this machine names no login page. */
+/** Requests a page. A redirect to this machine does not count as a login page. */
 async function askPage(target: Target, limitMs: number, connect?: Connect): Promise<Answer> {
   const answer = await answerFrom(target, limitMs, connect);
   if (answer.location === null || !(await leadsHere(answer.location, connect === undefined))) return answer;
@@ -91,13 +91,14 @@ async function askPage(target: Target, limitMs: number, connect?: Connect): Prom
 }
 
 /**
- * True where a page that a network names is one of this machine, or may be: programs here trust what the user opens in a browser.
- * Addresses of the local network stay possible, because routers have login pages.
- * @param url http or https, which a browser may read in many ways @param looksUp whether a name may be looked up
+ * True if a page that a network names is, or may be, on this machine: programs here trust pages that the user opens in a
+ * browser. Addresses of the local network remain possible, because routers have login pages.
+ * @param url http or https address, which a browser may read in many ways
+ * @param looksUp true if a name may be looked up
  */
 export async function leadsHere(url: string, looksUp: boolean): Promise<boolean> {
   if (!URL.canParse(url)) return true;
-  // resolvers ignore dots at the end, and without them a number may be an address: 127.1..
+  // resolvers ignore trailing dots, and without the dots a number may be an address: 127.1..
   const name = new URL(url).hostname.replace(/\.+$/, '');
   if (!URL.canParse(`http://${name}`)) return true;
   const host = new URL(`http://${name}`).hostname.replace(/^\[|\]$/g, '');
@@ -109,14 +110,14 @@ export async function leadsHere(url: string, looksUp: boolean): Promise<boolean>
       : own.check(address, 'ipv4');
   if (isIPv6(host) || /^[\d.]+$/.test(host)) return isHere(host);
   if (!looksUp) return false;
-  // the browser may get an answer where this lookup got none, and any of the addresses
+  // the browser may get an answer that this lookup did not, and may use any of the addresses
   const { addresses } = await addressesOf(host);
   return addresses.length === 0 || addresses.some(isHere);
 }
 
 /**
- * IPv4 addresses that an IPv6 address may stand for, wherever they are in it: compatible and mapped (RFC 4291, 2.5.5),
- * translated (RFC 2765, 2.1), NAT64 (RFC 6052, RFC 8215) and 6to4 (RFC 3056).
+ * Returns IPv4 addresses that an IPv6 address may stand for, wherever it contains them: compatible and mapped (RFC 4291,
+ * 2.5.5), translated (RFC 2765, 2.1), NAT64 (RFC 6052, RFC 8215) and 6to4 (RFC 3056).
  */
 function ipv4In(address: string): string[] {
   const [head = '', tail] = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1).split('::');
@@ -130,7 +131,7 @@ function ipv4In(address: string): string[] {
   return [...(isLast ? [at(6)] : []), ...(groups[0] === 0x2002 ? [at(1)] : [])].map(bytes => bytes.join('.'));
 }
 
-/** Loopback, addresses that mean no other machine, and those of every link. IPv4 inside IPv6 is included. */
+/** Returns loopback, addresses that mean no other machine, and the addresses of every link. IPv4 inside IPv6 is included. */
 function ownAddresses(): BlockList {
   const own = new BlockList();
   own.addSubnet('127.0.0.0', 8);
@@ -144,7 +145,7 @@ function ownAddresses(): BlockList {
 function answerFrom(target: Target, limitMs: number, connect?: Connect): Promise<Answer> {
   return new Promise(resolve => {
     const signal = AbortSignal.timeout(limitMs);
-    // no cookies, no proxy, and no connection that an earlier answer left open
+    // no cookies, no proxy, and no connection left open by an earlier answer
     const way = connect ? { createConnection: by(connect) } : { agent: false };
     const request = get(target.url, { ...way, signal }, response => {
       const { statusCode = 0, headers } = response;
@@ -164,7 +165,7 @@ function answerFrom(target: Target, limitMs: number, connect?: Connect): Promise
   });
 }
 
-/** As Node wants it: an agent would open its own connections. */
+/** Adapts `connect` for Node: an agent would open its own connections. */
 function by(connect: Connect): NonNullable<RequestOptions['createConnection']> {
   return ({ host, port }, created) => {
     connect(host ?? '', Number(port ?? HTTP_PORT)).then(
@@ -185,7 +186,7 @@ interface Reply {
 const NETWORK_LOGIN = 511;
 const ENOUGH = 2;
 
-/** One unexpected answer shows a login page. An open network takes two expected answers. */
+/** Judges the answers: one unexpected answer shows a login page, while an open network takes two expected answers. */
 export function judge(answers: readonly Answer[]): Verdict {
   const logins = answers.filter(({ result }) => result === 'login');
   if (logins.length > 0) {
@@ -195,14 +196,14 @@ export function judge(answers: readonly Answer[]): Verdict {
   return open >= ENOUGH ? { network: 'open', loginPage: null } : UNREACHABLE;
 }
 
-/** Compares status and body exactly, but for the line end. */
+/** Compares status and body exactly, except for the line end. */
 export function answerOf(target: Target, { status, body, location }: Reply): Answer {
   if (status === target.status && body.trimEnd() === target.body) return { result: 'open', location: null };
   const isLogin = status === NETWORK_LOGIN || (status >= 200 && status < 400);
   return isLogin ? { result: 'login', location: httpAddress(location) } : SILENT;
 }
 
-/** The network chose this address, so only addresses of web pages are opened. */
+/** Returns an address only if it is a web page's, because the network chose it. */
 function httpAddress(location: string | null): string | null {
   return location !== null && /^https?:\/\/[\x21-\x7e]{1,2000}$/i.test(location) ? location : null;
 }

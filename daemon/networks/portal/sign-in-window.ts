@@ -1,5 +1,5 @@
-// Holds the window for a login page that the root service opens in the kill switch. A browser and the test for a login page reach the
-// network through its helper.
+// Holds open the window for a login page that the root service opens in the kill switch. A browser and the test for a login
+// page reach the network through the service's helper.
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -13,31 +13,31 @@ import { Problem } from '../../problem.ts';
 import { message } from '../../view/message.ts';
 
 const ALIVE_MS = 500;
-/** Time for the device of a tunnel that was just disconnected to go. */
+/** Time limit for the device of a tunnel that was just disconnected to disappear. */
 const TUNNEL = { everyMs: 100, attempts: 50 };
-/** Until the helper listens. */
+/** Time limit for the helper to listen. */
 const RETRY = { everyMs: 50, attempts: 100 };
 /** First byte of the connection that holds the helper. */
 const HOLD = 'H';
 
 export interface SignInWindow {
-  /** Resolves when the window is closed, by either side, with the reason. */
+  /** Resolves with the reason when either side has closed the window. */
   closed: Promise<SignInEnd>;
-  /** Port of 127.0.0.1 where a SOCKS5 proxy serves this user. */
+  /** Port on 127.0.0.1 of a SOCKS5 proxy for this user. */
   port: number;
   /** Opens a connection through the helper, which looks the name up. */
   connect(host: string, port: number): Promise<Socket>;
-  /** Closes it. @returns why it closed, as `closed` */
+  /** Closes the window. @returns the reason, like `closed` */
   close(): Promise<SignInEnd>;
 }
 
-/** The service refuses before it asks for a password where WARP was only just disconnected. */
+/** Waits until the tunnel is gone: right after a disconnect, the service would refuse before it asks for a password. */
 async function untilNoTunnel(): Promise<void> {
   for (let attempt = 1; hasTunnel() && attempt < TUNNEL.attempts; attempt++) await delay(TUNNEL.everyMs);
 }
 
 /**
- * Asks for the window, for a person who may be asked for a password.
+ * Opens the window for a person who may be asked for a password.
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
  */
 export async function openWindow(
@@ -97,7 +97,7 @@ async function reach(path: string): Promise<Socket> {
   for (let attempt = 1; ; attempt++) {
     const socket = await new Promise<Socket | null>(resolve => {
       const started = connect(path, () => resolve(started));
-      // also later: the helper may be killed at any time, and its end is heard as a close
+      // needed later as well: the helper may be killed at any time, and a close reports its end
       started.on('error', () => resolve(null));
     });
     if (socket) return socket;
@@ -109,7 +109,7 @@ async function reach(path: string): Promise<Socket> {
   }
 }
 
-/** Passes a browser's connections on to the helper: browsers can't use its socket. Those of other users are refused. */
+/** Passes a browser's connections on to the helper: browsers can't use its socket. Refuses connections of other users. */
 function listen(path: string, relays: Set<Socket>): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, browser => {
     if (!isOwn(browser)) return browser.destroy();
@@ -129,7 +129,7 @@ function listen(path: string, relays: Set<Socket>): Promise<Server> {
   });
 }
 
-/** True where the other end is a socket of this user. A closed one has no owner: its row has no inode. */
+/** True if the other end is a socket of this user. A closed socket has no owner: its row has no inode. */
 function isOwn({ localPort, remotePort }: Socket): boolean {
   const ends = [remotePort, localPort].map(
     port => `0100007F:${(port ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
@@ -144,7 +144,7 @@ function isOwn({ localPort, remotePort }: Socket): boolean {
 
 const SOCKS = { greeting: Buffer.of(5, 1, 0), accepted: Buffer.of(5, 0), replyBytes: 10 };
 
-/** The handshake of SOCKS5 (RFC 1928) with a name. @throws Error where the helper can't reach the host */
+/** Performs the handshake of SOCKS5 (RFC 1928) with a name. @throws Error if the helper can't reach the host */
 async function askProxy(socket: Socket, host: string, port: number): Promise<Socket> {
   try {
     socket.write(SOCKS.greeting);
@@ -160,7 +160,7 @@ async function askProxy(socket: Socket, host: string, port: number): Promise<Soc
   }
 }
 
-/** @returns exactly that many bytes, and leaves the rest. @throws Error where the socket ends before */
+/** @returns exactly `size` bytes, and leaves the rest. @throws Error if the socket ends early */
 function take(socket: Socket, size: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const end = () => {

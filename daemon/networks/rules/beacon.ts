@@ -1,4 +1,4 @@
-// Asks a beacon: a TLS server whose certificate proves a network, because its key can't be copied from outside.
+// Asks a beacon: a TLS server with a certificate that proves a network, because its key can't be copied from outside.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { connect as connectTcp, type TcpNetConnectOpts } from 'node:net';
 import { connect } from 'node:tls';
@@ -8,7 +8,7 @@ import type { KernelAnswer } from '../../routes/why.ts';
 
 const LIMIT_MS = 5_000;
 
-/** SHA-256 of the certificate whose key a server proves to have, as hexadecimal digits. */
+/** Returns the SHA-256 of a server's certificate, as hexadecimal digits; the server proves that it has the key. */
 export function fingerprintOf(
   address: string,
   { localAddress, limitMs = LIMIT_MS }: { localAddress?: string | undefined; limitMs?: number } = {},
@@ -19,7 +19,7 @@ export function fingerprintOf(
     if (localAddress !== undefined) plain.localAddress = localAddress;
     const connection = connectTcp(plain);
     connection.on('error', reject);
-    // the certificate is compared as a whole, so that its name and its signer do not matter
+    // the fingerprint covers the whole certificate, so the name and the signer do not matter
     const socket = connect({ socket: connection, rejectUnauthorized: false, minVersion: 'TLSv1.2' });
     const timer = setTimeout(() => connection.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
     socket.on('secureConnect', () => {
@@ -36,9 +36,9 @@ export function fingerprintOf(
 }
 
 /**
- * True if the beacon answers with its key inside the network of a link; false also where it can't be reached.
- * @param device the link's. The kernel has to reach the beacon directly by it: a tunnel, a router or another link might lead to
- *   the real beacon from a network that copies the rest of the rule
+ * True if the beacon answers with its key inside the network of a link; false also if it can't be reached.
+ * @param device device of the link. The kernel must reach the beacon directly by this device: a tunnel, a router or another
+ * link might lead to the real beacon from a network that copies the rest of the rule
  */
 export async function isProven(
   { address, sha256 }: Beacon,
@@ -58,7 +58,7 @@ export async function isProven(
   return isKey && (await source()) === localAddress;
 }
 
-/** The address from which the kernel sends to a neighbor on a link; null if it sends by a router or another device. */
+/** Returns the address from which the kernel sends to a neighbor on a link; null if it sends by a router or another device. */
 export function directSource(answer: KernelAnswer, device: string): string | null {
   if ('problem' in answer) return null;
   const { device: actual, gateway, source } = answer.route;

@@ -1,4 +1,4 @@
-// Decides which settings hold on the networks of this machine, by the rules. Pure.
+// Decides by the rules which settings apply on the networks of this machine. Pure.
 import type { DecidedEffect, NetworkDecision, NetworkEffects, NetworkLink, NetworkRule } from '../../api/networks.ts';
 import type { Mode } from '../../api/schema.ts';
 import { ruleValues } from '../../view/states/networks.ts';
@@ -15,11 +15,11 @@ export interface Situation {
   modeLocked: boolean;
   switchLocked: boolean;
   mode: string | null;
-  /** Answers about rules, by their keys; absent where the user was not asked. */
+  /** Answers about rules, by their keys; absent if the user was not asked. */
   answers: ReadonlyMap<string, boolean>;
 }
 
-/** Share of the traffic that a mode protects. */
+/** Rank of each mode by the share of the traffic that it protects. */
 const STRENGTH: Record<Mode, number> = {
   warp: 3,
   'warp+doh': 3,
@@ -31,18 +31,18 @@ const STRENGTH: Record<Mode, number> = {
 };
 const FULL = 3;
 
-/** A mode of a later version counts as full protection. */
+/** Returns the strength of a mode. A mode of a later version counts as full protection. */
 export function strengthOfMode(mode: string | null): number {
   return STRENGTH[mode as Mode] ?? FULL;
 }
 
-/** A link, and the rules whose beacon answered on it, by name. */
+/** A link, and the names of the rules whose beacon answered on it. */
 export interface Placed {
   link: NetworkLink;
   proven: ReadonlySet<string>;
 }
 
-/** The rule for a link: the first rule that names the network, else the first for this kind of link, else `no-rule`. */
+/** Returns the rule for a link: the first rule that names the network, else the first for this kind of link, else `no-rule`. */
 export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule | null {
   const fits = (rule: Rule) => isFor(rule, link) && (!rule.match.beacon || proven.has(rule.name));
   const last = ({ match }: Rule) => match.any === 'no-rule';
@@ -54,7 +54,7 @@ export function ruleFor({ link, proven }: Placed, rules: readonly Rule[]): Rule 
   );
 }
 
-/** True where every condition of the rule holds, apart from the beacon. */
+/** True if every condition of the rule holds, apart from the beacon. */
 export function isFor({ match }: Rule, link: NetworkLink): boolean {
   const { ssid, security, uuid, gateway, bssid, any } = match;
   return (
@@ -73,19 +73,19 @@ function weakens({ warp, mode, routes }: NetworkEffects): boolean {
   return warp === 'pause' || routes !== undefined || (mode !== undefined && STRENGTH[mode] < FULL);
 }
 
-/** A rule as clients see it. */
+/** Returns a rule in the form that clients see. */
 export function describe(rule: Rule, answers: ReadonlyMap<string, boolean>): NetworkRule {
   const proof = rule.match.beacon ? 'beacon' : 'copyable';
   return { ...rule, proof, weakens: weakens(rule.effects), allowed: answers.get(keyOf(rule)) ?? null };
 }
 
-/** The wish of a link's rule about a subject. */
+/** A value that the rule of a link wants for a subject. */
 interface Wish {
   rule: Rule;
   value: string;
 }
 
-/** @param places all links that are up; only a rule of every link may lower the protection */
+/** @param places all links that are up; only rules of all links together may lower the protection */
 export function decide(places: readonly Placed[], rules: readonly Rule[], situation: Situation): NetworkDecision {
   const chosen = places.map(place => ruleFor(place, rules));
   const combine = (subject: Subject): DecidedEffect[] => {
@@ -110,7 +110,7 @@ export function decide(places: readonly Placed[], rules: readonly Rule[], situat
   };
 }
 
-/** @param isCommon every link has it */
+/** @param isCommon true if every link has the wish */
 function judge(
   subject: Subject,
   { wishes, strongest, isCommon }: { wishes: readonly Wish[]; strongest: Wish; isCommon: boolean },
@@ -148,7 +148,7 @@ function isWeaker(subject: Subject, value: string, { mode }: Situation): boolean
   return strengthOfMode(value) < strengthOfMode(mode);
 }
 
-/** Identifies the networks and their rules: the user's own changes hold until this changes. */
+/** Returns a key of the networks and their rules: the user's own changes hold until the key changes. */
 export function placeKey(places: readonly Placed[], rules: readonly Rule[]): string {
   const identities = places.map(place => {
     const { kind, name, uuid, security } = place.link;

@@ -1,4 +1,4 @@
-// Follows the rules: decides once for each change of the networks.
+// Follows the rules for networks: decides once for each change of the networks.
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type {
@@ -20,7 +20,7 @@ import { EMPTY_DOCUMENT, keyOf, parseRules, type Rule, revisionOf } from './rule
 
 export type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'tunnel' | 'say'>;
 
-/** @param proves asks a beacon */
+/** @param proves function that asks a beacon */
 export function createFollower(context: Context, parts: Parts, proves: typeof isProven) {
   const { paths, state, tunnel, say } = context;
   const keeper = keepMemory(paths.networksState, say);
@@ -28,7 +28,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const holder = createHolder(keeper, createApplier(context, parts), { say, ruled: parts.ruled });
   /** Answers that hold until the network changes. */
   const once = new Map<string, boolean>();
-  /** Last read hardware addresses of the gateways. */
+  /** Hardware addresses of the gateways, as last read. */
   let gateways: (string | null)[] = [];
   /** The last answers of the beacons. */
   let placed: { key: string; places: Placed[] } | null = null;
@@ -36,7 +36,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   const answers = () => new Map([...Object.entries(memory.answers), ...once]);
   let last: Promise<unknown> = Promise.resolve();
 
-  /** The state as it would be without the rules' changes. */
+  /** Returns the settings without the rules' changes. */
   function situation(): Situation {
     const { account, options, settings } = state.snapshot();
     const changed = memory.made.find(({ change }) => change.subject === 'mode')?.change;
@@ -51,14 +51,14 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
 
   const ask = (reading: Reading, rules: readonly Rule[]) => askBeacons(reading, rules, { proves, env: context.env });
 
-  /** @param asks whether to ask each beacon again for the same links and rules */
+  /** @param asks true to ask each beacon again for the same links and rules */
   async function place(reading: Reading, rules: readonly Rule[], asks = true): Promise<Placed[]> {
     const key = JSON.stringify([reading.links, rules]);
     if (asks || placed?.key !== key) placed = { key, places: await ask(reading, rules) };
     return placed.places;
   }
 
-  /** Ends the answers that hold once where the network may be another one of the same name, which is not known before its gateway is. */
+  /** Ends the answers for this network if it may be another network of the same name, which only the gateway shows. */
   function forget(places: readonly Placed[]): void {
     const now = places.map(({ link }) => link.gatewayHardware);
     const isSame = now.length > 0 && gateways.every((before, at) => before === null || before === now[at]);
@@ -71,7 +71,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     const places = await place(reading, rules, asks);
     forget(places);
     lacks = lackingIn(places, rules);
-    // decide nothing without a network: the machine may wake up in the same one
+    // without a network, decide nothing: the machine may wake up in the same network
     const concerns = places.length > 0 && (rules.length > 0 || memory.made.length > 0);
     if (concerns && isReported(context)) await tunnel.refresh('stale');
     const key = placeKey(places, rules);
@@ -99,13 +99,11 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   }
 
   return {
-    /** True while networks have to be watched even without a client that reads them. */
+    /** True if the networks must be watched even while no client reads them. */
     isNeeded: () => rulesIn(documentOf(context)).length > 0 || memory.made.length > 0,
-    /** Evidence that the last decision lacked. */
+    /** Returns the evidence that the last decision lacked. */
     lacks: () => lacks,
-    /**
-     * @param read called in its turn, so that a slow reading does not follow a later one
-     */
+    /** @param read called in its turn, so that a slow reading does not follow a later reading */
     follow: (read: () => Promise<Reading>, how: Following = {}) => inTurn(async () => follow(await read(), how)),
 
     /** @throws Problem precondition-failed, document-invalid, config-not-writable */
@@ -130,7 +128,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
       else save({ answers: { ...memory.answers, [keyOf(rule)]: answer === 'always' } });
     },
 
-    /** Reverts the rules' changes, and makes no more until the network changes. */
+    /** Reverts the rules' changes, and makes no further changes until the network changes. */
     revert: () =>
       inTurn(async () => {
         await holder.revert();
@@ -155,15 +153,15 @@ async function askBeacons({ links }: Reading, rules: readonly Rule[], { proves, 
 }
 
 export interface Following {
-  /** Limit of the rules' changes now; absent if only the network changed. */
+  /** Limit of the rules' changes; absent if only the network changed. */
   limit?: Limit;
   /** False for a plain read, which asks beacons only after a change of the network or the rules. */
   asks?: boolean;
 }
 
-/** Evidence for rules that a later reading may have. */
+/** Evidence for rules that is missing, but may be in a later reading. */
 interface Lacks {
-  /** Addresses without a known hardware address, where a rule names one. */
+  /** Addresses of gateways without a known hardware address, if a rule names a gateway. */
   gateways: string[];
   hasSilentBeacon: boolean;
 }
@@ -176,13 +174,16 @@ function lackingIn(places: readonly Placed[], rules: readonly Rule[]): Lacks {
   return { gateways: namesGateway ? unknown : [], hasSilentBeacon: places.some(isSilent) };
 }
 
-/** WARP has reported its state, and can be used. */
+/** True if WARP has reported its state and can be used. */
 export function isReported({ state }: Pick<Context, 'state'>): boolean {
   const { status } = state.snapshot();
   return status.state !== 'unknown' && !status.blocked;
 }
 
-/** Only the kill switch may change before the settings are known, and whether an organization manages the device. */
+/**
+ * True once the settings are known, and whether an organization manages the device. Before that, only the kill switch
+ * may change.
+ */
 function isReady(context: Pick<Context, 'state'>): boolean {
   const { settings, account } = context.state.snapshot();
   return isReported(context) && Object.keys(settings).length > 0 && account.managed !== null;
@@ -197,7 +198,7 @@ export function documentOf({ paths, say }: Pick<Context, 'paths' | 'say'>): stri
   }
 }
 
-/** Ignores a document with a mistake: a part of the rules may be weaker than all of them. */
+/** Returns the rules; none if the document has a mistake, because some of the rules may be weaker than all of them. */
 function rulesIn(document: string): Rule[] {
   const { rules, invalid } = parseRules(document);
   return invalid.length ? [] : rules;

@@ -1,4 +1,4 @@
-// Sets the values that rules decided, remembers them across restarts, and restores values whose rule no longer applies.
+// Sets the values that rules decide, remembers them across restarts, and restores values when their rules no longer apply.
 
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,17 +14,17 @@ import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/doc
 import { strengthOfMode } from './decide.ts';
 import { keyOf, type Rule } from './rules.ts';
 
-/** Seconds in which the user can keep a rule's change. It takes time to notice one. */
+/** Time, in seconds, in which the user cannotice and keep a rule's change. */
 const TRIAL_SECONDS = 120;
 /** Subjects that can cut the machine off from the network. */
 const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];
-/** Kept effects that are remembered. */
+/** Maximum number of kept effects in the memory. */
 const MAX_KEPT = 200;
 
 interface Holding {
   limit: Limit | undefined;
   rules: readonly Rule[];
-  /** Without WARP, which may have crashed or not be registered, only the kill switch holds. */
+  /** False if WARP has crashed or is not registered, for example. Then only the kill switch holds. */
   hasWarp: boolean;
 }
 
@@ -44,7 +44,7 @@ export function createHolder(
     }
   }
 
-  /** Forgets a rule's change, and restores the previous value where that is wanted. */
+  /** Forgets changes, and restores the previous values of those with `returns`, or of all. */
   async function end(subjects: (made: Made) => boolean, returnsAll: boolean): Promise<void> {
     for (const entry of memory.made.filter(({ change }) => subjects(change)))
       await attempt(entry.change.subject, async () => {
@@ -55,7 +55,7 @@ export function createHolder(
       });
   }
 
-  /** Removes the routes of every preset but the present one. */
+  /** Removes the routes that rules added, except those of `preset`. */
   async function endOtherRoutes(preset: string): Promise<void> {
     for (const entry of memory.made) {
       const { change } = entry;
@@ -87,14 +87,14 @@ export function createHolder(
     save({ made: [...others, { change: joined(before?.change, change), returns, effect: { subject, value, rule } }] });
   }
 
-  /** @param limit undefined: a change that can cut the machine off has a limit until the user has kept it once */
+  /** @param limit if undefined, a change that can cut the machine off has a limit until the user has kept it once */
   async function set(effect: DecidedEffect, limit: Limit | undefined, rules: readonly Rule[]): Promise<void> {
     const rule = rules.find(({ name }) => name === effect.rule);
     const trial = `${rule && keyOf(rule)} ${effect.subject} ${effect.value}`;
     const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
     const name = `${effect.subject} ${effect.value}`;
-    if (memory.followed.includes(name)) return; // the user changed it since, so leave it
-    // before the change: it may take effect although it fails or the daemon dies
+    if (memory.followed.includes(name)) return; // keep the user's later change
+    // called before the change, which may take effect even if it fails or the daemon dies
     const intend = (made: Made) => void (returnsAfter(made) && record(effect, made));
     const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}), intend);
     save({ followed: [...memory.followed, name] });
@@ -121,7 +121,7 @@ export function createHolder(
       }
       for (const effect of holding) await attempt(effect.rule, () => set(effect, limit, rules));
     },
-    /** Restores everything that rules changed. Turning a kept kill switch off needs an administrator. */
+    /** Restores all values that rules changed. Turning a kept kill switch off needs an administrator. */
     async revert(): Promise<void> {
       problem = null;
       await end(() => true, true);
@@ -129,21 +129,21 @@ export function createHolder(
   };
 }
 
-/** Joins two changes into one, which returns to the value that the user had. */
+/** Joins two changes into one that reverts to the user's value. */
 function joined(first: Made | undefined, second: Made): Made {
   if (first?.subject === 'routes' && second.subject === 'routes')
     return { subject: 'routes', set: [...new Set([...first.set, ...second.set])] };
   return first && 'before' in first && 'before' in second ? ({ ...second, before: first.before } as Made) : second;
 }
 
-/** True for a change that reverts when the device leaves the network: of the protocol, or to a lower protection. */
+/** True if a change reverts when the device leaves the network: a protocol, routes, or lower protection. */
 function returnsAfter(made: Made): boolean {
   if (made.subject === 'connection') return !made.set;
   if (made.subject === 'killSwitch') return false;
   return made.subject !== 'mode' || strengthOfMode(made.set) < strengthOfMode(made.before);
 }
 
-/** `confirmWithin`: reverts unless the user confirms it. */
+/** A change reverts unless the user confirms it within `confirmWithin` seconds. */
 export type Limit = { confirmWithin?: number };
 type Intend = (made: Made) => void;
 type Settable = Parameters<typeof actionsTo>[0];
@@ -153,7 +153,7 @@ export interface Parts {
   changes: Pick<ChangesControl, 'runWithLimit'>;
   routes(): Promise<RoutesControl>;
   killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
-  /** Called with the settings of a rule, and with those that ended. */
+  /** Called with each effect that a rule set or that ended. */
   ruled(effect: RuleRecord): void;
 }
 
@@ -165,8 +165,8 @@ export function createApplier(
   const valueNow = (subject: TunnelSubject) => currentValue(subject, knownNow(context));
 
   /**
-   * The current value; null where the tunnel client reports none.
-   * @throws Problem tunnel-cli-failed where it can't be read; the rule then applies later
+   * Returns the current value, or null if the tunnel client reports no value.
+   * @throws Problem tunnel-cli-failed if the value can't be read; the rule then applies later
    */
   async function readValue(subject: TunnelSubject) {
     await tunnel.refresh('stale');
@@ -179,13 +179,13 @@ export function createApplier(
     for (const action of actionsTo(wanted, null)) await changes.runWithLimit({ ...action, ...limit });
   }
 
-  /** The entries of a preset; empty where there is no such preset. */
+  /** Returns the entries of a preset, or an empty list if it does not exist. */
   async function preset(id: string): Promise<{ value: string; comment: string }[]> {
     const { entries } = (await routes()).presets().presets.find(each => each.id === id) ?? { entries: [] };
     return entries.map(({ value, source }) => ({ value: canonical(value).value, comment: `${id}, ${source}` }));
   }
 
-  /** Adds the entries of a preset, and returns those that were not there. */
+  /** Adds the missing entries of a preset, and returns the change. */
   async function addPreset(id: string, limit: Limit, intend: Intend): Promise<Made | null> {
     const control = await routes();
     const { document, entries: present } = await control.read();
@@ -200,9 +200,9 @@ export function createApplier(
 
   return {
     /**
-     * @param intend called before it changes a value of the tunnel or the routes
-     * @returns its change; null where nothing had to change
-     * @throws Problem as the tunnel and the kill switch
+     * @param intend called before a value of the tunnel or the routes changes
+     * @returns the change, or null if nothing changed
+     * @throws Problem from the tunnel or the kill switch
      */
     async set({ subject, value }: DecidedEffect, limit: Limit, intend: Intend): Promise<Made | null> {
       if (subject === 'killSwitch') {
@@ -221,7 +221,7 @@ export function createApplier(
       return made;
     },
 
-    /** Splits a change of the routes into entries of a preset, and others. */
+    /** Splits a change of the routes into the entries of a preset and all other entries. */
     async split(
       { set }: Extract<Made, { subject: 'routes' }>,
       id: string,
@@ -230,7 +230,7 @@ export function createApplier(
       return { kept: set.filter(value => values.has(value)), others: set.filter(value => !values.has(value)) };
     },
 
-    /** True where the value of an effect is set and confirmed. Null while a change waits for a confirmation, or the value is not known. */
+    /** True if an effect's value is set and confirmed; null while a change waits for confirmation, or if the value is unknown. */
     isKept({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>): boolean | null {
       const { changes, killSwitch } = state.snapshot();
       if (changes.some(change => change.subject === subject && change.confirmBy !== null)) return null;
@@ -240,9 +240,9 @@ export function createApplier(
     },
 
     /**
-     * Sets the previous value, unless it was changed since.
-     * @returns whether it did
-     * @throws Problem as `set`
+     * Restores the previous value, unless the value changed since.
+     * @returns true if the value was restored
+     * @throws Problem in the same cases as `set`
      */
     async restore(made: Made): Promise<boolean> {
       if (made.subject === 'killSwitch') {
@@ -267,34 +267,34 @@ export function createApplier(
   };
 }
 
-/** A value that a rule set, and the previous value. */
+/** A value that a rule set, with the previous value. */
 const Made = z.discriminatedUnion('subject', [
   z.object({ subject: z.literal('connection'), before: z.boolean(), set: z.boolean() }),
   z.object({ subject: z.literal('mode'), before: z.enum(MODES), set: z.enum(MODES) }),
   z.object({ subject: z.literal('protocol'), before: z.nullable(z.enum(PROTOCOLS)), set: z.enum(PROTOCOLS) }),
-  /** Canonical entries that were added. */
+  /** `set`: the canonical entries that a rule added. */
   z.object({ subject: z.literal('routes'), set: z.array(z.string()) }),
-  /** It was turned on. */
+  /** A kill switch that a rule turned on. */
   z.object({ subject: z.literal('killSwitch') }),
 ]);
 type Made = z.infer<typeof Made>;
 
 const Memory = z.object({
   version: z.literal(1),
-  /** The last place where the rules were applied; null before. */
+  /** The last place where the rules were applied, or null. */
   place: z.nullable(z.string()),
-  /** The user reverted the rules' change at that place. */
+  /** True if the user reverted the rules' changes at that place. */
   reverted: z.boolean(),
   acted: z.nullable(z.object({ rule: z.string(), at: Time })),
-  /** Effects that were set there, as `subject value`: later changes by the user hold. */
+  /** Effects that were set at that place, as `subject value`. The user's later changes are kept. */
   followed: z.array(z.string()),
-  /** Changes by rules. A change with `returns` reverts when its network is left. */
+  /** Changes by rules. A change with `returns` reverts when the device leaves the network. */
   made: z.array(z.object({ change: Made, returns: z.boolean(), effect: z.optional(RuleEffect) })),
-  /** Effects that can cut off, as `key subject value` with the key of the rule, and were set since they were last kept or reverted. */
+  /** Effects in CUT_OFF that the user has neither kept nor reverted yet, as `key subject value` with the rule's key. */
   tried: z._default(z.array(z.string()), []),
-  /** Those that the user has kept once, which are set without a limit. */
+  /** Effects in CUT_OFF that the user has kept once. They are set without a limit. */
   kept: z._default(z.array(z.string()), []),
-  /** Answers about rules that lower the protection, by the keys of the rules. */
+  /** The user's answers about rules that lower the protection, by rule key. */
   answers: z.record(z.string(), z.boolean()),
 });
 type Memory = z.infer<typeof Memory>;
@@ -309,7 +309,7 @@ const EMPTY: Memory = z.parse(Memory, {
   answers: {},
 });
 
-/** A missing or damaged file means that no rule has applied yet. */
+/** Reads the memory, which is empty if its file is missing or damaged. */
 function loadMemory(path: string, say: (line: string) => void): Memory {
   try {
     return z.parse(Memory, JSON.parse(readFileSync(path, 'utf8')));
@@ -322,7 +322,7 @@ function loadMemory(path: string, say: (line: string) => void): Memory {
 
 interface Keeper {
   readonly memory: Memory;
-  /** Changes it, and writes the file. A failure is only reported: the rules hold anyway. */
+  /** Updates the memory and its file. A failure is only reported: the rules hold anyway. */
   save(change: Partial<Memory>): void;
 }
 

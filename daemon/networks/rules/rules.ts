@@ -1,4 +1,4 @@
-// Reads a document of rules for networks: TOML with a table `[[network]]` for each. Pure.
+// Parses the TOML document of network rules, with one `[[network]]` table per rule. Pure.
 import { createHash } from 'node:crypto';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
@@ -23,7 +23,7 @@ const Lowered = z.catch(
 );
 const File = z.strictObject({ network: z.optional(z.array(z.record(z.string(), z.unknown()))) });
 
-/** The document before the user writes one. */
+/** The document in use until the user writes one. */
 export const EMPTY_DOCUMENT = `# Rules for networks. See: culvert network --help
 #
 # [[network]]
@@ -32,7 +32,7 @@ export const EMPTY_DOCUMENT = `# Rules for networks. See: culvert network --help
 # warp = "connect"
 `;
 
-/** Reads a document. `invalid` has the rules with errors. */
+/** Parses a document. `invalid` lists the rules with errors. */
 export function parseRules(toml: string): { rules: Rule[]; invalid: InvalidRule[] } {
   let tables: Record<string, unknown>[];
   try {
@@ -63,7 +63,7 @@ function invalidAt(line: number | null, why: Message): InvalidRule {
   return { line, reason: wordMessage(why, english), message: why };
 }
 
-/** The rule of a table, or a message about the error. */
+/** Returns the rule of a table, or a message about its error. */
 function ruleOf(table: Record<string, unknown>): Rule | Message {
   const match: Record<string, unknown> = {};
   const effects: Record<string, unknown> = {};
@@ -99,13 +99,13 @@ const lowered = (value: unknown) => z.parse(Lowered, value);
 
 const BeaconTable = z.strictObject({ address: z.string(), sha256: z.string() });
 
-/** `{address = "…", sha256 = "AA:BB…"}`, as openssl(1) prints it or without colons. */
+/** Reads `{address = "…", sha256 = "AA:BB…"}`, with the digest as openssl(1) prints it or without colons. */
 function beaconOf(value: unknown): unknown {
   const { success, data } = z.safeParse(BeaconTable, value);
   return success ? { address: data.address, sha256: lowered(data.sha256).replaceAll(':', '') } : null;
 }
 
-/** Identifies the text of a rule: answers about it do not hold for another text. */
+/** Returns a key of a rule's content. An answer holds only for the same content. */
 export function keyOf({ match, effects }: Rule): string {
   return createHash('sha256')
     .update(JSON.stringify([match, effects]))
@@ -113,7 +113,7 @@ export function keyOf({ match, effects }: Rule): string {
     .slice(0, 32);
 }
 
-/** Identifies a document. */
+/** Returns a hash that identifies a document. */
 export function revisionOf(document: string): string {
   return createHash('sha256').update(document).digest('hex').slice(0, 16);
 }

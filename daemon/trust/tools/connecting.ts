@@ -1,4 +1,4 @@
-// Defines THE table of tools that connect: where each looks for authorities, what adds to its list or replaces it, and a command to try.
+// Defines the tools that connect to servers, with each tool's list of authorities, a change of the list and a test command.
 import { join } from 'node:path';
 import { message } from '../../view/message.ts';
 import {
@@ -47,7 +47,7 @@ const curl: Tool = {
       look.system?.path,
     ),
   connect: ({ url }) => ({ args: ['-sS', '-o', '/dev/null', '--max-time', '10', url] }),
-  // it looks in the home directory of the user's account as well
+  // curl also reads the home directory of the user's account
   noSettings: ['-q'],
   instead: file => ({ args: ['--cacert', file] }),
   wanted: look => setting(curlrc(look), { key: 'cacert' }, path => `cacert = "${path}"`),
@@ -103,7 +103,7 @@ const npm: Tool = {
   title: 'npm',
   programs: ['npm'],
   async list(program, look) {
-    // npm itself, because an administrator's file may say it as well
+    // ask npm, because an administrator's file may also set it
     const cafile = (await look.ask(program, 'config', 'get', 'cafile'))?.trim();
     return cafile?.startsWith('/') ? named([cafile], undefined) : nodeList(firstProgram(NODE, look.env), look);
   },
@@ -111,7 +111,7 @@ const npm: Tool = {
     args: ['ping', '--registry', `${url}/`, '--fetch-retries=0', '--no-update-notifier', '--cache', directory],
   }),
   instead: (file, { ownList }) => ({ env: { [ownList ? 'NODE_EXTRA_CA_CERTS' : 'npm_config_cafile']: file } }),
-  // a list that replaces npm's own is not added to
+  // NODE_EXTRA_CA_CERTS does not add to a list that replaces npm's own
   wanted: (look, { ownList }) =>
     ownList
       ? variable('NODE_EXTRA_CA_CERTS', 'extra')
@@ -122,7 +122,7 @@ const npm: Tool = {
 const pipConf = ({ env, home, config }: Look) =>
   env.PIP_CONFIG_FILE || firstThere([join(home, '.pip', 'pip.conf'), join(config, 'pip', 'pip.conf')]);
 const PIP_CERT = { section: 'global', key: 'cert' };
-/** Since this version, pip reads the system's list as well, with Python 3.10 or newer. */
+/** Since this version, pip also reads the system's list with Python 3.10 or newer. */
 const PIP_SYSTEM = 24.2;
 
 const pip: Tool = {
@@ -132,7 +132,7 @@ const pip: Tool = {
   async list(program, look) {
     const { env, system } = look;
     const set = (await look.ask(program, 'config', 'get', 'global.cert'))?.trim();
-    // requests, which pip has inside, prefers its own variables to the setting of pip
+    // pip contains requests, which prefers its own variables to pip's setting
     const file = env.REQUESTS_CA_BUNDLE || env.CURL_CA_BUNDLE || env.PIP_CERT || set;
     if (file) return named([file], undefined);
     const [, version, place, minor] =
@@ -145,7 +145,7 @@ const pip: Tool = {
   connect: ({ url, directory }) => ({
     args: [
       'download',
-      // a source package is code of the host, and pip runs it to read its name
+      // pip runs code of source packages to read their names, and here the host supplies the code
       '--only-binary=:all:',
       '--no-deps',
       '--no-cache-dir',
@@ -156,7 +156,7 @@ const pip: Tool = {
       `--dest=${directory}`,
       'culvert-probe',
     ],
-    // further indexes of the user would be asked as well, with their passwords
+    // pip would also contact the user's other indexes, with their passwords
     env: { PIP_CONFIG_FILE: '/dev/null', PIP_EXTRA_INDEX_URL: '', PIP_FIND_LINKS: '' },
   }),
   instead: file => ({ env: { PIP_CERT: file, REQUESTS_CA_BUNDLE: file } }),
@@ -184,7 +184,7 @@ const uv: Tool = {
       'pip',
       'install',
       '--dry-run',
-      // as for pip
+      // for the same reason as in pip
       '--only-binary=:all:',
       '--no-cache',
       '--target',
@@ -193,7 +193,7 @@ const uv: Tool = {
       `${url}/simple`,
       'culvert-probe',
     ],
-    // further indexes of the user get no request
+    // prevents requests to the user's other indexes
     env: { UV_NO_CONFIG: '1', UV_EXTRA_INDEX_URL: undefined, UV_INDEX: undefined, UV_FIND_LINKS: undefined },
   }),
   instead: file => ({ env: { SSL_CERT_FILE: file } }),
@@ -268,7 +268,7 @@ const cargo: Tool = {
   offHint: null,
 };
 
-/** Programs written in Go share Go's client, and so does the toolchain. */
+/** The Go toolchain, which shares Go's client with programs written in Go. */
 const go: Tool = {
   id: 'go',
   title: 'Go',

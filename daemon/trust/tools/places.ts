@@ -1,5 +1,5 @@
-// Lists browsers and other programs with stores of their own: NSS databases of the user, stores that only an administrator's commands
-// change, and programs that nothing here reaches.
+// Defines the browsers and stores with their own certificates: the user's NSS databases, stores that only an administrator can
+// change, and programs that Culvert can't reach.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustTool } from '../../api/trust.ts';
@@ -19,21 +19,21 @@ const CHROMIUM = [
 ];
 const FIREFOX = ['firefox', 'firefox-esr'];
 const DATABASE = 'cert9.db';
-/** Maximum databases; no person has more. */
+/** Maximum number of databases, and of certificates in each. */
 const MOST = 50;
 
 const exists = (directory: string) => existsSync(join(directory, DATABASE));
 
-/** Chromium reads one: the new place (version 146 and newer) only while nothing is at the old one. */
+/** Returns Chromium's database. Version 146 and newer use the new place, but only if the old place has no database. */
 function chromiumDatabase({ env, home }: Look): string {
   const old = join(home, '.pki', 'nssdb');
   const data = env.XDG_DATA_HOME?.startsWith('/') ? env.XDG_DATA_HOME : join(home, '.local', 'share');
   const current = join(data, 'pki', 'nssdb');
-  // older versions know only the old one
+  // older versions know only the old place
   return !exists(old) && exists(current) ? current : old;
 }
 
-/** Profiles of Firefox, which has them in a new place since version 147, and of its snap. */
+/** Returns the profiles of Firefox and its snap. Since version 147, Firefox has a new place for them. */
 function firefoxProfiles({ home, config }: Look): string[] {
   const places = [
     join(home, '.mozilla', 'firefox'),
@@ -48,7 +48,7 @@ function firefoxProfiles({ home, config }: Look): string[] {
 
 const NICKNAME = /^(.+?)\s+([a-zA-Z]*),[a-zA-Z]*,[a-zA-Z]*\s*$/;
 
-/** The authorities of a database that may sign servers. */
+/** Returns a database's authorities that may sign server certificates. */
 async function authoritiesOf(directory: string, look: Look): Promise<string[]> {
   const listed = await look.ask('certutil', '-L', '-d', `sql:${directory}`);
   const names = (listed ?? '').split('\n').flatMap(line => {
@@ -91,7 +91,7 @@ const firefox: Tool = {
     const directories = firefoxProfiles(look);
     return directories.length > 0 ? { kind: 'nss', directories } : null;
   },
-  // for profiles to come
+  // for future profiles
   administrator(file, _, { root }) {
     const policy = JSON.stringify({ policies: { Certificates: { Install: [file] } } });
     const path = `${POLICIES}/policies.json`;
@@ -191,7 +191,7 @@ const UNREACHED: readonly Unreached[] = [
   },
 ];
 
-/** Lists installed tools whose lists can't be reached. */
+/** Returns the installed tools with lists that Culvert can't reach. */
 export function unreached(look: Look, ids: readonly string[] | undefined): TrustTool[] {
   const here = UNREACHED.filter(({ id, isHere }) => (ids?.includes(id) ?? true) && isHere(look));
   return here.map(({ id, title, reason }) => ({

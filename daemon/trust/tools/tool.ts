@@ -1,4 +1,4 @@
-// Defines a row of the table of tools, and reads and sets one key in a text of settings: sections in brackets, one key a line.
+// Defines the interface of a tool, and reads and sets keys in settings files with bracketed sections and one key per line.
 import { existsSync } from 'node:fs';
 import type { Message } from '../../api/values.ts';
 import { findProgram } from '../../core/run-helper.ts';
@@ -6,33 +6,33 @@ import type { SystemList } from '../certificates.ts';
 import { textOf } from '../journal.ts';
 import type { Command, Target } from '../probe.ts';
 
-/** Surroundings of a tool, and places of its settings. */
+/** The environment, directories and system list that a tool uses. */
 export interface Look {
-  /** The environment of the next session: this environment, with the variables that Culvert has set. */
+  /** The environment of the next session: the present environment plus the variables that Culvert set. */
   env: NodeJS.ProcessEnv;
   home: string;
   /** XDG_CONFIG_HOME. */
   config: string;
-  /** A directory that stands for `/`, or empty. */
+  /** A directory in place of `/`, or an empty string. */
   root: string;
   system: SystemList | null;
-  /** Output of a program that succeeded; null otherwise. */
+  /** Returns a program's output if it succeeds, or null. */
   ask(program: string, ...args: string[]): Promise<string | null>;
 }
 
-/** Places where a tool looks for authorities now. */
+/** The authorities that a tool uses now. */
 export interface List {
-  /** Files that it reads. */
+  /** Files that the tool reads. */
   files: string[];
-  /** It also has Mozilla's list. */
+  /** True if the tool has a built-in list. */
   ownList: boolean;
-  /** Certificates of a store that is not a file of certificates. */
+  /** Certificates from a store such as a database. */
   text?: string;
-  /** Certificates that only some of its stores have. */
+  /** Certificates in any of the tool's stores. */
   someText?: string;
 }
 
-/** One of the two lists of Culvert. */
+/** Name of one of Culvert's two lists. */
 export type ListName = 'extra' | 'bundle';
 
 /** A change that makes a tool trust the organization. */
@@ -46,50 +46,50 @@ export type Wanted =
       section: string | null;
       key: string;
       list: ListName;
-      /** The line, for the path of the list. */
+      /** Returns the line for the path of the list. */
       line(path: string): string;
     };
 
 export interface Tool {
-  /** Stable: `node`. */
+  /** Stable identifier, such as `node`. */
   id: string;
   title: string;
-  /** Names of its program, of which the first installed one counts; empty for a tool without a program. */
+  /** Names of the tool's program. The first installed program counts. Empty for a tool without a program. */
   programs: readonly string[];
-  /** Its list; null if the program is there and the tool is not. */
+  /** Returns the tool's list, or null if the tool is missing although the program exists. */
   list(program: string, look: Look): Promise<List | null>;
-  /** A command that connects to an address and sends a request; without one, its list is only read. */
+  /** Returns a command that sends a request to an address. A tool without this method is judged by its list alone. */
   connect?(target: Target, look: Look): Omit<Command, 'program' | 'env'> & { env?: NodeJS.ProcessEnv };
-  /** Words that come first, for a tool that looks for the user's settings in more places than its environment names. */
+  /** Leading arguments for a tool that finds the user's settings even without its environment. */
   noSettings?: readonly string[];
-  /** Has the same command use this file where it uses its list now. */
+  /** Makes the same command use this file in place of its list. */
   instead?(file: string, list: List): Instead;
-  /** The change; absent or null if this user can make none. */
+  /** Returns the change. It is absent or null if this user can't make a change. */
   wanted?(look: Look, list: List): Wanted | null;
-  /** Commands for an administrator. @param file holds a certificate @param name a word for it */
+  /** Returns commands for an administrator. @param file the certificate's file @param name the certificate's name */
   administrator?(file: string, name: string, look: Look): string[];
-  /** Advice where verification is off. */
+  /** Advice if verification is off. */
   offHint: Message | null;
 }
 
-/** Part of a command that names a list. */
+/** The part of a command that names a list. */
 export interface Instead {
   env?: NodeJS.ProcessEnv;
   args?: readonly string[];
 }
 
-/** The first of these programs that PATH has; null without any. */
+/** Returns the path of the first of these programs in PATH, or null. */
 export function firstProgram(names: readonly string[], { PATH = '' }: NodeJS.ProcessEnv): string | null {
   return names.map(name => findProgram(name, PATH)).find(file => file !== null) ?? null;
 }
 
-/** OpenSSL, and tools that read its list. */
+/** Returns the list of OpenSSL and of tools that read the same list. */
 export const opensslList = ({ env, system }: Look): List => ({
   files: [env.SSL_CERT_FILE || system?.path || ''].filter(Boolean),
   ownList: false,
 });
 
-/** The first of these files; without one, the fallback. */
+/** Returns a list with the first of these files, or else the fallback. */
 export const named = (files: (string | null | undefined)[], fallback: string | undefined): List => ({
   files: [files.find(Boolean) ?? fallback ?? ''].filter(Boolean),
   ownList: false,
@@ -97,14 +97,14 @@ export const named = (files: (string | null | undefined)[], fallback: string | u
 
 export const variable = (name: string, list: ListName): Wanted => ({ kind: 'variable', name, list });
 
-/** The value of a setting in a file; null if it is not set. */
+/** Returns the value of a setting in a file, or null if it is not set. */
 export const setIn = (path: string, setting: { section: string | null; key: string }): string | null =>
   valueIn(textOf(path) ?? '', setting);
 
-/** The first existing file, or else the last. */
+/** Returns the first existing file, or else the last path. */
 export const firstThere = (paths: string[]) => paths.find(path => existsSync(path)) ?? paths.at(-1)!;
 
-/** Node adds files to its own list. @param program Node itself */
+/** Returns the list of Node, which adds files to a built-in list. @param program path of Node */
 export async function nodeList(program: string | null, look: Look): Promise<List> {
   const { env, system } = look;
   const usesSystem =
@@ -116,7 +116,7 @@ export async function nodeList(program: string | null, look: Look): Promise<List
   };
 }
 
-/** True if it reads NODE_USE_SYSTEM_CA: from 22.19 and 24.6 on. */
+/** True if Node reads NODE_USE_SYSTEM_CA (22.19 and newer, 24.6 and newer). */
 async function readsSystemVariable(program: string, look: Look): Promise<boolean> {
   const [major = 0, minor = 0] = ((await look.ask(program, '-p', 'process.versions.node')) ?? '')
     .split('.')
@@ -124,27 +124,27 @@ async function readsSystemVariable(program: string, look: Look): Promise<boolean
   return major > 24 || (major === 24 && minor >= 6) || (major === 22 && minor >= 19);
 }
 
-/** A line of settings that names Culvert's list. */
+/** Returns a change that adds a line with Culvert's list to a settings file. */
 export const setting = (
   path: string,
   { section = null, key }: { section?: string | null; key: string },
   line: (path: string) => string,
 ): Wanted => ({ kind: 'setting', path, section, key, list: 'bundle', line });
 
-/** Place of a setting: in a section, or outside all of them. */
+/** A setting's key, in a section or outside all sections. */
 export interface Setting {
   section: string | null;
   key: string;
 }
 
-/** The value of a setting, without quotes; null if it is not set. The last one counts, as for the tools themselves. */
+/** Returns a setting's value without quotes, or null. The last value counts, as in the tools themselves. */
 export function valueIn(text: string, setting: Setting): string | null {
   const value = linesOf(text, setting).values.at(-1);
   return value === undefined ? null : value.trim().replace(/^(["'])(.*)\1$/, '$2');
 }
 
 /**
- * The value of a setting for certificates, fit to show: a path. Hides any other text, because it is from the user's file.
+ * Returns the path in a setting's value for display. Hides any other text, because it is from the user's file.
  */
 export function shownPath(value: string): string {
   if (existsSync(value)) return value;
@@ -152,7 +152,7 @@ export function shownPath(value: string): string {
   return path === value ? path : `${path ?? ''}…`;
 }
 
-/** The text with one more line, in its section. The setting must not be there yet. */
+/** Returns the text with a new line in its section. The setting must not exist yet. */
 export function withLine(text: string, { section, key }: Setting, line: string): string {
   const lines = text === '' ? [] : ended(text).split('\n').slice(0, -1);
   const { header } = linesOf(text, { section, key });

@@ -1,15 +1,15 @@
-// Defines what a client of the daemon holds: the last snapshot, why nothing newer came, what is pending, and the last proof.
+// Defines a client's state: the last snapshot, the reason if it is outdated, pending requests, and the last proof.
 import type { ActionName, ConfigResponse, Problem, Snapshot, UpdateCheck } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import type { Proof } from '../../api/why.ts';
 
-/** Why the state is not current. `detail` is the text of the daemon or the system. */
+/** The reason why the state is not current. `detail` is the text of the daemon or the system. */
 export interface OfflineReason {
   code: 'starting' | 'not-running' | 'stopped' | 'not-responding' | 'refused';
   detail: string;
 }
 
-/** A request that WARP refused because this user is not authorized; shown until another one succeeds. */
+/** An action that WARP refused because this user is not authorized. Clients show it until another action succeeds. */
 interface Refusal {
   action: ActionName;
   detail: string;
@@ -17,42 +17,42 @@ interface Refusal {
 
 export interface LastState {
   state: State;
-  /** The emulator reports it. */
+  /** True if the emulator reported the state. */
   demo: boolean;
 }
 
 export interface ClientState {
-  /** The last one received; out of date while `offline` is set. */
+  /** The last snapshot received. It is outdated while `offline` is set. */
   snapshot: Snapshot | null;
-  /** The state that a daemon last wrote down; shown until the first answer. */
+  /** The state that a daemon stored last. Clients show it until the first answer. */
   last: LastState | null;
-  /** null while the stream is open. */
+  /** The reason why the state is not current; null while the stream is open. */
   offline: OfflineReason | null;
   config: ConfigResponse | null;
-  /** The action whose effect is awaited; one at a time. */
+  /** The one action that waits for its effect, or null. */
   pending: ActionName | null;
-  /** The pending action takes longer than usual: the tunnel CLI may hang. */
+  /** True if the pending action takes longer than usual, because the tunnel CLI may hang. */
   slow: boolean;
-  /** The tunnel has been connecting for longer than usual. */
+  /** True if the tunnel has been connecting for longer than usual. */
   isLong: boolean;
-  /** A change of the kill switch whose effect is awaited; it may wait for an administrator's password. */
+  /** True while a change of the kill switch waits for its effect, or for an administrator's password. */
   killSwitchPending: boolean;
-  /** Result of the last check for updates, or null before one. */
+  /** Result of the last check for updates, or null before the first check. */
   update: UpdateCheck | null;
-  /** The last action that WARP did not allow this user; null once one succeeded. */
+  /** The last action that WARP refused this user; null after another action succeeds. */
   refusal: Refusal | null;
-  /** Why the local proxy could not be turned on; null once another action was tried. */
+  /** The problem of turning the local proxy on; null after another action is tried. */
   proxyProblem: Problem | null;
-  /** Proof that requests come through the tunnel, which the user asked for; null again once the connection changed. */
+  /** Proof that requests use the tunnel, at the user's request; null after the connection changes. */
   proof: ProofState | null;
 }
 
-/** One request at a time: another one is not finished yet. */
+/** The error if another request is not finished yet. */
 export class Busy extends Error {}
 
 /**
- * The state of a client that sends no requests.
- * @param snapshot null while no daemon can be asked
+ * Returns the state of a client that sends no requests.
+ * @param snapshot null if no daemon answers
  * @param now in ms since the epoch
  */
 export function shownState(snapshot: Snapshot | null, now = Date.now()): ClientState {
@@ -72,7 +72,7 @@ export function shownState(snapshot: Snapshot | null, now = Date.now()): ClientS
   };
 }
 
-/** The snapshot while it is current. */
+/** Returns the snapshot if it is current, or null. */
 export function current({ snapshot, offline }: ClientState): Snapshot | null {
   return offline ? null : snapshot;
 }
@@ -80,15 +80,15 @@ export function current({ snapshot, offline }: ClientState): Snapshot | null {
 /** Time after which connecting takes longer than usual, in ms. */
 const LONG_MS = 15_000;
 
-/** Time until connecting takes longer than usual, in ms: 0 from then on; null while the tunnel is not connecting. */
+/** Returns the time until connecting takes longer than usual, in ms, at least 0; null while the tunnel is not connecting. */
 export function untilLong({ state, blocked, since }: Snapshot['status'], now: number): number | null {
   if (state !== 'connecting' || blocked !== null) return null;
-  // clocks of two machines differ
+  // the clocks of two machines may differ
   return Math.min(LONG_MS, Math.max(0, Date.parse(since) + LONG_MS - now));
 }
 
 /**
- * Calls `again` when connecting takes longer than usual: nothing comes from the daemon then.
+ * Calls `again` when connecting takes longer than usual, because the daemon sends no event for it.
  * @param now the clock, in ms since the epoch
  */
 export function createLongTimer(again: () => void, now: () => number = Date.now) {
@@ -98,11 +98,11 @@ export function createLongTimer(again: () => void, now: () => number = Date.now)
     timer = undefined;
   };
   return {
-    /** Follows this status instead of the previous one. @returns the timer, if one is set */
+    /** Follows a new status. @returns the timer, if one is set */
     follow(status: Snapshot['status'] | null): typeof timer {
       stop();
       const left = status && untilLong(status, now());
-      // a timer may be early by a little
+      // a timer may fire slightly early
       if (left) timer = setTimeout(again, left + 50);
       return timer;
     },
@@ -120,7 +120,7 @@ interface Connection {
 
 export interface ProofState {
   connection: Connection;
-  /** null while the page is being asked. */
+  /** The result, or null until the answer arrives. */
   result: Proof | null;
 }
 
@@ -128,7 +128,7 @@ export function connectionOf({ status, settings, tunnel }: Snapshot): Connection
   return { state: status.state, since: status.since, mode: settings.Mode, colo: tunnel.colo };
 }
 
-/** False once the connection changed. The data center is reported some seconds after the connection. */
+/** True if the connection is the same. The daemon reports the data center some seconds after the connection. */
 export function isSameConnection(before: Connection, { state, since, mode, colo }: Connection): boolean {
   const moved = before.colo !== null && colo !== null && before.colo !== colo;
   return before.state === state && before.since === since && before.mode === mode && !moved;

@@ -1,4 +1,4 @@
-// Holds the words that all clients share: modes, steps of the setup, results of actions, and remote access.
+// Provides the texts that all clients share, for modes, setup steps, results of actions, and remote access.
 import type {
   ActionName,
   Blocked,
@@ -10,10 +10,10 @@ import type {
 } from '../../api/schema.ts';
 import { english, fill, N_, type Translator } from '../translator.ts';
 
-/** Subject of a client's first page: the connection, a step that the user has to do first (`setup`), or no daemon. */
+/** Subject of a client's first page: the connection, a setup step, or a missing daemon. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
 
-/** Look of a snapshot: a step of the setup comes before the state of the connection. */
+/** Returns the look of a snapshot. A setup step takes precedence over the connection. */
 export function lookOf({
   status,
 }: {
@@ -22,7 +22,7 @@ export function lookOf({
   return status.blocked ? 'setup' : status.state;
 }
 
-/** A mode as people know it, with what it does. Other modes than the known show as they are. */
+/** Returns a mode's name and description. An unknown mode keeps its id as the name. */
 export function modeName(mode: string, { _ }: Translator): { title: string; subtitle: string } {
   const names: Record<Mode, { title: string; subtitle: string }> = {
     warp: { title: _('All traffic'), subtitle: _('All traffic and DNS go through the tunnel.') },
@@ -51,23 +51,23 @@ export function modeName(mode: string, { _ }: Translator): { title: string; subt
   return names[mode as Mode] ?? { title: mode, subtitle: '' };
 }
 
-/** False in the modes for DNS only. */
+/** True for a mode with a tunnel. False for DNS only, and without a mode. */
 export function modeTunnelsRequests(mode: string | undefined): boolean {
   return mode !== undefined && mode !== 'doh' && mode !== 'dot';
 }
 
-/** A mode for the terminal, where people type its id: `Chosen apps only (proxy)`. */
+/** Returns a mode's name with its id, which people type in a terminal: `Chosen apps only (proxy)`. */
 export function modeLabel(mode: string, tr: Translator): string {
   const { title } = modeName(mode, tr);
   return title === mode ? mode : `${title} (${mode})`;
 }
 
-/** The oldest client that Culvert can control: the first with its present commands, by the vendor's release notes. */
+/** The oldest client with the commands that Culvert uses, according to the vendor's release notes. */
 export const OLDEST_CLIENT = '2024.9.346';
 
 /**
- * One sentence on what has to be set up first.
- * @param version the installed client's, where it is at hand
+ * Returns a sentence about the missing setup step.
+ * @param version the installed client's version, if it is known
  */
 export function setupText(blocked: Blocked, { _ }: Translator, version: string | null = null): string {
   const sentences: Record<Blocked, string> = {
@@ -85,7 +85,7 @@ export function setupText(blocked: Blocked, { _ }: Translator, version: string |
   return sentences[blocked];
 }
 
-/** Words for an action that is done; null if its effect is visible anyway. */
+/** Returns a text for a completed action, or null if its effect is visible. */
 export function doneText(action: ActionName, { _ }: Translator): string | null {
   const labels: Partial<Record<ActionName, string>> = {
     acceptTerms: _('Terms accepted'),
@@ -101,25 +101,25 @@ export function doneText(action: ActionName, { _ }: Translator): string | null {
   return labels[action] ?? null;
 }
 
-/** Ends a failure of the demo, which fails only where it was set to, and has no service. */
+/** The command that ends a simulated failure of the demo, which has no service. */
 export const DEMO_RESET = 'culvert-emulator --emulate reset';
 
-/** The same as a sentence. */
+/** Returns a sentence with the command that ends a simulated failure. */
 export function demoFault({ _ }: Translator): string {
   // Translators: %s is a command for a terminal
   return fill(_('The demo simulates this failure. End it with: %s'), DEMO_RESET);
 }
 
-/** Starts or restarts WARP's service, in a terminal. @param systemd it runs this machine; elsewhere the program is started */
+/** Returns the command that starts or restarts WARP's service. @param systemd false if this machine runs without systemd */
 export function serviceCommand(verb: 'start' | 'restart', systemd: boolean): string {
   if (!systemd) return 'sudo warp-svc';
   return verb === 'start' ? 'sudo systemctl enable --now warp-svc' : 'sudo systemctl restart warp-svc';
 }
 
 /**
- * The next command to type in a terminal, for a setup step or the problem of that name; null if no command helps.
- * @param systemd it runs this machine
- * @param emulated the demo is in use, which has no service
+ * Returns the next command to type for a setup step or a problem, or null if no command helps.
+ * @param systemd true if systemd runs this machine
+ * @param emulated true for the demo, which has no service
  */
 export function nextStep(
   code: ProblemCode,
@@ -142,18 +142,18 @@ export function nextStep(
 
 interface RemoteAccessText {
   title: string;
-  /** Empty while the connections are encrypted. */
+  /** A warning, or an empty string if the connections are encrypted. */
   detail: string;
-  /** Others on the network can read along. */
+  /** True if others on the network can read the traffic. */
   caution: boolean;
 }
 
-/** Meaning of an unencrypted connection, and the ways to encrypt it. */
+/** A warning about unencrypted connections, with ways to encrypt them. */
 export const UNENCRYPTED = N_(
   'Others on the network can read this traffic and take over the access. Use ssh -L, or put a reverse proxy with TLS in front of Culvert.',
 );
 
-/** @returns null if no other machine shall be let in. */
+/** @returns null if remote access is off. */
 export function describeRemoteAccess(remote: RemoteAccess | null, tr: Translator): RemoteAccessText | null {
   if (!remote) return null;
   const { _ } = tr;

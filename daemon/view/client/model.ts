@@ -1,4 +1,4 @@
-// Holds the daemon's state for a client, follows its event stream until closed, and says why the state is not current.
+// Holds the daemon's state for a client, follows the event stream until it is closed, and reports why the state is not current.
 import { applyEvent } from '../../api/apply-event.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
 import {
@@ -27,32 +27,32 @@ import { createArrivals, createRequests, type KillSwitchChange } from './request
 
 export interface Model {
   state(): ClientState;
-  /** Calls `listener` after every change. Returns what unsubscribes. */
+  /** Calls `listener` after every change. Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void;
   /**
-   * Performs an action, and resolves when the state that it changes has arrived as an event.
+   * Performs an action, and resolves when the changed state arrives as an event.
    * @throws ApiError, Unreachable, or Error while another action is pending.
    */
   requestAction(request: ActionRequest & ChangeOptions): Promise<void>;
   /**
-   * Sets or, with `seconds`, pauses the kill switch; resolves when the state that came of it has arrived.
-   * @param change `seconds`: 0 ends a pause. @throws as `requestAction`.
+   * Sets the kill switch or, with `seconds`, pauses it, and resolves when the changed state arrives.
+   * @param change `seconds`: 0 ends a pause. @throws the errors of `requestAction`.
    */
   changeKillSwitch(change: KillSwitchChange): Promise<void>;
   /**
-   * Sends one request through the tunnel, and keeps what came of it until the connection changes.
+   * Sends one request through the tunnel, and keeps the result until the connection changes.
    * @throws ApiError, Unreachable
    */
   prove(): Promise<void>;
-  /** Looks for a newer release. @throws ApiError, Unreachable */
+  /** Checks for a newer release. @throws ApiError, Unreachable */
   checkUpdate(): Promise<UpdateCheck>;
-  /** Calls an endpoint whose answer is not part of the state. */
+  /** Calls an endpoint without a change of the state. */
   call: Client['call'];
-  /** Calls `listener` with every event, once the state has it. Returns what unsubscribes. */
+  /** Calls `listener` with every event after it changed the state. Returns a function that unsubscribes. */
   onEvent(listener: (event: Event) => void): () => void;
-  /** Has the daemon read what went stale, or with `all` everything; changes arrive as events. Never rejects. */
+  /** Makes the daemon read stale parts or all parts again. Changes arrive as events. Never rejects. */
   refresh(which: 'stale' | 'all'): Promise<void>;
-  /** Connects now instead of at the end of the back-off. */
+  /** Connects immediately, without the rest of the back-off. */
   retry(): void;
   close(): void;
 }
@@ -61,13 +61,13 @@ export interface Pace {
   /** First and longest pause between attempts to reach the daemon. */
   backOffMs: [first: number, longest: number];
   /**
-   * A stream without even a heartbeat (one is due every 15 s) for this long is dead. Infinity: there are no heartbeats, and
-   * nothing wakes the client while nothing happens.
+   * Time without data, even a heartbeat (every 15 s), after which a stream counts as dead. With Infinity, there are no
+   * heartbeats, and only changes wake the client.
    */
   idleTimeoutMs: number;
-  /** Time from the daemon's reply to its event, after which everything is read again. */
+  /** Maximum time from the daemon's reply to its event. After it, the client requests all parts again. */
   settleMs: number;
-  /** After this long a pending action counts as slow. */
+  /** Time after which a pending action counts as slow, in milliseconds. */
   slowMs: number;
   /** The clock, in ms since the epoch. */
   now(): number;
@@ -78,8 +78,8 @@ const INITIAL: ClientState = { ...shownState(null), offline: { code: 'starting',
 
 /**
  * Follows the daemon behind `transport` until closed.
- * @param only the events to be sent, `snapshot` among them; absent: all.
- * @param last what to show until the first answer.
+ * @param only the events to receive, which must include `snapshot`; undefined for all.
+ * @param last the state to show until the first answer.
  */
 export function createModel(
   transport: Transport,
@@ -124,7 +124,7 @@ export function createModel(
     try {
       await client.call('GET /api/snapshot', { query: which === 'all' ? { fresh: '1' } : {} });
     } catch {
-      // the stream shows that the daemon is gone; what a read of the tunnel CLI failed with comes as a status
+      // the stream reports a missing daemon, and a status reports a failed read of the tunnel CLI
     } finally {
       refreshing = false;
     }
@@ -140,7 +140,7 @@ export function createModel(
     },
     received: receive,
     lost(offline) {
-      // a daemon that said goodbye is not reported as broken when it is then gone
+      // a daemon that announced its end is not reported as missing
       if (state.offline?.code !== 'stopped' || offline.code !== 'not-running') update({ offline });
     },
   });
@@ -183,9 +183,9 @@ export function createModel(
 
 interface FollowOptions {
   client: Client;
-  /** The events to be sent, `snapshot` among them; absent: all. */
+  /** The events to receive, which must include `snapshot`; undefined for all. */
   only: readonly EventName[] | undefined;
-  /** The stream stays silent while nothing happens. */
+  /** True for a stream without heartbeats. */
   quiet: boolean;
   /** First and longest pause between attempts, in milliseconds. */
   backOffMs: readonly [first: number, longest: number];
@@ -196,7 +196,7 @@ interface FollowOptions {
 }
 
 interface Follower {
-  /** Connects now instead of at the end of the pause. */
+  /** Connects immediately, without the rest of the pause. */
   retry(): void;
   close(): void;
 }
@@ -263,11 +263,11 @@ function offlineReason(error: unknown): OfflineReason {
   return { code: 'not-running', detail: error instanceof Error ? error.message : String(error) };
 }
 
-/** The stream was given up because nothing came for too long. */
+/** The error of a stream that was silent for too long. */
 class StreamTimeout extends Unreachable {}
 
 /**
- * `transport` whose streams fail with `StreamTimeout` after `ms` without a word, heartbeats included.
+ * Returns a transport with streams that fail with `StreamTimeout` after `ms` without data, even heartbeats.
  * A stream over a Unix socket never breaks while a hung or stopped daemon holds it.
  */
 function withIdleTimeout(transport: Transport, ms: number): Transport {

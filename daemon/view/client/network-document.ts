@@ -1,4 +1,4 @@
-// Sends changes of the rules for networks, as changes of their document.
+// Sends the user's changes of network rules to the daemon, and edits the rules' document.
 import type { Client } from '../../api/client.ts';
 import type { NetworkRule } from '../../api/networks.ts';
 import type { NetworksChange } from '../form.ts';
@@ -23,16 +23,16 @@ export async function changeNetworks({ call }: Pick<Client, 'call'>, change: Net
   }
 }
 
-/** A rule for a document, without the text around it. */
+/** A rule to write into a document. */
 interface Written {
   name: string;
-  /** Lines of its table, without the name. */
+  /** Lines of the rule's table, without the name. */
   lines: readonly string[];
-  /** Name of the rule that it replaces; null or absent for a new rule. */
+  /** Name of the rule to replace; null or absent for a new rule. */
   replaces?: string | null;
 }
 
-/** A document with a rule added or replaced. */
+/** Adds a rule to a document, or replaces a rule. */
 export function withRule(document: string, { name, lines, replaces = null }: Written): string {
   const table = `[[network]]\nname = ${quote(name)}\n${lines.join('\n')}\n`;
   const parts = partsOf(document);
@@ -42,7 +42,7 @@ export function withRule(document: string, { name, lines, replaces = null }: Wri
   return `${start}${start === '' ? '' : '\n'}${table}`;
 }
 
-/** The lines of a rule's table, without its name. */
+/** Returns the lines of a rule's table, without the name. */
 export function linesOf({ match, effects }: Pick<NetworkRule, 'match' | 'effects'>): string[] {
   const { beacon, bssid, ...plain } = match;
   const { killSwitch, ...values } = effects;
@@ -55,19 +55,19 @@ export function linesOf({ match, effects }: Pick<NetworkRule, 'match' | 'effects
   ];
 }
 
-/** A basic string of TOML, which escapes one character more than JSON does. */
+/** Returns a basic string of TOML, which escapes one more character than JSON. */
 function quote(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
 }
 
-/** A document without a rule: its table goes with the comments in it. A name that is written otherwise stays. */
+/** Removes a rule's table with its comments from a document. It does not find names in other TOML forms. */
 export function withoutRule(document: string, name: string): string {
   return partsOf(document)
     .filter(part => !isRule(part, name))
     .join('');
 }
 
-/** The tables of a document, and the text before the first one. */
+/** Splits a document into its tables and the text before the first table. */
 function partsOf(document: string): string[] {
   return document.split(/^(?=[ \t]*\[\[[ \t]*network[ \t]*\]\])/m);
 }

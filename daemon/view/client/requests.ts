@@ -1,4 +1,4 @@
-// Sends the requests that change something, and waits for the events that show their effect.
+// Sends requests that change the state, and waits for the events that show their effect.
 import { ACTIONS } from '../../api/actions.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
 import { ApiError, type Client, type Event } from '../../api/client.ts';
@@ -17,7 +17,7 @@ interface Options {
   refresh(which: 'stale' | 'all'): Promise<void>;
   /** Longest wait for the effect of a change, in ms. */
   settleMs: number;
-  /** A request that takes longer is shown as slow, in ms. */
+  /** Time after which a request counts as slow, in ms. */
   slowMs: number;
 }
 
@@ -54,7 +54,7 @@ export function createRequests({ client, arrivals, state, update, refresh, settl
         'seconds' in change
           ? await client.call('POST /api/killswitch/pause', { body: change })
           : await client.call('POST /api/killswitch', { body: change });
-      // a request that changed nothing publishes nothing
+      // a request without an effect causes no event
       if (isShown(measured, state().snapshot?.killSwitch) || (await effect.within(settleMs))) return;
       const { ok: _ok, ...killSwitch } = await client.call('GET /api/killswitch');
       const { snapshot } = state();
@@ -74,18 +74,18 @@ function isShown(measured: KillSwitch, shown: KillSwitch | undefined): boolean {
   );
 }
 
-/** One of some events, expected since before the request that causes it: it may come before the reply. */
+/** An expected event. The wait begins before the request, because the event may arrive before the reply. */
 interface Expectation {
-  /** Resolves with true when it arrives, or arrived before, and with false after so many milliseconds. */
+  /** Resolves with true when the event arrives or if it already arrived, and with false after `ms` milliseconds. */
   within(ms: number): Promise<boolean>;
   cancel(): void;
 }
 
 interface Arrivals {
   publish(event: Event): void;
-  /** Calls `listener` with every event. Returns what unsubscribes. */
+  /** Calls `listener` with every event. Returns a function that unsubscribes. */
   subscribe(listener: (event: Event) => void): () => void;
-  /** A whole snapshot counts as any of them, and a status that only says that WARP accepted to connect as none. */
+  /** Expects one of these events. A snapshot counts, but a status that WARP accepted a request to connect does not. */
   expect(names: readonly EventName[]): Expectation;
   clear(): void;
 }
@@ -127,7 +127,7 @@ export function createArrivals(): Arrivals {
   };
 }
 
-/** The longest that a state may still last, in seconds. */
+/** Maximum remaining time of a state, in seconds. */
 const A_WEEK = 604_800;
 
 /** @throws ApiError, Unreachable */
@@ -142,6 +142,6 @@ export async function askAboutChange({ call }: Pick<Client, 'call'>, ask: Change
     await call('POST /api/changes/confirm', { body: {} });
     return;
   }
-  // one after another: without a subject, states that end by themselves would be reverted, too
+  // one request per subject, because a request without a subject would also revert states with a time limit
   for (const subject of ask.subjects) await call(`POST /api/changes/${ask.what}`, { body: { subject } });
 }

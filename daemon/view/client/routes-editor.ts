@@ -1,46 +1,46 @@
-// Edits the split tunnel as a document: the text with its preview, the presets, and earlier documents.
+// Holds the state of the routes editor: the text with its preview, the presets, and earlier documents.
 import type { Routes, RoutesHistory, RoutesPresets, RoutesPreview, RoutesProgress } from '../../api/routes.ts';
 import { CONFIRM_SECONDS } from '../form.ts';
 import type { Model } from './model.ts';
 
 export interface EditorState {
-  /** In the field. */
+  /** The text in the field. */
   text: string;
-  /** The list that is set, as it was last read; null before. */
+  /** The current list at the last read, or null before the first read. */
   routes: Routes | null;
-  /** The text's difference; null once the text was changed. */
+  /** The difference that the text makes, or null after a change of the text. */
   preview: RoutesPreview | null;
   presets: RoutesPresets['presets'];
   documents: RoutesHistory['documents'];
   busy: 'previewing' | 'setting' | null;
-  /** Progress of a list that is being set, by any client. */
+  /** Progress while any client sets a list. */
   progress: RoutesProgress | null;
 }
 
 export interface RoutesEditor {
   state(): EditorState;
-  /** The text as it is typed. */
+  /** Takes the text that the user types. */
   type(text: string): void;
-  /** Reads what is set; a text that was changed stays. @throws ApiError, Unreachable, as do the following */
+  /** Reads the current list, and keeps a changed text. @throws ApiError, Unreachable, like the methods below */
   read(): Promise<void>;
-  /** Finds what the text would change. */
+  /** Previews the changes that the text would make. */
   preview(): Promise<void>;
-  /** Sets the previewed list, which reverts unless it is confirmed. Resolves once it is set. */
+  /** Sets the previewed list, which reverts unless the user confirms it. Resolves after the list is set. */
   apply(): Promise<void>;
-  /** Sets the previous document, which reverts unless it is confirmed. */
+  /** Sets the previous document, which reverts unless the user confirms it. */
   undo(): Promise<void>;
   /** Adds the entries of a preset to the text. */
   addPreset(id: string): void;
-  /** Replaces the text by that of a file. */
+  /** Replaces the text with a file's text. */
   load(text: string): void;
-  /** Replaces the text by an earlier document. */
+  /** Replaces the text with an earlier document. */
   open(id: number): Promise<void>;
-  /** Goes back to the text of the list that is set. */
+  /** Restores the text of the current list. */
   discard(): void;
   close(): void;
 }
 
-/** @param changed is called after every change of the state. */
+/** @param changed called after every change of the state. */
 export function createRoutesEditor(
   { call, onEvent }: Pick<Model, 'call' | 'onEvent'>,
   changed: () => void,
@@ -72,12 +72,12 @@ export function createRoutesEditor(
       call('GET /api/routes/history', { query: {} }),
     ]);
     const text = state.text === (state.routes?.document ?? '') ? routes.document : state.text;
-    // the preview is of this text and this list only
+    // the preview is valid only for this text and this list
     const same = text === state.text && state.preview?.revision === routes.revision;
     update({ routes, presets, documents, text, preview: same ? state.preview : null });
   }
 
-  /** One request at a time; the buttons show it. What it changes is shown together with its end. */
+  /** Runs one request at a time, which the buttons show. The end of a request and its change appear together. */
   async function during(
     busy: 'previewing' | 'setting',
     work: () => Promise<Partial<EditorState> | undefined>,
@@ -92,7 +92,7 @@ export function createRoutesEditor(
     }
   }
 
-  /** Shows the list that was set as the text. */
+  /** Sets a list, and then shows it as the text. */
   async function set(work: () => Promise<unknown>): Promise<void> {
     await during('setting', async () => {
       await work();
@@ -109,7 +109,7 @@ export function createRoutesEditor(
 
   const unsubscribe = onEvent(({ event, data }) => {
     if (event === 'routes') update({ progress: data.phase === 'done' ? null : data });
-    // the stream reports that the daemon is gone
+    // the stream reports a lost daemon
     if (event === 'splitTunnel' && state.routes && state.busy !== 'setting') read().catch(() => {});
   });
 
@@ -155,16 +155,16 @@ export function createRoutesEditor(
   };
 }
 
-/** The entries of a preset that no line of the text begins with. */
+/** Returns the entries of a preset that are not in the text. */
 export function missingEntries({ presets, text }: EditorState, id: string): { value: string; source: string }[] {
   const lines = linesOf(text);
   return presets.find(preset => preset.id === id)?.entries.filter(({ value }) => !lines.has(value)) ?? [];
 }
 
-/** The lines of the last text, which every preset of every view asks for. */
+/** The lines of the last text, cached because every preset of every view needs them. */
 let last: { text: string; lines: ReadonlySet<string> } = { text: '', lines: new Set() };
 
-/** Entries of a text: its lines without comments. */
+/** Returns the entries of a text: its lines without comments. */
 function linesOf(text: string): ReadonlySet<string> {
   if (last.text === text) return last.lines;
   const lines = text.split('\n').map(line => {

@@ -1,4 +1,4 @@
-// Edits one rule for networks as a draft, tries it before it is saved, and tries the rules on other networks.
+// Holds the draft of one network rule, tries it before the user saves it, and tries the rules on other networks.
 import type {
   NetworkEffects,
   NetworkLink,
@@ -10,9 +10,9 @@ import type {
 import type { Model } from './model.ts';
 import { changeNetworks, linesOf, withRule } from './network-document.ts';
 
-/** A rule that is being written. */
+/** The draft of a rule. */
 export interface RuleDraft {
-  /** Name of the rule that it replaces; null for a new rule. */
+  /** Name of the rule to replace; null for a new rule. */
   replaces: string | null;
   name: string;
   match: NetworkMatch;
@@ -21,28 +21,28 @@ export interface RuleDraft {
 
 interface RuleEditorState {
   draft: RuleDraft | null;
-  /** All rules, with the draft for its rule, and their effects here; null until they were tried. */
+  /** All rules including the draft, and their effects on this network; null before they are tried. */
   tried: NetworksTried | null;
-  /** The network of the last “What if…”. */
+  /** The network in the last “What if…” question. */
   supposed: SupposedNetwork | null;
-  /** Decision of the rules there. */
+  /** The rules' decision on that network. */
   answer: NetworksTried | null;
 }
 
 export interface RuleEditor {
   state(): RuleEditorState;
-  /** Begins a draft: of a rule, or of a new one for a network. */
+  /** Begins a draft of an existing rule, or of a new rule for a network. */
   begin(rule: NetworkRule | null, link: NetworkLink | null): Promise<void>;
   /** Changes the draft, and tries it. */
   change(part: Partial<RuleDraft>): Promise<void>;
   cancel(): void;
-  /** @param allow the user agreed that it may lower the protection. @throws ApiError, Unreachable */
+  /** @param allow true if the user agreed that the rule may lower the protection. @throws ApiError, Unreachable */
   save(allow: boolean): Promise<void>;
-  /** Tries the rules that are set on a network. @throws ApiError, Unreachable */
+  /** Tries the current rules on a network. @throws ApiError, Unreachable */
   suppose(network: SupposedNetwork): Promise<void>;
 }
 
-/** @param changed is called after every change of the state. */
+/** @param changed called after every change of the state. */
 export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => void): RuleEditor {
   let state: RuleEditorState = { draft: null, tried: null, supposed: null, answer: null };
 
@@ -51,7 +51,7 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     changed();
   }
 
-  /** A failure leaves the draft without an answer, so that it can’t be saved. */
+  /** Tries the draft. After a failure, the draft has no answer, and the user can’t save it. */
   async function tryDraft(): Promise<void> {
     const { draft } = state;
     if (!draft || !isComplete(draft)) return;
@@ -93,13 +93,13 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
   };
 }
 
-/** True for a rule with a name, a network and something that holds. */
+/** True for a rule with a name, a network and an effect. */
 export function isComplete({ name, match, effects }: RuleDraft): boolean {
   const values = Object.values(match);
   return name !== '' && values.length > 0 && !values.includes('') && Object.keys(effects).length > 0;
 }
 
-/** Identifies a network as well as its name and its router can. */
+/** Returns the best match for a network: its SSID with the security, or its connection's UUID. */
 export function matchOf({ kind, name, uuid, security }: NetworkLink): NetworkMatch {
   if (kind === 'wifi') return { ssid: name ?? '', ...(name !== null && security ? { security } : {}) };
   return uuid === null ? { any: 'ethernet' } : { uuid };

@@ -1,4 +1,4 @@
-// Defines the format of the daemon's status file, one value a line. The daemon writes it (daemon/state/status-file.ts),
+// Defines the format of the daemon's status file, with one value per line. The daemon writes it (daemon/state/status-line.ts),
 // `culvert status` prints lines of it (data/bin/culvert.in), and the window takes its first frame from it.
 import type { ConnectionState } from '../../api/schema.ts';
 import { STATES } from '../../api/states.ts';
@@ -9,12 +9,12 @@ interface StatusFile {
   /** Process ID and start time of the daemon. */
   owner: string;
   port: number | null;
-  /** `reading` for a tunnel that is connected while changed settings are being read. */
+  /** `reading` for a connected tunnel while the daemon reads changed settings. */
   state: ConnectionState | 'reading';
   /** The line for people. */
   line: string;
   coloredLine: string;
-  /** Object that `culvert status --json` prints. */
+  /** The object that `culvert status --json` prints. */
   json: unknown;
   warning: string | null;
 }
@@ -29,7 +29,7 @@ export function formatStatusFile({ owner, port, state, line, coloredLine, json, 
   return `${lines.join('\n')}\n`;
 }
 
-/** @returns the state in a status file; null for a file that is not understood. */
+/** @returns the state in a status file, or null if the file can't be parsed. */
 export function stateInStatusFile(text: string): LastState | null {
   try {
     const json: unknown = JSON.parse(text.split('\n')[JSON_LINE] ?? '');

@@ -1,4 +1,4 @@
-// Describes the page of the account: set-up, organization, license, devices, removal.
+// Builds the account page, with setup, organization, license, devices and removal.
 import { teamOf } from '../../api/actions.ts';
 import type { Account } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
@@ -9,9 +9,9 @@ import { termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
 
 /**
- * @param account what `GET /api/account` said, or null before.
- * @param program the program that finishes sign-ins on this desktop: `culvert`, another one, or null for none; undefined in
- *   a browser, which does not know
+ * @param account the answer of `GET /api/account`, or null before it.
+ * @param program the program that finishes sign-ins on this desktop: `culvert`, another program, or null; undefined in a
+ *   browser, where it is unknown
  */
 export function accountForm(
   client: ClientState,
@@ -29,7 +29,7 @@ export function accountForm(
     groups: registered
       ? [
           statusGroup(client, account, tr),
-          // the first field of a page is not a secret one
+          // the first field of a page must not be secret
           organizationGroup(free, tr, program),
           licenseGroup(free, tr),
           dangerGroup(client, free, tr),
@@ -43,7 +43,7 @@ export function accountForm(
   };
 }
 
-/** Terms and registration in one step. */
+/** Returns the group that accepts the terms and registers in one step. */
 function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
   const { _ } = tr;
   const terms = client.snapshot?.status.blocked === 'terms-not-accepted';
@@ -114,7 +114,7 @@ function organizationGroup(free: boolean, tr: Translator, program: string | null
   };
 }
 
-/** Another program keeps the end of the sign-in until the user decides otherwise. */
+/** Returns the row that makes Culvert finish sign-ins. Another program finishes them until the user changes that. */
 function handOverRow(program: string | null, { _ }: Translator): Row {
   return {
     kind: 'button',

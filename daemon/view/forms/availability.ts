@@ -1,4 +1,4 @@
-// Says why controls can't be used now, and makes a form inert while the daemon can't be asked.
+// Explains why controls can't be used now, and disables a form without a daemon.
 
 import type { ClientState } from '../client/client-state.ts';
 import { type Ask, type ClientTask, commandsOf, type Form, type Row } from '../form.ts';
@@ -7,11 +7,11 @@ import type { View } from '../view.ts';
 
 export interface Reason {
   text: string;
-  /** It lasts a moment: a change is under way. */
+  /** True if the reason is short-lived, such as a change under way. */
   passing: boolean;
 }
 
-/** The reason that holds on every page; null if no such reason exists, or the banner about the lost daemon has it. */
+/** Returns the reason that applies to every page, or null if there is none or a banner reports the lost daemon. */
 export function generalReason({ client, tunnel, banners }: View, tr: Translator): Reason | null {
   const { offline, snapshot, pending, killSwitchPending } = client;
   if (banners.offline) return null;
@@ -24,7 +24,7 @@ export function underWay({ _ }: Translator): string {
   return _('A change is under way.');
 }
 
-/** Tasks that a client does without the daemon. */
+/** Tasks that a client can do without the daemon. */
 const OWN_TASKS: readonly ClientTask[] = [
   'start-daemon',
   'try-again',
@@ -44,7 +44,7 @@ function needsDaemon(ask: Ask): boolean {
   return ask.kind !== 'open' && ask.kind !== 'page' && ask.kind !== 'copy';
 }
 
-/** The form without a daemon. A switch whose position was never read is a row without one. */
+/** Disables the controls that need the daemon. A switch with an unknown position becomes a note. */
 export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
   const inert = (row: Row): Row => {
     if (!commandsOf({ groups: [{ id: '', rows: [row] }] }).some(({ ask }) => needsDaemon(ask))) return row;

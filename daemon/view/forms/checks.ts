@@ -1,4 +1,4 @@
-// Describes the page of checks: results as they come, problems first, each with its evidence and its fix.
+// Builds the page of checks, which lists results as they arrive, problems first, with their evidence and fixes.
 import type { CheckResult, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
 import { type ClientTask, clientCommand, type Form, type Group, type Row, type Tone, workCommand } from '../form.ts';
@@ -24,15 +24,15 @@ const TONES: Record<Verdict, Tone> = {
 export type ServiceTask = Extract<ClientTask, 'start-service' | 'restart-service'>;
 
 interface ChecksClient {
-  /** Without a daemon nothing can be applied; the fix is then a command for a terminal. */
+  /** True without a daemon, which applies fixes. The page then shows terminal commands. */
   offline: boolean;
-  /** Ways to repair what needs root; absent in a browser. Each asks for a password, and runs the checks again. */
+  /** Repairs that need root; absent in a browser. Each asks for a password, and runs the checks again. */
   repair?: RepairWays;
 }
 
 interface RepairWays {
   service(task: ServiceTask): Promise<unknown>;
-  /** Runs `culvert-repair` with these words; null if it can't be started. */
+  /** Runs `culvert-repair` with arguments; null if it can't be started. */
   root: ((argv: readonly string[]) => Promise<unknown>) | null;
 }
 
@@ -112,7 +112,7 @@ function undoRow(undo: Undoable, { sensitive, repair }: Pick<Able, 'sensitive' |
   };
 }
 
-/** The counts of what needs attention. */
+/** Returns the numbers of problems, hints and incomplete checks as a text. */
 function summary(results: readonly CheckResult[], tr: Translator): string {
   const { _, ngettext } = tr;
   const count = (verdict: Verdict) => results.filter(result => result.verdict === verdict).length;
@@ -165,7 +165,7 @@ function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): 
   };
 }
 
-/** The client's way to repair a finding; null if a person runs the commands. */
+/** Returns the client's repair of a finding, or null if a person must run the commands. */
 function wayOf(fix: Fix, repair: RepairWays | undefined): (() => Promise<unknown>) | null {
   const words = repairWords(fix);
   const root = repair?.root;
@@ -174,7 +174,7 @@ function wayOf(fix: Fix, repair: RepairWays | undefined): (() => Promise<unknown
   return repair && task ? () => repair.service(task) : null;
 }
 
-/** The repairs that need nothing but a verb for WARP's unit. */
+/** Returns the task for a repair that only starts or restarts WARP's unit, or null. */
 function serviceTask(fix: Fix): ServiceTask | null {
   if (fix.kind !== 'commands' || fix.commands.length !== 1) return null;
   const command = fix.commands[0]!.join(' ');

@@ -1,11 +1,11 @@
-// Describes the preferences of Culvert itself; each change goes to the user's configuration file and comes back as an event.
+// Builds the page of Culvert's preferences. Each change is written to the user's configuration and returns as an event.
 import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { type ClientTask, type Command, clientCommand, type Form, type Group, noteForm, type Row } from '../form.ts';
 import { describeKillSwitch, installRows } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 
-/** Languages with a complete catalog, each by its own name. */
+/** Languages with a complete catalog, with their native names. */
 const LANGUAGES: readonly (readonly [tag: string, name: string])[] = [
   ['en', 'English'],
   ['de', 'Deutsch'],
@@ -18,13 +18,13 @@ const LANGUAGES: readonly (readonly [tag: string, name: string])[] = [
   ['ar', 'العربية'],
 ];
 
-/** Answers of the desktop; null if it gives none. */
+/** Facts about the desktop; null if they are unknown. */
 export interface DesktopFacts {
-  /** It shows tray icons. */
+  /** True if the desktop shows tray icons. */
   tray: boolean | null;
-  /** Culvert starts with the session: its entry is there, and neither the user nor the desktop has turned it off. */
+  /** True if Culvert starts with the session: its entry exists, and neither the user nor the desktop has disabled it. */
   autostart: boolean | null;
-  /** It has global shortcuts for apps (org.freedesktop.portal.GlobalShortcuts). */
+  /** True if the desktop has global shortcuts for apps (org.freedesktop.portal.GlobalShortcuts). */
   shortcuts: boolean | null;
 }
 export const UNKNOWN_DESKTOP: DesktopFacts = { tray: null, autostart: null, shortcuts: null };
@@ -96,7 +96,7 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
         title: _('Metrics'),
         rows: [
           toggle(['metrics', 'enabled'], _('Metrics for Prometheus'), _('Statistics for monitoring, at /api/metrics')),
-          // has no effect while nothing is shown
+          // has no effect without metrics
           ...(config.metrics.enabled
             ? [
                 toggle(
@@ -163,7 +163,7 @@ function lookGroup(select: ReturnType<typeof selects>, { _ }: Translator): Group
   };
 }
 
-/** The switch for the start at login. */
+/** Returns the switch for the start at login. */
 export function autostartRow(
   response: ConfigResponse,
   { tray, autostart }: Pick<DesktopFacts, 'tray' | 'autostart'>,
@@ -173,7 +173,7 @@ export function autostartRow(
   return toggles(response, tr)(['tray', 'autostart'], tr._('Start at login'), about, autostart);
 }
 
-/** Moving settings to another computer, or keeping them. */
+/** Returns the group that exports and imports settings. */
 function settingsFileGroup({ _ }: Translator): Group {
   const button = (task: ClientTask, title: string, subtitle: string, label: string): Row => ({
     kind: 'button',
@@ -205,7 +205,7 @@ function patch(group: Section, key: string, value: unknown): Command {
   return { ask: { kind: 'config', patch: { [group]: { [key]: value } } as ConfigPatch } };
 }
 
-/** A key that the system's file, the environment or this session decides can't be changed by the user's file. */
+/** Returns the reason why the user's file can't change a key, or null: the environment or this session sets it. */
 function decided({ sources }: ConfigResponse, name: string, { _ }: Translator): string | null {
   const layer = sources[name];
   if (layer === 'environment') return _('Set by the environment');
@@ -213,7 +213,7 @@ function decided({ sources }: ConfigResponse, name: string, { _ }: Translator): 
 }
 
 function toggles(response: ConfigResponse, tr: Translator) {
-  /** @param state as the desktop reports it; without it, as the configuration has it */
+  /** @param state the desktop's report, which replaces the configured value */
   function row<G extends Section>(
     [group, key]: [G, keyof Config[G] & string],
     title: string,
@@ -242,7 +242,7 @@ function selects(response: ConfigResponse, tr: Translator) {
     const name = `${group}.${key}`;
     const fixed = decided(response, name, tr);
     const set = (response.config[group] as Record<string, unknown>)[key];
-    // a default that means "as the desktop" is the absence of a choice
+    // the default means that the user has not chosen a language
     const chosen = name === 'ui.locale' && (response.sources[name] ?? 'default') === 'default' ? '' : String(set);
     const listed = options.some(({ value }) => value === chosen);
     return {

@@ -1,17 +1,17 @@
-// Ranks rows by the words of a query, and holds other names by which people know a setting.
+// Ranks rows by the words of a query, and lists keywords for settings.
 import { foldText } from '../text-search.ts';
 import type { Translator } from '../translator.ts';
 
-/** Letters that an inflected word may have beyond the word of the query, as in “exclusions”. */
+/** Maximum number of letters to drop from a query's word as its ending, as in “exclusions”. */
 const ENDING = 3;
-/** Fewest letters of a word without its ending. */
+/** Minimum number of letters of a word without its ending. */
 const STEM = 4;
-/** Rank of a row that holds some words only. */
+/** Rank of a row with only some of the words. */
 const PARTIAL = 7;
 
 /**
- * @param rows texts of each row, in the order of their importance; each may be a list, separated by semicolons
- * @returns the rank of each row, 0 for the best; null for those that don't match
+ * @param rows texts of each row, in order of importance; each text may be a list separated by semicolons
+ * @returns the rank of each row, with 0 for the best and null for no match
  */
 export function rankRows(rows: readonly (readonly string[])[], query: string): (number | null)[] {
   const words = foldText(query).split(' ').filter(Boolean);
@@ -22,8 +22,8 @@ export function rankRows(rows: readonly (readonly string[])[], query: string): (
 }
 
 /**
- * Rank of texts: 0 for a title that is or begins with what was typed. A word matches where another one begins with it;
- * in the midst of a word it counts least.
+ * Returns the rank of a row's texts: 0 if the title begins with the query. Matches at the start of words count more than
+ * matches inside words.
  * @returns null if a word is missing
  */
 function rankOf(texts: readonly string[], words: readonly string[]): number | null {
@@ -36,7 +36,7 @@ function rankOf(texts: readonly string[], words: readonly string[]): number | nu
   return words.every(word => all.includes(word)) ? 6 : null;
 }
 
-/** Ranks where no row holds all words: a word of few rows counts more than one of many. */
+/** Ranks rows if no row has all words. A word in few rows counts more than a word in many rows. */
 function partialRanks(rows: readonly (readonly string[])[], words: readonly string[]): (number | null)[] {
   const texts = rows.map(each => each.join(' '));
   const scores = texts.map(() => 0);
@@ -48,7 +48,7 @@ function partialRanks(rows: readonly (readonly string[])[], words: readonly stri
   return scores.map(score => (score > 0 && score >= best / 2 ? PARTIAL + 1 - score / best : null));
 }
 
-/** Indexes of the texts that hold a word, or the word without its ending. */
+/** Returns the indexes of the texts that contain a word, or the word without its ending. */
 function holdersOf(texts: readonly string[], word: string): number[] {
   const shortest = Math.min(word.length, Math.max(STEM, word.length - ENDING));
   for (let length = word.length; length >= shortest; length--) {
@@ -60,10 +60,10 @@ function holdersOf(texts: readonly string[], word: string): number[] {
 }
 
 const indexes = new Map<string, string>();
-/** Texts whose index is kept; lists of thousands are searched again with each key. */
+/** Maximum number of cached indexes. Each key searches lists of thousands of texts again. */
 const KEPT = 20_000;
 
-/** The words of each phrase, and each two of them as one, so that “killswitch” matches “kill switch”. */
+/** Returns each phrase's words and joined pairs of words, so “killswitch” matches “kill switch”. */
 function indexOf(text: string): string {
   const cached = indexes.get(text);
   if (cached !== undefined) return cached;
@@ -81,12 +81,12 @@ function indexOfPhrase(phrase: string): string {
 
 const both = (...lists: string[]) => lists.join('; ');
 
-/** Keywords by `page/row`; words or phrases separated by semicolons, so that a translation can have more of them or fewer. */
+/** Returns keywords by `page/row`. Semicolons separate them, so a translation can have more or fewer keywords. */
 export function rowKeywords(tr: Translator): Record<string, string> {
   return { ...linkKeywords(tr), ...settingKeywords(tr) };
 }
 
-/** Keywords of the links to pages. */
+/** Returns keywords of the links to pages. */
 function linkKeywords({ _ }: Translator): Record<string, string> {
   return {
     // Translators: in each of these lists, words for one setting, separated by semicolons: put those of your language
@@ -156,7 +156,7 @@ function linkKeywords({ _ }: Translator): Record<string, string> {
   };
 }
 
-/** Keywords of the rows of pages. */
+/** Returns keywords of the rows of pages. */
 function settingKeywords({ _ }: Translator): Record<string, string> {
   return {
     'account/override': _('locked; switch locked; administrator'),

@@ -1,4 +1,4 @@
-// Lists what a search finds on pages that are lists, and answers whether an address or a host name uses WARP.
+// Builds the rows that a search finds on pages with lists, and answers whether an address or a host name uses WARP.
 import type { App, LogEntry, Why } from '../../api/schema.ts';
 import type { Model } from '../client/model.ts';
 import { actionCommand, type Command, type Form, type Group, noteRow, type Row } from '../form.ts';
@@ -13,7 +13,7 @@ import type { View } from '../view.ts';
 import { addRoute, describeRoutes, type RoutesView, removal } from './tunnel/split-tunnel.ts';
 import { routeKind } from './validate.ts';
 
-/** Data beyond the state that a client has read for its search. */
+/** Data that a client reads for its search in addition to the state. */
 export interface Gathered {
   checks: ChecksState;
   apps: readonly App[];
@@ -22,7 +22,7 @@ export interface Gathered {
 
 export const NOTHING_GATHERED: Gathered = { checks: NO_CHECKS, apps: [], log: [] };
 
-/** Reads what no event reports. Without a daemon there is nothing to find. */
+/** Reads apps and the log, which no event reports. Without a daemon, both are empty. */
 export async function gatherForSearch(model: Pick<Model, 'call'>): Promise<Pick<Gathered, 'apps' | 'log'>> {
   const none = () => null;
   const [apps, log] = await Promise.all([
@@ -32,10 +32,10 @@ export async function gatherForSearch(model: Pick<Model, 'call'>): Promise<Pick<
   return { apps: apps?.apps ?? [], log: log?.entries ?? [] };
 }
 
-/** Begins the id of an entry of a list; the text for the page's own search follows. */
+/** Prefix of the id of a list's entry. The text for the page's own search follows it. */
 const ENTRY = '=';
 
-/** The text for a page's own search that shows a row which was found; the empty string for a row that is always there. */
+/** Returns the text for a page's own search that shows a found row, or an empty string for a permanent row. */
 export function searchedText(row: string): string {
   return row.startsWith(ENTRY) ? row.slice(ENTRY.length) : '';
 }
@@ -69,17 +69,17 @@ export function historyRows({ _ }: Translator): Form {
   ]);
 }
 
-/** The choices of its filter, and the newest run of each command. */
+/** Returns the choices of the log's filter, and the newest run of each command. */
 export function logRows(log: readonly LogEntry[], tr: Translator): Form {
   const newest = new Map(log.map(run => [commandLine(run), run]));
   const commands = [...newest].map(([line, run]) => entry(line, outcome(run, tr)));
   return formOf([...SHOWS.map(shows => noteRow(shows, showsName(shows, tr))), ...commands]);
 }
 
-/** Rest after the last key before a name is looked up, in ms: half a name must not be asked for. */
+/** Delay between the last key and the lookup, in ms, to avoid lookups of incomplete names. */
 const REST_MS = 600;
 
-/** The address or host name in a query, which may be a web address; null for other words. */
+/** Returns the address or host name in a query, which may be a web address, or null for other words. */
 export function targetOf(query: string): string | null {
   const [, host] = /^[a-z]+:\/\/(?:[^@/?#]*@)?([^/?#:]+)/i.exec(query.trim()) ?? [];
   const target = (host ?? query.trim()).toLowerCase();
@@ -88,13 +88,13 @@ export function targetOf(query: string): string | null {
 }
 
 interface Lookup {
-  /** Follows the typed text and the state that decides the answer; asks once both rest. */
+  /** Follows the typed text and the relevant state, and looks a target up when both stop changing. */
   follow(query: string, view: View): void;
-  /** The answer as rows; null if no address or host name was typed. */
+  /** Returns the answer as rows, or null if the query is not an address or host name. */
   group(view: View, tr: Translator): Group | null;
 }
 
-/** @param changed is called once there is an answer */
+/** @param changed called when an answer arrives */
 export function createLookup(model: Pick<Model, 'call'>, changed: () => void): Lookup {
   let target: string | null = null;
   let key = '';
@@ -120,7 +120,7 @@ export function createLookup(model: Pick<Model, 'call'>, changed: () => void): L
       const causes = [splitTunnel, status?.state, settings?.Mode, killSwitch?.active, client.offline === null];
       const asked = host === null ? '' : JSON.stringify([host, ...causes]);
       if (asked === key) return;
-      // an answer about an earlier list of routes stays until the next one
+      // an answer about an earlier list of routes stays until the next answer
       if (host !== target) [answer, failure] = [null, null];
       [key, target] = [asked, host];
       if (timer !== null) clearTimeout(timer);
@@ -141,13 +141,13 @@ function waitingRow(target: string, failure: unknown, tr: Translator): Row {
     : noteRow('lookup', target, errorText(failure, tr), 'warning');
 }
 
-/** One row: the way of all its addresses, or that they differ. */
+/** Returns one row that says whether the target's addresses use WARP, bypass it, or differ. */
 export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): Row[] {
   const { _ } = tr;
   const { target, addresses } = why;
   const [first] = addresses;
   const ways = new Set(addresses.map(wayOf));
-  // an entry that names the host decides without its addresses
+  // an entry with the host's name decides, even without addresses
   const named = !first && why.nameEntry ? why.list === 'include' : null;
   const way = first && ways.size === 1 ? wayOf(first) : named;
   const inTitle = way !== null && !first?.blocked;
@@ -166,12 +166,12 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
   return [{ kind: 'button', id: 'lookup', title, subtitle, tone, label, command: change, sensitive: tunnel.settable }];
 }
 
-/** Adds the target to the list of routes, or takes off the entry that names it and nothing else. */
+/** Returns a command that adds the target to the routes, or removes the entry that names exactly this target. */
 function changeOf({ target, list, addresses, nameEntry }: Why, way: boolean, view: RoutesView, tr: Translator) {
   const reason = addresses[0]?.reason;
   if (!view.sensitive || list === null || (reason !== 'entry' && reason !== 'default')) return null;
   const { value } = target;
-  // an exclude list is added to for a bypass, an include list for the tunnel
+  // a new entry in an exclude list bypasses the tunnel, and a new entry in an include list uses it
   if (way === (list === 'exclude')) return addition(value, tr);
   const decided = nameEntry ?? addresses[0]?.entry?.replace(/\/(32|128)$/, '');
   const entry = view.entries.find(each => each.removable && each.value === value && decided === value);

@@ -1,4 +1,4 @@
-// Describes the three places of a client, and the page that leads to all settings.
+// Describes the three main pages of a client, and the page that links to all settings.
 import type { ClientState } from '../client/client-state.ts';
 import type { Form, Row } from '../form.ts';
 import { formatCount } from '../format.ts';
@@ -6,10 +6,10 @@ import { type PageName, pageTitle } from '../page-list.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 
-/** The pages that every other page is reached from. */
+/** The main pages, which lead to every other page. */
 export const PLACES = ['connection', 'apps', 'settings'] as const satisfies readonly PageName[];
 
-/** The place that a page belongs to. */
+/** Returns the main page that leads to a page. */
 export function placeOfPage(page: PageName): (typeof PLACES)[number] {
   return PLACES.find(place => place === page) ?? 'settings';
 }
@@ -19,13 +19,13 @@ interface SettingsValues {
   killSwitch: string;
   routes: number | null;
   account: string | null;
-  /** Tool accounts are of use here. */
+  /** True if the page of tool accounts is offered. */
   tools: boolean;
-  /** An organization has a certificate here, or tools were changed for one. */
+  /** True if the page of the organization's certificate is offered. */
   certificate: boolean;
 }
 
-/** Links to pages below Settings, in groups, for a navigation next to the page. */
+/** Returns the pages below Settings, in groups, for a navigation bar next to the page. */
 export function navigationGroups(
   { snapshot }: ClientState,
   tr: Translator,
@@ -41,12 +41,12 @@ function offersOf(snapshot: ClientState['snapshot']): Pick<SettingsValues, 'tool
   return { tools: snapshot?.toolAccounts.offered ?? false, certificate: snapshot?.trust?.offered ?? false };
 }
 
-/** The entry of the navigation that leads to a page: its own, or that of the page it is opened from. */
+/** Returns the navigation entry to highlight for a page; the editor opens from the page of routes. */
 export function entryOfPage(page: PageName): PageName {
   return page === 'editor' ? 'routes' : page;
 }
 
-/** All settings with the values of this state. */
+/** Builds the page of all settings with the values of this state. */
 export function overviewForm({ tunnel, killSwitch, client }: View, tr: Translator): Form {
   const { _ } = tr;
   const { splitTunnel, account, killSwitch: switched } = client.snapshot ?? {};
@@ -62,7 +62,7 @@ export function overviewForm({ tunnel, killSwitch, client }: View, tr: Translato
   );
 }
 
-/** The page that lists all settings, each with its present value. */
+/** Builds the page that links to all settings, with the values that are known. */
 export function settingsForm(values: Partial<SettingsValues>, tr: Translator): Form {
   const { mode, killSwitch, routes = null, account, tools, certificate } = values;
   const { _, ngettext } = tr;

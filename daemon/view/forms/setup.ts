@@ -1,4 +1,4 @@
-// Describes the page for each thing that must be set up before a tunnel is possible, with its one action.
+// Describes the page that a client shows while setup is incomplete and no tunnel is possible.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
 import { DEMO_RESET, serviceCommand, setupText } from '../client/labels.ts';
 import { actionCommand, type Button, goTo } from '../form.ts';
@@ -9,16 +9,16 @@ export interface SetupView {
   icon: string;
   title: string;
   description: string;
-  /** The main button, and quieter ones below it. */
+  /** The main button first, then the secondary buttons below it. */
   buttons: Button[];
   links: { label: string; uri: string }[];
-  /** For a terminal. */
+  /** Commands to run in a terminal. */
   commands: { purpose: string; command: string }[];
 }
 
 type ShownCli = Pick<TunnelCli, 'version' | 'installCommand' | 'systemd'> & Partial<Pick<TunnelCli, 'emulated'>>;
 
-/** Cloudflare's legal pages. */
+/** Returns links to Cloudflare's legal pages. */
 export function termsLinks({ _ }: Translator): { label: string; uri: string }[] {
   return [
     { label: _('Terms of Service'), uri: 'https://www.cloudflare.com/application/terms/' },
@@ -27,8 +27,8 @@ export function termsLinks({ _ }: Translator): { label: string; uri: string }[] 
 }
 
 /**
- * Page of one set-up step, in the language of `tr`. Addresses: Cloudflare's package site and legal pages.
- * @param lost why a device that was registered is not anymore
+ * Describes the page of one setup step. Its links lead to Cloudflare's package site and legal pages.
+ * @param lost why the device lost its registration
  * @param cli the installed client
  */
 export function setupView(
@@ -111,7 +111,7 @@ export function setupView(
   }
 }
 
-/** The ways to start or restart WARP's service; without systemd only its program can be started, in a terminal. */
+/** Offers to start or restart WARP's service; without systemd, the user can only start its program in a terminal. */
 function serviceView(
   verb: 'start' | 'restart',
   cli: ShownCli | null,
@@ -140,7 +140,7 @@ function serviceView(
   };
 }
 
-/** The command that installs WARP, to copy, and Cloudflare's guide. */
+/** Offers the command that installs WARP, to copy, and Cloudflare's guide. */
 function installingView(
   shell: string | undefined,
   { _ }: Translator,

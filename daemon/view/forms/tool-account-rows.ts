@@ -1,15 +1,15 @@
-// Describes the rows of a tool's accounts, and of the programs that use them through the gateway.
+// Describes the rows for a tool's accounts and for the programs that use them through the gateway.
 import type { Tool, ToolAccount, ToolAccountsChange } from '../../api/accounts.ts';
 import { type Command, type Group, noteRow, type Question, type Row, type Tone } from '../form.ts';
 import { formatAbout, formatCount, formatDate, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 
-/** A command that changes tools or their accounts. */
+/** Returns a command that changes tools or their accounts. */
 export function accountsCommand(request: ToolAccountsChange, more: Omit<Command, 'ask'> = {}): Command {
   return { ask: { kind: 'tool-accounts', change: request }, ...more };
 }
 
-/** The row of an account, and the one with what can be done about its state. */
+/** Returns the row of an account, and a second row to remove a disabled account or resume a paused account. */
 export function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr: Translator): Row[] {
   const { name, enabled } = account;
   const { _ } = tr;
@@ -55,7 +55,7 @@ function removeRow(cli: string, name: string, { _ }: Translator): Row {
   };
 }
 
-/** The end of a pause in ms since the epoch, null for one until the key changes, undefined for none. */
+/** Returns the end of a pause in ms since the epoch; null if it lasts until the key changes, undefined without a pause. */
 function pausedUntil({ paused }: ToolAccount, now: number): number | null | undefined {
   if (!paused) return undefined;
   if (paused.until === null) return null;
@@ -63,7 +63,7 @@ function pausedUntil({ paused }: ToolAccount, now: number): number | null | unde
   return until > now ? until : undefined;
 }
 
-/** Facts about an account, the most important first. */
+/** Lists facts about an account, the most important first. */
 function accountText(account: ToolAccount, now: number, tr: Translator): string {
   const { _ } = tr;
   const { sharedWith, problem, emptyAt, resets } = account;
@@ -82,7 +82,7 @@ function accountText(account: ToolAccount, now: number, tr: Translator): string 
   return parts.length ? parts.join(' · ') : sourceText(account, tr);
 }
 
-/** Remaining quota in words; null if unknown. */
+/** Words the remaining quota; null if it is unknown. */
 export function leftText(
   { remaining, limit }: Pick<ToolAccount, 'remaining' | 'limit'>,
   tr: Translator,
@@ -127,7 +127,7 @@ function sourceText({ sources }: ToolAccount, tr: Translator): string {
 
 const NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 
-/** The row that adds an account to a tool. */
+/** Returns the row that adds an account to a tool. */
 export function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row {
   const { _ } = tr;
   return {
@@ -159,7 +159,7 @@ export function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row 
   };
 }
 
-/** Programs behind a gateway; without programs, the group has no rows. @param now ms since the epoch */
+/** Lists the programs that use a gateway; the group may have no rows. @param now ms since the epoch */
 export function consumerGroup({ cli, consumers, turnedAway }: Tool, now: number, tr: Translator): Group {
   return {
     id: `consumers-${cli}`,
@@ -212,7 +212,7 @@ function consumerText(
   return parts.filter(part => part !== null).join(' · ');
 }
 
-/** Requests by account, the most first. */
+/** Lists each account with its number of requests, the largest number first. */
 function countsText(accounts: Record<string, number>, tr: Translator): string {
   const sorted = Object.entries(accounts).sort(([, a], [, b]) => b - a);
   return sorted.map(([name, count]) => `${name} ${formatCount(count, tr)}`).join(', ');

@@ -1,4 +1,4 @@
-// Describes the page of tool accounts: the accounts that culvert-wrap holds for command-line tools, and their shims.
+// Describes the page of tool accounts, which lists culvert-wrap's accounts for command-line tools, and the tools' shims.
 import type { Tool, ToolAccounts, ToolRun } from '../../api/accounts.ts';
 import { type Command, type Form, type Group, noteForm, noteRow, type Question, type Row } from '../form.ts';
 import { formatDate } from '../format.ts';
@@ -8,14 +8,14 @@ import { accountRows, accountsCommand, addRow, consumerGroup, leftText } from '.
 interface ToolAccountsState {
   /** null until the daemon has answered. */
   answer: ToolAccounts | null;
-  /** Why it could not be asked. */
+  /** Why the request failed; null if it did not. */
   failed: string | null;
 }
 
-/** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
+/** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
 export const READ_AGAIN_MS = 60_000;
 
-/** Most people have npm for other work than publishing packages with several accounts. */
+/** Most people who have npm do not publish packages with several accounts. */
 const NOT_OFFERED = 'npm';
 
 /** @param now ms since the epoch */
@@ -117,7 +117,7 @@ function toolGroups(tool: Tool, now: number, tr: Translator): Group[] {
   ];
 }
 
-/** Whose quota it is, and so whether another account helps. */
+/** Says who shares a quota, which decides whether another account helps. */
 function scopeText({ scope }: Tool, { _ }: Translator): string {
   const texts: Record<Tool['scope'], string> = {
     key: _('Each key has its own quota.'),

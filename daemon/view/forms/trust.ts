@@ -1,4 +1,4 @@
-// Describes the page of the organization's certificate: whether each tool trusts it, and what changes and undoes that.
+// Describes the page of the organization's certificate, which shows the tools that trust it, and changes them.
 import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../api/trust.ts';
 import { type Command, type Form, type Group, type Question, type Row, type Tone, workCommand } from '../form.ts';
 import { formatCount, formatDay } from '../format.ts';
@@ -6,17 +6,17 @@ import { wordMessage, wordMessages } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
 interface TrustState {
-  /** null until the tools have been tried. */
+  /** null until the tools have been checked. */
   report: TrustReport | null;
   running: boolean;
-  /** Why the tools could not be tried. */
+  /** Why the check failed; null if it did not. */
   failed: string | null;
 }
 
-/** Requests of the page. */
+/** Requests that the page sends. */
 interface TrustTasks {
   check(): Promise<unknown>;
-  /** @param tools their ids; all without them */
+  /** @param tools ids of tools; all tools by default */
   apply(tools?: string[]): Promise<unknown>;
   undo(tools?: string[]): Promise<unknown>;
 }
@@ -75,7 +75,7 @@ function checkRow({ report, running, failed }: TrustState, { tasks, tr }: Asking
   };
 }
 
-/** Buttons for all tools together. */
+/** Returns the buttons that apply to all tools. */
 function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): Row[] {
   const { _, ngettext } = tr;
   const tools = report?.tools ?? [];
@@ -180,12 +180,12 @@ const TONES: Record<TrustVerdict, Tone> = {
   unknown: 'neutral',
 };
 
-/** Names of programs are the same in every language. */
+/** Returns the title of a tool, translated unless it is the name of a program. */
 function titleOf({ title, program }: TrustTool, { _ }: Translator): string {
   return program === null ? _(title) : title;
 }
 
-/** Shows each change of a file once. */
+/** Asks before changes are applied; shows each change of a file once. */
 function applyQuestion(tools: readonly TrustTool[], { _ }: Translator): Question {
   const diffs = new Set(tools.flatMap(({ changes }) => changes.map(({ diff }) => diff.trimEnd())));
   return {

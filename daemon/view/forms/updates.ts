@@ -1,4 +1,4 @@
-// Describes the page of updates.
+// Describes the updates page.
 
 import { clientCommand, type Form, type Row } from '../form.ts';
 import { formatDate } from '../format.ts';
@@ -6,7 +6,7 @@ import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';
 import { underWay } from './availability.ts';
 
-/** @param waiting what is under way that no event reports yet. */
+/** @param waiting the request under way that no event reports yet */
 export function updatesForm(
   view: UpdateView,
   { offline, waiting }: { offline: boolean; waiting: 'check' | 'change' | null },

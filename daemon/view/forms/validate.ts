@@ -1,4 +1,4 @@
-// Checks what a person types while they type it; the daemon checks again.
+// Checks text while the user types it; the daemon checks it again.
 import { teamOf } from '../../api/actions.ts';
 import type { Beacon } from '../../api/networks.ts';
 import type { Translator } from '../translator.ts';
@@ -10,7 +10,7 @@ function isIpv4(text: string): boolean {
   return parts.length === 4 && parts.every(part => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
 }
 
-/** RFC 4291, 2.2, without a zone. */
+/** True for an address by RFC 4291, 2.2, without a zone. */
 function isIpv6(text: string): boolean {
   const halves = text.split('::');
   if (halves.length > 2 || !text.includes(':')) return false;
@@ -30,7 +30,7 @@ function isDomain(text: string): boolean {
 
 export type RouteKind = 'address' | 'range' | 'host';
 
-/** Kind of an entry of the split tunnel, or null for an invalid one. */
+/** Returns the kind of a split tunnel entry, or null for an invalid entry. */
 export function routeKind(text: string): RouteKind | null {
   if (isIpv4(text) || isIpv6(text)) return 'address';
   const [, base = '', bits = ''] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
@@ -38,7 +38,7 @@ export function routeKind(text: string): RouteKind | null {
   return text.includes('.') && isDomain(text.replace(/^\*\./, '')) ? 'host' : null;
 }
 
-/** Each check answers with what is wrong, or null; an empty text is not wrong yet. */
+/** Returns the checks. A check returns its message for an invalid text, or null; it accepts an empty text. */
 export function checks({ _ }: Translator) {
   const rule = (test: (text: string) => boolean, message: string) => (text: string) =>
     text === '' || test(text) ? null : message;
@@ -69,7 +69,7 @@ export function checks({ _ }: Translator) {
   };
 }
 
-/** Bytes of a text in UTF-8; this folder knows no encoder. */
+/** Counts the bytes of a text in UTF-8; this folder must not depend on an encoder. */
 function byteLength(text: string): number {
   return [...text].reduce((sum, char) => {
     const code = char.codePointAt(0)!;
@@ -87,7 +87,7 @@ function isHardware(text: string): boolean {
   return /^[\da-f]{2}(:[\da-f]{2}){5}$/i.test(text);
 }
 
-/** `HOST:PORT` and a SHA-256 with or without colons, as `culvert network beacon` takes them; null for another text. */
+/** Parses `HOST:PORT` and a SHA-256 with or without colons, like `culvert network beacon`; null for any other text. */
 export function beaconIn(text: string): Beacon | null {
   const [address = '', digits = '', ...others] = text.trim().split(/\s+/);
   const sha256 = digits.toLowerCase().replaceAll(':', '');

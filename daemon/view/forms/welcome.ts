@@ -1,4 +1,4 @@
-// Describes the first steps: what WARP hides, what protects it, and setting it up or trying the demo.
+// Describes the first steps, which explain WARP, turn on its protection, and set it up or start the demo.
 import type { ClientState } from '../client/client-state.ts';
 import { type Command, type Form, type Group, noteRow, type Row } from '../form.ts';
 import { installRows, killSwitchRow } from '../states/killswitch.ts';
@@ -10,19 +10,18 @@ interface WelcomeStep {
   title: string;
   text: string;
   form: Form;
-  /** The missing set-up is shown above the form. */
+  /** True if the missing setup is shown above the form. */
   setup: boolean;
 }
 
-/** Number of steps. */
 export const WELCOME_STEPS = 3;
 
-/** Remembers that the first steps were seen; null once it is remembered. */
+/** Returns the command that records that the user saw the first steps; null once it is recorded. */
 export function seenCommand({ config }: ClientState): Command | null {
   return config?.config.ui.firstSteps ? { ask: { kind: 'config', patch: { ui: { firstSteps: false } } } } : null;
 }
 
-/** @param step from 0 on */
+/** @param step counts from 0 */
 export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: Translator): WelcomeStep {
   const { _ } = tr;
   if (step === 0)
@@ -94,7 +93,7 @@ function protectionGroup({ client, killSwitch }: View, facts: DesktopFacts, tr: 
   };
 }
 
-/** The banner ends the demo. */
+/** Returns the button that starts the demo; the banner ends it. */
 function demoRow({ _ }: Translator): Row {
   return {
     kind: 'button',

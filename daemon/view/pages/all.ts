@@ -1,4 +1,4 @@
-// Defines every page that is a form: what it shows, and what it reads while it can be seen. `page-list.ts` has their titles.
+// Defines the pages that are forms, and the data that each page reads while visible. `page-list.ts` has their titles.
 import { createRuleEditor } from '../client/rule-editor.ts';
 import { clientCommand, type Form } from '../form.ts';
 import { accountForm } from '../forms/account.ts';
@@ -22,16 +22,16 @@ import { editorPage, routesPage } from './routes.ts';
 
 interface PageDefinition {
   open: Page;
-  /** The form of the state alone, in which a search finds rows; absent for pages that a search leaves out. */
+  /** Builds the form from the state alone, for a search; absent for pages that a search skips. */
   searched?(view: View, tr: Translator, checks: ChecksState): Form;
 }
 
-/** A page of the state alone. */
+/** Defines a page that depends on the state alone. */
 function ofState(form: (view: View, tr: Translator) => Form): PageDefinition {
   return { open: host => ({ form: view => form(view, host.tr()) }), searched: form };
 }
 
-/** The page of the kill switch. The daemon records blocked traffic, and the page reads it, while the page can be seen. */
+/** The kill switch page, which reads the blocked traffic while visible. */
 const killSwitchPage: Page = (host, changed) => {
   const blocked = reading(host, changed, {
     read: () => host.model.call('GET /api/killswitch/blocked'),
@@ -49,11 +49,11 @@ const killSwitchPage: Page = (host, changed) => {
   };
 };
 
-/** The daemon follows the networks while the page can be seen, and sends them as events. */
+/** The networks page. Its reads make the daemon follow the networks and send them as events. */
 const networksPage: Page = (host, changed) => {
   const { model, desktop } = host;
   const editor = createRuleEditor(model, changed);
-  // without an answer the rest of the page is of use
+  // a failed read is ignored, as the rest of the page needs no answer
   const networks = reading(host, changed, { read: () => model.call('GET /api/networks'), everyMs: READ_NETWORKS_MS });
   let network: CurrentNetwork | null = null;
   const readNetwork = async () => {
@@ -61,7 +61,7 @@ const networksPage: Page = (host, changed) => {
     network = await desktop.currentNetwork();
     changed();
   };
-  // the trusted network must be the one in use
+  // the page offers to trust the network in use
   const unwatch = desktop?.watchNetwork(() => void readNetwork());
   return {
     ticks: true,
@@ -78,7 +78,7 @@ const networksPage: Page = (host, changed) => {
   };
 };
 
-/** The account's details are read when the page is turned to and when the registration changes. */
+/** The account page, which reads the details whenever it is opened and when the registration changes. */
 const accountPage: Page = (host, changed) => {
   const account = reading(host, changed, {
     read: () => host.model.call('GET /api/account'),
@@ -87,7 +87,7 @@ const accountPage: Page = (host, changed) => {
   return {
     form(view) {
       const { value, failed } = account.now(view);
-      // the summary of the snapshot is shown without them
+      // without details, the page shows the snapshot's summary
       return accountForm(view.client, failed === null ? value : null, host.tr(), host.desktop?.signInProgram());
     },
     shown: account.shown,
@@ -95,7 +95,7 @@ const accountPage: Page = (host, changed) => {
   };
 };
 
-/** Tools are tried when the page is turned to. */
+/** The certificate page, which checks the tools whenever it is opened. */
 const certificatePage: Page = (host, changed) => {
   const { model } = host;
   const trust = reading(host, changed, { read: () => model.call('POST /api/trust', { body: {} }) });
@@ -118,7 +118,7 @@ const certificatePage: Page = (host, changed) => {
   };
 };
 
-/** Accounts are read when the page is turned to, followed by events, and read again before the daemon stops watching. */
+/** The page of tool accounts, which reads at opening, follows events, and reads again before the daemon stops watching. */
 const toolAccountsPage: Page = (host, changed) => {
   const accounts = reading(host, changed, {
     read: () => host.model.call('GET /api/accounts'),
@@ -137,7 +137,7 @@ const toolAccountsPage: Page = (host, changed) => {
   };
 };
 
-/** The switch for the start at login shows the entry that the desktop reads, which the user may have changed elsewhere. */
+/** The preferences page, which watches the desktop's autostart entry, because the user may change it elsewhere. */
 const preferencesPage: Page = ({ desktop, tr }, changed) => {
   let facts = UNKNOWN_DESKTOP;
   const learn = (change: Partial<DesktopFacts>) => {
@@ -154,7 +154,7 @@ const preferencesPage: Page = ({ desktop, tr }, changed) => {
   };
 };
 
-/** Findings as they come, and in the window of a desktop what an administrator's password repairs. */
+/** The checks page, which shows findings as they arrive; a desktop app also offers repairs with an administrator's password. */
 const checksPage: Page = (host, changed) => {
   const { checks, desktop } = host;
   const unsubscribe = checks.subscribe(changed);
@@ -181,7 +181,7 @@ const checksPage: Page = (host, changed) => {
       return checksForm(checks.state(), { offline, ...ways }, host.tr());
     },
     shown() {
-      // a browser may be on another computer than the one that is checked
+      // a browser may run on a computer other than the checked one
       if (desktop && !opened) void checks.run();
       opened = true;
     },
@@ -189,7 +189,7 @@ const checksPage: Page = (host, changed) => {
   };
 };
 
-/** The page of updates. In a window it looks for updates when no check has been made. */
+/** The updates page. In a desktop app, it checks for updates if no check was made yet. */
 const updatesPage: Page = (host, changed) => {
   const { updates } = host;
   let opened = false;
@@ -205,7 +205,7 @@ const updatesPage: Page = (host, changed) => {
   };
 };
 
-/** Pages that are forms, except for the settings, which search these (`search.ts`). Each client has its own widgets for the others. */
+/** The pages that are forms, without the settings page (`search.ts`), which searches them. Clients draw all other pages. */
 export const FORM_PAGES = {
   mode: ofState(({ client, tunnel }, tr) => modeForm(client, tunnel.settable, tr)),
   killswitch: {
@@ -239,7 +239,7 @@ export const FORM_PAGES = {
   certificate: { open: certificatePage },
 } satisfies { [P in PageName]?: PageDefinition };
 
-/** The pages in which a search finds rows, each as a form of the state alone. */
+/** Returns the pages that a search covers, with forms built from the state alone. */
 export function searchedForms(view: View, tr: Translator, checks: ChecksState): [PageName, Form][] {
   const pages: { [P in PageName]?: PageDefinition } = FORM_PAGES;
   return Object.entries(pages).flatMap(([page, { searched }]): [PageName, Form][] =>

@@ -1,4 +1,4 @@
-// Defines the page of the apps: which of them are listed, and what is asked for each.
+// Defines the apps page, which filters the list of apps and sends the requests about an app.
 import type { App } from '../../api/schema.ts';
 import type { Command } from '../form.ts';
 import type { Host } from '../host.ts';
@@ -6,17 +6,17 @@ import { appMatches, furtherWays, isFarFetched, launchedText, shortcutText, sort
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
 
-/** Conditions that narrow the list: the text of the search, and whether it shows apps that few people look for here. */
+/** Filters of the list: the text of the search, and true to include apps that few people look for here. */
 interface Narrowed {
   query: string;
   all: boolean;
 }
 
-/** @param changed is called when the view has changed */
+/** Opens the page. @param changed called when the view has changed */
 export function openApps(host: Host, changed: () => void, first: Partial<Narrowed> = {}) {
   const { model } = host;
   let apps: readonly App[] = [];
-  /** The answer that the apps are from. */
+  /** The answer from which `apps` was set. */
   let taken: readonly App[] | null = null;
   let by: Narrowed = { query: '', all: false, ...first };
   let listed: ReadonlyMap<string, App> | null = null;
@@ -36,7 +36,7 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
     busy = new Set(ids);
     changed();
   };
-  /** One request about an app at a time; its buttons show it. */
+  /** Sends one request about an app at a time, and marks the app as busy. */
   const during = async (id: string, work: (app: App) => Promise<void>) => {
     const app = find(id);
     if (!app || busy.has(id)) return;
@@ -51,8 +51,8 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
   };
   return {
     /**
-     * The listed apps by id (the same map while nothing has changed), the ids of apps about which a request is under way, the
-     * reason why there is no list, and whether there are any apps, which is null until it is known.
+     * Returns the listed apps by id (the same map until something changes), the ids of apps with a request under way, the
+     * reason why there is no list, and `hasApps`, which is null until it is known.
      */
     view(view: View) {
       const { value, failed, running } = list.now(view);
@@ -73,8 +73,8 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
       changed();
     },
     /**
-     * Starts an app through the proxy, which it turns on first, after a question. Resolves with the app once it is started.
-     * @param verify whether the tunnel is tried before
+     * Starts an app through the proxy; if the proxy is off, asks to turn it on first. Resolves with the started app or null.
+     * @param verify true to test the tunnel first
      */
     async launch(id: string, verify = false): Promise<App | null> {
       let launched: App | null = null;
@@ -87,7 +87,7 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
       });
       return launched;
     },
-    /** Adds an app to the menu, or removes it. It keeps its place in this list, which a new list would change. */
+    /** Adds an app to the menu, or removes it; keeps the order of the list, which a new read would change. */
     toggleShortcut: (id: string) =>
       during(id, async ({ name, shortcut: before }) => {
         const present = before === null;
@@ -95,12 +95,12 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
         setApps(apps.map(app => (app.id === id ? { ...app, shortcut } : app)));
         host.toast(shortcutText(name, present, host.tr()));
       }),
-    /** Further ways to start an app. */
+    /** Returns further ways to start an app. */
     entries(id: string) {
       const app = find(id);
       return app ? furtherWays(app, { call: model.call, helper: host.view().killSwitch.look }, host.tr()) : [];
     },
-    /** Runs the command of one of them. */
+    /** Runs the command of an entry, and reads the list again. */
     run: (id: string, command: Command) =>
       during(id, async () => {
         if ((await host.run(command)) && !host.view().client.offline) await list.again();

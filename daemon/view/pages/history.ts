@@ -1,4 +1,4 @@
-// Defines the page of the history: the length of time that is chosen, what is read of it and when, and its words.
+// Defines the history page, which reads and words the records of the span that the user chose.
 import type { History } from '../../api/schema.ts';
 import { type Command, workCommand } from '../form.ts';
 import { formatDate, formatDuration, formatTime } from '../format.ts';
@@ -9,46 +9,47 @@ import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
 
-/** Changes that are listed at first, and that "Show More" adds. */
+/** Number of changes that the page lists first, and that "Show More" adds. */
 const LISTED = 50;
-/** Time by which the page may lag behind the records. */
+/** Time between reads, for spans of a day or more, and for shorter spans. */
 const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
 const DAY_SECONDS = 86_400;
 
-/** Records of a length of time. The page has the same object while nothing has changed. */
+/** Records of a span. The page returns the same object until something changes. */
 export interface Recorded {
   figures: Slot[];
-  /** Words for a moment on the axis of time, and for the left end of the axis. */
+  /** Words a time on the axis. */
   formatAt(at: number): string;
+  /** Label of the left end of the axis. */
   start: string;
-  /** The history is turned on. */
+  /** True if the history is turned on. */
   enabled: boolean;
-  /** Nothing was recorded in this time. */
+  /** True if the span has no records. */
   isEmpty: boolean;
   totals: { titles: string[]; rows: string[][] } | null;
   drops: string[];
-  /** The newest changes, the last one first. */
+  /** The newest changes, newest first. */
   timeline: { at: string; date: string; title: string; details: string; time: string }[];
-  /** There are more changes than those. */
+  /** True if there are more changes than `timeline` has. */
   hasMore: boolean;
 }
 
-/** Now, and the lengths of time to choose from. */
+/** Returns the choices: now, and the spans. */
 export function historyChoices(tr: Translator): { id: string; title: string }[] {
   return [{ id: NOW, title: tr._('Now') }, ...spans(tr)];
 }
 
-/** The choice at first. */
+/** The choice when the page opens. */
 export const FIRST_CHOICE = '1d';
 
 interface HistoryOptions {
   first?: string;
-  /** True while the page can’t be seen: it reads nothing then. */
+  /** True while the page is hidden and reads nothing. */
   isHidden?(): boolean;
 }
 
-/** @param changed is called when the view has changed. Clients also ask for the view each second, which reads again in time */
+/** Opens the page. Clients also request the view each second, which starts due reads. @param changed called after a change */
 export function openHistory(host: Host, changed: () => void, options: HistoryOptions = {}) {
   const { model } = host;
   const { first = FIRST_CHOICE, isHidden = () => false } = options;
@@ -65,7 +66,7 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
         const answer = await readHistory(query => model.call('GET /api/history', { query }), wanted.query);
         return { span: wanted, history: answer };
       } catch (error) {
-        // the user may have chosen another length of time by now
+        // the user may have chosen another span by now
         if (chosen === wanted.id && !host.view().client.offline) host.showError(error);
         throw error;
       }
@@ -80,12 +81,12 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     changed();
   });
   return {
-    /** The choice, its records once they are read, and the command that deletes the history. */
+    /** Returns the choice, its records (null until they are read), and the command that deletes the history. */
     view(view: View) {
       const tr = host.tr();
       const clear = clearCommand(host);
       const { value } = history.now(view);
-      // the user may have chosen another length of time since
+      // the user may have chosen another span since the read
       if (value?.span.id !== chosen) return { chosen, recorded: null, clear };
       if (made?.of !== value || made.limit !== limit || made.tr !== tr)
         made = { of: value, limit, tr, recorded: recordedOf(value, limit, tr) };

@@ -1,73 +1,73 @@
-// Defines what a page of rows is: its form, and what it reads while it can be seen. Each client has one widget for any of them.
+// Defines pages of rows, and reads data for visible pages. Each client shows all of these pages with one widget.
 import type { Event } from '../../api/client.ts';
 import type { Form } from '../form.ts';
 import type { Host } from '../host.ts';
 import { errorText } from '../states/problems.ts';
 import type { View } from '../view.ts';
 
-/** A page that was opened. */
 export interface OpenPage {
-  /** The rows for this state. Clients ask for them only while the page can be seen. */
+  /** Returns the form for this state. Clients call it only while the page is visible. */
   form(view: View): Form;
-  /** The form changes with time alone, so that clients ask for it each second. */
+  /** True if the form changes with time, so clients request it each second. */
   ticks?: boolean;
-  /** Reads again what no event reports. Clients call it when the page is turned to, after its first form. */
+  /** Reads data that no event reports. Clients call it whenever the page is opened, after its first form. */
   shown?(): void;
-  /** The row in which the keyboard begins; by default the first one. */
+  /** Id of the row that gets the keyboard focus; by default the first row. */
   first?: string;
-  /** Prepares the form for a row that a search may have to show first. Clients ask for the form afterwards. */
+  /** Prepares the form to show a row, if a search hides it. Clients request the form afterwards. */
   reveal?(row: string): void;
-  /** Another page is turned to, and a search begins empty again. Clients that make a page each time call `close` only. */
+  /** Clears a search when the user opens another page. Clients that create a page each time call only `close`. */
   left?(): void;
   close?(): void;
 }
 
-/** Opens a page. @param changed is called when its form has changed, but not while the form is made */
+/** Opens a page. @param changed called when the form has changed, but not while `form` runs */
 export type Page = (host: Host, changed: () => void) => OpenPage;
 
 interface Answer<T> {
-  /** The newest one; null until there is one. */
+  /** The newest answer; null before the first. */
   value: T | null;
-  /** Why the newest reading failed, in words. */
+  /** Why the newest read failed, in words; null if it did not. */
   failed: string | null;
-  /** A reading is under way. */
+  /** True while a read is under way. */
   running: boolean;
 }
 
 interface ReadingOptions<T> {
   read(): Promise<T>;
-  /** Time after which a page that is seen reads again. By default it does so for a new daemon only. */
+  /** Time after which a visible page reads again. By default it reads again only for a new daemon. */
   everyMs?: number | (() => number);
-  /** False while nothing can be read. By default that is while the daemon does not answer. */
+  /** False while reads are impossible; by default, while the daemon does not answer. */
   when?(view: View): boolean;
-  /** The page reads again when this changes. */
+  /** Returns a key; the page reads again when it changes. */
   of?(view: View): string;
-  /** The new answer, if an event brings one. */
+  /** Returns the new answer if an event contains it. */
   from?(event: Event): T | undefined;
 }
 
 interface Reading<T> {
-  /** The answer as it is known. Begins a reading where one is due. */
+  /** Returns the newest answer, and begins a read if it is due. */
   now(view: View): Answer<T>;
-  /** Reads, even if it was not due. Never rejects. */
+  /** Reads, even if no read is due. Never rejects. */
   again(): Promise<void>;
-  /** As `again`, unless a reading is under way or nothing can be read. */
+  /** Like `again`, unless a read is under way or reads are impossible. */
   shown(): void;
   close(): void;
 }
 
-/** Reads for a page what the events do not bring. */
+/** Reads data for a page that events do not contain. */
 export function reading<T>(host: Host, changed: () => void, options: ReadingOptions<T>): Reading<T> {
   const { read, everyMs = Number.POSITIVE_INFINITY, of = () => '', from } = options;
   const when = options.when ?? (({ client }: View) => client.offline === null);
   let answer: Answer<T> = { value: null, failed: null, running: false };
   let readAt = Number.NEGATIVE_INFINITY;
   let readOf: string | null = null;
-  /** Numbers of the newest reading that began, and of the reading that gave the answer. */
+  /** Number of the newest read. */
   let begun = 0;
+  /** Number of the read that gave the answer. */
   let answered = 0;
   let closed = false;
-  /** The newest reading is the first since nothing could be read. */
+  /** True if the newest read is the first since reads were impossible. */
   let isFirst = false;
 
   const show = (change: Partial<Answer<T>>) => {
@@ -83,7 +83,7 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
       value => ({ value, failed: null }),
       error => ({ failed: errorText(error, host.tr()) }),
     );
-    // a later reading may have been answered first
+    // a later read may have finished first
     if (closed || turn < answered) return;
     answered = turn;
     show({ ...outcome, running: turn < begun });
@@ -97,9 +97,9 @@ export function reading<T>(host: Host, changed: () => void, options: ReadingOpti
     const value = from?.(event);
     if (value !== undefined) show({ value, failed: null });
     if (event.event !== 'snapshot') return;
-    // the client showed this snapshot before it passed the event on
+    // the read began when the client showed this snapshot, before this event
     if (isFirst && answer.running) return;
-    // another daemon may know something else, and does not follow it yet
+    // another daemon may answer differently, and sends no events about it yet
     readAt = Number.NEGATIVE_INFINITY;
     changed();
   });

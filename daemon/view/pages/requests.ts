@@ -1,4 +1,4 @@
-// Makes the requests of a client that outlast the page which began them: the checks, and updates.
+// Sends a client's requests for checks and updates, which continue after their page closes.
 import type { DoctorReport } from '../../api/doctor.ts';
 import type { Model } from '../client/model.ts';
 import type { Checks, Updates } from '../host.ts';
@@ -20,8 +20,8 @@ function createListeners() {
 }
 
 /**
- * Runs the checks, and holds what they have found so far, no matter which client started the run.
- * @param alone runs them without a daemon; null where that is not possible
+ * Runs the checks, and keeps their findings, even of runs that another client started.
+ * @param alone runs the checks without a daemon; null if the client can't
  */
 export function createChecks(
   model: Pick<Model, 'state' | 'call' | 'onEvent'>,
@@ -30,9 +30,9 @@ export function createChecks(
 ): Checks {
   const { publish, subscribe } = createListeners();
   let state = NO_CHECKS;
-  /** Whom this client has asked to run the checks. */
+  /** Runner of the checks that this client has requested. */
   let asked: 'daemon' | 'alone' | null = null;
-  /** Number of the newest request; the answer of an earlier one is dropped. */
+  /** Number of the newest request; answers to earlier requests are dropped. */
   let newest = 0;
   const show = (next: ChecksState) => {
     state = next;
@@ -40,7 +40,7 @@ export function createChecks(
   };
   const close = model.onEvent(({ event, data }) => {
     if (event === 'doctor') show(receiveProgress(state, data));
-    // a run of a daemon that is gone does not end
+    // a run ends without a report if its daemon stops
     if (event !== 'snapshot' || asked === 'alone') return;
     asked = null;
     newest += 1;
@@ -48,7 +48,7 @@ export function createChecks(
   });
   const read = () => {
     asked = alone && model.state().offline ? 'alone' : 'daemon';
-    // the daemon joins requests for the same checks
+    // the daemon merges requests for the same checks
     if (!alone || asked === 'daemon') return model.call('POST /api/doctor', { body: {} });
     show({ ...state, running: { completed: 0, total: 0 } });
     return alone();
@@ -75,7 +75,7 @@ export function createChecks(
   };
 }
 
-/** Checks for updates, installs one and rolls it back, one request at a time. */
+/** Checks for updates, installs an update or rolls it back, one request at a time. */
 export function createUpdates(model: Pick<Model, 'call' | 'checkUpdate'>): Updates {
   const { publish, subscribe } = createListeners();
   let waiting: 'check' | 'change' | null = null;

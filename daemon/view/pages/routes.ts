@@ -1,4 +1,4 @@
-// Defines the pages of the split tunnel: the list, and the list as text.
+// Defines the split tunnel's pages: the list, and an editor for the list as text.
 import type { Why } from '../../api/schema.ts';
 import { createRoutesEditor } from '../client/routes-editor.ts';
 import { actionCommand, type Form, type Group, type List, type ListItem } from '../form.ts';
@@ -22,7 +22,7 @@ import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { type Page, reading } from './page.ts';
 
-/** The list: a question about a target, a field to add to it, and the entries to search and remove. */
+/** The list page: a question about a target, a field that adds an entry, and the entries to search and remove. */
 export const routesPage: Page = (host, changed) => {
   let answer: Why | null = null;
   const show = (next: Why | null) => {
@@ -35,7 +35,7 @@ export const routesPage: Page = (host, changed) => {
   };
   const entries = createEntries(host);
   return {
-    // the form that changes the list; the question above it is about the present list
+    // the keyboard begins in the field that changes the list, not in the question above it
     first: 'add',
     form(view) {
       const tr = host.tr();
@@ -58,7 +58,7 @@ export const routesPage: Page = (host, changed) => {
   };
 };
 
-/** Finds the entries of a search. Describes them again only after a change of the state or the search. */
+/** Filters the entries by the search, and describes them again only when the state or the search changes. */
 function createEntries(host: Host) {
   let described: { view: View; routes: RoutesView } | null = null;
   let key = '';
@@ -94,7 +94,7 @@ function createEntries(host: Host) {
         empty: { icon: 'culvert-routes-symbolic', title: entries.size ? _('Nothing found') : _('No routes') },
       };
     },
-    /** @returns false where it is the present search */
+    /** @returns false if the search stays the same */
     search(text: string): boolean {
       if (text === query) return false;
       query = text;
@@ -108,7 +108,7 @@ function itemOf({ value, kind, origin, note, removable }: RouteEntry, tr: Transl
   return { id: value, title: value, badge: `${routeKindName(kind, tr)} · ${origin}`, note, removable };
 }
 
-/** The meaning of the list, the way to it as text, and the field that adds to it. */
+/** A sentence about the list, a link to the editor, and the field that adds an entry. */
 function changeGroup(routes: RoutesView, isListed: (value: string) => boolean, tr: Translator): Group {
   const { _ } = tr;
   const { sentence, managed, sensitive } = routes;
@@ -135,7 +135,7 @@ function changeGroup(routes: RoutesView, isListed: (value: string) => boolean, t
   };
 }
 
-/** The list apart from its entries. A window has a menu about the whole list, a browser has buttons. */
+/** The list without its entries. Actions on the whole list are a menu in a window, and buttons in a browser. */
 function listOf({ managed, sensitive }: RoutesView, host: Host) {
   const tr = host.tr();
   const { _ } = tr;
@@ -156,13 +156,13 @@ function listOf({ managed, sensitive }: RoutesView, host: Host) {
   };
 }
 
-/** Pause after a first reading that failed, until an event repeats it. */
+/** Shortest wait before an event repeats a first read that failed. */
 const RETRY_MS = 5_000;
 
-/** The list as text: the field, and below it what the text would change, presets and earlier lists. */
+/** The editor page: the list as text, and below it a preview of its changes, presets and earlier lists. */
 export const editorPage: Page = (host, changed) => {
   const editor = createRoutesEditor(host.model, changed);
-  /** A failure: from when on an event reads again; never while a reading is under way. */
+  /** Time from which an event repeats a failed first read; null during a read. */
   let retryAt: number | null = null;
   let isReported = false;
   const lists = reading(host, changed, {

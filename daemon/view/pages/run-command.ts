@@ -1,4 +1,4 @@
-// Runs the commands behind rows and buttons, for every graphical client.
+// Runs the commands of rows and buttons for every graphical client.
 
 import type { ToolAccountsChange } from '../../api/accounts.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
@@ -12,8 +12,8 @@ import type { Ask, Command } from '../form.ts';
 import type { Host } from '../host.ts';
 
 /**
- * Asks what must be asked, carries a command out, and reports the result.
- * @returns true once it is done, false when the user declined or it failed. Never rejects
+ * Runs a command after its question, and reports the result. Never rejects.
+ * @returns false if the user declined or the command failed
  */
 export async function runCommand(host: Host, { ask, confirm, undo, done }: Command): Promise<boolean> {
   try {
@@ -30,7 +30,7 @@ export async function runCommand(host: Host, { ask, confirm, undo, done }: Comma
   }
 }
 
-/** @returns whether it was done, or what to say of it */
+/** @returns true if it was done, or a text to report */
 async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise<boolean | string> {
   const { model } = host;
   switch (ask.kind) {
@@ -82,14 +82,14 @@ async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise
   }
 }
 
-/** Agreeing to the terms is half of the set-up: the registration follows where one is missing. */
+/** Sends a request; after the terms are accepted, also registers the device if it is not registered. */
 async function requestActions(model: Model, request: ActionRequest & ChangeOptions): Promise<void> {
   await model.requestAction(request);
   if (request.action === 'acceptTerms' && model.state().snapshot?.status.blocked === 'not-registered')
     await model.requestAction({ action: 'register' });
 }
 
-/** The parts of a client that a change of tool accounts needs. */
+/** The parts of a host that a change of tool accounts needs. */
 type AccountsHost = Pick<Host, 'answer' | 'tr'> & { model: Pick<Model, 'call'> };
 
 /**

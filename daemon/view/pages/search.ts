@@ -1,5 +1,5 @@
-// Finds settings by words: every row of every page, by its title, values and keywords, with the page that holds it. Defines the
-// page that leads to all settings, which has the search in a window.
+// Searches the rows of all pages by title, values and keywords, and defines the page of all settings, which contains the
+// search in a desktop app.
 
 import type { ClientTask, Form, Group, Row } from '../form.ts';
 import { formatCount } from '../format.ts';
@@ -34,14 +34,14 @@ export interface Hit {
   task?: ClientTask;
 }
 
-/** All settings; a window has a search over every page above them. */
+/** The page of all settings; in a desktop app, it begins with a search over all pages. */
 export const settingsPage: Page = (host, changed) => {
   const search = createSearch(host, changed);
   let query = '';
   return {
     form(view) {
       const tr = host.tr();
-      // a browser has its search next to every page, and no main menu that leads to the first steps
+      // in a browser, the search is next to every page, and no main menu links to the first steps
       const toWelcome: Row = { kind: 'link', id: 'to-welcome', page: 'welcome', title: pageTitle('welcome', tr) };
       if (!host.desktop) return { groups: [...overviewForm(view, tr).groups, { id: 'welcome', rows: [toWelcome] }] };
       const { answer, hits, count } = search.find(query, view);
@@ -78,7 +78,7 @@ export const settingsPage: Page = (host, changed) => {
   };
 };
 
-/** Searches all pages. @param changed is called when something else may be found */
+/** Creates a search over all pages. @param changed called when the results may have changed */
 export function createSearch(host: Host, changed: () => void) {
   const { model, checks } = host;
   const lookup = createLookup(model, changed);
@@ -90,7 +90,7 @@ export function createSearch(host: Host, changed: () => void) {
       gathered = await gatherForSearch(model);
       changed();
     },
-    /** The way of an address, the rows that are found, the best first, and their number in words. */
+    /** Returns the route of an address in the query, the matching rows, best first, and their number in words. */
     find(query: string, view: View): { answer: Group | null; hits: Hit[]; count: string } {
       const tr = host.tr();
       lookup.follow(query, view);
@@ -100,7 +100,7 @@ export function createSearch(host: Host, changed: () => void) {
     },
     close() {
       unsubscribe();
-      // an address that was typed is not looked up anymore
+      // stops the lookup of a typed address
       lookup.follow('', host.view());
     },
   };
@@ -108,7 +108,7 @@ export function createSearch(host: Host, changed: () => void) {
 
 type SearchedPage = readonly [page: PageName, title: string, form: Form];
 
-/** Every page as a form, and a link to each. */
+/** Returns the forms to search, including a form with a link to each page. */
 export function searchedPages(view: View, tr: Translator, gathered: Gathered = NOTHING_GATHERED): SearchedPage[] {
   const forms: [PageName, Form][] = [
     ['settings', linksForm(view, tr)],
@@ -121,10 +121,10 @@ export function searchedPages(view: View, tr: Translator, gathered: Gathered = N
   return forms.map(([page, form]) => [page, pageTitle(page, tr), form]);
 }
 
-/** Pages that are no result, or only where their row is listed. */
+/** Pages that get no added link: the settings, and pages that the settings list only if they are offered. */
 const UNLISTED: readonly PageName[] = ['settings', 'tools', 'certificate'];
 
-/** A link to each page; the list of settings has some of them, with a description. */
+/** Returns links to all pages; those in the list of settings have a description. */
 function linksForm(view: View, tr: Translator): Form {
   const { groups } = overviewForm(view, tr);
   const listed = groups.flatMap(({ rows }) => rows).map(row => (row.kind === 'link' ? { ...row, value: '' } : row));
@@ -142,7 +142,7 @@ function linksForm(view: View, tr: Translator): Form {
   return { groups: [{ id: 'pages', rows: [...listed, ...links, shortcuts] }] };
 }
 
-/** The rows that hold every word of `query`, the best first; without such rows, those that hold some. */
+/** Returns the rows that contain every word of `query`, best first; if no row does, the rows that contain some. */
 export function searchPages(pages: readonly SearchedPage[], query: string, tr: Translator): Hit[] {
   const keywords = rowKeywords(tr);
   const rows = pages.flatMap(([page, place, { groups }]) =>
@@ -175,14 +175,14 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
   return unique(hits.map(({ hit }) => hit)).slice(0, 50);
 }
 
-/** Context of a row: its description, values, group and page. */
+/** Joins the context of a row: its description, values, group and page. */
 function aboutOf(row: Row, { title, description }: Group, place: string): string {
   const values = row.kind === 'select' ? row.options.map(({ label }) => label) : [];
   const value = row.kind === 'fact' || row.kind === 'link' ? row.value : '';
   return [row.subtitle, value, ...values, title, description, place].filter(Boolean).join('; ');
 }
 
-/** A page stands once, even if several links lead to it. */
+/** Removes repeated hits, such as several links to a page. */
 function unique(hits: Hit[]): Hit[] {
   const keyed = new Map<string, Hit>();
   for (const hit of hits) {
@@ -192,13 +192,13 @@ function unique(hits: Hit[]): Hit[] {
   return [...keyed.values()];
 }
 
-/** The number of hits, to be read out as it changes. */
+/** Words the number of hits; screen readers announce its changes. */
 function hitCount(hits: readonly Hit[], tr: Translator): string {
   if (!hits.length) return tr._('Nothing found');
   return fill(tr.ngettext('%d result', '%d results', hits.length), formatCount(hits.length, tr));
 }
 
-/** The hits as rows that lead to them. */
+/** Returns a form with a link to each hit. */
 export function hitsForm(hits: readonly Hit[], { _ }: Translator): Form {
   const none: Row = { kind: 'note', id: 'none', title: _('Nothing found') };
   const rows = hits.map(({ page, row, place, title, subtitle, task }): Row => {

@@ -1,4 +1,4 @@
-// Settings as a file: the words of what a file would change, and the steps of export, apply and undo for every client.
+// Exports settings to a file, applies a file after showing its changes, and undoes that, for every client.
 import type { SettingsDiff } from '../../api/settings-file.ts';
 import type { Model } from '../client/model.ts';
 import { CONFIRM_SECONDS } from '../form.ts';
@@ -14,7 +14,7 @@ interface SettingsLine {
   text: string;
 }
 
-/** Lines for a file's mistakes, its changes, and its settings that this machine lacks. */
+/** Returns lines for a file's mistakes, its changes, and its settings that this machine lacks. */
 export function settingsLines({ changes, skipped, invalid }: SettingsDiff, tr: Translator): SettingsLine[] {
   const { _ } = tr;
   const why = ({ reason, wording }: SettingsDiff['invalid'][number]) => worded(reason, wording && [wording], tr);
@@ -37,7 +37,7 @@ export function settingsLines({ changes, skipped, invalid }: SettingsDiff, tr: T
 
 type SettingsHost = Pick<Host, 'tr' | 'openText' | 'saveText' | 'answer' | 'toast'> & { model: Pick<Model, 'call'> };
 
-/** @returns whether it was saved. @throws ApiError, Unreachable, as do the following */
+/** Resolves with true if the file was saved. @throws ApiError, Unreachable, like the tasks below */
 async function exportSettings({ model, saveText, toast, tr }: SettingsHost): Promise<boolean> {
   const { toml } = await model.call('GET /api/settings/export');
   const saved = await saveText('culvert-settings.toml', toml);
@@ -45,7 +45,7 @@ async function exportSettings({ model, saveText, toast, tr }: SettingsHost): Pro
   return saved;
 }
 
-/** Shows what a file would change, and applies it; what is applied reverts unless it is confirmed. */
+/** Shows the changes of a file and applies them; settings of the tunnel revert unless the user confirms them. */
 async function applySettings(host: SettingsHost): Promise<boolean> {
   const { model, openText, answer, toast } = host;
   const tr = host.tr();
@@ -82,7 +82,7 @@ async function undoSettings({ model, toast, tr }: SettingsHost): Promise<boolean
   return true;
 }
 
-/** Each resolves with whether it was done, and throws ApiError or Unreachable. */
+/** Each task resolves with true if it was done. @throws ApiError, Unreachable */
 export const SETTINGS_TASKS = {
   'export-settings': exportSettings,
   'apply-settings': applySettings,

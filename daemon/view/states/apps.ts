@@ -1,4 +1,4 @@
-// Pure: turns the apps of the desktop into the list of the Apps page, and picks those to offer shortcuts for.
+// Describes the apps of the desktop for the Apps page, and chooses apps to offer shortcuts for.
 
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
 import type { Client } from '../../api/client.ts';
@@ -13,26 +13,26 @@ import { serviceRemedy } from './causes.ts';
 import { demoSentence, type KillSwitchLook } from './killswitch.ts';
 import { problemTitle } from './problems.ts';
 
-/** Parts of the page: the list only while there is a proxy to start apps through. */
+/** State of the local proxy. */
 export interface ProxyView {
   look: 'unavailable' | 'off' | 'on';
-  /** Sentence on what uses WARP, and what does not. */
+  /** Says which traffic uses WARP. */
   sentence: string;
-  /** `127.0.0.1:40000`, or null while it is not known. */
+  /** `127.0.0.1:40000`, or null if it is unknown. */
   address: string | null;
-  /** A caveat to read before an app is started, or why the proxy can't be turned on; or null. */
+  /** Warning before an app is started, or why the proxy can't be turned on; or null. */
   warning: string | null;
-  /** Why the proxy could not be turned on, and what helps where that is known. */
+  /** Why the proxy could not be turned on, with a known remedy. */
   failure: { text: string; remedy: Button | null } | null;
-  /** Turns it on; asks first. */
+  /** Turns the proxy on after a question. */
   enable: Button;
-  /** The proxy can be turned on. */
+  /** True if the proxy can be turned on. */
   sensitive: boolean;
-  /** It is being turned on. */
+  /** True while the proxy is being turned on. */
   waiting: boolean;
 }
 
-/** Turns the local proxy on. Asks first: everything else then bypasses WARP. @param now name of the mode that is set */
+/** Turns the local proxy on. Asks first, because all other traffic then bypasses WARP. @param now name of the present mode */
 function enableProxyCommand(now: string, { _ }: Translator): Command {
   return {
     ask: { kind: 'action', request: { action: 'enableLocalProxy' } },
@@ -48,7 +48,7 @@ function enableProxyCommand(now: string, { _ }: Translator): Command {
   };
 }
 
-/** The request that starts an app. Where it follows on turning the proxy on, a failed start restores `before` that. */
+/** Returns the request that starts an app. If the start had to turn the proxy on, a failure restores `before`. */
 export function launchRequest(appId: string, before: Snapshot | null | undefined): LaunchRequest {
   const mode = MODES.find(each => each === before?.settings.Mode);
   if (!before || mode === undefined || mode === 'proxy') return { appId };
@@ -57,7 +57,7 @@ export function launchRequest(appId: string, before: Snapshot | null | undefined
   return { appId, restore: { mode, protocol, connected } };
 }
 
-/** The local proxy, in the language of `tr`. */
+/** Describes the local proxy in the language of `tr`. */
 export function describeProxy(client: ClientState, tr: Translator): ProxyView {
   const { snapshot, offline, pending } = client;
   const { _ } = tr;
@@ -98,7 +98,7 @@ function warningOf({ snapshot, offline }: ClientState, on: boolean, { _ }: Trans
 
 function failureOf({ proxyProblem, snapshot }: ClientState, tr: Translator): ProxyView['failure'] {
   if (!proxyProblem) return null;
-  // a client that takes commands and does nothing about them
+  // WARP accepts commands, but does not carry them out
   const stuck = proxyProblem.code === 'proxy-not-answering' || proxyProblem.code === 'tunnel-cli-timeout';
   return {
     text: problemTitle(proxyProblem, tr),
@@ -106,12 +106,12 @@ function failureOf({ proxyProblem, snapshot }: ClientState, tr: Translator): Pro
   };
 }
 
-/** Address of the local proxy, which listens on this machine only. */
+/** Returns the address of the local proxy, which listens only on this machine. */
 function addressOf(port: number | null): string | null {
   return port === null ? null : `127.0.0.1:${port}`;
 }
 
-/** Support of an app for the proxy, in a word or two. */
+/** Says in a word or two how well an app supports the proxy. */
 export function appBadge({ method }: App, { _ }: Translator): string {
   const says: Record<ProxyMethod, string> = {
     arguments: _('Supported'),
@@ -123,7 +123,7 @@ export function appBadge({ method }: App, { _ }: Translator): string {
   return says[method];
 }
 
-/** An explanation of that, for the details. */
+/** Explains how well an app supports the proxy, for the details. */
 export function appDetails({ method, note, wording, packaging }: App, tr: Translator): string {
   const { _ } = tr;
   const says: Record<ProxyMethod, string> = {
@@ -138,7 +138,7 @@ export function appDetails({ method, note, wording, packaging }: App, tr: Transl
   return [says[method], from, about].filter(Boolean).join(' ');
 }
 
-/** Programs for a terminal, for files only, and those that no way catches reliably: few people look for them among apps to tunnel. */
+/** True for apps that few people want to tunnel: offline and terminal programs, and apps that no method tunnels reliably. */
 export function isFarFetched({ categories, method }: App): boolean {
   const offline = [
     'TextEditor',
@@ -160,30 +160,30 @@ export function launchable({ method }: App): boolean {
   return method !== 'none';
 }
 
-/** True where an app's name, ID or kind holds every word of `query`. */
+/** True if an app's name, ID and categories contain every word of `query`. */
 export function appMatches(app: App, query: string): boolean {
   return holdsWords(appText(app), query);
 }
 
 const appText = searchable<App>(({ name, id, categories }) => `${name} ${id} ${categories.join(' ')}`);
 
-/** True for an app with an entry of ours in the menu, in whichever way. */
+/** True if the menu has any entry of Culvert's for the app. */
 export function hasShortcut({ shortcut, tunnelShortcut, outsideShortcut }: App): boolean {
   return (shortcut ?? tunnelShortcut ?? outsideShortcut) !== null;
 }
 
-/** By name, as this language sorts them; those with a shortcut, the favorites, come first. */
+/** Sorts apps by name in the order of the locale; apps with a shortcut, the favorites, come first. */
 export function sortApps(apps: App[], locale?: string): App[] {
   const order = new Intl.Collator(locale, { sensitivity: 'base', numeric: true });
   const favorite = (app: App) => (hasShortcut(app) ? 0 : 1);
   return [...apps].sort((a, b) => favorite(a) - favorite(b) || order.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
 }
 
-/** Categories of the desktop menu specification whose apps people send through a proxy, the likeliest first. */
+/** Categories (desktop menu specification) of apps that people send through a proxy, the likeliest first. */
 const COMMON = ['WebBrowser', 'Email', 'InstantMessaging', 'Chat', 'News', 'P2P', 'FileTransfer', 'Feed'];
 const OFFERED = 6;
 
-/** Apps that a shortcut is offered for once the proxy runs: browsers first, none that has one or can't use it. */
+/** Returns apps to offer shortcuts for, browsers first; omits apps that have a shortcut or can't use the proxy. */
 export function commonApps(apps: App[]): App[] {
   const rank = ({ kind, categories }: App) => {
     if (kind === 'firefox' || kind === 'chromium') return 0;
@@ -196,7 +196,7 @@ export function commonApps(apps: App[]): App[] {
     .slice(0, OFFERED);
 }
 
-/** Words for a list without apps. @param any there are some that the list does not show now */
+/** Returns the words for an empty list. @param any true if the filter hides all apps */
 export function noAppsText(any: boolean, { _ }: Translator): { title: string; description: string } {
   return any
     ? { title: _('Nothing found'), description: _('No app matches the search.') }
@@ -205,19 +205,19 @@ export function noAppsText(any: boolean, { _ }: Translator): { title: string; de
 
 export type AppEntry = Button;
 
-/** Name of the button that opens an app's menu. */
+/** Returns the name of the button that opens an app's menu. */
 export function appMenuName({ name }: App, { _ }: Translator): string {
   // Translators: %s is the name of an app
   return fill(_('More ways to start %s'), name);
 }
 
-/** Daemon and kill switch of a menu's entries. @param helper the kill switch, whose root service starts apps */
+/** Dependencies of a menu's entries. `helper` is the state of the kill switch, whose root service starts the apps. */
 interface WayTools {
   call: Client['call'];
   helper: KillSwitchLook;
 }
 
-/** The ways to start an app that need no proxy, as entries of its menu. */
+/** Returns the entries of an app's menu: the ways to start it that need no proxy. */
 export function furtherWays(app: App, tools: WayTools, tr: Translator): Button[] {
   return [...wayEntries(app, 'tunnel-only', tools, tr), ...wayEntries(app, 'outside', tools, tr)];
 }
@@ -249,7 +249,7 @@ function wayEntries(app: App, way: PlacedWay, { call, helper }: WayTools, tr: Tr
               { done: started },
             ),
   };
-  // an app that can't run there says why when it is started
+  // an app that is not native gets no new shortcut; its start explains why it can't run that way
   return packaging === 'native' || !present ? [start, shortcut] : [start];
 }
 
@@ -279,13 +279,13 @@ function installCommand(body: string, { _ }: Translator): Command {
   });
 }
 
-/** Words for the result of a launch. */
+/** Words the result of a launch. */
 export function launchedText(name: string, { _ }: Translator): string {
   // Translators: %s is the name of an app
   return fill(_('%s started in the tunnel'), name);
 }
 
-/** Words for a shortcut that was made or removed. */
+/** Words the creation or removal of a shortcut. */
 export function shortcutText(name: string, present: boolean, { _ }: Translator): string {
   // Translators: %s is the name of an app
   return fill(present ? _('%s is in the app menu') : _('%s removed from the app menu'), name);

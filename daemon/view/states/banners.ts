@@ -1,4 +1,4 @@
-// Describes the banners over every page: what is lost, what blocks, what is new, and what is wrong in the configuration.
+// Describes the banners above every page, which report failures, blocked traffic, updates and configuration errors.
 import type { ClientState } from '../client/client-state.ts';
 import { describeRemoteAccess } from '../client/labels.ts';
 import { type Button, clientCommand, goTo } from '../form.ts';
@@ -25,12 +25,12 @@ interface Banner {
   button: Button | null;
 }
 
-/** The page of the connection says the same, with the same button. */
+/** True if the connection page already says the same. */
 export function isSaidByState({ title }: Banner, { label, sentence, setup }: TunnelView): boolean {
   return setup === null && [label, sentence].some(text => text.includes(title));
 }
 
-/** Each banner, or null if there is nothing to say. */
+/** Returns all banners; null for a banner that is not shown. */
 export function describeBanners(
   client: ClientState,
   { tunnel, update }: { tunnel: TunnelView; update: UpdateView },
@@ -53,7 +53,7 @@ export function describeBanners(
   };
 }
 
-/** Banner after a refusal. Where the state is the lack of authority, each page says so itself; a lock says more. */
+/** Returns the banner after a refusal. A lock has its own text; without it, no banner repeats a `not-authorized` state. */
 function refusalBanner({ refusal, snapshot }: ClientState, { lock }: TunnelView, { _ }: Translator): Banner | null {
   if (!refusal || (!lock && snapshot?.status.blocked === 'not-authorized')) return null;
   const button = { label: _('Account'), command: goTo('account') };
@@ -62,13 +62,13 @@ function refusalBanner({ refusal, snapshot }: ClientState, { lock }: TunnelView,
 
 function lostChangesBanner({ snapshot, offline }: ClientState, tr: Translator): Banner | null {
   if (offline || !snapshot?.lostChanges) return null;
-  // the same request would confirm it
+  // the request of the button would also confirm a change
   const isUnconfirmed = snapshot.changes.some(({ confirmBy }) => confirmBy !== null);
   const button = { label: tr._('Got It'), command: { ask: { kind: 'acknowledge' } } as const };
   return { title: lostChangesText(tr), caution: true, button: isUnconfirmed ? null : button };
 }
 
-/** The same on every page; none while a client looks for the daemon for the first time. */
+/** Returns the banner without a daemon; null while a client first looks for the daemon. */
 function offlineBanner({ offline }: ClientState, { sentence, remedy }: TunnelView, { _ }: Translator): Banner | null {
   if (!offline || offline.code === 'starting') return null;
   const button = remedy ?? { label: _('Try Again'), command: clientCommand('try-again') };

@@ -1,8 +1,8 @@
-// Lists the causes: the tunnel CLI's reason codes, each with a title, a sentence and the remedy.
+// Lists the tunnel CLI's reason codes with a title, a sentence and a remedy for each.
 // Codes and first remedies follow Cloudflare's client error pages (cloudflare-one-client/troubleshooting).
 import type { Translator } from '../translator.ts';
 
-/** Effect of the one button. */
+/** Effect of the button that a cause offers. */
 export type Remedy =
   | 'retry'
   | 'portal'
@@ -19,7 +19,7 @@ export type Remedy =
   | 'connect'
   | 'wait';
 
-/** Codes and texts (compared by letters and digits only), title, sentence, remedy, checks that look for it. */
+/** A cause: its codes and texts (only letters and digits are compared), title, sentence, remedy, and checks that look for it. */
 export type Entry = readonly [
   codes: readonly string[],
   title: string,
@@ -28,7 +28,7 @@ export type Entry = readonly [
   ...checks: readonly string[],
 ];
 
-/** Documented codes of failures. */
+/** Lists failures with documented codes. */
 const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut', 'CaptivePortal'],
@@ -37,7 +37,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     'portal',
     'captive-portal',
   ],
-  // before the connection test in general, whose code it comes with
+  // must precede the general connection test, because WARP reports this text with the code of that test
   [
     ['CF_DNS_LOOKUP_FAILURE', 'DNSLookupFailed', 'Connectivity check failed due to DNS Lookup Failed'],
     _('Names can’t be looked up'),
@@ -122,7 +122,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
 ];
 
-/** The registration is missing, changed or was removed. */
+/** Lists the causes of a missing, changed or removed registration. */
 const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_REGISTRATION_MISSING', 'RegistrationMissing', 'MissingRegistration', 'DaemonStartup', 'ManualDeletion'],
@@ -145,7 +145,7 @@ const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
     'account',
   ],
   [
-    // Culvert's own: WARP gives the same reasons for a token that it can't use
+    // a code of Culvert's: WARP reports an unusable token like any other missing registration
     ['ServiceToken'],
     _('This device is not registered'),
     _(
@@ -162,7 +162,7 @@ const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
 ];
 
-/** Interception, settings that keep the tunnel off, and failures that have no code. */
+/** Lists interception, settings that keep the tunnel off, and failures without a `CF_` code. */
 const otherCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_TLS_INTERCEPTION_BLOCKING_DOH', 'TLSInterceptionBlockingDOH'],
@@ -252,10 +252,10 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
 ];
 
-/** Codes that Culvert gives itself. */
+/** Reason codes that Culvert defines, not the tunnel CLI. */
 export const OWN_CODES: readonly string[] = ['ProgramFailed', 'ConnectIgnored', 'ConnectAccepted', 'ServiceToken'];
 
-/** Culvert's own: the tunnel client gives no reason. */
+/** Lists causes that Culvert detects, for which the tunnel client reports no reason. */
 const ownCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['ProgramFailed'],
@@ -273,7 +273,7 @@ const ownCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
 ];
 
-/** All causes; the first that matches counts. */
+/** Returns all causes; the first match counts. */
 export const causeEntries = (tr: Translator): readonly Entry[] => [
   ...failureCauses(tr),
   ...registrationCauses(tr),

@@ -1,4 +1,4 @@
-// Explains why there is no tunnel: finds the tunnel CLI's reason in the table of causes, and the command of its remedy.
+// Explains why there is no tunnel: looks up the tunnel CLI's reason in the table of causes, and builds its remedy.
 import type { Snapshot } from '../../api/schema.ts';
 import { nextStep, setupText } from '../client/labels.ts';
 import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
@@ -9,20 +9,20 @@ import { wantsSignIn } from './summary.ts';
 export interface Cause {
   title: string;
   sentence: string;
-  /** The one button, or null if waiting or another person helps. */
+  /** The button to offer; null if the user can only wait or ask another person. */
   remedy: Button | null;
-  /** Checks of the doctor that look for this very cause; null if the table does not know the reason. */
+  /** Checks of the doctor that look for this cause; null if the table lacks the reason. */
   checks: readonly string[] | null;
 }
 
 export interface LostRegistration extends Pick<Cause, 'title' | 'sentence'> {
-  /** Only a new token in WARP's policy file registers the device again, so that no button or command offers it. */
+  /** True if only a new token in WARP's policy file can register the device again, so clients must not offer to. */
   byToken: boolean;
 }
 
 /**
- * The cause of a status; null if there is nothing to explain (connected, or disconnected by the user).
- * An unknown code of a failure has a general cause; its text is left to the technical details.
+ * Returns the cause of a status; null if there is nothing to explain (connected, or disconnected by the user).
+ * A failure with an unknown code gets a general cause; the technical details show its text.
  */
 export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
   const { state, reason } = snapshot.status;
@@ -50,14 +50,14 @@ export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
   };
 }
 
-/** The state is not known, because the tunnel CLI crashed or printed nothing. */
+/** True if the state is unknown because the tunnel CLI crashed or printed nothing. */
 export function isProgramFailure({ state, reason }: Snapshot['status']): boolean {
   return state === 'unknown' && reason?.code === 'ProgramFailed';
 }
 
 /**
- * Why a device that should have a registration is not registered; null if it never was and its user can register it, or
- * its user removed it.
+ * Says why a device that should be registered is not; null if it never was and the user can register it, or if the user
+ * removed the registration.
  */
 export function lostRegistration(
   { blocked, reason, serviceToken }: Snapshot['status'],
@@ -72,8 +72,8 @@ export function lostRegistration(
 }
 
 /**
- * Words for what the user has to do first, for a terminal. A registration that was lost is not simply made again.
- * @param systemd it runs this machine
+ * Words the step that the user must take first, for a terminal. A lost registration has its own words.
+ * @param systemd true if systemd runs this machine
  */
 export function blockedWords(
   { status, tunnelCli }: Pick<Snapshot, 'status' | 'tunnelCli'>,
@@ -87,19 +87,19 @@ export function blockedWords(
   return { what: setupText(blocked, tr, tunnelCli.version), next: nextStep(blocked, where) };
 }
 
-/** Meaning of a code, in a few words; null for a code that the table lacks. */
+/** Words the meaning of a code; null if the table lacks the code. */
 export function causeTitle(code: string, tr: Translator): string | null {
   return find({ code, text: '' }, tr)?.[1] ?? null;
 }
 
-/** A reason in a few words, with the tunnel CLI's code behind those of a failure; its text where the table lacks it. */
+/** Words a reason, followed by the tunnel CLI's code for a failure; a reason that the table lacks keeps its own text. */
 export function reasonText(status: Snapshot['status'], tr: Translator): string | null {
   const { state, reason } = status;
   if (!reason) return null;
   if (isTurnedOff(status)) return choiceText('Manual', tr);
   const { code, text } = reason;
   const title = find(reason, tr)?.[1];
-  // no reader finds a code of Culvert's own in the words of Cloudflare
+  // Cloudflare's documents do not explain Culvert's own codes
   const isOwn = code !== null && OWN_CODES.includes(code);
   if (title) return code && !isOwn ? `${title} (${code})` : title;
   if (state === 'connecting') return phaseText(code, text, tr);
@@ -107,7 +107,7 @@ export function reasonText(status: Snapshot['status'], tr: Translator): string |
 }
 
 /**
- * The user turned WARP off. Newer clients report that as a change of the settings, with both in full (captured from 2026.7):
+ * True if the user turned WARP off. Newer clients report this as a change of settings, old and new (captured from 2026.7):
  * `{"SettingsChanged":{"current":{"always_on":false,…},"previous":{"always_on":true,…}}}`.
  */
 export function isTurnedOff({ state, reason, raw }: Pick<Snapshot['status'], 'state' | 'reason' | 'raw'>): boolean {
@@ -118,15 +118,15 @@ export function isTurnedOff({ state, reason, raw }: Pick<Snapshot['status'], 'st
   return wanted('current') === 'false' && wanted('previous') === 'true';
 }
 
-/** Words for a state that the user brought about; null for any other code. */
+/** Words a state that the user caused; null for any other code. */
 export function choiceText(code: string, { _ }: Translator): string | null {
   if (code === 'Manual') return _('Turned off by you');
-  // Culvert's own, until the tunnel client reports what it does
+  // a code of Culvert's, in use until the tunnel client reports its progress
   if (code === 'ConnectAccepted') return _('Waiting for WARP to connect');
   return code === 'SettingsChanged' ? _('Settings changed') : null;
 }
 
-/** The entry of a reason: its text says more than its code, and the end of the text more than the beginning. */
+/** Finds the cause of a reason. Text comes before the code, and the end of the text before its beginning: they say more. */
 function find({ code, text }: { code: string | null; text: string }, tr: Translator): Entry | undefined {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');
   const causes = causeEntries(tr);
@@ -142,7 +142,7 @@ function find({ code, text }: { code: string | null; text: string }, tr: Transla
   );
 }
 
-/** The button that starts or restarts WARP's service; without systemd, and in the demo, the checks say how. */
+/** Returns the button that starts or restarts WARP's service; without systemd and in the demo, the button runs the checks. */
 export function serviceRemedy(
   verb: 'start' | 'restart',
   { systemd, emulated }: Pick<Snapshot['tunnelCli'], 'systemd'> & { emulated?: boolean },
@@ -154,7 +154,7 @@ export function serviceRemedy(
     : { label: _('Start the Service'), command: clientCommand('start-service') };
 }
 
-/** The button of a remedy; null for one that only waits. */
+/** Returns the button of a remedy; null if the user can only wait. */
 export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Cause['remedy'] {
   const { settings, tunnel, tunnelCli } = snapshot;
   const { _ } = tr;
@@ -194,7 +194,7 @@ export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Ca
   }
 }
 
-/** Meaning of a step of connecting; the tunnel CLI's own names are for its developers. */
+/** Words a step of connecting, as the tunnel CLI's own names are meant for its developers. */
 export function phaseText(code: string | null, text: string, { _ }: Translator): string {
   const plain = `${code ?? ''} ${text}`.toLowerCase();
   if (/happy.?eyeballs|ip connection/.test(plain)) return _('Looking for the fastest way to Cloudflare…');

@@ -1,4 +1,4 @@
-// Holds the words for changes that revert automatically: what holds until when, and the countdown of an unconfirmed one.
+// Words the changes that revert automatically, and describes the countdown of unconfirmed changes.
 import type { Change, ChangeOptions, Subject } from '../../api/changes.ts';
 import type { Mode, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
@@ -8,7 +8,7 @@ import { formatDuration, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { problemText } from './problems.ts';
 
-/** Subject of a change, as the head of a sentence. */
+/** Names the subject of a change, for the start of a sentence. */
 export function subjectLabel(subject: Subject, { _ }: Translator): string {
   const labels: Record<Subject, string> = {
     connection: _('Connection'),
@@ -23,26 +23,26 @@ export function subjectLabel(subject: Subject, { _ }: Translator): string {
     routes: _('Routes'),
     killSwitch: _('Kill Switch'),
   };
-  // a newer daemon may know more
+  // a newer daemon may send further subjects
   return labels[subject] ?? subject;
 }
 
-/** True for a tunnel that is off for a while, not for one that is turned off on trial. */
+/** True for a pause of the tunnel; false for an unconfirmed change that turned it off without an end. */
 export function isPause({ subject, value, confirmBy, endsAt }: Change): boolean {
   return subject === 'connection' && value === 'off' && (endsAt !== null || confirmBy === null);
 }
 
-/** For how long the tunnel can be turned off with one press, in minutes. */
+/** Lengths of a pause that clients always offer, in minutes. */
 const OFF_MINUTES: readonly number[] = [15, 60];
 
-/** The lengths of a pause to offer, in minutes, the last used first. @param snapshot null for none */
+/** Returns the lengths of a pause to offer, in minutes, the last used first. */
 export function pauseLengths(snapshot: Snapshot | null): readonly number[] {
-  // an older daemon remembers none
+  // an older daemon does not remember the last pause
   const seconds = snapshot?.lastPause?.seconds;
   return seconds === undefined ? OFF_MINUTES : [...new Set([seconds / 60, ...OFF_MINUTES])];
 }
 
-/** One sentence on what holds now, and when or why it ends: `Back on at 18:00`. */
+/** Words a change, with the time when it ends or the reason why it could not: `Back on at 18:00`. */
 export function changeText(change: Change, tr: Translator): string {
   const { _ } = tr;
   const { subject, value, confirmBy, endsAt, problem, problemCode = '', wording } = change;
@@ -63,39 +63,39 @@ export function changeText(change: Change, tr: Translator): string {
   return fill(_('%s until %s'), settingText(change, tr), time);
 }
 
-/** Title of the report that pending changes were lost with their file. */
+/** Words the report that the file with pending changes was lost. */
 export function lostChangesText({ _ }: Translator): string {
   return _('Changes that should have reverted are still in effect. Check the mode and the connection.');
 }
 
-/** A time that runs, in ms since the epoch. */
+/** A span of time, in ms since the epoch. */
 export interface Span {
   from: number;
   until: number;
 }
 
-/** The part of a span that is left: 1 at its beginning, and 0 from its end on. */
+/** Returns the fraction of a span that is left: 1 at its beginning, 0 after its end. */
 export function fractionLeft({ from, until }: Span, now: number): number {
   return until > from ? Math.min(1, Math.max(0, (until - now) / (until - from))) : 0;
 }
 
-/** The changes that revert unless they are confirmed. */
+/** The changes that revert unless the user confirms them. */
 export interface Unconfirmed extends Span {
   /** The present values: `Mode: DNS only`, one line for each change. */
   text: string;
-  /** The same without values that a person chose freely, such as an address: for all programs of the session. */
+  /** The same without free values such as an address, because all programs of the session can read it. */
   publicText: string;
   subjects: readonly Subject[];
   keep: Command;
   revert: Command;
 }
 
-/** null while nothing is to be confirmed. */
+/** Describes the changes that wait for confirmation; null if no change waits. */
 export function describeUnconfirmed(client: ClientState, tr: Translator): Unconfirmed | null {
   const pending = (current(client)?.changes ?? []).filter(({ confirmBy, problem }) => confirmBy && problem === null);
   if (!pending.length) return null;
   const subjects = pending.map(({ subject }) => subject);
-  // the first of them to revert
+  // the change that reverts first
   const first = pending.reduce((a, b) => (Date.parse(b.confirmBy!) < Date.parse(a.confirmBy!) ? b : a));
   return {
     text: pending.map(change => settingText(change, tr)).join('\n'),
@@ -110,23 +110,23 @@ export function describeUnconfirmed(client: ClientState, tr: Translator): Unconf
   };
 }
 
-/** `Mode: DNS only. Reverts at 15:35:20.` */
+/** Says when the changes revert: `Mode: DNS only. Reverts at 15:35:20.` */
 export function unconfirmedText({ text, until }: Unconfirmed, { _ }: Translator): string {
   // Translators: the first %s is a setting such as Mode: DNS only, the second one a time of day
   return fill(_('%s. Reverts at %s.'), text, timeOfDay(new Date(until).toISOString(), true));
 }
 
-/** The time left: `Reverting in 0:25`. @param now in ms since the epoch */
+/** Words the time left: `Reverting in 0:25`. @param now in ms since the epoch */
 export function countdownText({ until }: Unconfirmed, now: number, tr: Translator): string {
   const left = Math.round((until - now) / 1000);
   // Translators: %s is a clock such as 0:25
   return left > 0 ? fill(tr._('Reverting in %s'), formatDuration(left, tr)) : tr._('Reverting…');
 }
 
-/** Subjects whose values are of a fixed list. */
+/** Subjects with a fixed list of values. */
 const PUBLIC: readonly Subject[] = ['connection', 'killSwitch', 'mode', 'protocol'];
 
-/** The value that a change has set: `Mode: DNS only`. */
+/** Words the value that a change set: `Mode: DNS only`. */
 function settingText({ subject, ...change }: Change, tr: Translator, value = change.value): string {
   const label = subjectLabel(subject, tr);
   if (value === null) return label;
@@ -144,13 +144,13 @@ function settingText({ subject, ...change }: Change, tr: Translator, value = cha
   return fill(tr._('%s: %s'), label, names[subject] ?? value);
 }
 
-/** The choices of most people, in this order; the others are variants. */
+/** The most common modes, in display order; all other modes are in `VARIANTS`. */
 export const MAIN_MODES: readonly Mode[] = ['warp', 'doh', 'proxy', 'tunnel_only'];
 export const VARIANTS: readonly Mode[] = ['warp+doh', 'warp+dot', 'dot'];
 
 /**
- * A change that may break a tunnel which is up reverts unless it is confirmed. The mode has to be one that can be set
- * again.
+ * Returns the options of a change that may break a connected tunnel: it reverts unless the user confirms it, but only if
+ * the present mode can be set again.
  */
 export function toBeConfirmed(snapshot: Snapshot | null): ChangeOptions {
   const returns = [...MAIN_MODES, ...VARIANTS].some(mode => mode === snapshot?.settings.Mode);

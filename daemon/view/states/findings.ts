@@ -1,4 +1,4 @@
-// Words the findings of the checks, joins them with the reason of a failure, and reads the report that the CLI prints.
+// Words the findings of the checks, adds them to the cause of a failure, and parses the report that the CLI prints.
 import type { CheckResult, Diagnosis, DoctorProgress, DoctorReport, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
@@ -11,19 +11,19 @@ import { type Cause, causeOf } from './causes.ts';
 export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 
 export interface ChecksState {
-  /** Checks that ended, of all; null while nothing runs. */
+  /** Number of completed checks and of all checks; null while no checks run. */
   running: { completed: number; total: number } | null;
   /** The newest result of each check. */
   results: readonly CheckResult[];
   /** The fix that can be undone. */
   undo: Undoable | null;
-  /** Why the checks could not be run. */
+  /** Why the checks could not run; null if they could. */
   failed: string | null;
 }
 
 export const NO_CHECKS: ChecksState = { running: null, results: [], undo: null, failed: null };
 
-/** The state after a `doctor` event, no matter which client started the run. */
+/** Returns the state after a `doctor` event, even of a run that another client started. */
 export function receiveProgress(state: ChecksState, progress: DoctorProgress): ChecksState {
   const { running, completed, total, result, undo } = progress;
   return {
@@ -34,14 +34,14 @@ export function receiveProgress(state: ChecksState, progress: DoctorProgress): C
   };
 }
 
-/** The state after a whole report. */
+/** Returns the state after a complete report. */
 export function receiveReport({ results, undo }: Pick<DoctorReport, 'results' | 'undo'>): ChecksState {
   return { running: null, results, undo: undo[0] ?? null, failed: null };
 }
 
 /**
- * A finding in the reader's language. What it quotes of the machine stays as it is, and so does the text of a daemon
- * that is too old to send the wording.
+ * Translates a finding. Text quoted from the machine stays unchanged, and so does the text of a daemon that is too old
+ * to send the wording.
  */
 export function translated<F extends Pick<CheckResult, 'title' | 'evidence' | 'explanation' | 'wording' | 'fix'>>(
   finding: F,
@@ -57,22 +57,22 @@ export function translated<F extends Pick<CheckResult, 'title' | 'evidence' | 'e
   };
 }
 
-/** The words of a fix's button. */
+/** Returns the label of a fix's button. */
 export function labelOf({ label, wording }: Pick<Fix, 'label' | 'wording'>, tr: Translator): string {
   return wording ? wordMessage(wording, tr) : label;
 }
 
-/** A fix with the finding that it repairs. */
+/** A fix with the ids of its check and of itself. */
 export type Repair = Pick<CheckResult, 'id' | 'fixId'> & { fix: Fix };
 
-/** True for a fix that an administrator makes in a terminal. */
+/** True for a fix that an administrator must apply in a terminal. */
 export function needsAdministrator(fix: Fix): boolean {
   return (fix.kind === 'file' || fix.kind === 'commands') && fix.privileged;
 }
 
 /**
- * The one button for a fix outside the page of checks.
- * @returns null for a fix that has to be read and copied there
+ * Returns the button that applies a fix outside the checks page.
+ * @returns null for a fix that the user must read and copy on that page
  */
 function fixButton({ id, fixId, fix }: Repair, body: string, { _ }: Translator): Button | null {
   if (fix.kind === 'open') return { label: fix.label, command: { ask: { kind: 'open', uri: fix.url } } };
@@ -102,12 +102,12 @@ const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
   'tray',
 ]);
 
-/** Reports whether the finding of a check can be the cause of a tunnel that fails. */
+/** True if a finding of this check can be the cause of a failing tunnel. */
 export function canBeCause(id: string): boolean {
   return !NEVER_A_CAUSE.has(id);
 }
 
-/** The finding of a check in one sentence, with its button and its evidence. */
+/** Words the finding of a check in one sentence, with its button and its evidence. */
 export function findingWords(
   diagnosis: Diagnosis,
   tr: Translator,
@@ -124,9 +124,9 @@ export function findingWords(
 }
 
 /**
- * As `causeOf`, with the findings of the checks. A finding replaces sentence and button if the reason is unknown, or if the
- * check is made for this reason. Otherwise it is a line below: the reason comes from the tunnel client itself, and its button
- * helps.
+ * Like `causeOf`, with the diagnosis of the checks. Its sentence and button replace those of the cause if the reason is
+ * unknown or the check looks for this cause. Otherwise its sentence follows on a separate line, because the tunnel client
+ * itself gave the reason.
  */
 export function explainedCause(snapshot: Snapshot, tr: Translator): Cause | null {
   const cause = causeOf(snapshot, tr);
@@ -146,7 +146,7 @@ export function explainedCause(snapshot: Snapshot, tr: Translator): Cause | null
 }
 
 /**
- * The results that `culvert doctor --json` prints, for a client without a daemon. Anything else in the list is left out.
+ * Parses the results that `culvert doctor --json` prints, for a client without a daemon. Skips invalid results.
  * @throws SyntaxError for text that is not JSON
  */
 export function parseReport(text: string): Pick<DoctorReport, 'results' | 'undo'> {

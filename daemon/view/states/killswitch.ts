@@ -1,4 +1,4 @@
-// Pure: turns the state of the kill switch into what panel, page and tray show of it.
+// Describes the state of the kill switch for every client, and builds its rows, buttons and requests.
 
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
@@ -12,48 +12,49 @@ import { isBlocking, isOffline } from './summary.ts';
 
 export type KillSwitchLook =
   | 'unavailable'
-  /** The demo neither installs nor changes it. */
+  /** The demo, which neither installs nor changes the kill switch. */
   | 'demo'
   | 'not-installed'
   | 'off'
-  /** Not wanted, but the rules are in force: a fault that fails closed. */
+  /** Turned off, but the rules still block: a fault that fails closed. */
   | 'stuck'
   | 'blocking'
   | 'unmeasured'
-  /** Wanted, and measured not to be there. */
+  /** Turned on, but a measurement found no rules. */
   | 'missing'
   | 'paused';
 
 export interface KillSwitchView {
   look: KillSwitchLook;
-  /** Its root service is there and part of what is shown. */
+  /** True if the root service is installed and clients show it. */
   installed: boolean;
-  /** The state in tr, without what time changes. */
+  /** The state in one sentence, without values that change with time. */
   sentence: string;
   tone: Tone;
-  /** Position of the switch: what is wanted, as last confirmed. */
+  /** Position of the switch: the wanted state that the daemon last reported. */
   on: boolean;
-  /** The switch, and the one for the local network, can be flipped. */
+  /** True if the user can flip this switch and the switch for the local network. */
   sensitive: boolean;
   allowLan: boolean;
-  /** Turning it on reverts unless it is confirmed. */
+  /** True if turning it on reverts unless the user confirms it. */
   confirmable: boolean;
-  /** A pause can be begun. */
+  /** True if a pause can begin. */
   pausable: boolean;
   /** End of a pause in ms since the epoch, or null. */
   pausedUntil: number | null;
-  /** Protection against a foreign flush and at boot; null while it does not matter. */
+  /** Protection against removal by other programs; null while it does not matter. */
   protection: string | null;
+  /** Protection while the system starts; null while it does not matter. */
   boot: string | null;
-  /** Why it does not block, or what could not be read. */
+  /** Why it does not block, or why its state could not be read. */
   detail: string | null;
   command: { purpose: string; command: string } | null;
 }
 
-/** Choices of a pause, in minutes. */
+/** Lengths of a pause to choose from, in minutes. */
 export const PAUSES = [5, 15, 60] as const;
 
-/** Everything that panel and tray show of the kill switch, in the language of `tr`. */
+/** Describes the kill switch in the language of `tr`. */
 export function describeKillSwitch(client: ClientState, tr: Translator): KillSwitchView {
   const killSwitch = client.snapshot?.killSwitch ?? null;
   const demo = client.snapshot?.tunnelCli.emulated === true;
@@ -66,7 +67,7 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
     look,
     installed,
     ...describeLook(look, tr),
-    // a person without internet is not to see it in green
+    // without internet, the success color would mislead the user
     ...(look === 'blocking' && client.snapshot && isOffline(client.snapshot) ? { tone: 'warning' } : {}),
     on: killSwitch?.enabled ?? false,
     sensitive: usable,
@@ -77,7 +78,7 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
     pausedUntil: killSwitch?.pausedUntil ? Date.parse(killSwitch.pausedUntil) : null,
     protection: enforced ? protectionText(killSwitch, tr) : null,
     boot: enforced ? bootText(killSwitch, tr) : null,
-    // the sentence says everything about a pause, in the reader's language
+    // for a pause, the sentence says everything
     detail:
       look === 'paused' || !killSwitch || killSwitch.detail === null
         ? null
@@ -97,7 +98,7 @@ function lookOf(killSwitch: KillSwitch | null, demo: boolean): KillSwitchLook {
   return killSwitch.active ? 'blocking' : 'missing';
 }
 
-/** The demo never changes the kill switch of the machine, and does not offer to install its root service. */
+/** Says that the demo neither changes the kill switch nor installs its root service. */
 export function demoSentence({ _ }: Pick<Translator, '_'>): string {
   return _('The kill switch is not part of the demo.');
 }
@@ -149,25 +150,25 @@ function commandOf(killSwitch: KillSwitch | null, { _ }: Translator): KillSwitch
   };
 }
 
-/** The rest of a pause as a clock: `4:32`. */
+/** Formats the rest of a pause as a clock: `4:32`. */
 export function pauseLeft(until: number, now: number, tr: Translator): string {
   return formatDuration(Math.ceil(Math.max(0, until - now) / 1000), tr);
 }
 
-/** The rest of a pause in whole minutes, rounded up, for texts that change each minute. */
+/** Returns the rest of a pause in whole minutes, rounded up, for texts that change each minute. */
 export function pauseMinutes(until: number, now: number): number {
   return Math.max(1, Math.ceil((until - now) / 60_000));
 }
 
-/** When `pauseMinutes` says something else next, in ms from `now`; null when it won't before the pause ends. */
+/** Returns the time until `pauseMinutes` next changes, in ms; null if it stays the same until the pause ends. */
 export function nextMinute(until: number, now: number): number | null {
   const left = until - now;
   if (left <= 60_000) return null;
-  // a timer may be early by a little, and would then find the same minute
+  // a timer may fire slightly early, still within the same minute
   return (left % 60_000 || 60_000) + 50;
 }
 
-/** 15 -> `15 minutes`, 60 -> `1 hour`. */
+/** Words the length of a pause: 15 -> `15 minutes`, 60 -> `1 hour`. */
 export function pauseName(minutes: number, tr: Translator): string {
   const { _, ngettext } = tr;
   return minutes === 60 ? _('1 hour') : fill(ngettext('%d minute', '%d minutes', minutes), formatCount(minutes, tr));
@@ -178,15 +179,15 @@ interface KillSwitchBanner {
   button: Button | null;
 }
 
-/** Modes whose traffic has no tunnel device to leave through, so that the kill switch stops all of it. */
+/** Modes without a tunnel device, in which the kill switch blocks all traffic outside WARP. */
 const TUNNELLESS = ['doh', 'dot', 'proxy'];
 
-/** The banner over everything while the kill switch stops traffic that the user may miss; else null. */
+/** Returns the banner while the kill switch blocks traffic that the user may miss; else null. */
 export function killSwitchBanner(client: ClientState, look: Look, tr: Translator): KillSwitchBanner | null {
   const { _ } = tr;
   const { snapshot } = client;
   if (!snapshot || look === 'unavailable') return null;
-  // the same in every state
+  // the banner is the same in every state
   if (isOffline(snapshot)) {
     return {
       title: stateName('blocked', false, tr),
@@ -199,17 +200,17 @@ export function killSwitchBanner(client: ClientState, look: Look, tr: Translator
     : null;
 }
 
-/** The consequence of a kill switch that blocks all traffic. */
+/** Says that the kill switch waits for WARP, where the state already says that it blocks. */
 export function blockedSentence({ _ }: Translator): string {
   return _('The kill switch waits for WARP.');
 }
 
-/** The same with the state, where that is not said. */
+/** Says that internet is blocked and that the kill switch waits for WARP. */
 export function blockedText({ _ }: Translator): string {
   return _('Internet is blocked. The kill switch waits for WARP.');
 }
 
-/** The way out of a block other than a tunnel: a pause, or where none can begin, turning it off; null for none. */
+/** Returns the button that ends a block without a tunnel: pauses the kill switch or, if it can't pause, turns it off. */
 export function wayOut(client: ClientState, tr: Translator): Button | null {
   const { pausable } = describeKillSwitch(client, tr);
   if (pausable) return { label: tr._('Pause Kill Switch 5 min'), command: killSwitchCommand({ seconds: 300 }) };
@@ -222,27 +223,27 @@ function off({ snapshot, killSwitchPending }: ClientState, { _ }: Translator): B
   return { label: _('Turn Off Kill Switch'), command: killSwitchCommand(change) };
 }
 
-/** Ends the demo. */
+/** Returns the button that ends the demo. */
 export function leaveDemo({ _ }: Translator): Button {
   return { label: _('Use Real WARP'), command: { ask: { kind: 'restart', demo: false } } };
 }
 
-/** Asks for a change. @param change `seconds`: a pause; 0 ends one */
+/** Returns the command for a change. @param change `seconds` is the length of a pause; 0 ends it */
 export function killSwitchCommand(change: KillSwitchRequest | KillSwitchPause): Command {
   return { ask: { kind: 'kill-switch', change } };
 }
 
-/** A change that blocks can cut the user off, so it reverts unless it is confirmed. */
+/** Returns the request for a change. Turning it on can cut the user off, so it reverts unless the user confirms it. */
 export function killSwitchRequest({ confirmable }: KillSwitchView, value: KillSwitchRequest): KillSwitchRequest {
   return { ...value, ...(confirmable && value.enabled ? { confirmWithin: CONFIRM_SECONDS } : {}) };
 }
 
-/** Asks for a value. */
+/** Returns the command that sets a value. */
 export function setKillSwitch(view: KillSwitchView, value: KillSwitchRequest): Command {
   return killSwitchCommand(killSwitchRequest(view, value));
 }
 
-/** The one row of the kill switch that the connection page has; the rest is on its own page. */
+/** Returns the row with the switch; the kill switch page has everything else. */
 export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   if (view.look === 'demo') return noteRow('killswitch', _('Kill Switch'), view.sentence);
   return {
@@ -257,17 +258,17 @@ export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   };
 }
 
-/** The kill switch among other settings: without its helper or a daemon, a link to the page that says more. */
+/** Returns the row among other settings; without its helper or a daemon, a link to the kill switch page. */
 export function killSwitchSummary(view: KillSwitchView, tr: Translator): Row {
   const { _ } = tr;
   if (view.installed || view.look === 'demo') return killSwitchRow(view, tr);
   const [id, title, subtitle] = ['killswitch', _('Kill Switch'), view.sentence];
-  // a daemon that is gone says nothing of it
+  // without a daemon, the value is unknown
   const value = view.look === 'unavailable' ? {} : { value: _('Off') };
   return { kind: 'link', id, title, page: 'killswitch', ...value, subtitle };
 }
 
-/** Installs the root service through polkit; none where it is installed, and in the demo. */
+/** Returns the button that installs the root service through polkit; empty if it is installed, and in the demo. */
 export function installRows({ look }: KillSwitchView, { _ }: Translator): Row[] {
   if (look !== 'not-installed') return [];
   return [

@@ -1,4 +1,4 @@
-// Words for networks and their rules.
+// Words networks, their rules, and the effects of the rules.
 import type {
   DecidedEffect,
   NetworkDecision,
@@ -14,7 +14,7 @@ import type { Command, NetworksChange, Question } from '../form.ts';
 import { formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 
-/** `Wi-Fi Home`, or the kind alone for a network without a name. */
+/** Names a network by its kind and name, `Wi-Fi “Home”`, or by its kind alone if it has no name. */
 export function networkTitle({ kind, name }: Pick<NetworkLink, 'kind' | 'name'>, { _ }: Translator): string {
   if (name === null) {
     const kinds = { wifi: _('Wi-Fi'), ethernet: _('Ethernet'), mobile: _('Mobile network'), other: _('Other network') };
@@ -33,7 +33,7 @@ export function networkTitle({ kind, name }: Pick<NetworkLink, 'kind' | 'name'>,
   return fill(named[kind], name);
 }
 
-/** The networks that a rule is for, in words. */
+/** Words the networks that a rule matches. */
 export function matchText({ match }: Pick<NetworkRule, 'match'>, tr: Translator): string {
   const { _ } = tr;
   const { ssid, security, uuid, gateway, bssid, beacon, any } = match;
@@ -71,7 +71,7 @@ export function securityText(security: NonNullable<NetworkMatch['security']>, { 
   return texts[security];
 }
 
-/** One effect of a rule: `WARP is paused`. */
+/** Words an effect of a rule: `WARP is paused`. */
 export function actText({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>, tr: Translator): string {
   const { _ } = tr;
   switch (subject) {
@@ -91,7 +91,7 @@ export function actText({ subject, value }: Pick<DecidedEffect, 'subject' | 'val
   }
 }
 
-/** Everything that a rule says, in words. */
+/** Words all effects of a rule. */
 export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Translator): string {
   const acts = Object.entries(ruleValues(effects)) as [DecidedEffect['subject'], string | undefined][];
   return formatList(
@@ -100,7 +100,7 @@ export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Trans
   );
 }
 
-/** The only network of this machine, if it is a named Wi-Fi network without its own rule; else null. */
+/** Returns the only network of this machine, if it is a named Wi-Fi network without its own rule; else null. */
 export function trustableLink({
   links,
   decision,
@@ -113,12 +113,12 @@ export function trustableLink({
   return !own || own.match.any !== undefined ? link : null;
 }
 
-/** A network whose login page its service reports; null for none. */
+/** Returns a network that is reported to have a login page, or null. */
 export function loginLink(networks: Pick<NetworksState, 'links'> | null | undefined): NetworkLink | null {
   return networks?.links.find(({ connectivity }) => connectivity === 'portal') ?? null;
 }
 
-/** The first network that a rule is for, with the rule, else the first network; null without a network. */
+/** Names the first network with a rule, and the rule; else the first network. Null without a network. */
 export function networkLine({ links, decision }: NetworksState, tr: Translator): string | null {
   const at = decision.links.findIndex(({ rule }) => rule !== null);
   const [link, chosen] = [links[at], decision.links[at]];
@@ -132,7 +132,7 @@ export function networksCommand(change: NetworksChange, more: Omit<Command, 'ask
   return { ask: { kind: 'networks', change }, ...more };
 }
 
-/** @param rule its name */
+/** @param rule name of the rule */
 export function allowQuestion(rule: string, { _ }: Translator): Question {
   return {
     // Translators: %s is the name of a rule
@@ -142,7 +142,7 @@ export function allowQuestion(rule: string, { _ }: Translator): Question {
   };
 }
 
-/** One effect with its rule, and why it does not hold where it does not. */
+/** Words an effect with its rule, and the reason if it is not in effect. */
 export function effectText(effect: DecidedEffect, tr: Translator): string {
   const { _ } = tr;
   const act = actText(effect, tr);
@@ -166,13 +166,13 @@ export function effectText(effect: DecidedEffect, tr: Translator): string {
   return fill(_('Not done: %s, by the rule “%s”: %s.'), act, effect.rule, reasons[effect.reason ?? 'refused']);
 }
 
-/** Everything that the rules do, a line each. */
+/** Words each effect of the rules in a line. */
 export function decisionText({ links, effects }: NetworkDecision, tr: Translator): string[] {
   if (effects.length > 0) return effects.map(effect => effectText(effect, tr));
   return [links.some(({ rule }) => rule !== null) ? tr._('Nothing changes.') : tr._('No rule is for this network.')];
 }
 
-/** Why WARP's own settings turn it off on a network, and whether that works against a rule; null if they don't. */
+/** Says that WARP's own settings turn it off on a network, even against a rule; null if they don't. */
 export function ownSettingText(
   { kind, name }: Pick<NetworkLink, 'kind' | 'name'>,
   { options, decision }: { options: Snapshot['options'] | null; decision: NetworkDecision },
@@ -195,7 +195,7 @@ export function ownSettingText(
   return fill(_('%s The rule “%s”, which connects WARP, can’t change that.'), why, against.rule);
 }
 
-/** Proof of the network of a rule, and the user's answer, for a rule that can lower the protection. */
+/** Says how a rule that can lower protection is proven or allowed. */
 export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'allowed'>, { _ }: Translator): string {
   if (proof === 'beacon') return _('Lowers protection where the beacon proves the network.');
   if (allowed === true)
@@ -204,7 +204,7 @@ export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'al
   return _('Would lower protection, and asks first: anyone can copy what identifies this network.');
 }
 
-/** The value of each subject; undefined if the rule says nothing about it. */
+/** Returns the value that a rule sets for each subject; undefined if it sets no value. */
 export function ruleValues(effects: NetworkEffects): { [S in DecidedEffect['subject']]: string | undefined } {
   const { warp, mode, protocol, killSwitch, routes } = effects;
   return {

@@ -1,4 +1,4 @@
-// Decides which changes deserve a notification and words each of them, for the tray and for the bridge.
+// Chooses the changes that deserve a notification, and words the notifications for the tray and the bridge.
 import type { NetworkLink } from '../../api/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
@@ -14,7 +14,7 @@ import { describeTimed } from './timed.ts';
 import { describeTunnel } from './tunnel.ts';
 import { sourceWarning } from './updates.ts';
 
-/** Subjects: one notification of each is shown at a time, and replaced or withdrawn as its subject changes. */
+/** Subjects. Each has at most one notification, which is replaced or withdrawn when the subject changes. */
 export const SLOTS = ['state', 'network', 'reminder', 'certificate', 'update', 'keep'] as const;
 export type Slot = (typeof SLOTS)[number];
 
@@ -22,22 +22,22 @@ export interface Notification {
   slot: Slot;
   /** Code of the signal `Notice` (org.culvert.Client1(5)). */
   code: 'connection' | 'blocked' | 'sign-in' | 'setup' | 'reminder' | 'update' | 'keep' | 'network';
-  /** Its icon has the shape of this state. */
+  /** The state that the icon shows. */
   state: State;
   summary: string;
   body: string;
   action: Button | null;
-  /** A second button. */
+  /** The second button. */
   other?: Button;
 }
 
 type Level = Config['notifications']['level'];
-/** The levels at which a notification is shown. */
+/** A notification with the levels at which clients show it. */
 type Draft = Omit<Notification, 'slot' | 'state'> & { levels: readonly Level[] };
 const NEEDED: readonly Level[] = ['everything', 'needs-me'];
 const NEWS: readonly Level[] = ['everything'];
 
-/** The notification of a slot as it is now, at the user's level; null for none. */
+/** Returns the present notification of a slot at the user's level, or null. */
 export function presentNotification(slot: Slot, client: ClientState, tr: Translator): Notification | null {
   const drafts: Record<Slot, typeof stateDraft> = {
     state: stateDraft,
@@ -55,10 +55,10 @@ export function presentNotification(slot: Slot, client: ClientState, tr: Transla
   return levels.includes(level) ? { slot, state: stateOf(client), ...words } : null;
 }
 
-/** Reasons of what the user has brought about. */
+/** Reason codes of states that the user caused. */
 const BY_USER: readonly string[] = ['Manual', 'ManualDeletion', 'SettingsChanged', 'ConnectAccepted'];
 
-/** A device whose registration its user deleted may still need its user. */
+/** True if the user caused the state. A state that needs the user counts only if the user deleted the registration. */
 function isByUser(state: State, { reason }: Snapshot['status']): boolean {
   return reason?.code === 'ManualDeletion' || (state !== 'needs-you' && BY_USER.includes(reason?.code ?? ''));
 }
@@ -80,7 +80,7 @@ function stateDraft(client: ClientState, tr: Translator): Draft | null {
     case 'blocked':
       return { ...words, code: 'blocked', levels: NEEDED, action: remedy ?? reconnect, ...(other ? { other } : {}) };
     case 'disconnected':
-      // the cause that turned it off turns it on again
+      // a cause with a remedy, such as a trusted network, also turns WARP on again
       return {
         ...words,
         code: 'connection',
@@ -136,13 +136,13 @@ function certificateDraft(client: ClientState, { _ }: Translator): Draft | null 
   };
 }
 
-/** The network whose login page is worth a word: a network names its page also after the login, and WARP is connected then. */
+/** Returns the network with a login page, unless WARP is connected: a network still reports the page after the login. */
 function loginOf(client: ClientState): NetworkLink | null {
   const { networks, status } = current(client)!;
   return status.state === 'connected' ? null : loginLink(networks);
 }
 
-/** The first Wi-Fi network without its own rule; null for none. */
+/** Returns the first named Wi-Fi network without its own rule, or null. */
 function unknownWifi(networks: Snapshot['networks']): NetworkLink | null {
   if (!networks) return null;
   const { links, rules, decision } = networks;
@@ -153,12 +153,12 @@ function unknownWifi(networks: Snapshot['networks']): NetworkLink | null {
   return links.find(isUnknown) ?? null;
 }
 
-/** The rule that waits for the user's permission; null for none. */
+/** Returns the name of the rule that waits for the user's permission, or null. */
 function askingRule(networks: Snapshot['networks']): string | null {
   return networks?.decision.effects.find(({ state }) => state === 'asks')?.rule ?? null;
 }
 
-/** A rule asks for permission or changed something, or the network is unknown or has a login page. */
+/** Notifies if a rule asks for permission or changed settings, or if the network is unknown or has a login page. */
 function networkDraft(client: ClientState, tr: Translator): Draft | null {
   const { _ } = tr;
   const { networks } = current(client)!;
@@ -166,7 +166,7 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
   const { acted, reverted } = networks;
   const unconfirmed = acted && !reverted ? keepDraft(client, tr) : null;
   if (acted && unconfirmed) {
-    // first: it reverts after two minutes
+    // comes first, because the change reverts after two minutes
     const { summary, body, action: revert } = actedWords(networks, acted.rule, tr);
     const lines = [body, unconfirmed.body].filter(Boolean).join('\n');
     return { code: 'network', levels: NEEDED, summary, body: lines, action: unconfirmed.action, other: revert };
@@ -197,7 +197,7 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
   return reverted ? null : { code: 'network', levels: NEWS, ...actedWords(networks, acted.rule, tr) };
 }
 
-/** Words about the effects of a rule, with a button to revert them. */
+/** Words the effects of a rule, with a button to revert them. */
 function actedWords({ decision }: NonNullable<Snapshot['networks']>, rule: string, tr: Translator) {
   const effects = decision.effects.filter(({ state }) => state === 'holds').map(effect => effectText(effect, tr));
   return {
@@ -238,7 +238,7 @@ function updateDraft({ update }: ClientState, tr: Translator): Draft | null {
   };
 }
 
-/** Asks about a change that was made where no bar with a countdown is seen. */
+/** Asks whether to keep an unconfirmed change. */
 function keepDraft(client: ClientState, tr: Translator): Draft | null {
   const unconfirmed = describeUnconfirmed(client, tr);
   if (!unconfirmed) return null;
@@ -253,9 +253,9 @@ function keepDraft(client: ClientState, tr: Translator): Draft | null {
 }
 
 /**
- * The notification about a change, or null.
- * @param before null at the start, which is not worth a notification.
- * @param wanted the user's last action, whose effect needs no notification
+ * Returns the notification about a change, or null.
+ * @param before null at the start, which deserves no notification
+ * @param wanted the user's last action; its effect needs no notification
  */
 export function notificationOf(
   before: ClientState | null,
@@ -279,8 +279,8 @@ export function notificationOf(
 }
 
 /**
- * The state to compare the next state with. An unknown state keeps the last known status: a tunnel that was up and then turns
- * out to be down was lost.
+ * Returns the state to compare the next state with. An unknown state keeps the last known status, to notice a tunnel that
+ * was up before and is down afterwards.
  */
 export function toCompare(before: ClientState | null, after: ClientState): ClientState {
   const known = before && current(before);
@@ -289,7 +289,7 @@ export function toCompare(before: ClientState | null, after: ClientState): Clien
   return { ...after, snapshot: { ...snapshot, status: known.status } };
 }
 
-/** The tunnel was lost, or did not come up, or something has to be done, and the user did not bring it about. */
+/** True if the tunnel was lost or did not come up, or if the user must act, and the user did not cause this. */
 function isTrouble(before: ClientState, after: ClientState, wanted: string | null): boolean {
   const [then, now] = [stateOf(before), stateOf(after)];
   const isNew = isConnectIgnored(current(after)!) && !isConnectIgnored(current(before)!);
@@ -300,7 +300,7 @@ function isTrouble(before: ClientState, after: ClientState, wanted: string | nul
   return now === 'blocked' || (then === 'connected' && (now === 'disconnected' || now === 'unable'));
 }
 
-/** Between two states, what is shown of the tunnel stays. */
+/** True in a state of transition, in which a shown notification stays. */
 export function isBetweenStates(client: ClientState): boolean {
   return ['connecting', 'disconnecting', 'unknown'].includes(stateOf(client));
 }
@@ -322,7 +322,7 @@ function hasNetworkNews(before: ClientState, after: ClientState): boolean {
     (asked !== null && asked !== askingRule(then)) ||
     (now.acted !== null && now.acted.at !== then?.acted?.at) ||
     (loginOf(after) !== null && loginOf(before) === null) ||
-    // a client that begins to follow the networks has not changed them
+    // the first report of networks is no change of network
     (then !== null && unknownWifi(now) !== null && unknownWifi(now)?.name !== unknownWifi(then)?.name)
   );
 }

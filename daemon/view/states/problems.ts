@@ -1,4 +1,4 @@
-// Explains a refusal or failure of the daemon by its code: the daemon itself speaks English.
+// Translates refusals and failures of the daemon, which are in English, by their codes.
 import { ApiError } from '../../api/client.ts';
 import type { Problem } from '../../api/schema.ts';
 import { Busy } from '../client/client-state.ts';
@@ -6,7 +6,7 @@ import { setupText } from '../client/labels.ts';
 import { wordMessages } from '../message.ts';
 import { english, type Translator } from '../translator.ts';
 
-/** One sentence on each code that a user can come across. */
+/** Returns a sentence for each code that users can encounter. */
 function sentences(tr: Translator): { [code: string]: string | undefined } {
   const { _ } = tr;
   return {
@@ -72,7 +72,7 @@ function sentences(tr: Translator): { [code: string]: string | undefined } {
 }
 
 /**
- * A problem in the user's language. In English, and where a catalog has no words for it, that is the daemon's own
+ * Words a problem in the user's language. In English, and if the catalog lacks the sentence, returns the daemon's own
  * sentence, which is more exact.
  */
 export function problemText(
@@ -84,12 +84,12 @@ export function problemText(
   return words === undefined || words === sentences(english)[code] ? detail : words;
 }
 
-/** A problem in one sentence, for places where the daemon's own with its figures is one step away. */
+/** Words a problem in one sentence, for places with the daemon's own, more exact sentence one step away. */
 export function problemTitle({ code, detail, wording }: Problem, tr: Translator): string {
   return wording ? wordMessages(wording, tr) : (sentences(tr)[code] ?? detail);
 }
 
-/** A failure in the user's language where the daemon gave a code; else its sentence with its hint. */
+/** Words a failure in the user's language; if that is the daemon's own sentence, adds its hint. */
 export function errorText(error: unknown, tr: Translator): string {
   if (error instanceof Busy) return tr._('WARP is busy. Try again soon.');
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
@@ -97,7 +97,7 @@ export function errorText(error: unknown, tr: Translator): string {
   return text === error.problem.detail ? error.message : text;
 }
 
-/** The same, followed by the daemon's own sentence where that says more, for places without room for details. */
+/** Like `errorText`, with the daemon's own sentence after a translation, for places without room for details. */
 export function errorWithDetail(error: unknown, tr: Translator): string {
   const text = errorText(error, tr);
   return error instanceof ApiError && !error.problem.wording && text !== error.message

@@ -1,4 +1,4 @@
-// Holds the words for the proof that requests come through the tunnel: where the user appears, and when that was verified.
+// Words the proof that requests use the tunnel, with the place where the user appears and the time of the check.
 import type { Proof } from '../../api/why.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeTunnelsRequests } from '../client/labels.ts';
@@ -15,13 +15,13 @@ export interface ProofView {
   button: { label: string; name: string; command: Command; sensitive: boolean };
 }
 
-/** The way of the real traffic says nothing about a demo, which therefore never asks for it. */
+/** Text in the demo, which never checks the route of real traffic. */
 export const NOT_IN_DEMO = message('Not in the demo');
 
 const JUST_NOW_MS = 60_000;
 
 /**
- * null while no request can come through the tunnel.
+ * Describes the proof; null while no request can use the tunnel.
  * @param now in ms since the epoch
  */
 export function describeProof(

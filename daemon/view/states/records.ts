@@ -1,4 +1,4 @@
-// Formats the history for clients: the words of changes and causes, and totals.
+// Reads the history, and formats its changes, causes and totals for clients.
 import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
 import { totalOf } from '../../api/totals.ts';
 import { modeName, setupText } from '../client/labels.ts';
@@ -9,14 +9,14 @@ import { causeTitle, choiceText } from './causes.ts';
 import { actText } from './networks.ts';
 import { stateName } from './state-table.ts';
 
-/** Reads all pages of a time. @param call asks the daemon for one */
+/** Reads all pages of a span of the history. @param call requests a page from the daemon */
 export async function readHistory(
   call: (query: HistoryQuery) => Promise<History>,
   query: HistoryQuery,
 ): Promise<History> {
   const first = await call(query);
   const [changes, samples] = [[...first.changes], [...first.samples]];
-  // the end stays where it was, so that the pages fit together
+  // fixes the end of the span, so that the pages fit together
   const rest = { ...query, since: first.since, until: first.until, resolution: first.resolution };
   for (let next = first.next; next !== null; ) {
     const page = await call({ ...rest, cursor: next });
@@ -27,17 +27,17 @@ export async function readHistory(
   return { ...first, changes, samples, next: null };
 }
 
-/** Days as months (`2026-11`), in their order. */
+/** Sums days into months (`2026-11`), in the same order. */
 export function monthsOf(days: readonly HistoryDay[]): (HistoryTotal & { month: string })[] {
   const months = [...new Set(days.map(({ day }) => day.slice(0, 7)))];
   return months.map(month => ({ month, ...totalOf(days.filter(({ day }) => day.startsWith(month))) }));
 }
 
-/** Number of connections that ended without a request. */
+/** Counts the connections that ended without a request. */
 export const dropCount = ({ drops }: Pick<HistoryTotal, 'drops'>): number =>
   Object.values(drops).reduce((sum, n) => sum + n, 0);
 
-/** The cause of a connection's end. */
+/** Words the cause of a connection's end. */
 function dropTitle(cause: string, tr: Translator): string {
   if (cause === 'unknown') return tr._('Cause not reported');
   return BLOCKED.includes(cause) ? setupText(cause as Blocked, tr) : reasonTitle(cause, tr);
@@ -53,7 +53,7 @@ const BLOCKED: readonly string[] = [
   'not-authorized',
 ] satisfies Blocked[];
 
-/** Text for an act of a rule for networks, or for its end, with gaps for the name of the rule and the action. */
+/** Returns the template for an effect of a network rule, or for its end, with places for the rule's name and the effect. */
 function effectWords({ ended }: NonNullable<HistoryChange['effect']>, { _ }: Translator): string {
   // Translators: %s is the name of a rule for networks, then what it restores, such as WARP is paused
   if (ended) return _('Rule “%s” no longer holds: %s');
@@ -61,7 +61,7 @@ function effectWords({ ended }: NonNullable<HistoryChange['effect']>, { _ }: Tra
   return _('Rule “%s”: %s');
 }
 
-/** A change in a few words, and what is known besides: the reason, the mode, the data center. */
+/** Words a change, with details such as the reason, the mode and the data center. */
 export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
   const { _ } = tr;
   const { kind, state, reason, blocked, network, mode, colo, effect } = change;
@@ -89,7 +89,7 @@ function reasonTitle(code: string, tr: Translator): string {
   return choiceText(code, tr) ?? causeTitle(code, tr) ?? code;
 }
 
-/** The totals of a time as a table: its days, the newest first, its months where it has several, and the whole. */
+/** Returns totals as a table: the days, newest first, the months if there are several, and the sum. */
 export function totalsTable(
   totals: NonNullable<History['totals']>,
   tr: Translator,
@@ -114,14 +114,14 @@ export function totalsTable(
   };
 }
 
-/** Causes of ends of connections, the most frequent first: `2 × You are offline`. */
+/** Words the causes of ended connections, the most frequent first: `2 × You are offline`. */
 export function dropLines({ drops }: HistoryTotal, tr: Translator): string[] {
   const sorted = Object.entries(drops).sort(([, a], [, b]) => b - a);
   // Translators: how often a connection ended, and what ended it: 2 × You are offline
   return sorted.map(([cause, n]) => fill(tr._('%d × %s'), formatCount(n, tr), dropTitle(cause, tr)));
 }
 
-/** Duration of the state after a change, in ms. */
+/** Returns the duration of the state after a change, in ms. */
 export function lasted({ changes, until }: Pick<History, 'changes' | 'until'>, index: number): number {
   return Math.max(0, Date.parse(changes[index + 1]?.at ?? until) - Date.parse(changes[index]!.at));
 }

@@ -1,16 +1,17 @@
-// Holds the words of a change of the split tunnel as a document: the difference, its warnings, presets and causes.
+// Words the changes that a document makes to the split tunnel, its warnings, presets and causes.
 import type { RoutesCause, RoutesPresets, RoutesPreview } from '../../api/routes.ts';
 import { formatCount } from '../format.ts';
 import { wordMessage } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
-/** As daemon/routes finds them; a string, because a newer daemon may know more. */
+/** A warning from daemon/routes. */
 interface RouteWarning {
+  /** Any string, because a newer daemon may send further codes. */
   code: string;
   value: string;
 }
 
-/** One sentence on a consequence that users tend to overlook. */
+/** Words a consequence that users tend to overlook. */
 export function routeWarning({ code, value }: RouteWarning, { _ }: Translator): string {
   const sentences: Record<string, string> = {
     // Translators: %s is an IP address
@@ -30,13 +31,13 @@ export type DifferenceKind = 'invalid' | 'add' | 'remove' | 'duplicate' | 'conta
 
 interface DifferenceLine {
   kind: DifferenceKind;
-  /** One character before the text, as diff(1) has them. */
+  /** The character before the text, as in diff(1). */
   mark: string;
   text: string;
 }
 const MARKS: Record<DifferenceKind, string> = { invalid: '!', add: '+', remove: '-', duplicate: ' ', contained: ' ' };
 
-/** A daemon of an earlier version has the English reason only. */
+/** Words the reason why an entry is invalid; an older daemon sends it only in English. */
 function reasonOf({ message, reason }: RoutesPreview['invalid'][number], tr: Translator): string {
   return message ? wordMessage(message, tr) : reason;
 }
@@ -44,8 +45,8 @@ function reasonOf({ message, reason }: RoutesPreview['invalid'][number], tr: Tra
 type Difference = Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | 'contained'>;
 
 /**
- * The difference that a document makes, line by line: invalid, added, removed, repeated and contained entries.
- * @param most of each kind; what is left out is counted.
+ * Returns the difference that a document makes as lines for invalid, added, removed, repeated and contained entries.
+ * @param most most lines of each kind; a further line counts the omitted lines
  */
 export function differenceLines(
   difference: Difference,
@@ -94,12 +95,12 @@ export function differenceLines(
   });
 }
 
-/** The lines as one text. */
+/** Joins the lines into a text. */
 export function differenceText(lines: readonly Pick<DifferenceLine, 'mark' | 'text'>[]): string {
   return lines.map(({ mark, text }) => `${mark} ${text}`).join('\n');
 }
 
-/** Size of a change: `2 to add, 1 to remove, 14 unchanged, 0 invalid`. */
+/** Words the size of a change: `2 to add, 1 to remove, 14 unchanged, 0 invalid`. */
 export function differenceTotal(
   { add, remove, unchanged, invalid }: Pick<RoutesPreview, 'add' | 'remove' | 'unchanged' | 'invalid'>,
   tr: Translator,
@@ -109,7 +110,7 @@ export function differenceTotal(
   return fill(tr._('%s to add, %s to remove, %s unchanged, %s invalid'), ...counts);
 }
 
-/** The service that the entries of a preset belong to. */
+/** Names the networks in a preset. */
 export function presetName(id: RoutesPresets['presets'][number]['id'], { _ }: Translator): string {
   const names: Record<typeof id, string> = {
     lan: _('Local networks'),
@@ -122,7 +123,7 @@ export function presetName(id: RoutesPresets['presets'][number]['id'], { _ }: Tr
   return names[id] ?? id;
 }
 
-/** The way in which a document was set. */
+/** Words how a document was set. */
 export function causeName(cause: RoutesCause, { _ }: Translator): string {
   const names: Record<RoutesCause, string> = {
     edit: _('Edited'),

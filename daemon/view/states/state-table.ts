@@ -1,10 +1,10 @@
-// Holds the table of states: the name, sign, tone and icon of each. Its sentences and buttons are in states/words.ts.
+// Returns the name, sign, tone and icon of each state. Sentences and buttons are in states/words.ts.
 import type { State } from '../../api/states.ts';
 import type { Tone } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 
 interface Entry {
-  /** A character of Windows Glyph List 4, which nearly every font has, for bars and terminals; the shapes are those of the icons. */
+  /** The shape of the icon as a character for bars and terminals, from Windows Glyph List 4, which nearly every font has. */
   sign: string;
   tone: Tone;
 }
@@ -21,7 +21,7 @@ const TABLE: Record<State, Entry> = {
   unknown: { sign: '?', tone: 'warning' },
 };
 
-/** A state in one to three words, without the cause of a failure. @param demo the stand-in for WARP is in use */
+/** Names a state in one to three words, without the cause of a failure. @param demo true in the demo */
 export function stateName(state: State, demo: boolean, tr: Translator): string {
   const { _ } = tr;
   const names: Record<State, string> = {
@@ -38,12 +38,12 @@ export function stateName(state: State, demo: boolean, tr: Translator): string {
   return demo ? demoText(names[state], tr) : names[state];
 }
 
-/** The daemon can't be asked. */
+/** Names the state without a daemon. */
 export function unavailableText({ _ }: Translator): string {
   return _('Unavailable');
 }
 
-/** Says that a state is that of the stand-in for WARP. */
+/** Marks the name of a state as simulated by the demo. */
 export function demoText(text: string, { _ }: Translator): string {
   // Translators: %s is a state such as Connected
   return fill(_('Demo: %s'), text);
@@ -53,13 +53,13 @@ export function stateSign(state: State): string {
   return TABLE[state].sign;
 }
 
-/** The color; a demo protects nothing, so that it is never that of success. */
+/** Returns the tone of a state; never `success` in the demo, which protects nothing. */
 export function stateTone(state: State, demo: boolean): Tone {
   const { tone } = TABLE[state];
   return demo && tone === 'success' ? 'warning' : tone;
 }
 
-/** Name of the symbolic icon whose shape shows the state. */
+/** Returns the name of the symbolic icon that shows the state. */
 export function stateIcon(state: State): string {
   return `org.culvert.Culvert-${state}-symbolic`;
 }

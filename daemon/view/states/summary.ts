@@ -1,4 +1,4 @@
-// Sums the state up in one word for shells, bars and icons, and words a state that could not be read again.
+// Sums up the state in one word for shells, bars and icons, and words an outdated state.
 import type { KillSwitch, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
@@ -6,10 +6,10 @@ import { timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { isPause } from './changes.ts';
 
-/** The parts of a snapshot that make the state. */
+/** The parts of a snapshot that determine the state. */
 type Summed = Pick<Snapshot, 'status' | 'killSwitch' | 'changes'>;
 
-/** A snapshot that is out of date is as good as none. */
+/** Returns the state; `unknown` without a current snapshot. */
 export function stateOf(client: ClientState): State {
   const snapshot = current(client);
   return snapshot ? stateIn(snapshot) : 'unknown';
@@ -23,22 +23,22 @@ export function stateIn({ status, killSwitch, changes }: Summed): State {
   return status.state;
 }
 
-/** A network wants its user to sign in on a page. */
+/** True if the network wants the user to sign in on a page. */
 export function wantsSignIn({ reason }: Pick<Snapshot['status'], 'reason'>): boolean {
   return reason?.code?.startsWith('CaptivePortal') === true;
 }
 
-/** WARP accepted to connect, and did not. */
+/** True if WARP accepted the command to connect, but did not connect. */
 export function isConnectIgnored({ status }: Pick<Snapshot, 'status'>): boolean {
   return status.reason?.code === 'ConnectIgnored';
 }
 
-/** Traffic outside the tunnel is being blocked, as measured. */
+/** True if a measurement found that traffic outside the tunnel is blocked. */
 export function isBlocking({ active, pausedUntil }: KillSwitch): boolean {
   return active === true && pausedUntil === null;
 }
 
-/** The kill switch stops all traffic, because there is no tunnel that it could go through. */
+/** True if the kill switch blocks all traffic, because there is no tunnel. */
 export function isOffline({ status, killSwitch }: Pick<Snapshot, 'status' | 'killSwitch'>): boolean {
   return isBlocking(killSwitch) && (status.blocked !== null || status.state !== 'connected');
 }
@@ -46,18 +46,18 @@ export function isOffline({ status, killSwitch }: Pick<Snapshot, 'status' | 'kil
 type Status = Pick<Snapshot['status'], 'state' | 'blocked' | 'lastKnown'>;
 type Old = Status & { lastKnown: NonNullable<Status['lastKnown']> };
 
-/** Reads of the status fail, and the last one still counts. */
+/** True if reads of the status fail and the last known status still counts. */
 export function isOld<S extends Status>(status: S): status is S & Old {
   return status.lastKnown !== undefined && status.state !== 'unknown' && status.blocked === null;
 }
 
-/** `Connected, as of 15:21`. @param name the state in a few words */
+/** Adds the time of an outdated state: `Connected, as of 15:21`. @param name name of the state */
 export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): string {
   // Translators: the first %s is a state such as Connected, the second the time of day at which it was last known
   return fill(_('%s, as of %s'), name, timeOfDay(lastKnown.at, false));
 }
 
-/** Why the state could not be read again. */
+/** Says why the state could not be read again. */
 export function silenceText({ lastKnown }: Old, { _ }: Translator): string {
   return lastKnown.said === null
     ? _('WARP does not answer.')

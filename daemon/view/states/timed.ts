@@ -1,4 +1,4 @@
-// States that end by themselves: rows that show their end, extend them and end them early, and rows that begin one.
+// Describes states that end automatically, with rows that extend or end them, and rows that pause the tunnel.
 import type { Change } from '../../api/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Button, type Command, type Row } from '../form.ts';
@@ -10,20 +10,20 @@ import type { TunnelView } from './tunnel.ts';
 
 /** Time that "15 Minutes More" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
-/** A state that ends on its own, with the commands that extend and end it. */
+/** A state that ends automatically, with the commands that extend and end it. */
 export interface Timed {
   text: string;
   change: Change;
-  /** The sentence of the state says the text as well. */
+  /** True if the sentence of the state already contains the text. */
   isSaid: boolean;
-  /** null if its end could not be brought about yet, and is tried again. */
+  /** null if the change could not be reverted and the daemon tries again. */
   span: Span | null;
-  /** null as `span`, and for a pause while the kill switch blocks. */
+  /** null like `span`, and for a pause while the kill switch blocks. */
   extend: Button | null;
   end: Button;
 }
 
-/** Every change with an end, and every change that could not be reverted yet. */
+/** Describes every change with an end, and every change that could not be reverted yet. */
 export function describeTimed(client: ClientState, tr: Translator): Timed[] {
   const { _ } = tr;
   const state = stateOf(client);
@@ -34,7 +34,7 @@ export function describeTimed(client: ClientState, tr: Translator): Timed[] {
       text: changeText(change, tr),
       isSaid: (state === 'paused' || state === 'blocked') && isPause(change),
       span: change.problem === null ? { from: Date.parse(change.setAt), until: Date.parse(change.endsAt!) } : null,
-      // without internet a longer pause gives nothing
+      // without internet, a longer pause is useless
       extend:
         change.problem === null && !(state === 'blocked' && isPause(change))
           ? { label: _('15 Minutes More'), command: extension(change) }
@@ -46,19 +46,19 @@ export function describeTimed(client: ClientState, tr: Translator): Timed[] {
     }));
 }
 
-/** @param change with an end */
+/** @param change a change with an end */
 function extension({ subject, endsAt }: Change): Command {
   return { ask: { kind: 'extend', subject, endsAt: endsAt!, seconds: EXTENSION_SECONDS } };
 }
 
-/** The state whose end comes next, as the first page shows it with its icon. */
+/** The state that ends next, which the first page shows with its icon. */
 export interface Countdown extends Timed {
   span: Span;
-  /** The tunnel is off for a while: ending that is connecting. */
+  /** True for a pause of the tunnel, which ends with a connection. */
   pause: boolean;
 }
 
-/** null while no state has an end. */
+/** Describes the state that ends next; null while no state has an end. */
 export function describeCountdown(client: ClientState, tr: Translator): Countdown | null {
   let next: Countdown | null = null;
   for (const { span, ...timed } of describeTimed(client, tr))
@@ -66,12 +66,12 @@ export function describeCountdown(client: ClientState, tr: Translator): Countdow
   return next;
 }
 
-/** The time left as a clock: `14:32 left`. */
+/** Formats the time left as a clock: `14:32 left`. */
 export function timeLeftText({ until }: Span, now: number, tr: Translator): string {
   return fill(tr._('%s left'), formatDuration(Math.ceil((until - now) / 1000), tr));
 }
 
-/** The states that end by themselves, other than that of the countdown, each with its end, and what changes that. */
+/** Returns rows for the states that end automatically, except the state of the countdown, to end and extend them. */
 export function timedRows(client: ClientState, tr: Translator): Row[] {
   const shown = describeCountdown(client, tr)?.change;
   const others = describeTimed(client, tr).filter(({ change }) => change !== shown);
@@ -97,7 +97,7 @@ export function timedRows(client: ClientState, tr: Translator): Row[] {
   });
 }
 
-/** Rows that pause the tunnel; none while it is off, or may not be turned off. */
+/** Returns the rows that pause the tunnel; empty while it is off, disabled while it may not be turned off. */
 export function offRows({ toggle, settable, lock, pauses }: TunnelView, tr: Translator): Row[] {
   const { _ } = tr;
   if (toggle.action !== 'disconnect') return [];
@@ -130,7 +130,7 @@ export function offRows({ toggle, settable, lock, pauses }: TunnelView, tr: Tran
   ];
 }
 
-/** The commands that pause the tunnel. @param pauses in minutes */
+/** Returns the commands that pause the tunnel. @param pauses lengths in minutes */
 export function offCommands(
   pauses: readonly number[],
   tr: Translator,

@@ -1,4 +1,4 @@
-// Pure: turns the state of the tunnel into what every client shows of it.
+// Describes the state of the tunnel for every client.
 import type { ConfigResponse, ConnectionState, Protocol, Blocked as Setup, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import type { ClientState } from '../client/client-state.ts';
@@ -13,24 +13,24 @@ import { describeState, type StateWords } from './words.ts';
 export interface TunnelView extends StateWords {
   look: Look;
   toggle: Toggle;
-  /** The tunnel CLI is being waited for longer than usual. */
+  /** Text while the tunnel CLI takes longer than usual; else null. */
   waiting: string | null;
-  /** The set-up that the user must do first, while the daemon can be asked for it. */
+  /** The setup step that the user must take first; null without a daemon. */
   setup: Setup | null;
-  /** Why a device that was registered has to be set up again, or null. */
+  /** Why the device lost its registration, or null. */
   lost: LostRegistration | null;
   emulated: boolean;
   mode: string | null;
-  /** The mode's name, as people know it. */
+  /** Name of the mode for users. */
   modeTitle: string;
   protocol: Protocol | null;
-  /** Mode, protocol and every other action can be asked for. */
+  /** True if the user can change the mode, the protocol and other settings. */
   settable: boolean;
-  /** The organization manages the tunnel; what it locked, or null. */
+  /** Says what the organization has locked, or null. */
   lock: string | null;
   /** Lengths of a pause to offer, in minutes, the last used first. */
   pauses: readonly number[];
-  /** Figures of the running tunnel mean something. */
+  /** True while the statistics of the tunnel are meaningful. */
   live: boolean;
 }
 
@@ -38,13 +38,13 @@ interface Toggle {
   /** The confirmed state, never the requested one. */
   on: boolean;
   sensitive: boolean;
-  /** The action behind it; null if the state is not known, and it could mean either. */
+  /** The action of the toggle; null if the state is unknown and it could mean either. */
   action: 'connect' | 'disconnect' | null;
   label: string;
 }
 
 const ON: ConnectionState[] = ['connected', 'connecting', 'unable'];
-/** Everything that clients show of the tunnel, in the language of `tr`. */
+/** Describes the tunnel in the language of `tr`. */
 export function describeTunnel(client: ClientState, tr: Translator): TunnelView {
   const { snapshot, offline, pending } = client;
   const look = offline || !snapshot ? 'unavailable' : lookOf(snapshot);
@@ -100,13 +100,13 @@ function toggleOf(
 /** @param on the state of a tunnel that is on, or null */
 function toggleLabel(on: ConnectionState | null, summed: State, { _ }: Translator): string {
   if (on === 'connecting') return _('Cancel');
-  // nothing is connected that could be disconnected
+  // there is no connection to disconnect
   if (on === 'unable') return _('Stop Trying');
   if (on) return _('Disconnect');
   return summed === 'paused' ? _('Connect Now') : _('Connect');
 }
 
-/** Old tunnel CLIs do not name it, and spellings differ between text and JSON. */
+/** Returns the protocol; null for old tunnel CLIs, which do not report it. Spellings differ between text and JSON. */
 function protocolOf({ settings, tunnel }: Snapshot): Protocol | null {
   const named = Object.entries(settings).find(([key]) => /^warp[ _]tunnel[ _]protocol$/i.test(key))?.[1];
   const text = typeof named === 'string' ? named : (tunnel.protocol ?? '');
@@ -115,8 +115,8 @@ function protocolOf({ settings, tunnel }: Snapshot): Protocol | null {
 }
 
 /**
- * Duration of the state, in words; null for a state that does not last, and for one whose end is counted down.
- * @param since when the state began
+ * Words the duration of the state; null for a transition, and for a pause, which has a countdown.
+ * @param since time when the state began
  * @param now in ms since the epoch
  */
 export function durationText(
@@ -139,7 +139,7 @@ export function durationText(
   return text ? fill(text, formatElapsed((now - Date.parse(since)) / 1000, tr)) : null;
 }
 
-/** The first thing wrong in the configuration files: file, line and reason. */
+/** Words the first problem in the configuration files: file, line and reason; null without a problem. */
 export function configProblemText(config: ConfigResponse | null, tr: Translator): string | null {
   const [first, ...rest] = config?.problems ?? [];
   if (!first) return null;

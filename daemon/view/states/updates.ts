@@ -1,19 +1,19 @@
-// Pure: turns the last check for updates into its banner, rows and progress.
+// Describes the last check for updates, with its banner, result and progress.
 import type { ConfigResponse, UpdateCheck } from '../../api/schema.ts';
 import { formatBytes } from '../format.ts';
 import { english, fill, type Translator } from '../translator.ts';
 import { problemText } from './problems.ts';
 
 export interface UpdateView {
-  /** null while there is nothing to say across the window. */
+  /** null while no banner is shown. */
   banner: { title: string; button: 'apply' | 'how' | null } | null;
   current: string;
   channel: string;
-  /** When it was looked for, in ms since the epoch; null before the first time. */
+  /** Time of the last check, in ms since the epoch; null before the first check. */
   checkedAt: number | null;
-  /** Its result. */
+  /** Result of the last check. */
   outcome: string | null;
-  /** Why no answer could be had. */
+  /** Why the last check failed, or null. */
   problem: string | null;
   command: string | null;
   applicable: boolean;
@@ -23,8 +23,8 @@ export interface UpdateView {
 }
 
 /**
- * Everything that the panel shows of updates.
- * @param own version of the panel itself, for the time before the first check.
+ * Describes updates for clients.
+ * @param own version of the client, shown before the first check
  */
 export function describeUpdate(
   update: UpdateCheck | null,
@@ -62,7 +62,7 @@ function bannerOf(update: UpdateCheck, tr: Translator) {
   return { title: fill(_('Culvert %s is available'), latest), button };
 }
 
-/** Why updates can't reach this installation; null while they can. */
+/** Says why updates can't reach this installation; null if they can. */
 export function sourceWarning({ source }: UpdateCheck, { _ }: Translator): string | null {
   switch (source.state) {
     case 'ok':
@@ -76,7 +76,7 @@ export function sourceWarning({ source }: UpdateCheck, { _ }: Translator): strin
   }
 }
 
-/** Why the last check has no answer: in English exactly, else by what it means, followed by that. */
+/** Says why the last check failed: in English the exact reason, else a translated sentence, with the reason if needed. */
 function checkProblem(update: UpdateCheck, tr: Translator): string | null {
   const { problem } = update;
   if (!problem) return null;

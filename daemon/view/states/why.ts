@@ -1,28 +1,27 @@
-// Holds the words of "would this go through the tunnel?".
+// Words the answers to "would this go through the tunnel?".
 import type { Why, WhyAddress } from '../../api/schema.ts';
 import { type Form, noteRow, type Row, type Tone, workCommand } from '../form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
 interface WhyText {
-  /** Its way, in one sentence: as the kernel says, else as it should be. */
+  /** The route in one sentence: the kernel's answer, or else the forecast. */
   verdict: string;
   /** The kernel's answer. */
   kernel: string;
-  /** The rule that decides how it should be. */
+  /** The reason for the forecast. */
   because: string;
-  /** A next step where forecast and kernel disagree. */
+  /** A next step if forecast and kernel disagree, or null. */
   advice: string | null;
 }
 
-/** The way of an address: the kernel's answer, else the forecast. */
+/** True if an address uses the tunnel, by the kernel's answer, or else by the forecast; null if unknown. */
 export function wayOf({ kernel, tunnel, forecast = tunnel }: WhyAddress): boolean | null {
   return kernel ? kernel.tunnel : forecast;
 }
 
 /**
- * Sentences on a name without an address: the reason for that, and the entry of the split tunnel that names it. Empty for a target
- * with addresses.
+ * Says why a name has no address, and which entry of the split tunnel names it. Empty for a target with addresses.
  */
 export function nameText(why: Why, tr: Translator): string[] {
   const { _ } = tr;
@@ -43,7 +42,7 @@ export function nameText(why: Why, tr: Translator): string[] {
   ];
 }
 
-/** The words for one address of a target. */
+/** Words the answer for one address of a target. */
 export function whyText(address: WhyAddress, why: Why, tr: Translator): WhyText {
   const { _ } = tr;
   return {
@@ -57,9 +56,9 @@ export function whyText(address: WhyAddress, why: Why, tr: Translator): WhyText 
 }
 
 /**
- * A field to ask "would this go through the tunnel?", and the last answer: for each address what the kernel says, and then
- * the forecast.
- * @param ask gets the answer for what was typed
+ * Returns a form with a field for a target and the last answer, which has the kernel's route and the forecast of each
+ * address.
+ * @param ask requests the answer for the typed target
  */
 export function whyForm(answer: Why | null, ask: (target: string) => Promise<unknown>, tr: Translator): Form {
   const { _ } = tr;
@@ -104,7 +103,7 @@ function answerRows(why: Why, tr: Translator): Row[] {
   ];
 }
 
-/** Warns of a known problem only: the kernel disagrees with WARP, or the kill switch stops what would bypass it. */
+/** Returns the tone, a warning only if the kernel disagrees with WARP or the kill switch blocks the address. */
 function verdictTone(address: WhyAddress): Tone {
   if (address.disagrees || address.blocked) return 'warning';
   return wayOf(address) ? 'success' : 'neutral';

@@ -1,4 +1,5 @@
-// Pure: the words and buttons of every state, from all that makes a state: the tunnel, a pause, a change on trial, the kill switch, the demo and how long it lasts. Every surface shows these.
+// Describes every state with its words and buttons, which every client shows. They depend on the tunnel, a pause, unconfirmed
+// changes, the kill switch, the demo and the duration of the state.
 import type { Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
@@ -14,36 +15,36 @@ import { demoText, stateIcon, stateName, stateTone, unavailableText } from './st
 import { asOf, isConnectIgnored, isOffline, isOld, silenceText, stateIn } from './summary.ts';
 
 export interface StateWords {
-  /** The state summed up, with pause, kill switch and missing steps. */
+  /** The state, including a pause, the kill switch and missing setup. */
   state: State;
   /** The state, or the cause of a failure, in a few words. */
   label: string;
-  /** The same for one line, where no sentence follows: a pause has its end. */
+  /** Like `label`, for places without the sentence: for a pause, includes its end. */
   stateText: string;
   /** The consequence for the user. */
   sentence: string;
   tone: Tone;
   icon: string;
-  /** The one thing that helps, or null. */
+  /** The button that helps, or null. */
   remedy: Button | null;
-  /** A second way, or null. */
+  /** A second button, or null. */
   other: Button | null;
-  /** Words of the tunnel CLI itself, for the technical details; null if they add nothing. */
+  /** Text for the technical details, such as the tunnel CLI's reason; null if it adds nothing. */
   details: string | null;
 }
 
-/** A state with what its words depend on. */
+/** The facts that determine the words of a state. */
 interface Situation {
   snapshot: Snapshot;
   demo: boolean;
   cause: Cause | null;
-  /** The tunnel CLI's own words. */
+  /** The tunnel CLI's reason: its code and text. */
   said: string | null;
-  /** Connecting takes longer than usual. */
+  /** True if connecting takes longer than usual. */
   isLong: boolean;
 }
 
-/** Words of a row of the table; the rest comes from the state alone. */
+/** Words of a row of the table; all other words follow from the state alone. */
 type Row = Pick<StateWords, 'sentence'> & Partial<Pick<StateWords, 'label' | 'tone' | 'remedy' | 'other' | 'details'>>;
 
 const TABLE: Record<State, (situation: Situation, tr: Translator) => Row> = {
@@ -58,7 +59,7 @@ const TABLE: Record<State, (situation: Situation, tr: Translator) => Row> = {
   unknown: unknownRow,
 };
 
-/** The words of the present state. */
+/** Describes the present state. */
 export function describeState(client: ClientState, tr: Translator): StateWords {
   const snapshot = current(client);
   return snapshot ? wordsOf(snapshot, client, tr) : offlineWords(client, tr);
@@ -93,7 +94,7 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
     if (words.tone !== 'error') words.tone = 'warning';
   }
   if (!isOffline(snapshot)) return words;
-  // the same in every state
+  // the sentence of a blocked state already says that internet is blocked
   const isSaid = state === 'blocked';
   return {
     ...words,
@@ -103,7 +104,7 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
   };
 }
 
-/** The words without a daemon. What was shown last stays until it is found for the first time. */
+/** Describes the state without a daemon. At the start, keeps the last shown state until the daemon is found. */
 function offlineWords({ offline, last }: ClientState, tr: Translator): StateWords {
   const { _ } = tr;
   const shown = offline?.code === 'starting' ? last : null;
@@ -160,7 +161,7 @@ function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row 
 }
 
 function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
-  // wanted, and not there
+  // the user wanted to connect, but there is no tunnel
   const isIgnored = isConnectIgnored(snapshot);
   if (cause) return { ...causeRow(cause, said), ...(isIgnored ? { tone: 'warning' as const } : {}) };
   const sentence = tr._('You are not protected. Your traffic bypasses WARP.');
@@ -169,7 +170,7 @@ function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): 
     : { sentence };
 }
 
-/** A state without a reason needs help as well once it lasts. */
+/** Describes connecting; offers help even without a cause once it takes long. */
 function connectingRow({ snapshot, cause, said, isLong }: Situation, tr: Translator): Row {
   const { _ } = tr;
   const { reason } = snapshot.status;
@@ -183,7 +184,7 @@ function connectingRow({ snapshot, cause, said, isLong }: Situation, tr: Transla
   };
 }
 
-/** When the tunnel is back after a pause; null for a pause that could not be ended, or that reverts unless it is kept. */
+/** Returns the time when a pause ends; null if its end failed or the pause waits for confirmation. */
 function pauseEnd({ changes }: Pick<Snapshot, 'changes'>): string | null {
   const { endsAt = null, confirmBy, problem } = changes.find(isPause) ?? { confirmBy: null, problem: null };
   return problem === null && confirmBy === null ? endsAt : null;
@@ -199,7 +200,7 @@ function pausedRow({ snapshot }: Situation, tr: Translator): Row {
   return { sentence: `${_('You are not protected. Your traffic bypasses WARP.')}\n${changeText(pause, tr)}` };
 }
 
-/** A failure keeps its cause and what helps against it. */
+/** Describes a block; keeps the cause of a failure and its remedy. */
 function blockedRow({ snapshot, cause, demo, said }: Situation, tr: Translator): Row {
   const why = cause && fill(tr._('%s: %s'), cause.title, cause.sentence);
   const pause = snapshot.changes.find(isPause);
@@ -216,7 +217,7 @@ function unableRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
   return causeRow(cause!, [said, finding?.seen].filter(Boolean).join('\n') || null);
 }
 
-/** A step of the setup, or a network that wants its user to sign in. */
+/** Describes a step of the setup, or a network that wants the user to sign in. */
 function needsYouRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
   const { status, tunnelCli } = snapshot;
   if (status.blocked === null) return causeRow(cause!, said);
@@ -232,7 +233,7 @@ function unknownRow({ snapshot, cause }: Situation, tr: Translator): Row {
   return { sentence: _('WARP reports something that Culvert does not understand.'), details: raw };
 }
 
-/** Traffic that a connection covers, which the mode decides. */
+/** Words the traffic that the connection covers in the present mode. */
 function coverage({ settings, tunnel }: Snapshot, { _ }: Translator): string {
   switch (settings.Mode) {
     case 'doh':
@@ -257,7 +258,7 @@ function unstableText({ status }: Snapshot, tr: Translator): string {
   return fill(tr._('Slow connection: %s lost, %s'), formatLoss(figures.loss, tr), formatLatency(figures.latencyMs, tr));
 }
 
-/** Figures of an unstable network as `NetworkDegraded` in warp/parse/status.ts writes them; null for another state or reason. */
+/** Parses the text that `NetworkDegraded` in warp/parse/status.ts writes; null for any other state or reason. */
 function unstableFigures({ state, network, reason }: Snapshot['status']): { latencyMs: number; loss: number } | null {
   if (state !== 'connected' || network !== 'unstable') return null;
   const figure = (pattern: RegExp) => Number(pattern.exec(reason?.text ?? '')?.[1] ?? Number.NaN);
@@ -265,7 +266,7 @@ function unstableFigures({ state, network, reason }: Snapshot['status']): { late
   return Number.isNaN(percent) || Number.isNaN(latencyMs) ? null : { latencyMs, loss: percent / 100 };
 }
 
-/** Latency in ms and loss as a share, for every client: those of the tunnel are averages, which may not show a slow network yet. */
+/** Returns latency in ms and loss as a fraction, of an unstable network first: the tunnel's averages may lag behind. */
 export function figuresOf({
   status,
   tunnel,

@@ -1,4 +1,4 @@
-// Maps every action of the API to a command of the tunnel CLI, and checks the argument by its grammar.
+// Maps every action of the API to a command of the tunnel CLI, and checks the syntax of its argument.
 
 import { isIP } from 'node:net';
 import {
@@ -14,19 +14,19 @@ import type { CommandName } from '../../api/schema.ts';
 import { Problem } from '../../problem.ts';
 import { type Capabilities, LISTS } from '../cli/version.ts';
 
-/** One command, ready to run. */
+/** A command that is ready to run. */
 export interface Plan {
-  /** Without the program and global options; empty for `acceptTerms`, which runs nothing. */
+  /** Arguments without the program and global options; empty for `acceptTerms`, which runs no command. */
   argv: string[];
-  /** Reads whose answers this can have changed. */
+  /** Reads with answers that the command may change. */
   changes: readonly CommandName[];
-  /** Pointless without a registration. */
+  /** True if the command is useless without a registration. */
   registered: boolean;
   timeoutMs: number;
 }
 
 /**
- * The command for an action. `enableLocalProxy` is one of its steps (see localproxy.ts).
+ * Plans the command for an action. For `enableLocalProxy`, plans only the change of mode (see localproxy.ts).
  * @throws Problem `argument-rejected` or `unsupported-by-cli`
  */
 export function planAction({ action: name, value }: ActionRequest, can: Capabilities): Plan {
@@ -66,13 +66,13 @@ function checkValue(name: ActionName, value: string | undefined): void {
 }
 
 interface Action {
-  /** The words, which the value follows where there is one. */
+  /** Arguments before the value, if there is a value. */
   words: string[];
-  /** The capability without which there is no such command. */
+  /** The capability that the command requires. */
   needs?: 'protocol';
   changes: readonly CommandName[];
   registered?: true;
-  /** Time limit where 15 s are not enough: what talks to the vendor's servers. */
+  /** Time limit of commands that contact the vendor's servers and need more than 15 s. */
   seconds?: number;
 }
 
@@ -81,7 +81,7 @@ const IPS = ['settings', 'splitTunnelIps', 'splitTunnelDump'] as const;
 const HOSTS = ['settings', 'splitTunnelHosts', 'splitTunnelDump'] as const;
 
 const COMMANDS: Record<ActionName, Action> = {
-  // Connecting and disconnecting flip `Always On`.
+  // connecting and disconnecting change `Always On`
   connect: { words: ['connect'], changes: ['settings'], registered: true },
   disconnect: { words: ['disconnect'], changes: ['settings'], registered: true },
   setMode: { words: ['mode'], changes: ['settings'] },
@@ -150,7 +150,7 @@ const COMMANDS: Record<ActionName, Action> = {
 
 type Check = (value: string) => boolean;
 
-/** Tests of the kinds of argument whose values can't be listed. */
+/** Checks for the kinds of arguments without a fixed list of values. */
 const CHECKS: { [N in ArgumentName as (typeof ARGUMENTS)[N] extends { values: unknown } ? never : N]: Check } = {
   address: isAddress,
   range(value) {
@@ -164,12 +164,12 @@ const CHECKS: { [N in ArgumentName as (typeof ARGUMENTS)[N] extends { values: un
   },
   port: isPort,
   domain: isDomain,
-  // a name, or every name below one
+  // a name, or a wildcard for every name below it
   host: value => isDomain(value.replace(/^\*\./, '')),
   // the first label of `<team>.cloudflareaccess.com`
   team: value => LABEL.test(value),
   license: value => /^[0-9A-Za-z]{8}(-[0-9A-Za-z]{8}){2}$/.test(value),
-  // the address that a browser is sent to after signing in to a team; it carries the token
+  // the address with the token to which a team's sign-in redirects the browser
   tokenUrl: value => value.length <= 8192 && TOKEN_URL.test(value),
   // IEEE 802.11: at most 32 bytes
   ssid: value => Buffer.byteLength(value) <= 32 && value === value.trim(),
@@ -180,7 +180,7 @@ const CHECKS: { [N in ArgumentName as (typeof ARGUMENTS)[N] extends { values: un
 
 /**
  * Checks the value of an action.
- * @returns null when it is well-formed, else what is expected instead, to follow the word "expected".
+ * @returns null for a valid value, else a description of valid values, to follow the word "expected".
  */
 function checkArgument(name: ArgumentName, value: string): string | null {
   const { values, expected }: Argument = ARGUMENTS[name];
@@ -189,7 +189,7 @@ function checkArgument(name: ArgumentName, value: string): string | null {
 }
 
 /**
- * The rules for every argument: it is no option, and has nothing that a terminal, a log or a reader would mistake.
+ * Checks the rules for every argument: it is no option, and contains no character that could mislead a terminal or reader.
  * Cc, Cf, Zl, Zp: control and invisible formatting characters, line and paragraph separators.
  */
 function plain(value: string): string | null {
@@ -204,7 +204,7 @@ const LABEL = /^(?!-)[0-9A-Za-z-]{1,63}(?<!-)$/;
 const TOKEN_URL =
   /^com\.cloudflare\.warp:\/\/(?:[0-9a-z-]{1,63}\.){1,4}cloudflareaccess\.(?:com|us)\/auth\?(?:[\w.~%+/=&-]*&)?token=[\w.~%+/=&-]+$/i;
 
-/** Without a zone (`%eth0`), which node:net accepts and a route can't have. */
+/** Rejects a zone (`%eth0`), which node:net accepts but a route can't have. */
 function isAddress(value: string): boolean {
   return isIP(value) !== 0 && !value.includes('%');
 }
@@ -213,7 +213,7 @@ function isPort(value: string): boolean {
   return /^[1-9]\d{0,4}$/.test(value) && Number(value) <= 65_535;
 }
 
-/** The last label of a name is never a number; a mistyped address is. */
+/** Rejects a name with a number as its last label, because it is a mistyped address. */
 function isDomain(value: string): boolean {
   const labels = value.split('.');
   const isValid = labels.every(label => LABEL.test(label.replaceAll('_', 'x')));

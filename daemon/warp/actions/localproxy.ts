@@ -1,4 +1,4 @@
-// Turns the local proxy on: protocol, mode and connection in the order that the CLI accepts, proven, or undone.
+// Turns on the local proxy: sets protocol, mode and connection in the order that the CLI accepts, tests it, or reverts all.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ActionRequest, actionRequest } from '../../api/actions.ts';
 import type { CommandOutput, Status } from '../../api/schema.ts';
@@ -14,27 +14,27 @@ import { type Answers, type Listener, listeners, nameListener, probeProxy } from
 interface Parts {
   state: State;
   can: Capabilities;
-  /** Performs one command of the tunnel CLI. @throws Problem */
+  /** Runs a command of the tunnel CLI. @throws Problem */
   run(request: ActionRequest): Promise<CommandOutput>;
-  /** Has the settings of the state read again, if they may have changed. */
+  /** Reads the settings again if they may have changed. */
   readSettings(): Promise<void>;
-  /** The daemon is shutting down. */
+  /** True if the daemon is shutting down. */
   stopped(): boolean;
   /** Time limit for the proxy's answer. */
   limitMs: number;
 }
 
-/** Neither connected nor connecting: `Unable` may be a phase between two attempts of the client. */
+/** Longest time neither connected nor connecting: `Unable` may be a phase between two attempts of the client. */
 const HOPELESS_MS = 5000;
 const PAUSE_MS = 100;
 const PROBE_MS = 3000;
-/** The documented port, which counts where the CLI doesn't report it. */
+/** The documented port, used if the CLI does not report a port. */
 const DEFAULT_PORT = 40_000;
 
 /**
- * Resolves when 127.0.0.1:PORT answers as a proxy, with the output of the mode's command; null when it did already.
- * What was changed before a failure is set back.
- * @throws Problem `proxy-port-in-use`, `proxy-not-answering`, or what the tunnel CLI's commands can throw
+ * Resolves when 127.0.0.1:PORT answers as a proxy, with the output of the mode's command; null if it already did.
+ * Reverts all changes after a failure.
+ * @throws Problem `proxy-port-in-use`, `proxy-not-answering`, or a problem of the tunnel CLI's commands
  */
 export async function enableLocalProxy(parts: Parts): Promise<CommandOutput | null> {
   const { state, run, readSettings } = parts;
@@ -45,7 +45,7 @@ export async function enableLocalProxy(parts: Parts): Promise<CommandOutput | nu
   if (inMode && status.state === 'connected' && suffices(await probeProxy(portOf(parts), PROBE_MS), parts)) return null;
 
   const before = await listeners();
-  // In proxy mode and connected, the listener is the client's own.
+  // in proxy mode with a connection, WARP itself listens on the port
   const foreign = (port: number) => (inMode && up ? undefined : before.get(port));
   if (tunnel.proxyPort !== null) await refuseTaken(tunnel.proxyPort, foreign(tunnel.proxyPort));
 
@@ -56,7 +56,7 @@ export async function enableLocalProxy(parts: Parts): Promise<CommandOutput | nu
     if (!inMode && settings.Mode) undo.unshift(actionRequest('setMode', settings.Mode));
     await readSettings();
     checkMode(parts);
-    // The port of another mode's settings is not printed, so only now it is known.
+    // the CLI prints the port only in proxy mode
     await refuseTaken(portOf(parts), foreign(portOf(parts)));
     if (!up) {
       await run({ action: 'connect' });
@@ -69,7 +69,7 @@ export async function enableLocalProxy(parts: Parts): Promise<CommandOutput | nu
   }
 }
 
-/** Proxy mode needs MASQUE in every release since 2025.8, so it is chosen first where there is a choice. */
+/** Sets the protocol to MASQUE if the CLI can, because proxy mode needs it in every release since 2025.8. */
 async function useMasque({ state, can, run }: Parts, undo: ActionRequest[]): Promise<void> {
   const protocol = state.snapshot().settings['WARP tunnel protocol'];
   if (!can.protocol || protocol === 'MASQUE') return;
@@ -97,7 +97,7 @@ async function refuseTaken(port: number, listener: Listener | undefined): Promis
   if (listener) throw portInUse(port, await nameListener(listener));
 }
 
-/** @param program its name; null if unknown */
+/** @param program name of the program; null if unknown */
 function portInUse(port: number, program: string | null): Problem {
   const said =
     program === null
@@ -131,7 +131,7 @@ async function untilAnswering(parts: Parts): Promise<void> {
   }
 }
 
-/** Releases before 2025.8 promise SOCKS5 only. */
+/** True if the answers suffice: releases before 2025.8 promise only SOCKS5. */
 function suffices({ socks5, http }: Answers, { can }: Parts): boolean {
   return socks5 && (http || !can.httpProxy);
 }
@@ -156,7 +156,7 @@ function portOf({ state }: Parts): number {
   return state.snapshot().tunnel.proxyPort ?? DEFAULT_PORT;
 }
 
-/** The failure, after everything was reverted. Its hint names what could not be reverted. */
+/** Reverts the changes, and returns the failure with a hint that names the changes that could not be reverted. */
 async function undone(cause: unknown, undo: ActionRequest[], { run, readSettings, stopped }: Parts) {
   const left: string[] = [];
   for (const request of stopped() ? [] : undo)

@@ -1,23 +1,23 @@
-// Inspects local ports: probes whether one answers as a proxy, and names the process that listens on one.
+// Inspects local ports: tests if a proxy answers on a port, and names the process that listens on it.
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { readTable } from '../../core/peer.ts';
 
 export interface Answers {
-  /** The port is open. */
+  /** True if the port is open. */
   open: boolean;
-  /** It accepts SOCKS5 without a login (RFC 1928). */
+  /** True if the port accepts SOCKS5 without a login (RFC 1928). */
   socks5: boolean;
-  /** It answers CONNECT (RFC 9110, section 9.3.6), whatever the answer is. */
+  /** True if the port gives any answer to CONNECT (RFC 9110, section 9.3.6). */
   http: boolean;
 }
 
-/** The tunnel client's own check inside the tunnel: an address that is always there, and that it asks anyway. */
+/** Address of the tunnel client's own check inside the tunnel, which always exists. */
 const INSIDE = '162.159.197.4:443';
 
 /**
- * Asks 127.0.0.1:`port`. Never rejects.
- * @param limitMs for each of the two questions, which are asked at the same time
+ * Tests 127.0.0.1:`port` for both protocols in parallel. Never rejects.
+ * @param limitMs time limit of each test
  */
 export async function probeProxy(port: number, limitMs: number): Promise<Answers> {
   const connectLine = `CONNECT ${INSIDE} HTTP/1.1\r\nHost: ${INSIDE}\r\n\r\n`;
@@ -32,7 +32,7 @@ export async function probeProxy(port: number, limitMs: number): Promise<Answers
   };
 }
 
-/** The first `length` bytes of an answer; fewer when no more came in time, null without a listener. */
+/** Resolves with the first `length` bytes of an answer, or fewer after the time limit; null without a listener. */
 function answerTo(port: number, question: Buffer, length: number, limitMs: number): Promise<Buffer | null> {
   return new Promise(resolve => {
     let answer: Buffer | null = null;
@@ -62,7 +62,7 @@ export interface Listener {
   inode: string;
 }
 
-/** Ports on which 127.0.0.1, 0.0.0.0 or :: accepts connections, by the kernel's tables (proc(5)). */
+/** Returns the listeners on 127.0.0.1, 0.0.0.0 or :: by port, from the kernel's tables (proc(5)). */
 export async function listeners(): Promise<Map<number, Listener>> {
   const listeners = new Map<number, Listener>();
   for (const table of [await readTable('tcp6').catch(() => ''), await readTable('tcp').catch(() => '')])
@@ -76,12 +76,12 @@ export async function listeners(): Promise<Map<number, Listener>> {
 }
 
 const LISTEN = '0A';
-/** 127.0.0.1, 0.0.0.0, :: and ::ffff:127.0.0.1 as the tables have them. */
+/** 127.0.0.1, 0.0.0.0, :: and ::ffff:127.0.0.1 in the format of the tables. */
 const REACHABLE = new Set(['0100007F', '00000000', '0'.repeat(32), `${'0'.repeat(16)}FFFF00000100007F`]);
 
 /**
- * A listener in words: `python3 (process 4711, user 1000)`, or only the user where the process belongs to another user.
- * Reads /proc/PID/fd of every process that it may, so call it only after a failure.
+ * Names a listener: `python3 (process 4711, user 1000)`, or only the user if the process belongs to another user.
+ * Reads /proc/PID/fd of every accessible process, so call it only after a failure.
  */
 export async function nameListener({ uid, inode }: Listener): Promise<string> {
   const link = `socket:[${inode}]`;

@@ -1,4 +1,4 @@
-// Performs actions: plans the command, runs it, and expires what it changed.
+// Performs actions: plans the command, runs it, and expires the parts that it changed.
 import type { ActionRequest } from '../../api/actions.ts';
 import type { CommandOutput } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
@@ -13,9 +13,9 @@ import type { Reader } from '../read/reader.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { type Plan, planAction } from './commands.ts';
 
-/** Connecting takes seconds; behind a captive portal, or without a network, it never ends. */
+/** Connecting takes seconds, but never ends behind a captive portal or without a network. */
 const PROXY_LIMIT_MS = 30_000;
-/** A tunnel that is to come up moves immediately; this is long also on a busy machine. */
+/** A tunnel begins to connect immediately, so this is a long time even on a busy machine. */
 const IGNORED_MS = 5_000;
 
 interface Options {
@@ -27,12 +27,12 @@ interface Options {
   watch: Watch;
   changes: ChangedParts;
   terms: Terms;
-  /** Takes the CLI over again, now that the terms are accepted. */
+  /** Starts to use the CLI again after the terms are accepted. */
   adopt(): Promise<void>;
   stopped(): boolean;
   /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs: number | undefined;
-  /** Time after which a tunnel that was to connect and is down is reported (default 5 s). */
+  /** Time after which a tunnel that should connect but is down is reported (default 5 s). */
   ignoredMs: number | undefined;
 }
 
@@ -42,7 +42,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
   let ignoring: NodeJS.Timeout | undefined;
   let enabling: Promise<CommandOutput | null> | undefined;
 
-  /** Finds out whether the tunnel CLI does what it accepted. */
+  /** Checks that the tunnel follows an accepted command to connect or disconnect. */
   function followConnect(action: ActionRequest['action']): void {
     if (action !== 'connect' && action !== 'disconnect') return;
     clearTimeout(ignoring);
@@ -53,7 +53,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
 
   async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
     store.checkToken();
-    // only the status of a living listener is certain enough to refuse without asking
+    // only the status of a living listener is certain enough to refuse without running the command
     const { blocked } = state.snapshot().status;
     if (plan.registered && blocked === 'not-registered' && watch.form())
       throw blockedProblem(blocked, state.snapshot());
@@ -79,7 +79,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       return finished.output;
     }
     const reason = blockedBy(failure);
-    // a policy may lock settings and the switch; a user who may not even connect may do nothing
+    // a policy may lock single settings, but a user who may not connect has no access at all
     if (reason === 'not-authorized') {
       if (request.action === 'connect') store.setAuthorized(false);
     } else if (reason) reader.suspect(reason, outputText(finished));

@@ -1,15 +1,15 @@
-// Starts and ends processes of the tunnel CLI, so that none outlives the daemon, however it dies.
+// Starts and ends processes of the tunnel CLI, and ensures that they end with the daemon, even if it crashes.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { errno } from '../../core/errors.ts';
 
 /**
  * Starts a program in its own process group, with stdout and stderr piped.
- * The kernel kills it when this process dies, also by SIGKILL, where util-linux' setpriv is installed; elsewhere
- * it ends at its time limit, or when it next writes to the broken pipe.
+ * If util-linux' setpriv is installed, the kernel kills it when this process dies, even by SIGKILL; otherwise it ends at
+ * its time limit, or when it next writes to the broken pipe.
  * @param file absolute path
- * @param args passed as they are; no shell reads them
- * @param input text for stdin, which is /dev/null without it
+ * @param args arguments, which no shell interprets
+ * @param input text for stdin; /dev/null by default
  */
 export function startChild(
   file: string,
@@ -18,15 +18,14 @@ export function startChild(
   input?: string,
 ): ChildProcess {
   const [program, ...rest] = [...deathBound(), file, ...args] as [string, ...string[]];
-  // execa is not used here: its time limit kills only the child, and its promise waits until every holder of stdout
-  // ends.
+  // not execa: its time limit kills only the child, and its promise waits until every holder of stdout ends
   const stdin = input === undefined ? 'ignore' : 'pipe';
   const child = spawn(program, rest, { detached: true, stdio: [stdin, 'pipe', 'pipe'], env, shell: false });
-  child.stdin?.on('error', () => {}).end(input); // it may end without reading
+  child.stdin?.on('error', () => {}).end(input); // the child may end without reading stdin
   return child;
 }
 
-/** Signals the child's process group. Does nothing if it is gone or belongs to another user now. */
+/** Signals the child's process group. Ignores a group that is gone or now belongs to another user. */
 export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   try {
@@ -37,29 +36,29 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /**
- * Calls `done` this long after a child has exited, unless its output ends earlier (`close`): a grandchild may hold the
- * pipes open forever. What the child had written by then is read first, even where the event loop was held up: its
- * timers run before its pipes, so that `done` waits for one more turn.
+ * Calls `done` some time after a child has exited, for a grandchild may hold the pipes open forever; callers clear the
+ * timer if the output ends earlier (`close`). The child's output is read first: a delayed event loop runs timers before
+ * pipes, so `done` waits for one more turn.
  * @returns the timer
  */
 export function afterExit(graceMs: number, done: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(done), graceMs);
 }
 
-/** The part of the daemon's environment that the tunnel CLI gets; never NODE_OPTIONS or LD_*. */
+/** Returns the part of the daemon's environment that the tunnel CLI gets; never NODE_OPTIONS or LD_*. */
 export function childEnv(env: NodeJS.ProcessEnv, emulated: boolean): NodeJS.ProcessEnv {
   const allowed = emulated ? new RegExp(`${ALLOWED.source}|^CULVERT_EMULATOR_`) : ALLOWED;
   return Object.fromEntries(Object.entries(env).filter(([name]) => allowed.test(name)));
 }
 
-/** Says that setpriv, not the program, failed: `setpriv: failed to execute /x/warp-cli: No such file or directory`. */
+/** Matches the message of setpriv, not the program: `setpriv: failed to execute /x/warp-cli: No such file or directory`. */
 export const NOT_STARTED = /^setpriv: failed to execute /;
 
 const ALLOWED = /^(PATH|HOME|USER|LANG|LC_[A-Z]+|XDG_[A-Z_]+|DBUS_SESSION_BUS_ADDRESS)$/;
 
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find(path => existsSync(path));
 
-/** Tried once, because setpriv sets capabilities, which a sandbox (systemd's `~@privileged`) may forbid. */
+/** Tested once, because setpriv sets capabilities, which a sandbox (systemd's `~@privileged`) may forbid. */
 let usable: boolean | undefined;
 
 function deathBound(): string[] {

@@ -1,4 +1,4 @@
-// Tracks the installed tunnel CLI: its executable, its version, and its capabilities.
+// Tracks the executable, version and capabilities of the installed tunnel CLI.
 import { accessSync, constants, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Runner } from './run.ts';
@@ -8,7 +8,7 @@ interface CliInfo {
   path: string;
   /** null if the output of `--version` is not understood. */
   version: string | null;
-  /** null if it is too old to be used. `json` may become false: see `refusesJson`. */
+  /** null if the CLI is too old. `json` may become false: see `refusesJson`. */
   can: Capabilities | null;
 }
 
@@ -16,24 +16,24 @@ export interface CliTracker {
   start(): void;
   stop(): void;
   /**
-   * The CLI, looked up again; null if none is installed or it can't be started. Each executable is asked for its version
-   * once.
+   * Looks up the CLI again; null if it is missing or can't be started. Reads the version of each executable once, but an
+   * unknown version again.
    */
   current(): Promise<CliInfo | null>;
   /**
-   * The CLI refused a command: if `-j` was the cause, asks for text from now on.
-   * @returns whether `-j` was the cause
+   * Handles a refused command: if `-j` was the cause, switches to text.
+   * @returns true if `-j` was the cause
    */
   refusesJson(can: Capabilities, args: readonly string[], message: string): boolean;
-  /** Its name in the command log. */
+  /** Name of the CLI in the command log. */
   name(): string;
 }
 
 const VERSION_LIMIT_MS = 5000;
-/** After this time an unknown version is read again, when it is needed. */
+/** Time after which an unknown version is read again on demand. */
 const UNVERSIONED_MS = 60_000;
 
-/** @param options.onChange called when the executable appeared, vanished or was replaced */
+/** @param options.onChange called when the executable appears, disappears or is replaced */
 export function createCliTracker(options: {
   cli: string;
   env: NodeJS.ProcessEnv;
@@ -69,7 +69,7 @@ export function createCliTracker(options: {
       const again = cache?.identity === identity;
       const before = again ? cache?.info : null;
       const info = Promise.all([identify(binary.path), before]).then(([info, old]) =>
-        // capabilities that a CLI without a version has lost stay lost
+        // a CLI without a version keeps the capabilities of the first read, such as a refused `-j`
         info?.version === null ? (old ?? info) : info,
       );
       const asked = { identity, info, until: now + UNVERSIONED_MS };
@@ -95,17 +95,17 @@ export function createCliTracker(options: {
   };
 }
 
-/** One executable; another file under the same path has another identity. */
+/** An executable; another file at the same path has another identity. */
 interface Binary {
-  /** Absolute, as found in PATH. */
+  /** Absolute path, as found in PATH. */
   path: string;
   identity: string;
 }
 
 interface ExecutableWatch {
-  /** The executable, looked up again; null if it is missing. Calls `onChange` when it is another one. */
+  /** Looks up the executable again; null if it is missing. Calls `onChange` if it has changed. */
   current(): Binary | null;
-  /** Begins to notice changes. */
+  /** Begins to watch for changes. */
   start(): void;
   stop(): void;
 }
@@ -116,8 +116,8 @@ const LAST_LOOK_MS = 60_000;
 
 /**
  * @param options.cli a name to look up in `path`, or an absolute path
- * @param options.path directories as in PATH; relative ones are skipped
- * @param options.onChange called when the executable appeared, vanished or was replaced
+ * @param options.path directories as in PATH; relative directories are skipped
+ * @param options.onChange called when the executable appears, disappears or is replaced
  */
 export function watchExecutable(options: {
   cli: string;
@@ -142,7 +142,7 @@ export function watchExecutable(options: {
     return next;
   };
 
-  /** Directories of all candidates, and of the file that the present one links to. */
+  /** Watches the directories of all candidates, and of the file that the present executable links to. */
   const watchDirectories = () => {
     for (const watcher of watchers) watcher.close();
     const real = binary ? [realOf(binary.path)] : [];
@@ -163,7 +163,7 @@ export function watchExecutable(options: {
     settling = setTimeout(current, SETTLE_MS).unref();
   };
 
-  /** Directories that don't exist can't be watched, so a missing CLI is looked up periodically as well. */
+  /** Also looks up a missing CLI periodically, because missing directories can't be watched. */
   const lookAgain = () => {
     looking = setTimeout(() => {
       if (binary === null || watchers.length === 0) current();
@@ -189,7 +189,7 @@ export function watchExecutable(options: {
 
 function candidatesOf(cli: string, path: string): string[] {
   if (isAbsolute(cli)) return [cli];
-  // a relative path would depend on where the daemon was started
+  // a relative path would depend on the daemon's working directory
   if (cli.includes('/')) return [];
   return path
     .split(':')

@@ -23,7 +23,7 @@ export function blockedBy({ kind }: Failure): Blocked | null {
   return kind in HINTS ? (kind as Blocked) : null;
 }
 
-/** Failures of which it is certain that the command changed nothing. */
+/** Failures after which the command has certainly changed nothing. */
 const REFUSALS: readonly Failure['kind'][] = [
   'cli-missing',
   'cli-too-old',
@@ -35,20 +35,20 @@ const REFUSALS: readonly Failure['kind'][] = [
   'argument',
 ];
 
-/** True for a failed command that may still have done its work. */
+/** True for a failed command that may still have taken effect. */
 export const isUncertain = ({ kind }: Failure): boolean => !REFUSALS.includes(kind);
 
-/** The answer of a finished command, or the reason of its failure. */
+/** The output of a finished command, or the text of its failure. */
 export function outputText({ output }: Finished): string {
   return output.ok ? output.stdout : output.stderr || output.stdout;
 }
 
-/** Also the meaning of lines in the journal of the service, which asks this host for a registration. */
+/** Also explains lines in the service's journal: the service contacts this host to register. */
 export const API_UNREACHABLE = message(
   'WARP could not reach api.cloudflareclient.com. A firewall, a DNS filter or the provider may block it.',
 );
 
-/** Failures whose words say little. Texts from public reports, 2024 to 2026. */
+/** Failures whose messages explain little, with texts from public reports of 2024 to 2026. */
 const KNOWN: readonly { seen: RegExp; meaning?: Message; hint: string }[] = [
   {
     seen: /Failed to communicate with the WARP API/i,
@@ -56,7 +56,7 @@ const KNOWN: readonly { seen: RegExp; meaning?: Message; hint: string }[] = [
     hint: 'See what blocks it with: culvert doctor --online',
   },
   {
-    // the words of 2023
+    // the wording of 2023
     seen: /Failed to contact the WARP API/i,
     meaning: API_UNREACHABLE,
     hint: 'An old version of WARP fails like this as well: update WARP. See: culvert doctor --online',
@@ -75,7 +75,7 @@ function onceHint(emulated: boolean): string {
     : 'Try again. If it fails again, end the program, and start it again as root: warp-svc';
 }
 
-/** The problem for a failed command. `what` names it for people: `the action connect`. @param shown the state after it */
+/** The problem for a failed command. `what` names the command: `the action connect`. @param shown the state after the command */
 export function problemOf(
   what: string,
   failure: Failure,
@@ -137,7 +137,7 @@ export function blockedProblem(
   });
 }
 
-/** Hints for a program; null where the hint for people, a command to type, serves both. */
+/** Hints for programs; null if a program can also use the hint for people, a command to type. */
 const HINTS: Record<Blocked, string | null> = {
   'cli-missing': null,
   'service-stopped': null,

@@ -1,29 +1,29 @@
 // Names the commands that install Cloudflare WARP on a Linux distribution, from its os-release file.
 import { quote } from '../../view/fix.ts';
 
-/** Commands in their order, each as its words. */
+/** Commands to run in order, each as a list of arguments. */
 interface InstallSteps {
   commands: string[][];
-  /** An administrator runs them. */
+  /** True if an administrator must run the commands. */
   privileged: boolean;
 }
 
 const REPOSITORY = 'https://pkg.cloudflareclient.com';
-/** Releases with packages of WARP 2026.8 in the repository, by codename. */
+/** Codenames of Debian and Ubuntu releases with packages of WARP 2026.8 in the repository. */
 export const SERVED_DEBIAN: ReadonlySet<string> = new Set(['jammy', 'noble', 'resolute', 'bookworm', 'trixie']);
-/** The same for Fedora, and for RHEL and its rebuilds, by version. */
+/** Versions of Fedora, and of RHEL and its rebuilds, with these packages. */
 const SERVED_FEDORA = new Set(['43', '44']);
 const SERVED_RHEL = new Set(['9', '10']);
 const RHEL = new Set(['rhel', 'almalinux', 'rocky', 'centos', 'ol']);
-/** Architectures of the packages, as Node names them. */
+/** Architectures of the packages, with Node's names. */
 const SERVED_ARCHITECTURES = new Set(['x64', 'arm64']);
 
 const KEYRING = '/usr/share/keyrings/cloudflare-warp-archive-keyring.gpg';
 const AUR_PACKAGE = 'cloudflare-warp-bin';
 
 /**
- * Commands of Cloudflare's guide (https://pkg.cloudflareclient.com), and for Arch Linux those of its wiki for a package of
- * users (https://wiki.archlinux.org/title/Arch_User_Repository#Installing_and_upgrading_packages).
+ * Returns the commands of Cloudflare's guide (https://pkg.cloudflareclient.com), or for Arch Linux the commands of its wiki
+ * for AUR packages (https://wiki.archlinux.org/title/Arch_User_Repository#Installing_and_upgrading_packages).
  * @param osRelease text of os-release(5)
  * @param architecture as `process.arch`
  * @returns null for a system without packages
@@ -31,12 +31,12 @@ const AUR_PACKAGE = 'cloudflare-warp-bin';
 export function installSteps(osRelease: string, architecture: string): InstallSteps | null {
   if (!SERVED_ARCHITECTURES.has(architecture)) return null;
   const read = (key: string) => new RegExp(`^${key}=["']?([\\w .-]*)["']?\\s*$`, 'm').exec(osRelease)?.[1] ?? '';
-  // their systems are images, which packages are not added to like this
+  // these systems are images, to which these commands can't add packages
   if (read('OSTREE_VERSION') || read('IMAGE_ID')) return null;
   const families = [read('ID'), ...read('ID_LIKE').split(' ')];
   const version = read('VERSION_ID').split('.')[0] ?? '';
   if (families.includes('debian') || families.includes('ubuntu')) {
-    // a derivative names the release that it is made from
+    // a derivative names the release on which it is based
     const codename = ['UBUNTU_CODENAME', 'DEBIAN_CODENAME', 'VERSION_CODENAME'].map(read).find(Boolean) ?? '';
     return SERVED_DEBIAN.has(codename) ? debianSteps(codename) : null;
   }
@@ -80,7 +80,7 @@ function archSteps(): InstallSteps {
   };
 }
 
-/** The commands as one for a shell, which ends with the first that fails; it is read whole before sudo asks for a password. */
+/** Joins the commands for a shell, which stops at the first failure and reads all before sudo asks for a password. */
 export function installCommand({ commands, privileged }: InstallSteps): string {
   return commands.map(argv => (privileged ? `sudo ${quote(argv)}` : quote(argv))).join(' &&\n');
 }

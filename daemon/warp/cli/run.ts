@@ -1,4 +1,4 @@
-// Runs one command of the tunnel CLI to its end: limited in time, output and number, and logged.
+// Runs commands of the tunnel CLI with limits on time, output and number, and logs them.
 import type { ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
 import type { CommandOutput, LogEntry } from '../../api/schema.ts';
@@ -14,26 +14,26 @@ export interface Command {
   args: readonly string[];
   source: LogEntry['source'];
   timeoutMs: number;
-  /** Changes something: runs alone among its kind. */
+  /** True if the command changes something and must not run in parallel with other such commands. */
   write?: boolean;
 }
 
 export interface Finished {
-  /** Redacted: nothing leaves this file unredacted. `ok` goes by the content first (see `failureOf`). */
+  /** Redacted output, as no output leaves this file unredacted. `ok` depends on the content first (see `failureOf`). */
   output: CommandOutput;
-  /** Its time limit passed and its process group was killed. */
+  /** True if the command exceeded its time limit and its process group was killed. */
   timedOut: boolean;
-  /** The program is missing or not executable; a lack of processes or files is an ordinary failure. */
+  /** True if the program is missing or not executable; a lack of processes or files is an ordinary failure. */
   notStarted: boolean;
 }
 
 export interface Runner {
   /**
-   * Runs a command. Rejects only with Problem `busy` (too many wait, or this one waited too long), or `internal-error`
-   * after `stop`.
+   * Runs a command. Rejects only with Problem `busy` (too many commands wait, or this command waited too long), or
+   * `internal-error` after `stop`.
    */
   run(command: Command): Promise<Finished>;
-  /** Kills every process group, and refuses what waits. Resolves when all have ended. */
+  /** Kills every process group, and refuses waiting commands. Resolves when all processes have ended. */
   stop(): Promise<void>;
 }
 
@@ -41,17 +41,17 @@ const AT_ONCE = 4;
 const WAITING = 32;
 /** Longest wait of a command for its turn. */
 const WAIT_LIMIT_MS = 15_000;
-/** Bytes kept of each stream; more is read and dropped, so that the child doesn't block. */
+/** Most bytes kept of each stream; further output is read and dropped, so that the child doesn't block. */
 const OUTPUT_LIMIT = 1024 * 1024;
-/** Pause after each chunk beyond the limit: an endless writer must not take the event loop's time. */
+/** Pause after each chunk beyond the limit: an endless writer must not occupy the event loop. */
 const DROP_PAUSE_MS = 4;
 /** Wait for output after the child's end: a grandchild may hold its stdout for hours. */
 const GRACE_MS = 250;
-/** Errors of spawning that the program itself causes. */
+/** Codes of spawn errors that the program itself causes. */
 const UNUSABLE = new Set(['ENOENT', 'EACCES', 'ENOEXEC', 'EPERM', 'ENOTDIR']);
 
 /**
- * @param options.env of the children (see `childEnv`)
+ * @param options.env environment of the children (see `childEnv`)
  * @param options.waitLimitMs longest wait of a command for its turn (default 15 s)
  */
 export function createRunner(options: { env: NodeJS.ProcessEnv; log: CommandLog; waitLimitMs?: number }): Runner {
@@ -170,7 +170,7 @@ function collect(child: ChildProcess, command: Command): Promise<Finished> {
     const limit = setTimeout(() => {
       timedOut = true;
       signalGroup(child, 'SIGKILL');
-      // don't wait for a process that the kernel can't end (state D) either
+      // also limits the wait for a process that the kernel can't end (state D)
       grace = setTimeout(finish, GRACE_MS * 4);
     }, command.timeoutMs);
 

@@ -1,24 +1,24 @@
-// Derives from the version of the tunnel CLI what it can do, and lists the commands that read.
+// Derives the capabilities of the tunnel CLI from its version, and lists its read commands.
 import type { CommandName } from '../../api/schema.ts';
 import { OLDEST_CLIENT } from '../../view/client/labels.ts';
 
 export interface Capabilities {
-  /** Accepts `-j`. */
+  /** True if the CLI accepts `-j`. */
   json: boolean;
-  /** `tunnel protocol set` for consumers. */
+  /** True if the CLI has `tunnel protocol set` for consumers. */
   protocol: boolean;
-  /** The local proxy speaks HTTP as well as SOCKS5. */
+  /** True if the local proxy supports HTTP in addition to SOCKS5. */
   httpProxy: boolean;
 }
 
-/** The version in the answer of `--version` (`warp-cli 2026.4.1390.0`, `WARP 0.2.0`), or null. */
+/** Returns the version in the output of `--version` (`warp-cli 2026.4.1390.0`, `WARP 0.2.0`), or null. */
 export function parseVersion(text: string): string | null {
   return /(?:^|\s)v?(\d{1,4}(?:\.\d{1,5}){1,3})(?=\s|$)/.exec(text)?.[1] ?? null;
 }
 
 /**
- * Capabilities of a version, by the vendor's release notes. An unknown version counts as a current one; its answers show
- * which forms it refuses.
+ * Returns the capabilities of a version, by the vendor's release notes. An unknown version counts as the newest version;
+ * its answers show if it refuses JSON.
  * @returns null for a version older than `OLDEST_CLIENT`, whose commands had other names
  */
 export function capabilitiesOf(version: string | null): Capabilities | null {
@@ -27,10 +27,10 @@ export function capabilitiesOf(version: string | null): Capabilities | null {
   return { json: true, protocol: since('2024.12.554'), httpProxy: since('2025.8.779') };
 }
 
-/** Capabilities of the newest version, for checks before the installed one is known. */
+/** Capabilities of the newest version, for checks before the installed version is known. */
 export const NEWEST: Capabilities = { json: true, protocol: true, httpProxy: true };
 
-/** Negative when `a` is older. Versions have three or four numbers, which no semver library reads. */
+/** Returns a negative number if `a` is older. No semver library supports versions of four numbers. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map(version => version.split('.').map(Number));
   const differences = [0, 1, 2, 3].map(index => (left?.[index] ?? 0) - (right?.[index] ?? 0));
@@ -39,7 +39,7 @@ export function compareVersions(a: string, b: string): number {
 
 export type Read = CommandName | 'devices';
 
-/** The lists of the split tunnel. */
+/** Reads of the lists of the split tunnel. */
 export const LISTS = ['splitTunnelIps', 'splitTunnelHosts', 'splitTunnelDump'] as const satisfies Read[];
 
 /**
@@ -60,14 +60,14 @@ export const READ_LIMIT_MS = 5000;
 
 interface Command {
   words: string[];
-  /** Asked for as JSON. The lists stay text: their JSON form is not documented anywhere. */
+  /** True to request JSON. The lists stay text, because their JSON form is undocumented. */
   json: boolean;
 }
 
 const READS: Record<Read, Command> = {
   status: { words: ['status'], json: true },
   settings: { words: ['settings'], json: true },
-  // names the resolver, the options of MASQUE and more, which the JSON lacks (recorded: 2026.7.1377)
+  // contains the resolver, the options of MASQUE and more, which the JSON lacks (recorded: 2026.7.1377)
   settingsText: { words: ['settings'], json: false },
   splitTunnelDump: { words: ['tunnel', 'dump'], json: false },
   splitTunnelIps: { words: ['tunnel', 'ip', 'list'], json: false },
@@ -81,7 +81,7 @@ const READS: Record<Read, Command> = {
 };
 
 /**
- * Arguments of a read. Global options come before the subcommand: releases of 2026 refuse them after it.
+ * Returns the arguments of a read. Global options precede the subcommand: releases of 2026 refuse them after it.
  * @returns null if another read has the same arguments
  */
 export function readArgv(read: Read, can: Capabilities, acceptTerms: boolean): string[] | null {

@@ -1,5 +1,5 @@
-// Runs one listening child of the tunnel CLI (`-l status`), limits how much of its output is processed per second, and splits it
-// into messages.
+// Runs a listening child of the tunnel CLI (`-l status`), limits the rate at which its output is processed, and splits the
+// output into messages.
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
@@ -9,45 +9,46 @@ import type { Printed } from '../parse/output.ts';
 /** The end of a listening child. */
 export interface Ended extends Printed {
   args: string[];
-  /** ISO 8601. */
+  /** Start of the child, in ISO 8601. */
   at: string;
   durationMs: number;
-  /** It was ended because it printed more than can be processed. */
+  /** True if the child was ended because it printed too much. */
   flooded: boolean;
 }
 
 export interface Listener {
-  /** Resolves when the child has printed a message, or ended. */
+  /** Resolves when the child has printed a message or ended. */
   spoken: Promise<void>;
   /** Ends the child without calling any handler. Resolves when it is gone, at most 400 ms later. */
   stop(): Promise<void>;
 }
 
 interface Handlers {
-  /** A JSON document or a block of text; called synchronously as it arrives. */
+  /** Receives a JSON document or a block of text, synchronously on arrival. */
   onMessage(text: string): void;
-  /** The child has printed nothing for a second. */
+  /** Called if the child prints nothing in its first second. */
   onIdle(): void;
-  /** The child ended, or was ended because it flooded. */
+  /** Called when the child ended, or was ended because it flooded. */
   onEnd(ended: Ended): void;
 }
 
 export interface Pace {
-  /** Length of the slices in which output is counted. */
+  /** Length of the time slices in which output is counted. */
   sliceMs: number;
-  /** Limits of one slice. A long status has tens of KiB, a busy DNS log some thousand messages per second. */
+  /** Most bytes in a slice; a long status has tens of KiB. */
   bytes: number;
+  /** Most messages in a slice; a busy DNS log has some thousand messages per second. */
   messages: number;
-  /** So many full slices in a row are a flood. */
+  /** Number of full slices in a row that count as a flood. */
   fullSlices: number;
 }
 
 const IDLE_MS = 1000;
 const TERM_MS = 200;
-/** Kept of each stream, for the log. */
+/** Most characters kept of each stream for the log. */
 const KEPT_CHARACTERS = 4096;
 
-/** Starts `file ARGS` as a listener. */
+/** Starts a command as a listener. */
 export function startListener(
   command: { file: string; args: string[]; env: NodeJS.ProcessEnv; pace?: Pace | undefined },
   handlers: Handlers,
@@ -116,7 +117,7 @@ export function startListener(
   };
 }
 
-/** Asks the child's process group to end, then kills it. */
+/** Terminates the child's process group, and kills it if it does not end in time. */
 function endGroup(child: ChildProcess): Promise<void> {
   return new Promise(resolve => {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return resolve();
@@ -125,7 +126,7 @@ function endGroup(child: ChildProcess): Promise<void> {
     child.once('exit', () => {
       clearTimeout(kill);
       clearTimeout(giveUp);
-      signalGroup(child, 'SIGKILL'); // processes that the child left in its group
+      signalGroup(child, 'SIGKILL'); // kills processes that the child left in its group
       resolve();
     });
     signalGroup(child, 'SIGTERM');
@@ -143,11 +144,11 @@ function resolvable(): { promise: Promise<void>; resolve: () => void } {
 const PACE: Pace = { sliceMs: 100, bytes: 128 * 1024, messages: 500, fullSlices: 30 };
 
 /**
- * Passes on the messages of a stream. Beyond the pace it stops reading, which makes the writer wait.
- * @param split takes a chunk apart into the messages that it completes.
- * @param onMessages gets at most one slice's messages at a time.
- * @param onFlood is called when the writer keeps exceeding the pace; nothing is passed on after that.
- * @returns ends it: passes on what is left, within the pace of one slice.
+ * Passes on the messages of a stream. Beyond the pace, stops reading, which makes the writer wait.
+ * @param split returns the messages that a chunk completes
+ * @param onMessages gets at most the messages of one slice at a time
+ * @param onFlood called if the writer keeps exceeding the pace; no messages follow
+ * @returns a function that ends this, and passes on remaining messages within the pace of one slice
  */
 function paceMessages(
   stream: Readable,
@@ -211,28 +212,28 @@ function paceMessages(
   };
 }
 
-/** Longer than any message, in characters; what exceeds it is dropped up to the next line that starts again. */
+/** Longer than any message, in characters; a longer message is dropped. */
 const LONGEST = 1024 * 1024;
-/** Documents up to this length are tried at the end of each chunk, longer ones when they have doubled. */
+/** Documents up to this length are parsed at the end of each chunk, longer documents whenever their length has doubled. */
 const ALWAYS_TRIED = 4096;
 
 interface Splitter {
-  /** Takes a piece of the stream, of any size, and returns the messages that it completes. */
+  /** Adds a piece of the stream, of any size, and returns the messages that it completes. */
   push(chunk: string): string[];
   /** Returns the rest, at the end of the stream. */
   end(): string[];
 }
 
 /**
- * Recognizes, mixed in any order: one JSON document per line (what releases print), a pretty-printed document over
- * several lines, and blocks of text that start with `Status update:`. A document cut in the middle is returned as it
- * is once the next one starts, so that it can't swallow what follows. Takes time linear in the length of the output.
+ * Creates a splitter, which recognizes, in any order: a JSON document on one line (as releases print), a pretty-printed
+ * document over several lines, and blocks of text that start with `Status update:`. An incomplete document is returned
+ * unchanged when the next document starts. Takes time linear in the length of the output.
  */
 export function createSplitter(): Splitter {
   let partial = '';
   /** Lines of an unfinished document. */
   let document = '';
-  /** Lines of the text block that is being read; it is returned again whenever it grows. */
+  /** Lines of the present text block, which is returned again whenever it grows. */
   let block: string[] = [];
   let triedLength = 0;
 
@@ -249,11 +250,11 @@ export function createSplitter(): Splitter {
     if (line.trim()) takeText(line, out);
   }
 
-  /** A pretty-printed document ends with an unindented bracket; parsed nowhere else, it is parsed once. */
+  /** Adds a line to a pretty-printed document, which ends with an unindented bracket. */
   function continueDocument(line: string, out: string[]) {
     document = document.length < LONGEST ? `${document}\n${line}` : '';
     if (!/^[}\]]/.test(line) || !document) return;
-    out.push(document); // complete or not, the lines that follow don't belong to it
+    out.push(document); // later lines don't belong to it, even if it is incomplete
     document = '';
   }
 
@@ -261,12 +262,12 @@ export function createSplitter(): Splitter {
     const belongs = block.length > 0 && block.length < 10 && /^(Reason|Network):/i.test(line);
     const previous = block.join('\n');
     block = belongs ? [...block, line] : /^Status update:/i.test(line) ? [line] : [];
-    // several lines of one piece make one message, so that no state shows without its reason
+    // several lines of a block in one piece make a single message, so that no state appears without its reason
     if (belongs && out.at(-1) === previous) out.pop();
     out.push(block.length > 0 ? block.join('\n') : line);
   }
 
-  /** A document that is complete without its line end need not wait for one. */
+  /** Takes a complete document immediately, without its line end. */
   function takeWithoutLineEnd(chunk: string, out: string[]) {
     if (!/[}\]]$/.test(chunk.slice(-100).trimEnd())) return;
     const length = document.length + partial.length;

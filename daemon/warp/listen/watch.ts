@@ -1,9 +1,9 @@
-// Keeps one listening child of the tunnel CLI running, whose messages report every change as it happens.
+// Keeps a listening child of the tunnel CLI running, which reports changes as they happen.
 
 import { failureOf } from '../parse/output.ts';
 import { type Ended, type Listener, type Pace, startListener } from './listener.ts';
 
-/** Ways to listen to a CLI, best first. `poll` is for a CLI without any: its status is read periodically. */
+/** Ways to listen to a CLI, best first. `poll` periodically reads the status of a CLI that can't listen. */
 export type Form = 'json' | 'text' | 'poll';
 
 interface Listening {
@@ -14,45 +14,45 @@ interface Listening {
 }
 
 export interface Watch {
-  /** Listens to this CLI from now on, in place of any other. */
+  /** Listens to this CLI instead of the previous CLI. */
   listen(to: Listening): void;
   /** Ends the child. Resolves when it is gone, at most 400 ms later. */
   stop(): Promise<void>;
   /** Tries again now instead of at the end of the pause. */
   retry(): void;
   /**
-   * The service answers again: tries now, but only once until a child has run for a while. Until then the pauses grow,
-   * so that a CLI that answers but ends every listener is not restarted without a pause.
-   * @returns whether a child listens now
+   * Tries now, because the service answers again, but only once until a child has run for a while. Until then pauses grow,
+   * so a CLI that answers but ends every listener is not restarted without a pause.
+   * @returns true if a child listens now
    */
   hasten(): boolean;
-  /** The form in use while its child lives; null during a pause; always `poll` where nothing listens. */
+  /** Returns the form in use while its child lives; null during a pause; always `poll` for a CLI that can't listen. */
   form(): Form | null;
-  /** Resolves when the present child has printed a message or ended; immediately without a child. */
+  /** Resolves when the present child has printed a message or ended; without a child, immediately. */
   spoken(): Promise<void>;
 }
 
 interface Options {
   env: NodeJS.ProcessEnv;
-  /** A message of the child: a JSON document or a block of text. Called synchronously as it arrives. */
+  /** Receives a JSON document or a block of text from the child, synchronously on arrival. */
   onMessage: (text: string) => void;
-  /** The child lives and has printed nothing for a second: this release may report changes only. */
+  /** Called if the child prints nothing in its first second: this release may report only changes. */
   onIdle: () => void;
-  /** The child ended, or was ended because it flooded. */
+  /** Called when the child ended, or was ended because it flooded. */
   onEnd: (ended: Ended) => void;
-  /** Reads the status once; resolves to whether it changed. */
+  /** Reads the status once; resolves with true if it changed. */
   poll: () => Promise<boolean>;
-  /** In ms: the first pause between two tries, the longest one, and the lifetime after which the first applies again. */
+  /** In ms: the first pause between tries, the longest pause, and the lifetime of a child that resets the pause. */
   pauses?: { first: number; longest: number; goodLife: number };
   pace?: Pace;
 }
 
-/** Two ends in a row this soon, without a complaint, mean that the CLI does not stay to listen. */
+/** If two children in a row end within this time with exit code 0, the CLI does not keep listening. */
 const SHORT_LIFE_MS = 1000;
-/** A child that floods is not started again soon, however long it lived before. */
+/** Factor of the pause after a flood, even if the child lived long. */
 const FLOOD_PAUSE_FACTOR = 10;
 
-/** A watch that listens to nothing yet. */
+/** Creates a watch, which does not listen yet. */
 export function createWatch(options: Options): Watch {
   const { env, onMessage, onIdle, onEnd, poll } = options;
   const pauses = options.pauses ?? { first: 100, longest: 30_000, goodLife: 10_000 };

@@ -1,18 +1,18 @@
-// Distinguishes what the tunnel CLI prints in any version: a JSON document, lines of text, or a failure in either form.
+// Parses the output of any version of the tunnel CLI into a JSON document, lines of text, or a failure.
 import { stripVTControlCharacters } from 'node:util';
 import type { Blocked } from '../../api/schema.ts';
 
-/** The output of a finished process; parsers see nothing else. */
+/** The output of a finished process, which is all that parsers get. */
 export interface Printed {
   stdout: string;
   stderr: string;
-  /** null when it was killed or never started. */
+  /** null if the process was killed or never started. */
   exitCode: number | null;
 }
 
 export type Json = Record<string, unknown>;
 
-/** Why a command failed: a blocked state, a command or value this version does not know, or anything else. */
+/** Why a command failed. */
 export interface Failure {
   kind: Blocked | 'unsupported' | 'argument' | 'not-connected' | 'failed';
   /** The CLI's own name (`MissingRegistration`), or null if only text was printed. */
@@ -20,7 +20,7 @@ export interface Failure {
   message: string;
 }
 
-/** Text without colors, carriage returns and other control characters; at most one blank line in a row. */
+/** Removes colors, carriage returns and other control characters, and repeated blank lines. */
 function clean(text: string): string {
   const visible = text.includes('\x1b') || text.includes('\x9b') ? stripVTControlCharacters(text) : text;
   return visible
@@ -29,10 +29,10 @@ function clean(text: string): string {
     .replace(/[\x00-\x08\x0b-\x1f\x7f\ufeff]+/g, '');
 }
 
-/** More than any listing has: 5,000 routes fill 5,000 lines. */
+/** More lines than any listing has: 5,000 routes fill 5,000 lines. */
 const MOST_LINES = 20_000;
 
-/** The first 20,000 lines without trailing white space. A blank line stays, because it ends a block. */
+/** Returns the first 20,000 lines without trailing white space. Blank lines stay, because they end blocks. */
 export function linesOf(text: string): string[] {
   return clean(text)
     .split('\n', MOST_LINES)
@@ -42,7 +42,7 @@ export function linesOf(text: string): string[] {
 /** Longer than the name of any property. */
 export const KEY_CHARACTERS = 60;
 
-/** The name and value of a line such as `Account type: Team` or `"expires_at": "…",`; null for other lines. */
+/** Parses the name and value in a line such as `Account type: Team` or `"expires_at": "…",`; null for any other line. */
 export function propertyOf(line: string): { key: string; value: string } | null {
   const colon = line.slice(0, 2 * KEY_CHARACTERS).indexOf(':');
   if (colon < 0) return null;
@@ -56,8 +56,8 @@ export function propertyOf(line: string): { key: string; value: string } | null 
 }
 
 /**
- * The JSON document in an output, or undefined. Lines around it (a stray `Success`, a deprecation warning) do not
- * hide it: one captured version prints them on either side of its answer.
+ * Returns the JSON document in an output, or undefined. Ignores lines around it (a stray `Success`, a deprecation
+ * warning), which one captured version prints on either side of its answer.
  */
 export function jsonOf(text: string): unknown {
   const cleaned = clean(text).trim();
@@ -77,7 +77,7 @@ export function stringOf(value: unknown): string | null {
 }
 
 /**
- * The failure in an output, or null. Content counts before the exit code: some versions print
+ * Returns the failure in an output, or null. Content counts before the exit code: some versions print
  * `{"code", "error"}` and exit 0.
  */
 export function failureOf(printed: Printed): Failure | null {
@@ -97,10 +97,10 @@ export function failureOf(printed: Printed): Failure | null {
   return { kind, code: null, message: messageOf(text) };
 }
 
-/** A message of a failure is short, and is printed first or last. */
+/** Length of the parts to keep: the message of a failure is short, and comes first or last. */
 const EXCERPT_CHARACTERS = 16_384;
 
-/** The beginning and the end of a longer text, before it is cleaned: escape sequences cost the most time. */
+/** Shortens a long text to its beginning and end; used before `clean`, because escape sequences cost the most time. */
 export function excerpt(text: string, characters = EXCERPT_CHARACTERS): string {
   return text.length <= 2 * characters ? text : `${text.slice(0, characters)}\n${text.slice(-characters)}`;
 }
@@ -116,7 +116,7 @@ const KINDS_BY_CODE = new Map<string, Failure['kind']>(
   }),
 );
 
-/** In this order: the first that matches decides. Wordings from recordings and from strings in released binaries. */
+/** Texts of failures; the first match decides. Wordings are from recordings and from strings in released binaries. */
 const KINDS_BY_TEXT: [RegExp, Failure['kind']][] = [
   [/Unable to connect to the CloudflareWARP daemon|daemon is not running|daemon connection lost/i, 'service-stopped'],
   [

@@ -1,39 +1,39 @@
-// Parses the policy file of an organization, a property list with one configuration, or a list of them.
+// Parses the policy file of an organization, a property list with one or several configurations.
 import { lstatSync } from 'node:fs';
 import { SaxesParser } from 'saxes';
 import { reason } from '../../core/errors.ts';
 import { readText } from '../../core/files.ts';
 
-/** WARP's service reads it: Cloudflare, "Deploy WARP", parameters for Linux. */
+/** The file that WARP's service reads (Cloudflare, "Deploy WARP", parameters for Linux). */
 export const POLICY_FILE = '/var/lib/cloudflare-warp/mdm.xml';
 
 export interface Dictionary {
-  /** Names and values. Values of secrets never leave the programs that read the file. */
+  /** Values by key. Secret values never leave the programs that read the file. */
   values: Map<string, string>;
-  /** Keys that it has twice. */
+  /** Keys that occur more than once. */
   repeated: string[];
-  /** Keys with an element that is no value of a property list, each with its name. */
+  /** Keys with an element that is no value of a property list, and the name of the element. */
   strange: [key: string, element: string][];
-  /** The key whose list holds the dictionary; null for the dictionary of the file itself. */
+  /** Key of the list that contains the dictionary; null for the outermost dictionary. */
   inside: string | null;
 }
 
 interface Plist {
-  /** Why it is not well-formed, in one line; null where it is. */
+  /** Why the file is not well-formed, in one line; null if it is. */
   error: string | null;
-  /** Those with values, in their order; none where it is not well-formed. */
+  /** The dictionaries with values, in order; empty if the file is not well-formed. */
   dictionaries: Dictionary[];
 }
 
-/** The document type of Apple's property lists, 1.0. */
+/** Elements that are values in Apple's document type for property lists, 1.0. */
 const VALUES = ['string', 'true', 'false', 'integer', 'real', 'date', 'data', 'array', 'dict'];
 
-/** The dictionaries of a property list, or why it can't be read. */
+/** Returns the dictionaries of a property list, or the reason why it is not well-formed. */
 export function parsePlist(text: string): Plist {
   const all: Dictionary[] = [];
   const parser = new SaxesParser();
   const open: string[] = [];
-  /** The dictionaries that are open, each with the key that was read last. */
+  /** The open dictionaries, each with the last key. */
   const stack: { dictionary: Dictionary; key: string | null }[] = [];
   let content = '';
   try {
@@ -78,14 +78,14 @@ function take({ values, repeated, strange }: Dictionary, key: string, element: s
   values.set(key, element === 'true' || element === 'false' ? element : content);
 }
 
-/** The client ignores this list in XML: Cloudflare, cloudflare-docs pull request 13658. */
+/** True for dictionaries in `configs`, a list that WARP ignores in XML (cloudflare-docs pull request 13658). */
 export function isIgnored({ inside }: Dictionary): boolean {
   return inside === 'configs';
 }
 
 /**
- * A policy file has a service token, with which WARP registers the device: both halves, in a file that WARP reads. WARP
- * ignores a link, and a file that is not well-formed.
+ * True if a policy file has both halves of a service token, which registers the device. WARP ignores a link, and a file
+ * that is not well-formed.
  */
 export function hasServiceToken(file: string): boolean {
   return parsePlist(textOf(file)).dictionaries.some(
@@ -94,7 +94,7 @@ export function hasServiceToken(file: string): boolean {
   );
 }
 
-/** Empty for a file that can't be read, and for a link. */
+/** Returns the text of a file; empty for an unreadable file and for a link. */
 function textOf(file: string): string {
   try {
     return lstatSync(file).isSymbolicLink() ? '' : (readText(file) ?? '');

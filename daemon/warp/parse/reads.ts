@@ -1,11 +1,11 @@
-// Reads the answers about the account, the statistics, and the networks that the client knows.
+// Parses the tunnel CLI's answers about the account, the statistics and the networks.
 import type { Account, Device, LocalNetworkAccess, Tunnel, VirtualNetworks } from '../../api/schema.ts';
 import { maskLicense } from '../../state/redact.ts';
 import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
 
 export type RegistrationReading = Omit<Account, 'ok' | 'devices'>;
 
-/** The account of a device that is not registered. */
+/** Account of an unregistered device. */
 export const UNREGISTERED: RegistrationReading = {
   registered: false,
   type: null,
@@ -16,7 +16,7 @@ export const UNREGISTERED: RegistrationReading = {
   managed: null,
 };
 
-/** The answer of `registration show` as JSON, or null for anything else. The license is masked. */
+/** Parses the JSON answer of `registration show`, and masks the license; null for any other text. */
 export function parseRegistration(text: string): RegistrationReading | null {
   const value = jsonOf(text);
   if (!isObject(value) || !('device_id' in value || 'account' in value)) return null;
@@ -34,7 +34,7 @@ export function parseRegistration(text: string): RegistrationReading | null {
   };
 }
 
-/** The answer of `registration devices` as JSON; empty for anything else. */
+/** Parses the JSON answer of `registration devices`; empty for any other text. */
 export function parseDevices(text: string): Device[] {
   const value = jsonOf(text);
   const list = isObject(value) ? value.devices : value;
@@ -53,10 +53,10 @@ function deviceOf(item: Json): Device | [] {
   };
 }
 
-/** The figures of `tunnel stats`: seconds, bytes, milliseconds, and loss as a fraction. */
+/** Statistics of `tunnel stats`, in seconds, bytes and milliseconds, with loss as a fraction. */
 type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
 
-/** The answer of `tunnel stats` as JSON, or null for anything else. Never throws. */
+/** Parses the JSON answer of `tunnel stats`; null for any other text. Never throws. */
 export function parseStats(text: string): StatsReading | null {
   const value = jsonOf(text);
   if (!isObject(value) || !('bytes_sent' in value || 'v4_endpoint' in value)) return null;
@@ -72,7 +72,7 @@ export function parseStats(text: string): StatsReading | null {
   };
 }
 
-/** An unspecified address means "none". */
+/** Removes unspecified addresses, which mean "none". */
 function specified(addresses: string[]): string[] {
   return addresses.filter(address => address !== '' && address !== '::' && address !== '0.0.0.0');
 }
@@ -82,7 +82,7 @@ function count(value: unknown): number | null {
 }
 
 /**
- * The names of `trusted ssid list`: a JSON list, or a heading that ends with a colon and one indented name per line. No
+ * Parses the names of `trusted ssid list`: a JSON list, or a heading with a colon and then an indented name per line. No
  * output of the real CLI is known.
  * @returns null for any other text
  */
@@ -95,7 +95,7 @@ export function parseSsids(text: string): string[] | null {
   return heading.endsWith(':') ? names.map(name => name.trim()).filter(Boolean) : [];
 }
 
-/** `vnet`: as JSON, or `Currently selected: <ID>` and a block of `ID`, `Name` and `Default` for each network. */
+/** Parses the answer of `vnet`: JSON, or `Currently selected: <ID>` and a block of `ID`, `Name` and `Default` per network. */
 export function parseVirtualNetworks(text: string): VirtualNetworks | null {
   const value = jsonOf(text);
   if (isObject(value) && Array.isArray(value.virtual_networks))
@@ -120,14 +120,14 @@ export function parseVirtualNetworks(text: string): VirtualNetworks | null {
   return { active: selected === '' || selected === 'None' ? null : selected, networks };
 }
 
-/** Two readings of one end differ by this much, in ms: the seconds that are left are rounded. */
+/** Difference within which two ends count as the same, in ms: the CLI rounds the remaining seconds. */
 const SAME_END_MS = 3000;
 
 /**
- * `override local-network show`: `{"allowed":true,"ends_in_secs":900}`, where 0 seconds stand for no set time. The text form
- * is not documented anywhere.
- * @param at when it was printed, in ms
- * @param before the previous reading, whose end is kept where this one is the same
+ * Parses the answer of `override local-network show`: `{"allowed":true,"ends_in_secs":900}`; 0 seconds mean no set time.
+ * The text form is undocumented.
+ * @param at time of the answer, in ms
+ * @param before the previous reading, which is returned if its end is the same
  * @returns null for any other text
  */
 export function parseLocalNetworkAccess(

@@ -1,4 +1,4 @@
-// Reads the settings of any version, as JSON or as text, into one stable shape, and the lists of the split tunnel.
+// Parses the settings of any version, in JSON or text, into one stable shape, and parses the lists of the split tunnel.
 import type { Options, Settings, SplitTunnel } from '../../api/schema.ts';
 import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
 
@@ -12,7 +12,7 @@ interface SettingsReading {
   splitTunnel: SplitTunnel | null;
 }
 
-/** null for text that is not a settings listing. Never throws. */
+/** Parses settings; null for any other text. Never throws. */
 export function parseSettings(text: string): SettingsReading | null {
   const value = jsonOf(text);
   if (isObject(value)) {
@@ -27,7 +27,7 @@ interface ListReading {
   routes: Route[];
 }
 
-/** The answer of `tunnel ip list` or `tunnel host list`, or null for anything else. */
+/** Parses the answer of `tunnel ip list` or `tunnel host list`; null for any other text. */
 export function parseRoutes(text: string): ListReading | null {
   const value = jsonOf(text);
   if (value !== undefined) {
@@ -41,7 +41,7 @@ export function parseRoutes(text: string): ListReading | null {
   return { mode: splitModeOf(/^(exclude|include)/i.exec(lines[at] ?? '')?.[1]), routes: entries.map(routeOf) };
 }
 
-/** The options that `settings` prints. The others have their own commands. */
+/** Returns the options that `settings` prints. Separate commands print the remaining options. */
 export function optionsOf(
   settings: Settings,
 ): Omit<Options, 'trustedSsids' | 'virtualNetworks' | 'localNetworkAccess'> {
@@ -84,7 +84,7 @@ export function optionsOf(
 /** Default port of proxy mode (documented: "Local proxy mode"). */
 const DEFAULT_PROXY_PORT = 40_000;
 
-/** Names that setMode takes, by the names that settings print (documented table), in text and in JSON. */
+/** Modes of setMode by the names in settings (documented table), in text and in JSON. */
 const MODES = new Map<string, string>(
   Object.entries({
     warp: 'warp',
@@ -110,7 +110,7 @@ const PROTOCOLS = new Map<string, string>(
   Object.entries({ masque: 'MASQUE', wireguard: 'WireGuard', wire_guard: 'WireGuard' }),
 );
 
-/** JSON keys whose text name is known; every other JSON key stays as it is. */
+/** Text names of JSON keys; a key without an entry stays unchanged. */
 const KEYS = new Map<string, string>(
   Object.entries({
     always_on: 'Always On',
@@ -132,10 +132,10 @@ const KEYS = new Map<string, string>(
   }),
 );
 
-/** JSON values whose text form is known. */
+/** Text forms of JSON values. */
 const VALUES = new Map<string, string>(Object.entries({ enabled_with_downgrades: 'Enabled (downgrades allowed)' }));
 
-/** Free text, even where it looks like a number. */
+/** Keys with free text, which may look like a number. */
 const TEXT_KEYS = new Set(['Organization', 'Profile ID', 'Support URL']);
 
 function parseObject(source: Json): SettingsReading {
@@ -166,7 +166,7 @@ function parseText(lines: string[]): SettingsReading | null {
   let recognized = false;
 
   for (let at = 0; at < lines.length; at++) {
-    // a line starts with the source of its value: `(network policy)<TAB>`
+    // removes the source of the value at the start of a line: `(network policy)<TAB>`
     const line = (lines[at] ?? '').replace(/^\([^)]*\)\s+/, '');
     const [, key, value = ''] = /^(\S[^:]*):(?:\s+(.*))?$/.exec(line) ?? [];
     if (!key || key === '__proto__') continue;
@@ -201,7 +201,7 @@ function indentedAfter(lines: string[], at: number): string[] {
   return lines.slice(at + 1, end).map(line => line.trim());
 }
 
-/** `{key: value}` for a block of such lines, else the list of its lines. */
+/** Returns an object for a block of `key: value` lines, else the list of its lines. */
 function blockValue(key: string, block: string[]): Settings[string] {
   const pairs = block.map(line => /^([^:]+):\s+(.+)$/.exec(line));
   if (key !== 'Fallback domains' && pairs.every(pair => pair !== null)) {
@@ -217,7 +217,7 @@ function typed(key: string, value: string): string | number | boolean | [] {
   return /^(0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
 }
 
-/** `WarpProxy on port 40000`, `warp_doh`, or JSON's one-key object with the port inside. */
+/** Parses a mode: `WarpProxy on port 40000`, `warp_doh`, or a JSON object with a single key and the port inside. */
 function modeOf(value: unknown): { name: string; port: number | null } {
   if (isObject(value)) {
     const [name = '', inner] = Object.entries(value)[0] ?? [];
@@ -233,7 +233,7 @@ function protocolOf(value: string): string {
   return PROTOCOLS.get(value.toLowerCase()) ?? value;
 }
 
-/** As the text form prints it: `wikipedia.org -> [8.8.8.8]`, `bytedns3.com (CLI add)`. */
+/** Formats a domain like the text form: `wikipedia.org -> [8.8.8.8]`, `bytedns3.com (CLI add)`. */
 function fallbackDomain(value: unknown): string {
   if (!isObject(value)) return String(value);
   const servers = Array.isArray(value.dns_servers) ? value.dns_servers : [];
@@ -255,13 +255,13 @@ function isAddress(route: Route): boolean {
   return route.value.includes('/') || /^[\d.]+$/.test(route.value) || route.value.includes(':');
 }
 
-/** From the three values that JSON settings have; null if none of them is there. */
+/** Builds the split tunnel from three values of JSON settings; null without either list. */
 export function splitOf(mode: unknown, ips: unknown, hosts: unknown): SplitTunnel | null {
   if (!Array.isArray(ips) && !Array.isArray(hosts)) return null;
   return { mode: splitModeOf(mode), ips: routesOf(ips), hosts: routesOf(hosts) };
 }
 
-/** `10.0.0.0/8 (DHCP Unspecified)`. */
+/** Parses an entry such as `10.0.0.0/8 (DHCP Unspecified)`. */
 function routeOf(line: string): Route {
   const [, value = line.trim(), description] = /^\s*(\S+)(?:\s+\((.*)\))?\s*$/.exec(line) ?? [];
   return { value, description: description ?? null };
@@ -290,12 +290,12 @@ function familiesOf(named: string | null, resolver: unknown): Options['families'
   return host === 'cloudflare-dns.com' ? 'off' : null;
 }
 
-/** `1a2b3c.cloudflare-gateway.com` is the resolver of the location `1a2b3c`. */
+/** Returns the location in the name of its resolver: `1a2b3c` in `1a2b3c.cloudflare-gateway.com`. */
 function gatewayOf(resolver: unknown): string | null {
   return /^([^.]+)\.cloudflare-gateway\.com$/.exec(resolverHost(resolver))?.[1] ?? null;
 }
 
-/** The host in `security.cloudflare-dns.com @ [1.1.1.2]`, or in a URL. */
+/** Returns Cloudflare's host in `security.cloudflare-dns.com @ [1.1.1.2]` or in a URL. */
 function resolverHost(resolver: unknown): string {
   const text = typeof resolver === 'string' ? resolver.toLowerCase() : '';
   return text.split(/[^\w.-]+/).find(host => /(?:^|\.)cloudflare-(?:dns|gateway)\.com$/.test(host)) ?? '';

@@ -1,14 +1,14 @@
-// Reads the connection status that any version of the tunnel CLI prints, with its reason; what it can't read is "unknown".
+// Parses the connection status and its reason from any version of the tunnel CLI; unreadable output is "unknown".
 import type { Status } from '../../api/schema.ts';
 import { excerpt, failureOf, isObject, type Json, jsonOf, linesOf, type Printed } from './output.ts';
 
-/** A status without the time and the raw text, which its reader adds. */
+/** A status without the time and the raw text, which the store adds. */
 export type StatusReading = Pick<Status, 'state' | 'reason' | 'network' | 'blocked'>;
 
-/** Nothing certain is known. */
+/** Status if nothing certain is known. */
 export const UNKNOWN: StatusReading = { state: 'unknown', reason: null, network: null, blocked: null };
 
-/** The answer of `warp-cli status` in JSON or text. Never throws; never guesses "connected" or "disconnected". */
+/** Parses the answer of `warp-cli status`, JSON or text. Never throws; never guesses "connected" or "disconnected". */
 export function parseStatus(printed: Printed): StatusReading {
   const answer = parseStatusText(printed.stdout);
   if (answer) return answer;
@@ -33,10 +33,10 @@ export function parseStatus(printed: Printed): StatusReading {
   }
 }
 
-/** Half of more than any status has; one with a long reason has tens of KiB. */
+/** Length of the two parts kept of a longer text: a status with a long reason has only tens of KiB. */
 const STATUS_CHARACTERS = 65_536;
 
-/** A status in this text (an answer, or one message of a listening CLI), or null. */
+/** Parses the status in an answer, or in a message of a listening CLI; null without a status. */
 export function parseStatusText(printed: string): StatusReading | null {
   const text = excerpt(printed, STATUS_CHARACTERS);
   const value = jsonOf(text);
@@ -59,12 +59,12 @@ function parseObject(value: Json): StatusReading | null {
   const state = STATES.get(value.status.toLowerCase());
   if (!state) return value.status === 'Success' ? null : { ...UNKNOWN, reason: reasonOfJson(value.reason) };
   const reason = reasonOfJson(value.reason);
-  // The text form says these two as `Network: healthy` and `Network: unstable`, not as a reason.
+  // the text form prints these two as `Network: healthy` and `Network: unstable`, not as a reason
   if (reason?.code === 'NetworkHealthy') return reading(state, null, 'healthy');
   return reading(state, reason, reason?.code === 'NetworkDegraded' ? 'unstable' : null);
 }
 
-/** By the first word of the line `Network:`. JSON has the second one as `NetworkDegraded`, so text may use it later as well. */
+/** Networks by the first word after `Network:`. JSON has `NetworkDegraded`, so text may later use "degraded" too. */
 const NETWORKS = new Map<string, Status['network']>([
   ['healthy', 'healthy'],
   ['unstable', 'unstable'],
@@ -74,7 +74,7 @@ const NETWORKS = new Map<string, Status['network']>([
 function parseLines(lines: string[]): StatusReading | null {
   const at = lines.findLastIndex(line => /^Status update:/i.test(line));
   if (at < 0) return null;
-  // Up to 2024 the reason is on the same line, after a full stop.
+  // up to 2024, the reason is on the same line, after a full stop
   const [, word = '', sameLine] = /^Status update:\s*(.*?)(?:\.\s*Reason:\s*(.*))?$/i.exec(lines[at] ?? '') ?? [];
   const state = STATES.get(word.trim().replace(/\.$/, '').toLowerCase());
   const rest = lines.slice(at + 1);
@@ -97,14 +97,14 @@ function reading(state: Status['state'], reason: Reason | null, network: Status[
 }
 
 interface Reason {
-  /** The CLI's own name, or null if its English is not known to belong to one. */
+  /** The CLI's name for the reason; null if its text matches no known name. */
   code: string | null;
   text: string;
 }
 
 /**
- * A reason as JSON has it: a name, or an object of one name and its details.
- * The sentence is that of the text form, where it is known.
+ * Parses a reason in JSON: a name, or an object with a name and its details.
+ * Uses the sentence of the text form if it is known.
  */
 export function reasonOfJson(value: unknown): Reason | null {
   if (value === null || value === undefined || value === '') return null;
@@ -115,14 +115,14 @@ export function reasonOfJson(value: unknown): Reason | null {
   return { code: entry[0], text: sentence(entry[0], entry[1]) };
 }
 
-/** A reason as text has it. */
+/** Parses a reason in text. */
 export function reasonOfText(text: string): Reason | null {
   const trimmed = text.trim().replace(/\.$/, '');
   if (!trimmed) return null;
   return { code: CODES_BY_TEXT.find(([pattern]) => pattern.test(trimmed))?.[1] ?? null, text: trimmed };
 }
 
-/** Captured English only: wording of our own must not be taken for the CLI's. */
+/** Codes by captured English; must not match Culvert's own wording. */
 const CODES_BY_TEXT: [RegExp, string][] = [
   [/^Manual Disconnection$/i, 'Manual'],
   [/^Settings Changed$/i, 'SettingsChanged'],
@@ -136,7 +136,7 @@ const CODES_BY_TEXT: [RegExp, string][] = [
   [/^Insufficient system resource\b/i, 'InsufficientSystemResource'],
 ];
 
-/** Names with captured English, and names whose plain spelling would not tell a user what happened. */
+/** Sentences for names with captured English, and for names that would not explain to a user what happened. */
 const ENGLISH = new Map<string, string>(
   Object.entries({
     Manual: 'Manual Disconnection',
@@ -172,7 +172,7 @@ const ENGLISH = new Map<string, string>(
   }),
 );
 
-/** Details whose captured English is not their name taken apart. */
+/** Details with captured English that differs from the words of their name. */
 const DETAILS = new Map<string, string>(
   Object.entries({
     DNSLookupFailed: 'DNS Lookup Failed',
@@ -189,7 +189,7 @@ const SENTENCES = new Map<string, (details: unknown) => string | null>(
     RegistrationMissing: details => joined('Registration Missing due to: ', detail(details)),
     ConnectivityCheckFailed: details => joined('Connectivity check failed due to ', detail(details)),
     InsufficientSystemResource: details => joined('Insufficient system resource: ', detail(details)?.toLowerCase()),
-    // The details are both settings in full, which no sentence can hold; the raw text has them.
+    // the details are the old and new settings in full, which are too long for a sentence; the raw text has them
     SettingsChanged: () => 'Settings Changed',
     NetworkDegraded: details => {
       if (!isObject(details)) return null;
@@ -216,7 +216,7 @@ function endpoints(start: string, details: unknown): string | null {
   return joined(`${start} `, list.filter(item => typeof item === 'string').join(' and '));
 }
 
-/** `DaemonStartup` -> `Daemon Startup`; `{Invalidated: "ManualDeletion"}` -> `Invalidated (Manual Deletion)`. */
+/** Words details: `DaemonStartup` -> `Daemon Startup`; `{Invalidated: "ManualDeletion"}` -> `Invalidated (Manual Deletion)`. */
 function detail(value: unknown): string | undefined {
   if (typeof value === 'string') return DETAILS.get(value) ?? words(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
@@ -234,10 +234,10 @@ function joined(start: string, rest: string | undefined): string | null {
   return rest ? start + rest : null;
 }
 
-/** A name that the tunnel CLI gives a thing, unlike a time, an address or a sentence. */
+/** Matches an identifier of the tunnel CLI, unlike a time, an address or a sentence. */
 const NAME = /^[A-Za-z]\w*$/;
 
-/** Takes a CamelCase or snake_case name apart; runs of capitals stay together (`DNSLookup` -> `DNS Lookup`). Other text stays as it is. */
+/** Splits a CamelCase or snake_case name into words (`DNSLookup` -> `DNS Lookup`). Other text stays unchanged. */
 function words(name: string): string {
   if (!NAME.test(name)) return name;
   return name

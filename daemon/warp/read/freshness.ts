@@ -1,33 +1,33 @@
-// Tracks how current the last read of each part is, so that nothing is read without need and old values are marked.
+// Tracks the age of the last read of each part, to avoid needless reads and to mark old values.
 
 export interface Freshness<Part extends string> {
-  /** The part is to be read: its value is outdated, and no pause after a failure is running. */
+  /** True if the value is outdated and no pause after a failure is running. */
   isDue(part: Part): boolean;
-  /** The value was never read, its time is over, or the part expired since. */
+  /** True if the value was never read, its time is over, or the part has expired since. */
   isOutdated(part: Part): boolean;
-  /** Milliseconds since the part was last read; null before the first read. */
+  /** Returns the milliseconds since the part was last read; null before the first read. */
   age(part: Part): number | null;
-  /** A read of the part begins; pass the result to the methods below. */
+  /** Call when a read of the part begins; pass the result to the methods below. */
   begin(part: Part): object;
-  /** The part expired since the read `began`: its answer may be from before a change. */
+  /** True if the part expired since the read `began`, so its answer may be from before a change. */
   expiredSince(part: Part, began: object): boolean;
   /**
-   * The part was read: it is current for so many ms (Infinity: until `expire`). If it expired since the read
-   * `began`, it stays outdated, because the answer may be from before the change.
+   * Marks the part as read, and as current for `forMs` (Infinity: until `expire`). If it expired since the read `began`,
+   * it stays outdated, because the answer may be from before the change.
    */
   read(part: Part, forMs: number, began?: object): void;
   /**
-   * The read failed: the part is not due for a pause that doubles with every failure in a row. If it expired since the
-   * read `began`, it stays due.
+   * Marks a failed read: the part is not due during a pause, which doubles with every failure in a row. If the part
+   * expired since the read `began`, it stays due.
    */
   failed(part: Part, began?: object): void;
-  /** The parts are to be read again at the next occasion. */
+  /** Makes the parts due. */
   expire(...parts: Part[]): void;
 }
 
 const FIRST = {};
 
-/** @param now milliseconds of a clock that never goes back */
+/** @param now returns the milliseconds of a monotonic clock */
 export function createFreshness<Part extends string>(
   pauses = { firstMs: 2000, longestMs: 60_000 },
   now: () => number = () => performance.now(),
@@ -36,7 +36,7 @@ export function createFreshness<Part extends string>(
   const currentUntil = new Map<Part, number>();
   const pausedUntil = new Map<Part, number>();
   const failures = new Map<Part, number>();
-  /** Replaced whenever the part expires. */
+  /** An object for each part, replaced whenever the part expires. */
   const eras = new Map<Part, object>();
   const eraOf = (part: Part) => eras.get(part) ?? FIRST;
   const isOver = (time: number | undefined) => now() >= (time ?? Number.NEGATIVE_INFINITY);

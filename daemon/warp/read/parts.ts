@@ -1,4 +1,4 @@
-// Decides which parts are worth reading, and which show older values than the tunnel CLI may have now.
+// Decides which parts are worth reading, and which parts may show outdated values.
 import type { StalePart } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
 import { EXTRAS, isExtra, LISTS, type Read } from '../cli/version.ts';
@@ -14,7 +14,7 @@ export const SNAPSHOT_READS = [
   ...EXTRAS,
 ] as const satisfies Read[];
 
-/** The part of an answer that each read fills. */
+/** The part of a snapshot that each read fills. */
 const PART_OF: Record<Read, StalePart['part']> = {
   status: 'status',
   settings: 'settings',
@@ -30,24 +30,24 @@ const PART_OF: Record<Read, StalePart['part']> = {
   localNetworkAccess: 'options',
 };
 
-/** For reads whose changes no event announces. */
+/** Time for which values without change events stay current, in ms. */
 const TTL_MS = { status: 2000, unannounced: 60_000, registration: 300_000, tunnelStats: 5000 };
 
 interface Parts {
   fresh: Freshness<Read>;
-  /** The part is outdated, and a read could succeed in the present state. */
+  /** True if the part is outdated and a read could succeed in the present state. */
   isDue(part: Read): boolean;
-  /** The parts of these reads that show older values than the tunnel CLI may have now; default: of a snapshot. */
+  /** Returns the parts of these reads that may show outdated values; by default, of all reads of a snapshot. */
   stale(reads?: readonly Read[]): StalePart[];
-  /** Marks parts that an action changed as outdated, and as worth waiting for. */
+  /** Marks parts that an action changed as outdated and as unread. */
   expireChanged(changed: readonly Read[]): void;
   /** True while a part that an action changed has not been read since. */
   hasUnreadChanges(): boolean;
-  /** A read of the part ended. */
+  /** Call when a read of the part has ended. */
   settle(part: Read): void;
 }
 
-/** @param listening how status changes arrive at present; null while they don't */
+/** @param listening returns how status changes arrive now; null while they don't arrive */
 export function createParts(state: State, store: TunnelStore, listening: () => Form | null): Parts {
   const fresh = createFreshness<Read>();
   const unread = new Set<Read>();
@@ -66,10 +66,10 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
         if (part !== 'settings' && part !== 'status') return false;
     }
     if (part === 'status' && store.hasStatus() && listening() !== 'poll') return false;
-    // trusted networks are for consumers, the others for organizations (help text of 2026.4)
+    // trusted networks are for consumers, the next two parts for organizations (help text of 2026.4)
     if (part === 'trustedSsids' && account.organization !== null) return false;
     if ((part === 'virtualNetworks' || part === 'localNetworkAccess') && account.organization === null) return false;
-    // without a tunnel (also in the modes that only resolve names) there are no figures
+    // there are no statistics without a tunnel, which includes the modes that only resolve names
     const tunneled = status.state === 'connected' && settings.Mode !== 'doh' && settings.Mode !== 'dot';
     return part !== 'tunnelStats' || tunneled;
   }
@@ -79,7 +79,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
   function isStale(part: Read): boolean {
     if (!fresh.isOutdated(part)) return false;
     if (isDue(part) || unread.has(part)) return true;
-    // a value that was never read is not old but unknown; figures of a tunnel that is down are not shown
+    // an unread value is unknown, not old; clients don't show the statistics of a tunnel that is down
     return fresh.age(part) !== null && (!(part === 'tunnelStats' || isExtra(part)) || isReadable(part));
   }
 
@@ -105,12 +105,12 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
   };
 }
 
-/** Time in milliseconds for which a value that was read stays current. */
+/** Returns the time in milliseconds for which a read value stays current. */
 export function ttlOf(part: Read, listening: Form | null): number {
   if (part === 'status') return TTL_MS.status;
   if (part === 'tunnelStats') return TTL_MS.tunnelStats;
   if (part === 'registration' || part === 'devices') return TTL_MS.registration;
   if (isExtra(part)) return TTL_MS.unannounced;
-  // a listener in JSON announces every change of the settings
+  // a JSON listener announces every change of the settings
   return listening === 'json' ? Number.POSITIVE_INFINITY : TTL_MS.unannounced;
 }

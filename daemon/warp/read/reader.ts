@@ -1,4 +1,4 @@
-// Reads parts from the tunnel CLI when they are outdated: each part once at a time, and none without need.
+// Reads outdated parts from the tunnel CLI, with at most one read of a part at a time.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Blocked, CommandOutput, SplitTunnel, StalePart } from '../../api/schema.ts';
@@ -14,34 +14,34 @@ import type { Freshness } from './freshness.ts';
 import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';
 
 export interface Reader {
-  /** The part is outdated, and a read could succeed in the present state. */
+  /** True if the part is outdated and a read could succeed in the present state. */
   isDue(part: Read): boolean;
   /** True if no part of a snapshot is due or outdated. */
   isFresh(): boolean;
-  /** The parts of these reads that show older values than the tunnel CLI may have now; default: of a snapshot. */
+  /** Returns the parts of these reads that may show outdated values; by default, of all reads of a snapshot. */
   stale(reads?: readonly Read[]): StalePart[];
-  /** Reads one part; callers share a read under way. Never rejects. */
+  /** Reads a part; concurrent callers share the read. Never rejects. */
   read(part: Read): Promise<void>;
-  /** Reads a part if it is due, after a read under way that may have begun before the change. */
+  /** Reads a part if it is due, after any read under way, which may have begun before a change. */
   readLatest(part: Read): Promise<void>;
-  /** Reads what a snapshot shows and is due. `spoken` resolves when the listener should have reported a status. */
+  /** Reads the due parts of a snapshot. `spoken` resolves when the listener should have reported a status. */
   readStale(spoken: () => Promise<void>): Promise<void>;
   readAll(): Promise<void>;
   expire(...parts: Read[]): void;
-  /** The parts that an action changed: as `expire`, and worth waiting for. */
+  /** Like `expire`, for parts that an action changed: also marks them as unread. */
   expireChanged(parts: readonly Read[]): void;
   /** True while a part that an action changed has not been read since. */
   hasUnreadChanges(): boolean;
   /**
-   * A command was refused in a way that blocks the tunnel CLI as a whole. The status is read once: it may refute that, and
-   * the status of a living listener counts until then.
+   * Handles a refusal that means that the tunnel CLI as a whole is blocked. Reads the status once, which may refute the
+   * block; until then, the status of a living listener counts.
    */
   suspect(blocked: Blocked, raw: string): void;
-  /** The listener reported a status. */
+  /** Call when the listener has reported a status. */
   statusHeard(): void;
-  /** Ends the questions that a failed read of the status begins. */
+  /** Stops the repeated reads after a failed read of the status. */
   stop(): void;
-  /** Everything: another CLI, or another registration. */
+  /** Expires all parts, after a change of the CLI or the registration. */
   expireAll(): void;
 }
 
@@ -51,11 +51,11 @@ interface Options {
   tracker: CliTracker;
   runner: Runner;
   acceptTerms: () => boolean;
-  /** The present way in which status changes arrive; null without one. */
+  /** Returns how status changes arrive now; null while they don't arrive. */
   listening: () => Form | null;
-  /** The settings became outdated, or were read again. */
+  /** Called when the settings become outdated or are read again. */
   onSettingsAge: () => void;
-  /** A read succeeded that was blocked before. */
+  /** Called when a read has ended a block. */
   onReachable: () => void;
 }
 
@@ -71,7 +71,7 @@ export function createReader(options: Options): Reader {
     store,
     fresh,
     listening,
-    // a read under way may have been answered before
+    // a read under way may have got its answer earlier
     read: () => void (underWay.get('status') ?? Promise.resolve()).then(() => read('status')),
   });
 
@@ -110,11 +110,11 @@ export function createReader(options: Options): Reader {
     if (isExtra(part)) return;
     // a block from before a change may be over
     const blocked = failure && !fresh.expiredSince(part, began) && blockedBy(failure);
-    // some accounts may not read some parts; only without the settings nothing else makes sense
+    // some accounts may not read some parts, but an account that may not read the settings has no access at all
     if (blocked && (blocked !== 'not-authorized' || part === 'settings')) status.suspect(blocked, outputText(finished));
     if (!failure && part === 'settings') store.clearBlocked('not-authorized');
     if (!failure && store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted')) options.onReachable();
-    // the settings list the split tunnel in full: as long as it stays the same, so do the lists that were read before
+    // the settings contain the whole split tunnel: while it stays the same, earlier reads of its lists stay current
     if (part === 'settings' && splitTunnel.mode) {
       const changed = changedLists(splitTunnel, state.snapshot().splitTunnel);
       fresh.expire(...changed.filter(list => (startedAt.get(list) ?? Number.NEGATIVE_INFINITY) < started));
@@ -144,7 +144,7 @@ export function createReader(options: Options): Reader {
     readLatest,
     async readStale(spoken) {
       if (!store.hasStatus()) {
-        // the listener was started moments ago and is about to report the status
+        // a new listener is about to report the status
         await Promise.race([spoken(), delay(300, undefined, { ref: false })]);
         if (isDue('status')) await read('status');
       }
@@ -169,7 +169,7 @@ export function createReader(options: Options): Reader {
   };
 }
 
-/** Stores what a read printed. @returns whether it was understood */
+/** Stores the output of a read. @returns true if it was understood */
 function take(part: Exclude<Read, 'status'>, output: CommandOutput, { state, store }: Options): boolean {
   switch (part) {
     case 'settings':
@@ -197,7 +197,7 @@ function take(part: Exclude<Read, 'status'>, output: CommandOutput, { state, sto
   }
 }
 
-/** The lists that print what differs between two readings of the split tunnel. */
+/** Returns the lists that a difference between two readings of the split tunnel affects. */
 function changedLists(before: SplitTunnel, after: SplitTunnel): Read[] {
   if (before.mode !== after.mode) return [...LISTS];
   const lists: Read[] = [];
@@ -206,9 +206,9 @@ function changedLists(before: SplitTunnel, after: SplitTunnel): Read[] {
   return lists.length > 0 ? [...lists, 'splitTunnelDump'] : [];
 }
 
-/** No reason of the tunnel CLI, which crashed, or printed nothing. */
+/** Culvert's reason if the tunnel CLI crashed or printed nothing. */
 const PROGRAM_FAILED = { code: 'ProgramFailed', text: 'The command-line program of WARP failed' };
-/** Failures in a row after which the last status no longer counts. */
+/** Number of failures in a row after which the last status no longer counts. */
 const ENOUGH = 3;
 const PAUSE_MS = { first: 1000, longest: 30_000 };
 
@@ -222,16 +222,16 @@ interface StatusOptions {
 }
 
 /**
- * Decides what a read of the status means. A read that fails is no state: the last status counts until several reads have
- * failed. The status is asked for again, because a living listener stays silent while nothing changes.
+ * Interprets the reads of the status. A failed read is no state: the last status counts until several reads have failed.
+ * Reads the status again after a failure, because a living listener stays silent while nothing changes.
  */
 function createStatusReader({ state, store, fresh, listening, read }: StatusOptions) {
-  /** A listening child lives, and has reported a status. */
+  /** True if a listening child lives and has reported a status. */
   const isHeard = () => store.hasStatus() && listening() !== null && listening() !== 'poll';
-  // without a living child, the next one reports whether the service is back
+  // without a living child, the next child reports if the service is back
   const doubt = createDoubt(() => (listening() === null ? doubt.blocked() : read()));
 
-  /** @returns whether an output without a status leaves the last one in force */
+  /** @returns true if the last status still counts after an output without a status */
   function isDoubtful(blocked: Blocked | null, finished: Finished): boolean {
     if (blocked === null && isHeard()) return true;
     if (blocked === null || blocked === 'service-hangs') {
@@ -252,7 +252,7 @@ function createStatusReader({ state, store, fresh, listening, read }: StatusOpti
       const understood = status.state !== 'unknown';
       if (understood) fresh.read('status', ttlOf('status', listening()));
       else fresh.failed('status');
-      // a word that is not known yet is an answer as well
+      // an unknown word is also an answer
       const isWord = parseStatusText(finished.output.stdout) !== null && !isHeard();
       if (understood || isWord) doubt.answered();
       else if (isDoubtful(status.blocked, finished)) return;
@@ -268,7 +268,7 @@ function createStatusReader({ state, store, fresh, listening, read }: StatusOpti
       const isCertain = blocked === 'not-authorized' || blocked === 'not-registered';
       const isNew = state.snapshot().status.blocked !== blocked;
       if (isCertain || !isHeard()) store.setBlocked(blocked, raw);
-      // a child that starts is about to report the status
+      // a starting child is about to report the status
       if (!isNew || blocked === 'not-authorized' || !(isHeard() || listening() === 'poll')) return;
       if (!isCertain) {
         doubt.suspect();
@@ -285,7 +285,7 @@ function createStatusReader({ state, store, fresh, listening, read }: StatusOpti
   };
 }
 
-/** First printed line, for people; null for nothing. */
+/** Returns the first line of an output, shortened for users; null for an empty output. */
 function firstLine(text: string): string | null {
   const [line = ''] = text.trim().split('\n', 1);
   if (line === '') return null;
@@ -293,22 +293,22 @@ function firstLine(text: string): string | null {
 }
 
 interface Doubt {
-  /** A command failed in a way that leaves the status in doubt. */
+  /** Call when the failure of a command casts doubt on the status. */
   suspect(): void;
-  /** A read of the status failed; it is asked for again. @returns whether the last status still counts */
+  /** Call when a read of the status failed; it is repeated later. @returns true if the last status still counts */
   failed(): boolean;
-  /** The status says that nothing can be read; it is asked for again. */
+  /** Call when the status says that reads are impossible; it is read again later. */
   blocked(): void;
-  /** The status is known. */
+  /** Call when the status is known. */
   answered(): void;
-  /** When the status was last known. */
+  /** Returns the time when the status was last known. */
   knownAt(): string;
-  /** Milliseconds since the status was last known, while it is in doubt; null otherwise. */
+  /** Returns the milliseconds since the status was last known; null unless it is in doubt. */
   ageMs(): number | null;
   stop(): void;
 }
 
-/** @param ask reads the status, and reports the result here */
+/** @param ask reads the status and reports the result here */
 function createDoubt(ask: () => void): Doubt {
   let failures = 0;
   let pauseMs = PAUSE_MS.first;

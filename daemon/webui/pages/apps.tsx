@@ -1,4 +1,4 @@
-// Renders the apps of the computer's desktop, which start through its local proxy.
+// Renders the desktop apps of the computer, and starts them through its local proxy.
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
@@ -56,7 +56,7 @@ function AppList() {
     () => openApps(app.host, () => changes.value++, { query: searchedText(rowInAddress()) }),
     [app.host],
   );
-  void changes.value; // drawn again after each
+  void changes.value; // renders again after each change
   useEffect(() => page.close, [page]);
   const { by, listed, hasApps, failed, busy } = page.view(app.view.value);
   const general = useGeneralReason();
@@ -121,8 +121,9 @@ interface AppRowProps {
   busy: boolean;
   /** Id of the text that says why a button can't be used. */
   why: string;
-  /** It can be started through the proxy now; its menu and shortcut can be used. */
+  /** True if the app can be started through the proxy now. */
   startable: boolean;
+  /** True if its menu and shortcut can be used now. */
   mayChange: boolean;
   page: ReturnType<typeof openApps>;
 }

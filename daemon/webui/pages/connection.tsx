@@ -1,4 +1,4 @@
-// Renders the connection: its state in one sentence, the button, the settings, and the statistics of the running tunnel.
+// Renders the connection page: the state in one sentence, the main button, settings, and the tunnel's statistics.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Snapshot } from '../../api/schema.ts';
@@ -118,20 +118,20 @@ function Hero() {
   );
 }
 
-/** False until the state has been painted: what formats numbers waits, since the first format takes 20 ms and more to make. */
+/** Returns true after the state was painted. Formatted numbers wait: the first formatter takes 20 ms or more to create. */
 function useAfterPaint(): boolean {
   const after = useSignal(false);
   useEffect(() => {
     const show = () => {
       after.value = true;
     };
-    // the frame that paints the state, and the one that shows that it was painted
+    // the first frame paints the state, and the second one follows its painting
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(show)));
   }, []);
   return after.value;
 }
 
-/** Clock of the state, and the location that websites see, with the button that looks it up. */
+/** Shows the state's duration and the location that websites see, with a button that checks the location. */
 function Clock() {
   const { view, tr, now } = useApp();
   const proof = describeProof(view.value.client, now.value, tr.value);
@@ -157,7 +157,7 @@ function Clock() {
   );
 }
 
-/** A separate component, since it changes each second. */
+/** Shows the state's duration; a separate component, since it updates each second. */
 function Duration() {
   const { view, tr, now } = useApp();
   const { client, tunnel } = view.value;
@@ -193,7 +193,7 @@ function facts(snapshot: Snapshot, tr: Translator): Row[] {
   ];
 }
 
-/** The missing setup before a tunnel is possible. */
+/** Shows the setup steps that are missing before WARP can connect. */
 export function Setup() {
   const app = useApp();
   const { client, tunnel } = app.view.value;

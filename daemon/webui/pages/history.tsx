@@ -1,4 +1,4 @@
-// Renders the history: graphs over any length of time, totals of days and months, and what happened when.
+// Renders the history: graphs over any length of time, totals by day and month, and a timeline of events.
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import { NOW } from '../../view/graph.ts';
@@ -20,10 +20,10 @@ export function HistoryPage() {
       }),
     [app.host],
   );
-  void changes.value; // drawn again after each
+  void changes.value; // renders again after each change
   useEffect(() => page.close, [page]);
   useSignalEffect(() => {
-    // each second what is due is read; only a change draws all curves again
+    // reads what is due each second; only a change redraws the graphs
     void app.now.value;
     page.view(app.view.peek());
   });

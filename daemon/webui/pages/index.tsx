@@ -1,4 +1,4 @@
-// Shows every page but the first, what a search finds, and the report of a problem. Loaded when one of them is opened.
+// Renders all pages but the first, the search results and the problem report; the page loads this module on demand.
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Host } from '../../view/host.ts';
@@ -18,7 +18,7 @@ import { WelcomePage } from './welcome.tsx';
 export { SETTINGS_TASKS } from '../../view/pages/settings-file.ts';
 export { SignInPage } from './sign-in.tsx';
 
-/** Only pages with special widgets have a case; all others are forms. */
+/** Renders a page by name: pages with special widgets have a case, all others are forms. */
 export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> }) {
   switch (page) {
     case 'apps':
@@ -36,19 +36,19 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
   }
 }
 
-/** Results of a search: the path of an address, then rows of all pages. @param leave is called when the user follows a hit */
+/** Shows search results: an address's path, then rows of all pages. @param leave called when the user follows a link */
 export function SearchResults({ query, leave }: { query: string; leave(): void }) {
   const { host, view, tr } = useApp();
   const changes = useSignal(0);
   const search = useMemo(() => createSearch(host, () => changes.value++), [host]);
-  void changes.value; // drawn again after each
+  void changes.value; // renders again after each change
   const { answer, hits, count } = search.find(query, view.value);
   useEffect(() => {
     void search.begin();
     return search.close;
   }, [search]);
   useEffect(() => {
-    // a link to the present address causes no hashchange
+    // a link to the current address fires no hashchange
     const follow = ({ target }: MouseEvent) => {
       const link = target instanceof Element ? target.closest('a') : null;
       if (link?.hash && link.hash === location.hash) leave();
@@ -71,7 +71,7 @@ export function SearchResults({ query, leave }: { query: string; leave(): void }
   );
 }
 
-/** Shows what would be shared, and saves it. Nothing is sent anywhere. */
+/** Shows the report's contents, and saves the report if the user agrees. Sends nothing. */
 export async function showReport({ model, toast, tr }: Host, { ask }: Messages): Promise<void> {
   const { _ } = tr();
   toast(_('Preparing the report…'));

@@ -28,7 +28,7 @@ export function LogPage() {
   const tr = app.tr.value;
   const { _ } = tr;
   const query = useSignal(searchedText(rowInAddress()));
-  // a command that was searched for may be a read
+  // the search may have led to a read, which the notable commands leave out
   const shows = useSignal<Shows>(query.peek() ? 'all' : 'notable');
   const chosen = useSignal<LogEntry | null>(null);
   const entries = useComputed(() => log.value.filter(entry => passes(entry, shows.value, query.value)));

@@ -1,4 +1,4 @@
-// Asks a browser on another machine for the token, until it has the right one.
+// Asks the user of another machine's browser for the token until the token is right.
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { failure } from '../../api/client.ts';
@@ -63,9 +63,9 @@ export function SignInPage() {
   );
 }
 
-/** Has the daemon set the cookie that no script can read. @returns false for a wrong token */
+/** Makes the daemon set a cookie that scripts cannot read. @returns false for a wrong token */
 async function keepToken(token: string): Promise<boolean> {
-  if (!/^[\w-]+$/.test(token)) return false; // no header could carry it
+  if (!/^[\w-]+$/.test(token)) return false; // a header cannot carry such a token
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const response = await fetch('/api/session', { method: 'POST', headers, body: '{}' });
   if (!response.ok && response.status !== 401) throw failure(response.status, await response.text());

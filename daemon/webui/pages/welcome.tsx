@@ -1,4 +1,4 @@
-// Renders the first steps: one at a time, with buttons to go on and back below them.
+// Renders the first steps one at a time, with buttons for the next and the previous step.
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { formatCount } from '../../view/format.ts';

@@ -1,17 +1,17 @@
-// Renders curves over time with axes, and their values as a table.
+// Renders charts of values over time, with axes and a table of the values.
 import { useEffect, useId, useState } from 'preact/hooks';
 import { formatTime } from '../../view/format.ts';
 import { axisEnd, type Curve, curves, type Slot } from '../../view/graph.ts';
 import { useApp } from '../app.ts';
 
 interface ChartsProps {
-  /** Values in the order of time. */
+  /** Values in chronological order. */
   figures: readonly Slot[];
-  /** A moment on the axis and in the table; default: the time of day. */
+  /** Formats a time for the axis and the table (default: as the time of day). */
   formatAt?: (at: number) => string;
 }
 
-/** Latency, packet loss and throughput, one below the other. */
+/** Shows charts of latency, packet loss and throughput, one below the other. */
 export function Charts(props: ChartsProps) {
   const { tr } = useApp();
   const [, loss, received, sent] = curves(tr.value);
@@ -43,19 +43,19 @@ interface ChartProps {
   title: string;
   /** ms since the epoch, ascending. */
   times: readonly number[];
-  /** One or two; the second is dashed. */
+  /** One or two lines; the second is dashed. */
   lines: readonly Line[];
   format(value: number): string;
   /** The smallest difference that `format` shows. */
   finest: number;
-  /** A moment on the axis and in the table; default: the time of day. */
+  /** Formats a time for the axis and the table (default: as the time of day). */
   formatAt?: (at: number) => string;
 }
 
 const [WIDE, NARROW, HEIGHT, LEFT, BOTTOM, TOP] = [640, 320, 200, 76, 24, 8];
 const PHONE = '(max-width: 30rem)';
 
-/** Width of the drawing, so that its words are never drawn much smaller than those around it. */
+/** Returns the drawing's width, chosen to keep its text about as large as the text around it. */
 function useWidth(): number {
   const [query] = useState(() => matchMedia(PHONE));
   const [narrow, setNarrow] = useState(query.matches);
@@ -73,14 +73,14 @@ function Chart({ title, times, lines, format, finest, formatAt }: ChartProps) {
   const timeText = formatAt ?? ((at: number) => formatTime(at, tr.value));
   const id = useId();
   const end = axisEnd(Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))), finest);
-  // a moment without any figure is a gap in the curve, and no row
+  // a time without any value is a gap in the curve, and has no row
   const rows = times
     .map((time, row) => ({ time, row }))
     .filter(({ row }) => lines.some(({ values }) => values[row] != null));
   const [first = 0, last = 0] = [times[0], times.at(-1)];
   const width = useWidth();
   const narrow = width === NARROW;
-  // dates have room for two on a phone, where the first begins below the words of the other axis
+  // a phone has room for two dates, and the first begins below the labels of the other axis
   const marks = first === last ? [first] : [first, ...(narrow ? [] : [(first + last) / 2]), last];
   const anchor = (time: number) => (time === first ? 'start' : time === last ? 'end' : 'middle');
   const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (width - LEFT - 8);
@@ -88,7 +88,7 @@ function Chart({ title, times, lines, format, finest, formatAt }: ChartProps) {
   return (
     <figure class="chart">
       <figcaption id={id}>{title}</figcaption>
-      {/* without values as well: what is below must not move when they come */}
+      {/* also without values: the content below must not move when values arrive */}
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-labelledby={id}>
         <title>{title}</title>
         {[0, 0.5, 1].map(part => (
@@ -148,14 +148,14 @@ function Chart({ title, times, lines, format, finest, formatAt }: ChartProps) {
   );
 }
 
-/** A gap where a value is missing; a value alone is a dot. */
+/** Returns the path of a line, with a gap for each missing value and a dot for a value between gaps. */
 function pathOf(
   values: readonly (number | null)[],
   times: readonly number[],
   x: (time: number) => number,
   y: (value: number) => number,
 ): string {
-  // a single value of all is as wide as can be seen, and the newest ends where the lines of the axis do
+  // the only value gets a visible width, and the newest value ends where the grid lines end
   const single = values.filter(value => value !== null).length === 1;
   const newest = values.length > 1 && values.at(-1) !== null;
   const dot = single ? `h${newest ? -6 : 6}` : 'h0';

@@ -1,4 +1,4 @@
-// Renders the state whose end comes next: the ring around the icon, its end in words, the time left, and buttons to change the end.
+// Renders the countdown to the next end of a state: a ring, words, the time left, and buttons that change the end.
 import type { ComponentChildren } from 'preact';
 import { fractionLeft, type Span } from '../../view/states/changes.ts';
 import { describeCountdown, timeLeftText } from '../../view/states/timed.ts';
@@ -10,7 +10,7 @@ function useCountdown() {
   return describeCountdown(view.value.client, tr.value);
 }
 
-/** The icon, in a ring while a state has an end or a change is to be confirmed. */
+/** Shows the icon, with a ring while a state has an end or a change is unconfirmed. */
 export function Ringed({ children }: { children: ComponentChildren }) {
   const span = useCountdown()?.span ?? useApp().view.value.unconfirmed;
   return (
@@ -21,7 +21,7 @@ export function Ringed({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** A separate component, since it changes each second. */
+/** A separate component, since it updates each second. */
 function Ring({ span }: { span: Span }) {
   const left = fractionLeft(span, useApp().now.value);
   return (
@@ -52,7 +52,7 @@ export function CountdownWords() {
   );
 }
 
-/** A separate component, since it changes each second; screen readers must not read each change. */
+/** Shows the time left; a separate component, since it updates each second. Screen readers must not read each update. */
 function TimeLeft({ span }: { span: Span }) {
   const { now, tr } = useApp();
   return (
@@ -62,7 +62,7 @@ function TimeLeft({ span }: { span: Span }) {
   );
 }
 
-/** Buttons that end and extend the state; the one above ends a pause. */
+/** Shows buttons that end or extend the state; the main button above already ends a pause. */
 export function CountdownButtons() {
   const countdown = useCountdown();
   if (!countdown) return null;

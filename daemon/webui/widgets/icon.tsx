@@ -1,4 +1,4 @@
-// Renders the symbolic icons of the states, drawn in the color of the text around them.
+// Renders the symbolic icon of a state in the color of the text around it.
 
 import blocked from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-blocked-symbolic.svg';
 import connected from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-connected-symbolic.svg';
@@ -24,7 +24,7 @@ const ICONS: Record<State, readonly { d: string; opacity?: number }[]> = {
   unknown,
 };
 
-/** @param name of daemon/view: `org.culvert.Culvert-connected-symbolic` */
+/** @param name icon name from daemon/view, such as `org.culvert.Culvert-connected-symbolic` */
 export function Icon({ name }: { name: string }) {
   const paths = ICONS[STATES.find(state => stateIcon(state) === name) ?? 'unknown'];
   return (

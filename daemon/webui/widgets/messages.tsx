@@ -1,4 +1,4 @@
-// Renders the messages of the page: its one dialog, and toasts, which screen readers read as they come.
+// Renders the page's only dialog and its toasts, which screen readers read as they appear.
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type OpenDialog, type Toast, useApp } from '../app.ts';
@@ -13,7 +13,7 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
   const { tr, view } = useApp();
   const { _ } = tr.value;
   const { client, tunnel } = view.value;
-  // without a daemon, nothing could carry out the answer
+  // without a daemon, nothing can carry out the answer
   const gone = !content.notice && client.offline !== null;
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
@@ -85,12 +85,12 @@ interface SecretsProps {
   /** Prefix of the fields' ids. */
   id: string;
   typed: Signal<readonly string[]>;
-  /** A required field is empty. */
+  /** True to report that a required field is empty. */
   problem: boolean;
   accept: () => void;
 }
 
-/** One field for each secret; Enter in any of them accepts the dialog. */
+/** Shows one field for each secret. Pressing Enter in a field accepts the dialog. */
 function Secrets({ names, id, typed, problem, accept }: SecretsProps) {
   const { _ } = useApp().tr.value;
   return (
@@ -125,7 +125,7 @@ function Secrets({ names, id, typed, problem, accept }: SecretsProps) {
 }
 
 const SHOWN_MS = 6_000;
-/** Failures, and toasts with "Undo", stay longer. */
+/** Display time of failures and of toasts with "Undo". */
 const SHOWN_LONG_MS = 15_000;
 
 export function Toasts() {

@@ -1,4 +1,4 @@
-// Renders the choice of the mode: three cards, each chosen by one press, and a link to all modes.
+// Renders the mode dialog: three cards, each chosen with one press, and a link to all modes.
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { describeModeChoice, type ModeCard } from '../../view/forms/tunnel/choose-mode.ts';
 import { useApp } from '../app.ts';
@@ -52,14 +52,14 @@ function Shown() {
   );
 }
 
-/** @param why id of the reason where the card can't be used */
+/** @param why id of the text that says why the card can't be used */
 function Card({ card, sensitive, why, close }: { card: ModeCard; sensitive: boolean; why: string; close(): void }) {
   const { host } = useApp();
   const id = useId();
   const { title, meaning, active, command } = card;
   const usable = active || sensitive;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: it moves with the event, not with the press
+    // biome-ignore lint/a11y/useSemanticElements: the daemon's event selects the card, not the press
     <button
       type="button"
       class="card row radio"

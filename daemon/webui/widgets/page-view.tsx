@@ -1,4 +1,4 @@
-// Renders every page that is a form, and its list: a search field, the rows in sight, and the commands for the whole list.
+// Renders a page that consists of a form and an optional list, with the list's search field and commands.
 import { useSignal } from '@preact/signals';
 import { useId, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { List, Search } from '../../view/form.ts';
@@ -19,7 +19,7 @@ export function PageView({ page }: { page: Page }) {
     made.reveal?.(rowInAddress());
     return made;
   }, [page, host]);
-  // the form is made again after each change, and each second where it moves with time
+  // renders the form again after each change, and each second if it depends on the time
   void changes.value;
   if (open.ticks) void now.value;
   useLayoutEffect(() => {

@@ -1,25 +1,25 @@
-// Renders a list of any length with rows of one height: only the visible rows are in the document.
+// Renders a list of any length with rows of equal height; only the rows near the visible part are in the document.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Rows drawn beyond the edges, for a fast scroll. */
+/** Number of rows rendered beyond each edge, for fast scrolling. */
 const MARGIN = 10;
 
 export interface VirtualListProps<T> {
   items: readonly T[];
-  /** In px, in letters of the usual size; the style sheet has to agree. */
+  /** Height of a row in px at the usual font size; must match the style sheet. */
   rowHeight: number;
   label: string;
-  /** True for a list that stays at its end while it is scrolled there. */
+  /** True to keep the list scrolled to its end while it is there. */
   followEnd?: boolean;
   children(item: T): ComponentChildren;
 }
 
-/** Pixels of the usual size of letters. */
+/** Usual font size, in px. */
 const USUAL = 16;
 
-/** Size of the browser's letters, as a multiple of the usual one. */
+/** Returns the browser's font size as a multiple of the usual font size. */
 const scaleOfLetters = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL;
 
 export function VirtualList<T>({ items, label, followEnd, children, ...props }: VirtualListProps<T>) {
@@ -62,7 +62,7 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
         <ul style={{ transform: `translateY(${from * rowHeight}px)` }}>
           {items.slice(from, from + shown.value).map((item, i) => (
             <li
-              // a row that leaves at one end enters at the other: that halves the time of scripts and styles in a jump
+              // reuses the rows that leave the list at one end, which halves the time of scripts and styles in a jump
               key={(from + i) % shown.value}
               aria-posinset={from + i + 1}
               aria-setsize={items.length}

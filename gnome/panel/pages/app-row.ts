@@ -1,4 +1,4 @@
-// Builds one app in the list: what it is, how it takes the proxy, and the buttons that start it and make its shortcut.
+// Builds the rows of the app list: each shows an app, how it takes the proxy, and buttons to start it and create a shortcut.
 import Gdk from 'gi://Gdk?version=4.0';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -12,10 +12,9 @@ import { nameMenuButton, setDescription, setName } from '../widgets/accessible.t
 import { nameListItem } from '../widgets/compat.ts';
 import { rowFactory } from '../widgets/lists.ts';
 
-/** An app as the list shows it. */
 interface ListedApp {
   app: App;
-  /** A request about it is under way. */
+  /** True while a request about the app is running. */
   busy: boolean;
 }
 
@@ -31,7 +30,7 @@ interface Row {
 
 export interface AppRows {
   factory: Gtk.SignalListItemFactory;
-  /** Renews an item that is on screen; without an id, all of them. */
+  /** Updates an app's row; without an ID, updates all rows. */
   update(id?: string): void;
 }
 
@@ -40,11 +39,11 @@ export interface AppAsks {
   launch(id: string): void;
   shortcut(id: string): void;
   entries(id: string): readonly AppEntry[];
-  /** Runs one of them. */
+  /** Runs an entry of the app's menu. */
   run(id: string, entry: AppEntry): void;
 }
 
-/** Rows for a `GtkStringList` of app ids, which are recycled as it scrolls. */
+/** Creates rows for a `GtkStringList` of app IDs; the list reuses the rows as it scrolls. */
 export function appRows(asks: AppAsks): AppRows {
   const create = (listItem: Gtk.ListItem): Row => {
     const row = createRow();
@@ -92,7 +91,7 @@ function createRow(): Row {
   text.append(subtitle);
   const shortcut = new Gtk.Button({ valign: Gtk.Align.CENTER, css_classes: ['flat'] });
   const launch = new Gtk.Button({ label: _('Start'), valign: Gtk.Align.CENTER });
-  // a narrow window has room for little more
+  // a narrow window has no room for more spacing
   const box = new Gtk.Box({ spacing: 4 });
   const more = new Gtk.MenuButton({
     icon_name: 'view-more-symbolic',
@@ -118,7 +117,7 @@ function showApp(
   listItem.activatable = able;
   listItem.selectable = false;
   nameListItem(listItem, `${app.name}, ${subtitle.label}`);
-  // the words on why it can't be started stay readable
+  // only these two, so that the reason why the app can't be started stays readable
   picture.sensitive = able;
   name.sensitive = able;
   launch.sensitive = able && !busy;
@@ -136,7 +135,7 @@ function showApp(
   for (const button of [launch, shortcut, more]) setDescription(button, button.sensitive ? '' : subtitle.label);
 }
 
-/** Makes the menu each time it opens, since most menus never open. */
+/** Creates the menu each time it opens, since most menus never open. */
 function fillMenu(button: Gtk.MenuButton, entries: () => readonly AppEntry[], run: (entry: AppEntry) => void): void {
   button.set_create_popup_func(() => {
     const actions = new Gio.SimpleActionGroup();
@@ -153,7 +152,7 @@ function fillMenu(button: Gtk.MenuButton, entries: () => readonly AppEntry[], ru
   });
 }
 
-/** @param icon a name of the theme, or the path of a file. */
+/** @param icon name of an icon in the theme, or path of a file. */
 function setPicture(picture: Gtk.Image, icon: string | null): void {
   if (icon?.startsWith('/')) {
     picture.gicon = Gio.FileIcon.new(Gio.File.new_for_path(icon));
@@ -162,7 +161,7 @@ function setPicture(picture: Gtk.Image, icon: string | null): void {
   picture.icon_name = icon && hasIcon(icon) ? icon : 'application-x-executable';
 }
 
-/** Names of the theme's icons: looking up a missing name would search all its directories. */
+/** Cached lookups of icon names: a lookup of a missing name searches all of the theme's directories. */
 const icons = new Map<string, boolean>();
 
 function hasIcon(name: string): boolean {

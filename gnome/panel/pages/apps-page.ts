@@ -1,4 +1,4 @@
-// Builds the page of apps: a searchable list that starts apps through the tunnel and asks once about the changes that needs.
+// Builds the page of apps: a searchable list that starts apps through the tunnel, and asks once about the necessary changes.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
@@ -45,16 +45,16 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   readonly #none = new Adw.StatusPage({ icon_name: 'culvert-apps-symbolic' });
   readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true });
   readonly #page: ReturnType<typeof openApps>;
-  /** Ids of the apps that are listed. */
+  /** IDs of the listed apps. */
   readonly #shown = new Gtk.StringList();
   #fill: Fill | null = null;
   readonly #rows: AppRows;
   #proxy: ProxyView | null = null;
   #listed: ReadonlyMap<string, App> = new Map();
   #busy: ReadonlySet<string> = new Set();
-  /** Conditions of the list on screen. */
+  /** Search conditions of the list on screen. */
   #by: object | null = null;
-  /** The page is on screen. */
+  /** True while the page is on screen. */
   #seen = false;
 
   constructor(host: WindowHost) {
@@ -121,7 +121,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   reveal(row: string): void {
     const query = searchedText(row);
     if (!query) return;
-    this.#page.narrow({ query, all: true }); // it may be one of those that few people look for
+    this.#page.narrow({ query, all: true }); // the app may be one that the short list leaves out
     this.focusSearch();
   }
 
@@ -150,7 +150,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     const searching = new Gtk.Box({ spacing: 6 });
     searching.append(this.#search);
     searching.append(this.#reload);
-    // a screen reader must not take it for a table
+    // otherwise screen readers would present the options as a table
     const accessible_role = Gtk.AccessibleRole.GROUP;
     const options = new Gtk.FlowBox({
       selection_mode: Gtk.SelectionMode.NONE,
@@ -188,7 +188,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     return box;
   }
 
-  /** Starts the app at that place of the list. */
+  /** Starts the app at a position of the list. */
   #activate(position: number): void {
     const id = this.#shown.get_string(position);
     const app = id === null ? undefined : this.#listed.get(id);
@@ -221,13 +221,13 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     turnTo(this.#states, state, pageTitle('apps', tr));
   }
 
-  /** Explains the changes in one dialog. */
+  /** Turns on the local proxy, then offers shortcuts. */
   async #enableProxy(): Promise<void> {
     if (await this.#host.run(this.#host.view().proxy.enable.command)) await offerShortcuts(this.#host);
   }
 }
 
-/** Once the local proxy is on: offers shortcuts for the common apps that are installed, and makes those that are chosen. */
+/** Offers shortcuts for installed common apps once the local proxy is on, and creates the chosen shortcuts. */
 async function offerShortcuts(host: WindowHost): Promise<void> {
   try {
     const { apps } = await host.model.call('GET /api/apps');
@@ -260,12 +260,12 @@ async function make(host: WindowHost, apps: App[]): Promise<void> {
     host.toast(fill(tr.ngettext('%d app added', '%d apps added', apps.length), formatCount(apps.length, tr)));
 }
 
-/** A list with a check mark each, all set. */
+/** Creates a list of apps with check boxes, all checked. */
 function choices(apps: App[]): { widget: Gtk.Widget; chosen(): App[] } {
   const list = new Gtk.ListBox({ selection_mode: Gtk.SelectionMode.NONE, css_classes: ['boxed-list'] });
   const checks = apps.map(({ name }) => {
     const check = new Gtk.CheckButton({ active: true, valign: Gtk.Align.CENTER });
-    // the row names it
+    // the row names the check box
     const row = new Adw.ActionRow({ title: name, use_markup: false, activatable_widget: check });
     row.add_prefix(check);
     list.append(row);

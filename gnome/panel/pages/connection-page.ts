@@ -1,4 +1,4 @@
-// Builds the page of the connection: its state with one button, mode and kill switch, the curve, and the facts folded away.
+// Builds the connection page: the state with one button, mode and kill switch, the latency graph, and details in an expander.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -81,7 +81,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     this.#hero.copied = () => host.toast(_('Copied'));
   }
 
-  /** Control that has the focus at first. */
+  /** Control that gets the initial focus. */
   get first(): Gtk.Widget {
     return this.#hero.toggle;
   }
@@ -149,7 +149,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     const { latencyMs: latency, loss } = live ? figuresOf(client.snapshot!) : { latencyMs: null, loss: null };
     this.#figures.widget.visible = facts !== undefined;
     if (latency === null || !live) {
-      // it keeps its place, so that nothing below moves when the first values come
+      // the graph keeps its place, so that nothing below moves when the first values arrive
       for (const label of [this.#figures.latency, this.#figures.loss]) label.label = '–';
       this.#graph.plot([]);
       setName(this.#graph, _('No statistics yet.'));
@@ -170,7 +170,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
     this.#facts.show({ groups: [{ id: 'facts', rows }] });
   }
 
-  /** Built when first needed, which is rare. */
+  /** Builds the setup page when it is first needed, which is rare. */
   #setupPage(): SetupPage {
     if (this.#setup) return this.#setup;
     this.#setup = new SetupPage(this.#host);
@@ -197,7 +197,7 @@ function factRows(
   ];
 }
 
-/** The curve with its two values; a click opens the history at the present time. */
+/** The graph with its two values; a click opens the history at the present time. */
 function createFigures(graph: Graph, open: () => void) {
   const figure = (title: string, end: boolean) => {
     const box = vertical(0);

@@ -1,4 +1,4 @@
-// Builds the head of the connection page: the disc, the state in words, its countdown, the public location, and the buttons.
+// Builds the head of the connection page: the disc, the state and its countdown, the public location, and the buttons.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
@@ -16,7 +16,7 @@ import { Ring } from '../widgets/graph.ts';
 
 const TONES: Tone[] = ['success', 'accent', 'warning', 'error', 'neutral'];
 
-/** Builds the disc, the words and the buttons. @param run carries out a command of a button */
+/** Builds the disc, the texts and the buttons. @param run carries out a button's command */
 export function createHero(run: (command: Command) => void) {
   const widget = vertical(6);
   widget.valign = Gtk.Align.CENTER;
@@ -28,7 +28,7 @@ export function createHero(run: (command: Command) => void) {
   const sentence = centered(['culvert-sentence']);
   const clock = centered(['dim-label', 'numeric']);
   clock.natural_wrap_mode = Gtk.NaturalWrapMode.NONE;
-  // it changes each second, and says nothing that the state does not
+  // the clock changes each second, and adds nothing to the state
   clock.accessible_role = Gtk.AccessibleRole.PRESENTATION;
   const proof = createProof();
   const line = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER, css_classes: ['culvert-clock'] });
@@ -102,7 +102,7 @@ export function createHero(run: (command: Command) => void) {
   return hero;
 }
 
-/** The location that websites see, and the button that looks it up. */
+/** Creates the text with the location that websites see, and the button that looks up the location. */
 function createProof() {
   const text = centered(['culvert-proof']);
   text.visible = false;
@@ -114,7 +114,7 @@ function createProof() {
       button.visible = view !== null;
       text.visible = Boolean(view?.text);
       if (!view) {
-        // an address is private, and its connection has ended
+        // the address is private, and its connection has ended
         text.label = '';
         return;
       }
@@ -132,7 +132,7 @@ function createProof() {
   };
 }
 
-/** Words of the tunnel CLI itself: for a search engine and for support. */
+/** Creates an expander with the tunnel CLI's own words, for search engines and support. */
 function createDetails(copied: () => void) {
   const text = new Gtk.Label({
     wrap: true,
@@ -166,8 +166,8 @@ function pill(label = ''): Gtk.Button {
 }
 
 /**
- * The state whose end comes next: the ring around the icon, its end in words, the time left, and the buttons that change the end.
- * @param toggle takes the focus from a button that disappears, and itself ends a pause.
+ * Creates the countdown to the next end of a state: the ring, the words, the time left, and buttons that change the end.
+ * @param toggle the main button, which takes the focus when the buttons disappear, and which ends a pause.
  */
 function createCountdown(toggle: Gtk.Widget, run: (command: Command) => void) {
   const ring = new Ring();
@@ -176,7 +176,7 @@ function createCountdown(toggle: Gtk.Widget, run: (command: Command) => void) {
     natural_wrap_mode: Gtk.NaturalWrapMode.NONE,
     justify: Gtk.Justification.CENTER,
   });
-  // it changes each second, and says nothing that the text does not
+  // the time left changes each second, and adds nothing to the text
   const left = new Gtk.Label({
     css_classes: ['dim-label', 'numeric'],
     accessible_role: Gtk.AccessibleRole.PRESENTATION,
@@ -203,7 +203,7 @@ function createCountdown(toggle: Gtk.Widget, run: (command: Command) => void) {
     words,
     buttons,
     tick,
-    /** Shows the next end, or that of an unconfirmed change, whose words are in the bar of the window. */
+    /** Shows the next end of a state, or only the ring for an unconfirmed change: the window's bar has its words. */
     show({ client, unconfirmed }: View): Countdown | null {
       shown = describeCountdown(client, tr);
       span = shown?.span ?? unconfirmed;

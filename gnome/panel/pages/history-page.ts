@@ -1,4 +1,4 @@
-// Builds the page of the history: graphs over any length of time, totals of days and months, and what happened when.
+// Builds the history page: graphs over a chosen length of time, totals of days and months, and a timeline.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -13,7 +13,7 @@ import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
 import { labelButton } from '../widgets/buttons.ts';
 import { createCharts, fillGrid } from '../widgets/charts.ts';
 
-/** Samples of the last ten minutes, at one every 5 s. */
+/** Number of samples in ten minutes, at one sample every 5 s. */
 const CAPACITY = 120;
 
 export class HistoryPage extends Adw.Bin implements PageWidget {
@@ -36,7 +36,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     label: _('The history is turned off. Turn it on in Settings, App.'),
   });
   readonly #stack = new Gtk.Stack({ vexpand: true });
-  /** The page is on screen. */
+  /** True while the page is on screen. */
   #seen = false;
   #turned = '';
   #recorded: Recorded | null = null;
@@ -62,7 +62,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     else this.#turnTo('reading');
   }
 
-  /** A hidden page is renewed when it is shown. */
+  /** Updates the page if it is on screen; a hidden page is updated when it is shown. */
   tick(): void {
     if (this.#seen) this.refresh(this.#host.view());
   }
@@ -190,7 +190,7 @@ function heading(label: string): Gtk.Label {
   return new Gtk.Label({ label, xalign: 0, css_classes: ['heading'] });
 }
 
-/** Scrolls a widget that may be wider than a narrow window. */
+/** Makes a widget scrollable that may be wider than a narrow window. */
 function wide(child: Gtk.Widget, title: string): Gtk.ScrolledWindow {
   const scrolled = new Gtk.ScrolledWindow({ child, vscrollbar_policy: Gtk.PolicyType.NEVER });
   setName(scrolled, title);

@@ -1,4 +1,4 @@
-// Builds the page of the command log: the commands to the tunnel CLI and their answers, the newest last.
+// Builds the page of the command log, which lists commands to the tunnel CLI and their answers, the newest last.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -17,9 +17,9 @@ import { copyText } from '../widgets/buttons.ts';
 import { dropRows, type Fill, type Follow, followEnd, rowFactory, stepwise } from '../widgets/lists.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
-/** Default until the daemon reports its limit. */
+/** Maximum number of entries until the daemon reports its limit. */
 const CAPACITY = 500;
-/** Entries listed beyond the daemon's limit, since removing the oldest entry renews every row. */
+/** Number of entries beyond the daemon's limit: removing the oldest entry updates every row. */
 const SLACK = 50;
 
 export class LogPage extends Adw.Bin implements PageWidget {
@@ -45,10 +45,10 @@ export class LogPage extends Adw.Bin implements PageWidget {
 
   readonly #host: WindowHost;
   readonly #ring = createRing(CAPACITY, SLACK);
-  /** Ids of the entries that pass the filter. */
+  /** IDs of the entries that pass the filter. */
   readonly #shown = new Gtk.StringList();
   readonly #fill: Fill;
-  /** The ring's entries; a list of thousands binds rows as it scrolls. */
+  /** The ring's entries by ID, for fast lookup: a list of thousands binds rows as it scrolls. */
   #byId = new Map<string, LogEntry>();
   readonly #source: LogSource = {
     entry: id => this.#byId.get(id),
@@ -56,10 +56,10 @@ export class LogPage extends Adw.Bin implements PageWidget {
   };
   readonly #follow: Follow;
   readonly #unsubscribe: () => void;
-  /** Entries that came while the whole log was being read, which the answer may lack. */
+  /** Entries that arrived during a read of the whole log, which the answer may lack; null while no read is running. */
   #arrived: LogEntry[] | null = null;
   #connected = false;
-  /** Another page is on screen; the entries missed meanwhile are read afterwards. */
+  /** True while another page is on screen; the page reads the missed entries when it returns. */
   #away = false;
 
   constructor(host: WindowHost) {
@@ -73,7 +73,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this._copy.connect('clicked', () => this.#copyAll());
     this._save.connect('clicked', () => void this.#saveAll().catch(error => host.showError(error)));
     setName(this._search, _('Search commands and output'));
-    // the focus is on the toggle inside, which has no name
+    // the inner toggle has the focus, but no name
     for (const widget of [this._shows, this._shows.get_first_child()!]) setName(widget, _('Which commands are listed'));
     this.#shorten();
     for (const button of [this._copy, this._save, this._newest]) setName(button, button.tooltip_text!);
@@ -93,7 +93,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this.#changed();
   }
 
-  /** In large letters, the words of the choice would make the window wider; the list of choices has all of them. */
+  /** Shortens the text of the chosen filter, which would widen the window in large letters; the list shows it in full. */
   #shorten(): void {
     const create = (item: Gtk.ListItem) => {
       const label = new Gtk.Label({ xalign: 0, ellipsize: Pango.EllipsizeMode.END });
@@ -121,7 +121,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
   reveal(row: string): void {
     const text = searchedText(row);
     if (!text) return;
-    this._shows.selected = SHOWS.indexOf('all'); // it may be a read
+    this._shows.selected = SHOWS.indexOf('all'); // the default filter hides reads
     this._search.text = text;
     this.focusSearch();
   }
@@ -131,7 +131,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     void this.#read();
   }
 
-  /** Drops the rows, which weigh more than every other page; the next read makes them again. */
+  /** Drops the rows, which take more memory than any other page; the next read creates them again. */
   leave(): void {
     this.#away = true;
     this.#fill.show([]);
@@ -143,7 +143,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     dropRows(this._list, this._shows);
   }
 
-  /** The whole log, page by page. */
+  /** Reads the whole log, page by page. */
   async #read(): Promise<void> {
     const entries: LogEntry[] = [];
     const arrived: LogEntry[] = [];
@@ -155,12 +155,12 @@ export class LogPage extends Adw.Bin implements PageWidget {
         entries.push(...page.entries);
         capacity = page.capacity;
         if (!page.entries.length || page.next <= since) break;
-        // do not wait for a log of many pages
+        // show the first page without waiting for a long log
         if (since === 0 && !this.#ring.entries().length) this.#show(capacity, entries);
         since = page.next;
       }
     } catch {
-      // the window says that the daemon is gone; the log of the next one is read again
+      // the window reports that the daemon is gone, and the page reads the next daemon's log
       return;
     }
     // a later read has begun
@@ -169,7 +169,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this.#show(capacity, entries, arrived);
   }
 
-  /** @param arrived as events during the read. */
+  /** @param arrived entries that arrived as events during the read. */
   #show(capacity: number, entries: LogEntry[], arrived: LogEntry[] = []): void {
     this.#ring.reset(capacity, entries);
     this.#ring.add(arrived);
@@ -229,7 +229,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     if (await this.#host.saveText('culvert-log.txt', this.#text())) this.#host.toast(_('Saved'));
   }
 
-  /** Entries in the list. */
+  /** Returns the listed entries as text. */
   #text(): string {
     const shown = new Set(this.#passing(this.#ring.entries()));
     const entries = this.#ring.entries().filter(({ id }) => shown.has(String(id)));

@@ -1,4 +1,4 @@
-// Builds one command of the log: its time, result and words; its output unfolds below.
+// Builds the rows of the log: each shows a command with its time and result, and unfolds the output.
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
@@ -11,26 +11,26 @@ import { copyButton } from '../widgets/buttons.ts';
 import { nameListItem } from '../widgets/compat.ts';
 import { rowFactory } from '../widgets/lists.ts';
 
-/** Entries of the rows, by the IDs that the list holds: a GObject with state per entry would burden the engine. */
+/** Entries by ID. The list holds only IDs: a GObject with state for each entry would burden the engine. */
 export interface LogSource {
   entry(id: string): LogEntry | undefined;
-  /** Ids of entries whose output is unfolded. */
+  /** IDs of the entries with unfolded output. */
   expanded: Set<string>;
 }
 
 interface Row {
-  /** Present style of the row: comparing it costs less than setting a class, and most entries look alike. */
+  /** Current style of the row: a comparison costs less than setting a class, and most entries look alike. */
   ok: boolean | null;
   expander: Gtk.Expander;
-  /** Time, result and command in one label: GTK makes 200 rows, and a widget takes about 5 kB. */
+  /** Label with the time, the result and the command: GTK creates 200 rows, and a widget takes about 5 kB. */
   head: Gtk.Label;
-  /** Made when the row is first unfolded: few are. */
+  /** Label of the output; null until the row is first unfolded. */
   output: Gtk.Label | null;
 }
 
 /**
- * Rows for a `GtkStringList` of ids.
- * @param copied is called after an entry went to the clipboard.
+ * Creates rows for a `GtkStringList` of IDs.
+ * @param copied called after an entry was copied to the clipboard.
  */
 export function logRows(source: LogSource, copied: () => void): Gtk.SignalListItemFactory {
   const create = (listItem: Gtk.ListItem): Row => {
@@ -39,7 +39,7 @@ export function logRows(source: LogSource, copied: () => void): Gtk.SignalListIt
     listItem.child = row.expander;
     listItem.activatable = false;
     listItem.selectable = false;
-    // the expander has the keyboard's focus itself
+    // the expander takes the keyboard focus itself
     if ('focusable' in listItem) listItem.focusable = false;
     return row;
   };
@@ -57,7 +57,7 @@ function createRow(): Row {
   return { ok: null, expander: new Gtk.Expander({ label_widget: head }), head, output: null };
 }
 
-/** The part that unfolds. A closure that holds the row would keep the expander forever, so it has its own function. */
+/** Creates the unfolding part; a separate function, since a closure that holds the row would keep the expander forever. */
 function createBody(listItem: Gtk.ListItem, source: LogSource, copied: () => void) {
   const output = new Gtk.Label({
     xalign: 0,
@@ -77,7 +77,7 @@ function createBody(listItem: Gtk.ListItem, source: LogSource, copied: () => voi
 
 function followExpander(row: Row, listItem: Gtk.ListItem, source: LogSource, copied: () => void): void {
   const { expander } = row;
-  // made when it is asked for, and not for each row that scrolls past
+  // creates the tooltip on demand, not for each row that scrolls past
   expander.has_tooltip = true;
   expander.connect('query-tooltip', (...[, , , , tooltip]) => {
     const entry = source.entry(idOf(listItem) ?? '');
@@ -118,17 +118,17 @@ function showEntry(row: Row, listItem: Gtk.ListItem, source: LogSource): void {
   else showOutput(row, entry, expanded);
 }
 
-/** Width of the column of outcomes, in characters: that of most. */
+/** Width of the outcome column, in characters; enough for most outcomes. */
 const OUTCOME = 8;
 let timeWidth: number | null = null;
 
-/** Width of a time of day with the most digits, in characters. */
+/** Returns the width of a time of day with the most digits, in characters. */
 function widthOfTimes(): number {
   timeWidth ??= formatTime(new Date(2000, 0, 1, 22, 58, 58).getTime(), tr).length;
   return timeWidth;
 }
 
-/** Pango markup of the end, the duration or failure, and the command; the tooltip has the full line. */
+/** Returns Pango markup of the end time, the duration or failure, and the command; the tooltip has the full line. */
 function headOf(entry: LogEntry): string {
   const command = shortCommand(entry);
   const took = entry.ok ? formatLatency(Math.round(entry.durationMs), tr) : outcome(entry, tr);
@@ -136,7 +136,7 @@ function headOf(entry: LogEntry): string {
   return `<span size="small" alpha="${entry.ok ? 70 : 100}%">${GLib.markup_escape_text(about, -1)}</span>  ${GLib.markup_escape_text(command, -1)}`;
 }
 
-/** Only what is unfolded is laid out: an output may be 32 KiB. */
+/** Shows the output only while it is unfolded: GTK would lay out up to 32 KiB of hidden text. */
 function showOutput({ output }: Row, entry: LogEntry | undefined, expanded: boolean): void {
   const text = entry && expanded ? (outputOf(entry) ?? _('No output')) : '';
   if (output && output.label !== text) output.label = text;

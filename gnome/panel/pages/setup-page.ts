@@ -1,4 +1,4 @@
-// Builds the page shown instead of the connection while something has to be set up.
+// Builds the page that replaces the connection while WARP needs setup.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
@@ -15,8 +15,8 @@ export class SetupPage extends Adw.Bin implements PageWidget {
     GObject.registerClass({ GTypeName: 'CulvertSetupPage' }, SetupPage);
   }
   readonly #host: WindowHost;
-  // it scrolls on its own: never put it into a scrolling page
-  // compact, so that the buttons stay in sight in a low window
+  // it scrolls already, so it must not be inside a scrolling page
+  // compact, so that the buttons stay visible in a low window
   readonly #page = new Adw.StatusPage({ css_classes: ['compact'] });
   readonly #waiting = new Gtk.Label({ css_classes: ['dim-label'] });
   #shown = '';
@@ -42,7 +42,7 @@ export class SetupPage extends Adw.Bin implements PageWidget {
   #build({ icon, title, description, buttons, links, commands }: SetupView): void {
     this.#page.icon_name = icon;
     this.#page.title = title;
-    // markup, unlike the title
+    // the description is markup, unlike the title
     this.#page.description = GLib.markup_escape_text(description, -1);
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 12 });
     if (links.length) box.append(linkBox(links, this.#host.open));

@@ -1,4 +1,4 @@
-// Builds the first steps: one at a time, with buttons to go on and back below them.
+// Builds the page of the first steps: one step at a time, with buttons for the next and the previous step.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -67,7 +67,7 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
     void hasTrayHost().then(tray => this.#learn({ tray }));
   }
 
-  /** Control that has the focus at first. */
+  /** Control that gets the initial focus. */
   get first(): Gtk.Widget {
     return this.#next;
   }
@@ -86,7 +86,7 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
     labelButton(this.#next, this.#step === WELCOME_STEPS - 1 ? _('Done') : _('Next'));
   }
 
-  /** Seen once is enough. */
+  /** Records that the user has seen the steps, and returns to the first step. */
   leave(): void {
     this.#step = 0;
     const seen = seenCommand(this.#host.view().client);

@@ -1,31 +1,31 @@
-// Sets names, descriptions, roles and focus where GTK leaves assistive technology and the keyboard without them.
+// Sets names, descriptions, roles and focus that GTK leaves out for assistive technology and the keyboard.
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
-/** Names `widget`. GTK does not give a name back, so it is kept on the widget as well, for tests. */
+/** Names `widget`. GTK cannot return a name, so this also stores it on the widget, for tests. */
 export function setName(widget: Gtk.Widget, name: string): void {
   if (nameOf(widget) === name) return;
   Object.assign(widget, { accessibleName: name });
-  // a button is labeled by the text in it, which comes before a name since GTK 4.10
+  // since GTK 4.10, the text inside a button has precedence over the button's name
   widget.reset_relation(Gtk.AccessibleRelation.LABELLED_BY); // glossary: quoted
   widget.update_property([Gtk.AccessibleProperty.LABEL], [name]);
 }
 
-/** Notes the name of a widget that libadwaita labels by its row: a name of our own would be read twice. */
+/** Stores the name of a widget that libadwaita labels by its row: with a second name, screen readers would read it twice. */
 export function noteName(widget: Gtk.Widget, name: string): void {
   Object.assign(widget, { accessibleName: name });
 }
 
-/** Describes `widget`: its value, or what it does. */
+/** Describes the value or the effect of `widget`. */
 export function setDescription(widget: Gtk.Widget, text: string): void {
   if (descriptionOf(widget) === text) return;
   Object.assign(widget, { accessibleDescription: text });
-  // libadwaita's rows are described by their subtitle, which newer releases of GTK prefer, and then read nothing
+  // the subtitle describes a libadwaita row; newer releases of GTK prefer that relation, and then read nothing
   widget.reset_relation(Gtk.AccessibleRelation.DESCRIBED_BY);
   widget.update_property([Gtk.AccessibleProperty.DESCRIPTION], [text]);
 }
 
-/** Names what is not a widget, such as the page of a stack. */
+/** Names an accessible object that is not a widget, such as the page of a stack. */
 function nameAccessible(accessible: Gtk.Accessible, name: string): void {
   accessible.update_property([Gtk.AccessibleProperty.LABEL], [name]);
 }
@@ -33,9 +33,9 @@ function nameAccessible(accessible: Gtk.Accessible, name: string): void {
 type Class = { set_accessible_role(role: Gtk.AccessibleRole): void };
 
 /**
- * Fixes widgets that GTK and libadwaita leave in the tree of assistive technology without a name: what scrolls takes the
- * focus where nothing in it does, and is called `title`; pictures inside of their widgets say nothing; and before 4.10,
- * GTK calls a widget without a role by its class, such as "GtkBuiltinIcon". Later instances of these classes need no fix.
+ * Fixes widgets that GTK and libadwaita leave without a name in the accessibility tree. A scrolling widget, which takes the
+ * focus if nothing inside does, gets the name `title`. Pictures inside widgets become presentational. Before 4.10, GTK names
+ * a widget without a role after its class, such as "GtkBuiltinIcon"; later instances of these classes need no fix.
  */
 export function mendTree(root: Gtk.Widget, title: string): void {
   const { WIDGET, SCROLLBAR, GROUP, IMG, PRESENTATION, LABEL } = Gtk.AccessibleRole;
@@ -50,7 +50,7 @@ export function mendTree(root: Gtk.Widget, title: string): void {
       widget.accessible_role = LABEL;
       nameAccessible(widget, widget.get_text());
     }
-    // a scroll bar takes no focus: its content follows the keyboard
+    // a scroll bar takes no focus: the keyboard scrolls the content
     else if (old && (role === WIDGET || role === SCROLLBAR)) {
       widget.accessible_role = GROUP;
       (widget.constructor as unknown as Class).set_accessible_role(GROUP);
@@ -59,15 +59,15 @@ export function mendTree(root: Gtk.Widget, title: string): void {
 }
 
 /**
- * A widget and all below it, except the rows of list views. The engine would keep such a row until it collects garbage,
- * and GJS 1.82 calls no handler of the list's factory then.
+ * Yields a widget and all its descendants, except the rows of list views. The engine would keep such a row until it
+ * collects garbage, and GJS 1.82 then calls no handler of the list's factory.
  */
 export function* within(widget: Gtk.Widget): Generator<Gtk.Widget> {
   yield widget;
   if (!(widget instanceof Gtk.ListView)) for (const child of childrenOf(widget)) yield* within(child);
 }
 
-/** Names the button of a menu, and its menu. */
+/** Names a menu button and its menu. */
 export function nameMenuButton(button: Gtk.MenuButton, name: string): void {
   setName(button, name);
   const { popover } = button;
@@ -76,7 +76,7 @@ export function nameMenuButton(button: Gtk.MenuButton, name: string): void {
   setName(popover, name);
 }
 
-/** True for the content of a menu item, which names the item. Its role allows no name, as seen in 4.18, so that the item stays without one. */
+/** True for the label that names a menu item. The label's role allows no name (seen in 4.18), so the item lacks a name. */
 function isMenuLabel(widget: Gtk.Widget): widget is Gtk.Label {
   return widget instanceof Gtk.Label && widget.parent?.get_css_name() === 'modelbutton';
 }
@@ -85,19 +85,19 @@ function* childrenOf(widget: Gtk.Widget): Generator<Gtk.Widget> {
   for (let child = widget.get_first_child(); child; child = child.get_next_sibling()) yield child;
 }
 
-/** The name that `setName` gave. */
+/** Returns the name from `setName` or `noteName`. */
 export function nameOf(widget: Gtk.Widget): string | undefined {
   return (widget as Gtk.Widget & { accessibleName?: string }).accessibleName;
 }
 
-/** The description that `setDescription` gave. */
+/** Returns the description from `setDescription`. */
 export function descriptionOf(widget: Gtk.Widget): string | undefined {
   return (widget as Gtk.Widget & { accessibleDescription?: string }).accessibleDescription;
 }
 
 /**
- * A page that is not shown is hidden, or GTK keeps it in the tree of a screen reader, and lays it out.
- * @param title what assistive technology calls the page.
+ * Shows a page of a stack and hides all others, which GTK would otherwise lay out and keep in the accessibility tree.
+ * @param title name of the page for assistive technology.
  */
 export function turnTo(stack: Gtk.Stack, name: string, title: string): void {
   const wanted = stack.get_child_by_name(name);
@@ -110,8 +110,8 @@ export function turnTo(stack: Gtk.Stack, name: string, title: string): void {
 }
 
 /**
- * Gives the focus back to a control that lost it by becoming insensitive, once the control can take it and no other has it.
- * @returns a function that waits in the same way for another control, such as the first of a window that has no state yet.
+ * Returns the focus to a control that lost it by becoming insensitive, once the control is usable and no widget has the focus.
+ * @returns a function that waits in the same way for another control, such as a new window's first control.
  */
 export function keepFocus(window: Gtk.Window): (widget: Gtk.Widget) => void {
   let focused: Gtk.Widget | null = null;
@@ -126,7 +126,7 @@ export function keepFocus(window: Gtk.Window): (widget: Gtk.Widget) => void {
     forget();
     if (!window.get_focus()) widget.grab_focus();
   };
-  // not within the change of a state, which GTK still passes on to the widgets below
+  // not during a state change, which GTK is still passing on to the child widgets
   const later = () => void Promise.resolve().then(settle);
   const wait = (widget: Gtk.Widget) => {
     forget();
@@ -149,7 +149,7 @@ const parent = Gtk.PropertyExpression.new(
 );
 const parentName = Gtk.PropertyExpression.new(Gtk.Widget.$gtype, parent, 'css-name');
 
-/** True while the focus is on the row of a list view, which must not be touched: see `within`. */
+/** True while the focus is on a list view's row, which code must not touch: see `within`. */
 function isOnListRow(window: Gtk.Window): boolean {
   const name = new GObject.Value();
   return parentName.evaluate(window, name) && name.get_string() === 'listview';

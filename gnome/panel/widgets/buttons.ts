@@ -1,4 +1,4 @@
-// Makes buttons whose labels wrap and so don't widen a narrow window, copies text, and boxes a command for a terminal.
+// Creates buttons with labels that wrap in a narrow window, copies text, and shows terminal commands in boxes.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -7,7 +7,7 @@ import { fill } from '../../../daemon/view/translator.ts';
 import { _ } from '../../i18n.ts';
 import { setName, within } from './accessible.ts';
 
-/** A check button whose words wrap. */
+/** Creates a check button with a label that wraps. */
 export function checkButton(label: string): Gtk.CheckButton {
   const button = new Gtk.CheckButton({ label });
   for (const child of within(button)) if (child instanceof Gtk.Label) child.wrap = true;
@@ -15,19 +15,19 @@ export function checkButton(label: string): Gtk.CheckButton {
 }
 
 export function labelButton(button: Gtk.Button, label: string): void {
-  // otherwise GTK would name the button by it again, in place of its name
+  // setting the same label again would make GTK replace the button's name with it
   if (button.label === label) return;
   button.label = label;
   if (button.child instanceof Gtk.Label) Object.assign(button.child, { wrap: true, justify: Gtk.Justification.CENTER });
   setName(button, label);
 }
 
-/** Attributes of a text that may hold names and addresses. */
+/** Returns attributes that prevent hyphenation, for text with names and addresses. */
 export function withoutHyphens(): Pango.AttrList {
   return Pango.AttrList.from_string('0 -1 insert-hyphens false')!;
 }
 
-/** @param widget any widget on the display of the clipboard. */
+/** @param widget any widget on the clipboard's display. */
 export function copyText(widget: Gtk.Widget, text: string): void {
   const value = new GObject.Value();
   value.init(GObject.TYPE_STRING);
@@ -36,9 +36,9 @@ export function copyText(widget: Gtk.Widget, text: string): void {
 }
 
 /**
- * @param name of the copied text, for screen readers.
- * @param text to copy.
- * @param copied is called afterwards.
+ * @param name name of the button, for screen readers.
+ * @param text returns the text to copy.
+ * @param copied called after a copy.
  */
 export function copyButton(name: string, text: () => string, copied: () => void): Gtk.Button {
   const button = new Gtk.Button({
@@ -56,9 +56,9 @@ export function copyButton(name: string, text: () => string, copied: () => void)
 }
 
 /**
- * A command for a terminal, with a button that copies it.
- * @param purpose what the command is for.
- * @param copied is called after a copy.
+ * Shows a terminal command with a button that copies the command.
+ * @param purpose text above the command.
+ * @param copied called after a copy.
  */
 export function commandBox(purpose: string, command: string, copied: () => void): Gtk.Widget {
   const label = new Gtk.Label({

@@ -1,4 +1,4 @@
-// Shows latency, packet loss and throughput as four curves with axes, and their values as a table.
+// Shows latency, packet loss and throughput as four curves with axes and a table of their values.
 import Gtk from 'gi://Gtk?version=4.0';
 import { axisEnd, curves, rangeOf, type Slot } from '../../../daemon/view/graph.ts';
 import { fill } from '../../../daemon/view/translator.ts';
@@ -8,11 +8,11 @@ import { Graph } from './graph.ts';
 
 interface Shown {
   figures: readonly Slot[];
-  /** Number of samples in the width. */
+  /** Number of samples that fit the width. */
   capacity: number;
-  /** The left end of the axis of time, in words. */
+  /** Label of the time axis's left end. */
   start: string;
-  /** A moment in the table. */
+  /** Formats a time for the table. */
   formatAt(at: number): string;
 }
 
@@ -23,7 +23,7 @@ export interface Charts {
   show(shown: Shown): void;
 }
 
-/** Number of rows in the table, which has the newest values. */
+/** Maximum number of rows in the table, which shows the newest values. */
 const LISTED = 24;
 
 export function createCharts(): Charts {
@@ -37,7 +37,7 @@ export function createCharts(): Charts {
   let last: Shown | null = null;
 
   function showTable(): void {
-    // GTK lays out only an unfolded table
+    // a folded table stays empty, so that GTK need not lay it out
     const { figures, formatAt } = expander.expanded && last ? last : NONE;
     const measured = figures.filter(each => charts.some(({ curve }) => curve.value(each) !== null));
     const rows = measured.slice(-LISTED).reverse();

@@ -1,9 +1,9 @@
-// Lays children out in two columns where there is room, and in one elsewhere; libadwaita 1.2 has no breakpoints.
+// Lays out children in two columns if they fit, or else in one column, since libadwaita 1.2 has no breakpoints.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
-/** From this width on there are two columns. */
+/** Minimum width for two columns, in pixels. */
 const WIDE = 720;
 const GAP = 36;
 
@@ -47,14 +47,14 @@ export class Columns extends Gtk.LayoutManager {
     columns(children).forEach((column, i) => {
       const x = rtl ? 1 - i : i;
       const spare = Math.max(0, height - stacked(column, half(width), 1));
-      // GTK focuses the child with the higher middle first, so half a pixel must not put the second first
+      // GTK focuses the child with the higher middle first, so rounding must not move the second column's middle higher
       const y = i === 0 ? Math.floor(spare / 2) : Math.ceil(spare / 2);
       pile(column, x * (half(width) + GAP), y, half(width));
     });
   }
 }
 
-/** The second child is the second column; all others are below the first. */
+/** Assigns the second child to the second column, and all other children to the first column. */
 function columns([first, second, ...rest]: Gtk.Widget[]): Gtk.Widget[][] {
   return [first ? [first, ...rest] : [], second ? [second] : []];
 }

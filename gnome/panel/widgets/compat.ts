@@ -1,4 +1,4 @@
-// Wraps everything newer than libadwaita 1.2 and GTK 4.8 (Debian 12), and uses it where it exists: the types describe 1.8.
+// Wraps the features newer than libadwaita 1.2 and GTK 4.8 (Debian 12), and uses them if they exist: the types describe 1.8.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import type Gio from 'gi://Gio?version=2.0';
@@ -9,10 +9,10 @@ import { _ } from '../../i18n.ts';
 import { mendTree, setName, within } from './accessible.ts';
 import { labelButton } from './buttons.ts';
 
-/** The namespace with every member optional: forces a check before use. GJS gives undefined for an absent class. */
+/** Namespace with optional members, which forces a check before use. GJS returns undefined for a missing class. */
 const A = Adw as unknown as Partial<typeof Adw>;
 
-/** Bars above and below `content`. */
+/** Creates a view with bars above and below `content`. */
 export function toolbarView(bars: Gtk.Widget[], content: Gtk.Widget, below: Gtk.Widget[]): Gtk.Widget {
   if (A.ToolbarView) {
     // 1.4
@@ -39,12 +39,12 @@ export interface Banner {
   show(title: string | null, button?: BannerButton | null, caution?: boolean): void;
 }
 
-/** A bar across the window. */
+/** Creates a bar across the window. */
 export function createBanner(): Banner {
   return A.Banner ? newBanner(A.Banner) : oldBanner();
 }
 
-/** 1.3 */
+/** Creates a banner with the class from 1.3. */
 function newBanner(Class: typeof Adw.Banner): Banner {
   const banner = new Class({ title: '', use_markup: false });
   let pressed = () => {};
@@ -77,7 +77,7 @@ function oldBanner(): Banner {
   box.append(label);
   box.append(widget);
   const revealer = new Gtk.Revealer({ child: box });
-  // screen readers find the child of a closed revealer
+  // screen readers would find the child of a closed revealer
   revealer.visible = false;
   revealer.connect('notify::child-revealed', () => {
     if (!revealer.child_revealed && !revealer.reveal_child) revealer.visible = false;
@@ -91,7 +91,7 @@ function oldBanner(): Banner {
         label.xalign = button ? 0 : 0.5;
         label.justify = button ? Gtk.Justification.LEFT : Gtk.Justification.CENTER;
         widget.visible = Boolean(button);
-        // with large letters one line is wider than a narrow window
+        // wraps: in large letters, one line is wider than a narrow window
         labelButton(widget, button?.label ?? '');
         pressed = () => button?.activate();
         revealer.visible = true;
@@ -102,24 +102,24 @@ function oldBanner(): Banner {
   };
 }
 
-/** A question in a dialog, with widgets and any number of answers. */
+/** Question in a dialog, with any number of responses. */
 export interface Dialog {
   heading: string;
   body: string;
-  /** Closing the dialog means the first. */
+  /** Possible responses; closing the dialog chooses the first one. */
   responses: [id: string, label: string][];
   suggested?: string;
   destructive?: string;
   extra?: Gtk.Widget;
-  /** Has the focus first; by default the suggested response. */
+  /** Widget with the initial focus (default: the suggested response). */
   focus?: Gtk.Widget | null;
-  /** Gets a function that closes the dialog with its first response. */
+  /** Receives a function that closes the dialog with its first response. */
   opened?(close: () => void): void;
-  /** Gets a function that allows the suggested response, once `extra` is filled in. */
+  /** Receives a function that enables the suggested response, for when `extra` is filled in. */
   gate?(allow: (allowed: boolean) => void): void;
 }
 
-/** Asks, and resolves with the chosen response's id. */
+/** Opens a dialog; resolves with the chosen response's ID. */
 export function ask(
   parent: Gtk.Window,
   { heading, body, responses, suggested, destructive, extra, focus, opened, gate }: Dialog,
@@ -159,7 +159,7 @@ export interface About {
   comments: string;
   developer_name: string;
   website: string;
-  /** Its short name. */
+  /** Short name of the license. */
   license: string;
   license_type: Gtk.License;
   translator_credits: string;
@@ -173,20 +173,20 @@ export function showAbout(parent: Gtk.Window, about: About): void {
   } else void plainAbout(parent, about);
 }
 
-/** AdwAboutWindow of 1.2 keeps hidden pages, and buttons without names, in the tree of a screen reader. */
+/** Replaces AdwAboutWindow of 1.2, which keeps hidden pages and nameless buttons in the accessibility tree. */
 async function plainAbout(parent: Gtk.Window, about: About): Promise<void> {
   const extra = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });
   const { PRESENTATION: accessible_role } = Gtk.AccessibleRole;
   extra.append(new Gtk.Image({ icon_name: about.application_icon, pixel_size: 96, accessible_role }));
   const lines = [about.version, about.developer_name, about.license, about.translator_credits];
-  // the last is only a placeholder in English
+  // in English, the translators' credits are only a placeholder
   for (const label of lines.filter(line => line !== 'translator-credits'))
     extra.append(new Gtk.Label({ label, wrap: true, justify: Gtk.Justification.CENTER }));
   const responses: Dialog['responses'] = [['close', _('Close')]];
   await ask(parent, { heading: about.application_name, body: about.comments, extra, responses });
 }
 
-/** Names the widgets that GTK leaves without a name in its window of shortcuts. */
+/** Names the widgets that GTK leaves without a name in its shortcuts window. */
 function nameShortcuts(window: Gtk.ShortcutsWindow): void {
   const title = _('Keyboard Shortcuts');
   setName(window, title);
@@ -199,7 +199,7 @@ function nameShortcuts(window: Gtk.ShortcutsWindow): void {
     else if (widget instanceof Gtk.ShortcutLabel) setName(widget, widget.accelerator);
 }
 
-/** A section of the shortcuts window: title, and per line what it does and its accelerator. */
+/** Section of the shortcuts window; each line has a title and an accelerator. */
 export type ShortcutSection = [title: string, lines: [title: string, accelerator: string][]];
 
 export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): void {
@@ -214,7 +214,7 @@ export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): 
     dialog.present(parent);
     return;
   }
-  // GtkShortcutsWindow takes its children from a builder only, until 4.14
+  // before 4.14, GtkShortcutsWindow accepts children only from a builder
   const text = (s: string) => GLib.markup_escape_text(s, -1);
   const line = ([title, accelerator]: [string, string]) =>
     `<child><object class="GtkShortcutsShortcut"><property name="title">${text(title)}</property>` +
@@ -234,7 +234,7 @@ export function showShortcuts(parent: Gtk.Window, sections: ShortcutSection[]): 
   presentOver(window);
 }
 
-/** At exit the engine frees windows in any order, and GTK must not meet a window that points to its freed parent. */
+/** Presents a dialog, and unlinks its parent on unmap: at exit, the engine frees windows in any order. */
 function presentOver(dialog: Gtk.Window): void {
   dialog.connect('unmap', () => dialog.set_transient_for(null));
   dialog.present();
@@ -264,22 +264,22 @@ export function openUri(parent: Gtk.Window, uri: string, failed: (error: unknown
   });
 }
 
-/** Makes screen readers say `text`, since GTK 4.14. */
+/** Makes screen readers say `text`; requires GTK 4.14. */
 export function announce(widget: Gtk.Widget, text: string): void {
   const able = widget as Partial<Pick<Gtk.Widget, 'announce'>>;
-  // without an accessibility bus GTK has a context for tests, which can't announce: GTK 4.24 crashes
+  // without an accessibility bus, GTK uses a context for tests, in which an announcement crashes GTK 4.24
   const context = able.announce && widget.get_at_context();
   if (context && GObject.type_name_from_instance(context as never) === 'GtkTestATContext') return;
   able.announce?.call(widget, text, Gtk.AccessibleAnnouncementPriority.MEDIUM);
 }
 
-/** True while the window can be seen: mapped, not minimized, and since 4.12 not on another workspace or locked away. */
+/** True while the window is visible: mapped, not minimized, and since 4.12 not on another workspace or behind a lock. */
 export function isSeen(window: Gtk.Window): boolean {
   const { suspended } = window as Partial<Pick<Gtk.Window, 'suspended'>>;
   return window.get_mapped() && !suspended && !isMinimized(window);
 }
 
-/** Before 4.12, only this state of X11 tells that a window is minimized. */
+/** True if the surface is minimized; before 4.12, only this state, from X11, shows that. */
 function isMinimized(window: Gtk.Window): boolean {
   const surface = window.get_surface() as (Gdk.Surface & Partial<Pick<Gdk.Toplevel, 'state'>>) | null;
   return ((surface?.state ?? 0) & Gdk.ToplevelState.MINIMIZED) !== 0;
@@ -293,7 +293,7 @@ export function onSeenChanged(window: Gtk.Window, listener: () => void): void {
   if ('suspended' in window) window.connect('notify::suspended', listener);
 }
 
-/** The text color that CSS gives a widget, for drawing in it. */
+/** Returns a widget's text color from CSS, for drawing. */
 export function textColor(widget: Gtk.Widget): { red: number; green: number; blue: number } {
   const able = widget as Partial<Pick<Gtk.Widget, 'get_color'>>;
   // 4.10; the style context is deprecated since
@@ -301,8 +301,8 @@ export function textColor(widget: Gtk.Widget): { red: number; green: number; blu
 }
 
 /**
- * Names a row of a list for screen readers; before 4.12 the list's own widget around the row has to be named. Newer
- * releases must not even touch that widget: see `within` in accessible.ts.
+ * Names a list's row for screen readers. Before 4.12, this names the list's own widget around the row. With newer releases,
+ * code must not even touch that widget: see `within` in accessible.ts.
  */
 export function nameListItem(item: Gtk.ListItem, label: string): void {
   const { child } = item;

@@ -1,4 +1,4 @@
-// Asks the questions of commands in dialogs, opens and saves files, and shows the report of a problem.
+// Shows commands' questions in dialogs, opens and saves files, and shows problem reports.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -13,7 +13,7 @@ import { setName } from './accessible.ts';
 import { commandBox } from './buttons.ts';
 import { ask } from './compat.ts';
 
-/** Resolves with the secrets that were typed, or null when the user declined. */
+/** Asks a question; resolves with the secrets that the user typed, or with null if the user declined. */
 export async function answerOf(
   { window, open }: Pick<WindowHost, 'window' | 'open'>,
   { heading, body, accept, destructive, links, text, secrets }: Question,
@@ -35,12 +35,12 @@ export async function answerOf(
 
 interface SecretEntries {
   widget: Gtk.Widget;
-  /** Allows the response once each entry has something. */
+  /** Enables the response while every entry has text. */
   gate(allow: (allowed: boolean) => void): void;
   values(): string[];
 }
 
-/** One entry for each name. */
+/** Creates one entry for each name. */
 function secretEntries(names: readonly string[]): SecretEntries {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });
   const entries = names.map(name => {
@@ -62,7 +62,7 @@ function secretEntries(names: readonly string[]): SecretEntries {
   };
 }
 
-/** Links to pages of the web, one below the other. */
+/** Creates links to web pages, one below the other. */
 export function linkBox(links: { label: string; uri: string }[], open: (uri: string) => void): Gtk.Widget {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, halign: Gtk.Align.CENTER });
   for (const { label, uri } of links) {
@@ -76,7 +76,7 @@ export function linkBox(links: { label: string; uri: string }[], open: (uri: str
   return box;
 }
 
-/** Preformatted lines, such as a diff: a label that keeps its lines, can be selected, and wraps. */
+/** Creates a selectable label that keeps its lines and wraps long ones, such as for a diff. */
 export function preformatted(label = ''): Gtk.Label {
   const text = new Gtk.Label({
     label,
@@ -91,7 +91,7 @@ export function preformatted(label = ''): Gtk.Label {
   return text;
 }
 
-/** Shows the command that installs the new version where the daemon can't. */
+/** Shows the command that installs the new version, for when the daemon can't install it. */
 export async function showUpdateCommand(host: WindowHost): Promise<void> {
   const { update } = host.model.state();
   if (!update?.command) return;
@@ -103,15 +103,15 @@ export async function showUpdateCommand(host: WindowHost): Promise<void> {
   });
 }
 
-/** No list made by a person is larger, in bytes. */
+/** Maximum size of a text file, in bytes; no handwritten list is larger. */
 const LONGEST = 4_000_000;
 
-/** @returns whether the user chose a place and the text was saved. @throws GLib.Error when it can't be written. */
+/** @returns true if the user chose a place and the text was saved. @throws GLib.Error if the file can't be written. */
 export function saveText(parent: Gtk.Window, name: string, text: string): Promise<boolean> {
   return saveBytes(parent, name, new TextEncoder().encode(text));
 }
 
-/** As `saveText`, for any bytes. */
+/** Saves bytes as `saveText` saves text. */
 async function saveBytes(parent: Gtk.Window, name: string, bytes: Uint8Array): Promise<boolean> {
   const file = await choose(parent, Gtk.FileChooserAction.SAVE, name);
   if (!file) return false;
@@ -119,7 +119,7 @@ async function saveBytes(parent: Gtk.Window, name: string, bytes: Uint8Array): P
   return true;
 }
 
-/** The text of a file that the user chooses, or null. @throws Error if the file is not text, GLib.Error */
+/** Returns the text of a file that the user chooses, or null. @throws Error if the file is not text, GLib.Error */
 export async function openText(parent: Gtk.Window): Promise<string | null> {
   const file = await choose(parent, Gtk.FileChooserAction.OPEN, null);
   if (!file) return null;
@@ -129,7 +129,7 @@ export async function openText(parent: Gtk.Window): Promise<string | null> {
 }
 
 function choose(parent: Gtk.Window, action: Gtk.FileChooserAction, name: string | null): Promise<Gio.File | null> {
-  // GtkFileDialog came with 4.10
+  // GtkFileDialog requires 4.10
   const dialog = new Gtk.FileChooserNative({ transient_for: parent, modal: true, action });
   if (name) dialog.set_current_name(name);
   const documents = GLib.get_user_special_dir(GLib.UserDirectory.DIRECTORY_DOCUMENTS);
@@ -143,10 +143,10 @@ function choose(parent: Gtk.Window, action: Gtk.FileChooserAction, name: string 
   });
 }
 
-/** Characters shown: a long text takes seconds to lay out. The file has all of it. */
+/** Maximum number of displayed characters: a long text takes seconds to lay out. The saved file is complete. */
 const SHOWN = 20_000;
 
-/** Shows what would be shared, and saves it. Nothing is sent anywhere. */
+/** Shows the report's contents, and saves the report if the user agrees. Sends nothing. */
 export async function showReport(host: WindowHost): Promise<void> {
   if (host.view().client.offline) {
     const program = culvertProgram() ?? 'culvert';
@@ -171,7 +171,7 @@ export async function showReport(host: WindowHost): Promise<void> {
     host.toast(_('Saved'));
 }
 
-/** Each file unfolds below its name, and gets its text only then. */
+/** Creates a preview in which each file unfolds below its name, and only then gets its text. */
 function preview({ files }: ReportView): Gtk.Widget {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
   for (const { name, about, text } of files) {

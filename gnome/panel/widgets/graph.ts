@@ -1,11 +1,11 @@
-// Draws a curve over time, in which a missing value leaves a gap, and a ring that shows how much is left of a time.
+// Draws curves over time with gaps for missing values, and rings that show the rest of a time span.
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Cairo from 'cairo';
 import { fractionLeft, type Span } from '../../../daemon/view/states/changes.ts';
 import { textColor } from './compat.ts';
 
-/** Number of values in the width. */
+/** Default number of values that fit the width. */
 const CAPACITY = 60;
 
 export class Graph extends Gtk.DrawingArea {
@@ -29,8 +29,8 @@ export class Graph extends Gtk.DrawingArea {
 
   /**
    * Shows the newest of `values`, oldest first.
-   * @param end upper end of an axis that begins at zero.
-   * @param capacity how many the width holds.
+   * @param end upper end of an axis that begins at zero; null adapts the axis to the values.
+   * @param capacity number of values that fit the width.
    */
   plot(values: (number | null)[], end: number | null = null, capacity = this.#capacity): void {
     this.#capacity = capacity;
@@ -46,7 +46,7 @@ export class Graph extends Gtk.DrawingArea {
     const curves = this.#curves(width, height);
     const all = curves.flat();
     if (all.length < 2) {
-      // a base line says that a curve will come
+      // a dashed line announces the curve
       cr.setSourceRGBA(...color, 0.25);
       cr.setLineWidth(2);
       cr.setDash([2, 6], 0);
@@ -59,7 +59,7 @@ export class Graph extends Gtk.DrawingArea {
     if (last) dot(cr, last, color);
   }
 
-  /** Pieces without a gap, the newest at the right. The scale never magnifies jitter of a millisecond. */
+  /** Returns the pieces between gaps, the newest at the right. The scale never magnifies a jitter of one millisecond. */
   #curves(width: number, height: number): Point[][] {
     const inset = 5;
     const numbers = this.#values.filter((value): value is number => value !== null);
@@ -107,7 +107,7 @@ function trace(cr: Cairo.Context, points: Point[]): void {
   for (const { x, y } of points) cr.lineTo(x, y);
 }
 
-/** Zero, half and the whole of the axis. */
+/** Draws lines at zero, the middle and the end of the axis. */
 function grid(cr: Cairo.Context, { width, height }: { width: number; height: number }, color: Color): void {
   cr.setSourceRGBA(...color, 0.2);
   cr.setLineWidth(1);
@@ -126,11 +126,11 @@ function dot(cr: Cairo.Context, { x, y }: Point, color: Color): void {
   cr.fill();
 }
 
-/** Parts of the ring, each about half a pixel long; the ring is drawn again when one more is gone. */
+/** Number of parts of the ring, each about half a pixel long; a change of one part redraws the ring. */
 const PARTS = 600;
 const WIDTH = 5;
 
-/** A ring for the part of a time that is left. Screen readers read the text next to it. */
+/** Ring that shows the rest of a time span. Screen readers read the text next to the ring. */
 export class Ring extends Gtk.DrawingArea {
   static {
     GObject.registerClass({ GTypeName: 'CulvertRing' }, Ring);
@@ -160,7 +160,7 @@ export class Ring extends Gtk.DrawingArea {
     this.queue_draw();
   }
 
-  /** The rest runs clockwise to the top, so that the gap grows as a clock's hand moves. */
+  /** Draws the rest clockwise to the top, so that the gap grows clockwise. */
   #draw(cr: Cairo.Context, width: number, height: number): void {
     const { red, green, blue } = textColor(this);
     const radius = (Math.min(width, height) - WIDTH) / 2;

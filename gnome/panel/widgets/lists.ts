@@ -1,23 +1,23 @@
-// Builds list views: rows that are created once and reused, long lists that fill in steps, and a log that stays at its end.
+// Provides reusable rows for list views, fills long lists in steps, and keeps a log at its end.
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
 export interface RowFactory<R> {
   factory: Gtk.SignalListItemFactory;
-  /** The rows that the list holds now. */
+  /** The list's current rows. */
   rows: ReadonlyMap<Gtk.ListItem, R>;
 }
 
 /**
- * Rows built in code: created once, then reused for each item that they are bound to.
- * @param create makes the widgets of a row and sets the item's child.
- * @param show has them show the item; may return without a change.
+ * Creates rows in code; the list then reuses them for other items.
+ * @param create creates the widgets of a row and sets the item's child.
+ * @param show shows an item in a row; may return without a change.
  */
 export function rowFactory<R>(
   create: (item: Gtk.ListItem) => R,
   show: (row: R, item: Gtk.ListItem) => void,
 ): RowFactory<R> {
-  // not a WeakMap: it would forget the row when the engine drops the JS side of a widget that nothing else points to
+  // a WeakMap would lose a row when the engine drops the JS side of a widget without other references
   const rows = new Map<Gtk.ListItem, R>();
   const factory = new Gtk.SignalListItemFactory();
   factory.connect('setup', (_factory, item: Gtk.ListItem) => {
@@ -27,7 +27,7 @@ export function rowFactory<R>(
     const row = rows.get(item);
     if (row) show(row, item);
   });
-  // a list that is filled again makes new rows. Without this the old ones would stay: item, row and handlers refer to each
+  // a list that is filled again creates new rows. Without this, the old rows would stay: item, row and handlers refer to each
   // other partly from C, where the engine sees no cycle
   factory.connect('teardown', (_factory, item: Gtk.ListItem) => {
     rows.delete(item);
@@ -37,24 +37,24 @@ export function rowFactory<R>(
 }
 
 /**
- * Drops the rows of lists whose window closes. Otherwise GTK tears them down while the engine collects the lists and must
- * not be called.
+ * Drops the rows of lists in a closing window. Otherwise GTK tears the rows down during the engine's collection, when no
+ * callback may run.
  */
 export function dropRows(...lists: (Gtk.ListView | Gtk.DropDown)[]): void {
   for (const list of lists) list.factory = null!;
 }
 
-/** About as many rows as fit a tall window. Only scrolling makes more of them in one frame. */
+/** Number of rows per step, about as many as fit a tall window. Only scrolling creates more rows in one frame. */
 const STEP = 16;
-/** GTK makes up to 200 rows; items beyond them cost nothing until the user scrolls there. */
+/** Maximum number of rows that GTK creates; further items cost nothing until the user scrolls there. */
 const MADE = 200;
 
 export interface Fill {
   /** Replaces the items, and cancels the remaining steps of an earlier call. */
   show(items: readonly string[]): void;
   /**
-   * Replaces the items; a list of which little has changed keeps its scroll position and focus.
-   * @returns whether it kept them, so that the caller renews the present rows.
+   * Replaces the items; after a small change, the list keeps its scroll position and focus.
+   * @returns true if the list kept them; the caller then updates the existing rows.
    */
   update(items: readonly string[]): boolean;
   /** Lists the remaining items immediately. */
@@ -62,8 +62,8 @@ export interface Fill {
 }
 
 /**
- * Fills a long list in steps, so that no frame takes long: first the rows in sight, the rest over the next frames.
- * @param end the visible end of the list: its items come first.
+ * Fills a long list in steps, so that no frame takes long: first the visible rows, then the rest over the next frames.
+ * @param end visible end of the list, which is filled first.
  */
 export function stepwise(view: Gtk.Widget, list: Gtk.StringList, end: 'top' | 'bottom' = 'top'): Fill {
   let left: string[] = [];
@@ -107,37 +107,37 @@ export function stepwise(view: Gtk.Widget, list: Gtk.StringList, end: 'top' | 'b
   };
 }
 
-/** Distance from the end that counts as the end, in pixels: rows off the screen have estimated heights. */
+/** Distance from the end that counts as the end, in pixels, since rows off the screen have estimated heights. */
 const NEAR = 24;
-/** Time of a few frames, in which rows get their heights. */
+/** Duration of a few frames, in ms, during which rows get their heights. */
 const SETTLE_MS = 100;
 
 export interface Follow {
-  /** The list has changed, so the user did not cause the next move. */
+  /** Reports a change of the list: the user did not cause the next scrolling. */
   changed(): void;
   toEnd(): void;
 }
 
 /**
- * Keeps a list at its newest end until the user scrolls up, and again once the user is back there.
- * @param left is called with whether the user has left the end.
+ * Keeps a list at its newest end until the user scrolls up, and again when the user returns to the end.
+ * @param left called with true when the user leaves the end, and with false at the return.
  */
 export function followEnd(scrolled: Gtk.ScrolledWindow, list: Gtk.ListView, left: (away: boolean) => void): Follow {
   const { vadjustment } = scrolled;
   let following = true;
-  /** A time and not a flag: the engine drops callbacks while it sweeps, and a flag would then stay set. */
+  /** A time, not a flag: the engine drops callbacks while it sweeps, and a flag would then stay set. */
   let settled = 0;
   const follow = (wanted: boolean) => {
     if (wanted !== following) left(!wanted);
     following = wanted;
   };
-  // by the list's action and not by a value, which the list takes for its present position
+  // uses the list's action, since the list would take a new value for its current position
   const toLast = () => {
     const count = list.model?.get_n_items() ?? 0;
     if (following && count > 0) list.activate_action('list.scroll-to-item', GLib.Variant.new_uint32(count - 1));
   };
   let frames = 0;
-  /** Over some frames: a new row has no place before its layout. */
+  /** Scrolls over some frames, since a new row has no position before its layout. */
   const settle = () => {
     settled = Date.now() + SETTLE_MS;
     const running = frames > 0;

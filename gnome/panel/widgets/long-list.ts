@@ -1,4 +1,4 @@
-// Provides the search of a form and its long list, of which only the rows near the visible ones exist.
+// Provides a form's search field and its long list, which creates only the rows near the visible part.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -24,9 +24,9 @@ export interface SearchBar {
 }
 
 /**
- * A field to search in.
- * @param width of the page below it, in pixels
- * @param list is searched at each key, and its menu is next to the field; without a list, the search waits until the keys rest
+ * Creates a search field.
+ * @param width width of the page below the field, in pixels
+ * @param list a list to search after each key, with its menu next to the field; without a list, the search waits for a pause
  */
 export function createSearchBar(first: Search, width: number, list: { menu: Gtk.Widget } | null): SearchBar {
   let now = first;
@@ -47,7 +47,7 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
   const focus = new Gtk.EventControllerFocus();
   focus.connect('enter', () => now.begin?.());
   entry.add_controller(focus);
-  // inside of the clamp, as the margins of what is below it are
+  // inside the clamp, like the margins of the content below
   const bar = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });
   bar.append(entry);
   if (list) bar.append(list.menu);
@@ -61,7 +61,7 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
       const { found } = now;
       now = search;
       if (search.found !== undefined && search.found !== found) announce(entry, search.found);
-      // text that the page does not know yet stays
+      // keeps text that the page does not know yet
       if (search.text !== known) setText(search.text);
     },
     clear: () => setText(''),
@@ -71,15 +71,15 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
 
 export interface LongList {
   widget: Gtk.Widget;
-  /** A menu of the commands for the whole list. */
+  /** Menu of the commands for the whole list. */
   menu: Gtk.Widget;
-  /** @param query text of the search; a new one shows the beginning of the list */
+  /** @param query text of the search; a new text scrolls to the beginning of the list */
   show(list: List, query: string): void;
   /** Drops the rows, before the window closes. */
   close(): void;
 }
 
-/** The list of a form. */
+/** Creates a form's list. */
 export function createLongList(first: List, host: Host): LongList {
   let now = first;
   let shownQuery = '';
@@ -120,7 +120,7 @@ export function createLongList(first: List, host: Host): LongList {
   };
 }
 
-/** A menu of commands for the whole list. */
+/** Creates the menu of commands for the whole list. */
 function createMenu(more: () => List['more'], host: Host): Gtk.MenuButton {
   const actions = new Gio.SimpleActionGroup();
   const menu = new Gio.Menu();
@@ -149,7 +149,7 @@ interface RowSource {
   remove(item: ListItem): void;
 }
 
-/** Rows for a `GtkStringList` of ids; `renew` shows the present state in those that exist. */
+/** Creates rows for a `GtkStringList` of IDs; `renew` updates the existing rows. */
 function listRows({ item: find, list, remove }: RowSource): { factory: Gtk.SignalListItemFactory; renew(): void } {
   // a row that the list keeps for reuse has no item
   const itemOf = ({ item }: Gtk.ListItem) => (item ? find((item as Gtk.StringObject).string) : undefined);
@@ -208,10 +208,10 @@ function createRow(): Row {
   };
 }
 
-/** Length that fits a narrow window even in large letters, in characters: any range of IPv4 has it. */
+/** Length that fits a narrow window even in large letters, in characters; no IPv4 range is longer. */
 const SHORT = 18;
 
-/** A long name may have no place to break. Breaking anywhere takes GTK much longer to measure, in each of 200 rows. */
+/** Allows breaks within words only in long text: GTK takes much longer to measure them, in each of 200 rows. */
 function showWrapped(label: Gtk.Label, text: string): void {
   const { WORD, WORD_CHAR } = Pango.WrapMode;
   label.wrap_mode = text.length > SHORT ? WORD_CHAR : WORD;

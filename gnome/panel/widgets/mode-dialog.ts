@@ -1,4 +1,4 @@
-// Asks for the mode: three cards, each chosen by one press, and a link to all modes.
+// Asks for the mode in a dialog with three cards, each chosen by one click, and a button for all modes.
 import Gtk from 'gi://Gtk?version=4.0';
 import { describeModeChoice, type ModeCard } from '../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { _, tr } from '../../i18n.ts';
@@ -7,7 +7,7 @@ import { setDescription, setName } from './accessible.ts';
 import { vertical } from './columns.ts';
 import { ask } from './compat.ts';
 
-/** Resolves when the dialog is closed and what was chosen is done. */
+/** Shows the dialog; resolves when it is closed and the choice is carried out. */
 export async function chooseMode(host: WindowHost): Promise<void> {
   const { heading, cards: first, more } = describeModeChoice(host.view(), tr);
   const remark = textLabel();
@@ -51,7 +51,7 @@ export async function chooseMode(host: WindowHost): Promise<void> {
   });
   unsubscribe();
   if (answer === 'more') host.goTo('mode');
-  // as it is now: the question before it depends on the state
+  // reads the card again, since the command's question depends on the current state
   const card = describeModeChoice(host.view(), tr).cards.find(({ mode }) => mode === chosen);
   if (card && !card.active) await host.run(card.command);
 }
@@ -63,7 +63,7 @@ function createCard(choose: () => void) {
   words.hexpand = true;
   words.append(title);
   words.append(meaning);
-  // the state says it to screen readers
+  // screen readers read the button's state instead
   const tick = new Gtk.Image({
     icon_name: 'object-select-symbolic',
     accessible_role: Gtk.AccessibleRole.PRESENTATION,
@@ -79,7 +79,7 @@ function createCard(choose: () => void) {
     show(card: ModeCard, { sensitive, remark }: { sensitive: boolean; remark: string | null }) {
       title.label = card.title;
       meaning.label = card.meaning;
-      tick.opacity = Number(card.active); // its place is kept
+      tick.opacity = Number(card.active); // keeps its space
       widget.sensitive = sensitive || card.active;
       widget.css_classes = ['card', 'culvert-mode', ...(card.active ? ['active'] : [])];
       setName(widget, card.title);

@@ -1,4 +1,4 @@
-// Shows notices around the page of a window: toasts, a change that waits to be confirmed, and why controls can't be used.
+// Shows notices around a window's page: toasts, an unconfirmed change, and the reason why controls can't be used.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -19,18 +19,18 @@ export interface Toasts {
   showError(error: unknown): void;
 }
 
-/** A line of a toast holds about this many characters in a narrow window; longer errors get their own dialog. */
+/** Number of characters that fit a toast's line in a narrow window; "Details" shows longer errors in a dialog. */
 const FITS = 35;
-/** Maximum lines of a longer text. The longest name of a host has 253 characters. */
+/** Maximum number of lines of a longer text. The longest host name has 253 characters. */
 const LINES = 8;
 /** Pixels of a narrow window that the text of a toast can't use: margins, padding, and the close button. */
 const BESIDE = 120;
 
-/** @param parent of the dialog with the details. */
+/** @param parent parent window of the dialog with the details. */
 export function createToasts(parent: Gtk.Window): Toasts {
   const overlay = new Adw.ToastOverlay();
   let last: Adw.Toast | null = null;
-  // toasts queue, and the newest result is the one that matters
+  // toasts queue, but only the newest result matters
   const show = (toast: Adw.Toast) => {
     last?.dismiss();
     last = toast;
@@ -67,7 +67,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
   };
 }
 
-/** A text that is too long for one line, such as the name of a host, in a window of this width. */
+/** Creates a label for text that is too long for one line, such as a host name. @param width width of the window */
 function wrapped(text: string, width: number): Gtk.Widget {
   const label = new Gtk.Label({
     label: text,
@@ -79,40 +79,40 @@ function wrapped(text: string, width: number): Gtk.Widget {
     lines: LINES,
     ellipsize: Pango.EllipsizeMode.END,
   });
-  // a toast is as high as its text at the width that the text would like
+  // the height of a toast is that of its text at the text's natural width
   const letter = label.get_pango_context().get_metrics(null, null).get_approximate_char_width() / Pango.SCALE;
   label.max_width_chars = Math.floor((width - BESIDE) / letter);
   return label;
 }
 
-/** Toast titles are Pango markup. */
+/** Escapes a toast's title, which is Pango markup. */
 function markup(text: string): string {
   return GLib.markup_escape_text(text.replaceAll('\n', ' '), -1);
 }
 
-/** Below this width, in pixels, the buttons are below the text. */
+/** Minimum width for buttons next to the text, in pixels; in a narrower window, they are below it. */
 const WIDE = 480;
 
 export interface ConfirmBar {
   widget: Gtk.Widget;
-  /** @param width of the window, in pixels. */
+  /** @param width width of the window, in pixels. */
   resized(width: number): void;
   /** Null hides the bar. */
   show(unconfirmed: Unconfirmed | null): void;
-  /** Moves the countdown. */
+  /** Updates the countdown. */
   tick(): void;
 }
 
 /**
- * A bar across the window while a change waits to be confirmed: what was changed, a countdown, Keep and Revert Now.
- * @param run carries out what a button asks for, and resolves when that is done.
+ * Creates a bar that shows an unconfirmed change, with a countdown and the buttons Keep and Revert Now.
+ * @param run carries out a button's command, and resolves when the command is done.
  */
 export function createConfirmBar(run: (command: Command) => Promise<boolean>): ConfirmBar {
   const heading = label(['heading']);
   heading.label = _('Keep this change?');
   const text = label();
   const countdown = label(['caption', 'numeric']);
-  // it changes each second; the description of the buttons says when the change reverts
+  // the countdown changes each second; the buttons' description says when the change reverts
   countdown.accessible_role = Gtk.AccessibleRole.PRESENTATION;
   const words = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true });
   for (const child of [heading, text, countdown]) words.append(child);
@@ -120,7 +120,7 @@ export function createConfirmBar(run: (command: Command) => Promise<boolean>): C
   const keep = new Gtk.Button({ valign: Gtk.Align.CENTER, css_classes: ['suggested-action'] });
   labelButton(revert, _('Revert Now'));
   labelButton(keep, _('Keep'));
-  // else GTK takes two lines even where there is room for one
+  // otherwise GTK uses two lines even if one line is enough
   for (const { child } of [revert, keep])
     if (child instanceof Gtk.Label) child.natural_wrap_mode = Gtk.NaturalWrapMode.NONE;
   const buttons = new Gtk.Box({ spacing: 6, halign: Gtk.Align.END });
@@ -167,12 +167,12 @@ function label(css_classes: string[] = []): Gtk.Label {
   return new Gtk.Label({ xalign: 0, wrap: true, css_classes });
 }
 
-/** Time in which the note appears, in ms: most changes end within it. */
+/** Duration of the note's appearance, in ms; most changes end earlier. */
 const APPEAR_MS = 400;
 
 /**
- * Why controls of the page can't be used: a line above the page, or for a moment a note over its end, which moves nothing.
- * @param page lies below the note
+ * Shows why the page's controls can't be used: in a line above the page or, for a short time, in a note over its end, which
+ * moves nothing. @param page widget under the note
  */
 export function createReason(page: Gtk.Widget) {
   const line = createBanner();
@@ -194,14 +194,14 @@ export function createReason(page: Gtk.Widget) {
   return {
     line: line.widget,
     over,
-    /** @param reason null if every control can be used, or the window already says why not */
+    /** @param reason null if every control can be used, or if the window already shows the reason */
     show(reason: Reason | null): void {
       line.show(reason && !reason.passing ? reason.text : null, null, false);
       if (reason?.passing) {
         note ??= makeNote();
         note.label.label = reason.text;
       }
-      // it disappears without a transition
+      // the note disappears without a transition
       if (note) note.revealer.visible = reason?.passing ?? false;
       if (note) note.revealer.reveal_child = reason?.passing ?? false;
     },

@@ -1,4 +1,4 @@
-// Makes the host of the window: what its pages, rows and buttons can ask for.
+// Creates the window's host, which carries out the commands of pages, rows and buttons.
 import type Gtk from 'gi://Gtk?version=4.0';
 import type { ClientTask } from '../../../daemon/view/form.ts';
 import type { Host } from '../../../daemon/view/host.ts';
@@ -62,7 +62,7 @@ export function createHost(window: Gtk.Window, { model, view, figures, goTo, toa
   return host;
 }
 
-/** Tasks that only the window can do, such as starting the daemon. False means that the task was not done. */
+/** Creates the client's own tasks, such as starting the daemon. A task that returns false was not done. */
 function createTasks(host: WindowHost): Record<ClientTask, () => unknown> {
   const { model, updates, toast, showError } = host;
   const changeSystem = async (change: () => Promise<void>) => {

@@ -1,4 +1,4 @@
-// Builds the header bar and the switcher of the primary pages, which is above the page where it fits, and below it elsewhere. A
+// Builds the header bar and the switcher of the primary pages, which is above the page if it fits, or else below the page. A
 // wide window has a list of all pages instead.
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
@@ -10,21 +10,21 @@ import { _, tr } from '../../i18n.ts';
 import { mendTree, nameMenuButton, setName } from '../widgets/accessible.ts';
 import { SIDEBAR_FROM } from './sidebar.ts';
 
-/** From this width on the switcher is in the header bar. */
+/** Minimum width for the switcher in the header bar, in pixels. */
 const WIDE = 600;
 
-/** The place of the switcher, or the list of all pages next to the page. */
+/** Position of the switcher, or `list` if a list of all pages replaces it. */
 type Layout = 'above' | 'below' | 'list';
 
 export interface Header {
   above: Gtk.Widget;
   below: Gtk.Widget;
   /**
-   * Shows the present page, with a button to go back where it is no primary page.
-   * @param isListed the list of pages next to a wide page has it.
+   * Shows the current page's title, and a back button if the page is not a primary page.
+   * @param isListed true if a wide window's list contains the page.
    */
   show(page: PageName, title: string, isListed: boolean): void;
-  /** Moves the switcher to where it fits at this width. */
+  /** Moves the switcher to the position for a window width. */
   resized(width: number): void;
 }
 
@@ -36,7 +36,7 @@ interface Asks {
 export function createHeader({ goTo, back }: Asks): Header {
   const title = new Adw.WindowTitle({ title: 'Culvert' });
   const above = new Adw.HeaderBar({ title_widget: title });
-  // before it has content: a role can't change once something has asked for it
+  // before the bar has content: a role can't change after its first use
   mendTree(above, 'Culvert');
   const below = new Adw.Bin({ css_classes: ['culvert-bottom'] });
   const backButton = new Gtk.Button({ icon_name: 'go-previous-symbolic', tooltip_text: _('Back'), visible: false });
@@ -79,7 +79,7 @@ export function createHeader({ goTo, back }: Asks): Header {
 }
 
 /**
- * Our own tabs: AdwViewSwitcherTitle keeps three copies in the accessibility tree, and none exposes which is selected.
+ * Creates our own tabs: AdwViewSwitcherTitle keeps three copies in the accessibility tree, without the selected state.
  */
 function createSwitcher(goTo: (page: PageName) => void) {
   const widget = new Gtk.Box({
@@ -127,7 +127,7 @@ function createSwitcher(goTo: (page: PageName) => void) {
       }
       setting = false;
     },
-    /** Icon next to the word, or above it. */
+    /** Puts the icons next to the words, or above them. */
     spread(beside: boolean) {
       for (const { box } of tabs) box.orientation = beside ? Gtk.Orientation.HORIZONTAL : Gtk.Orientation.VERTICAL;
     },

@@ -7,18 +7,18 @@ import { type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
 import { _, tr } from '../../i18n.ts';
 import { mendTree, setName } from '../widgets/accessible.ts';
 
-/** From this width on, the list is next to the page, in pixels. */
+/** Minimum window width for the list, in pixels. */
 export const SIDEBAR_FROM = 720;
 const WIDTH = 210;
 
 export interface Sidebar {
   widget: Gtk.Widget;
-  /** Lists the pages of this state, and marks the present one. */
+  /** Lists the pages for a state, and marks the current page. */
   show(page: PageName, client: ClientState): void;
 }
 
 export function createSidebar(goTo: (page: PageName) => void): Sidebar {
-  // without a selection, which would follow the arrow keys: the row of the present page is marked instead
+  // a selection would follow the arrow keys, so the current page's row is only marked
   const list = new Gtk.ListBox({ css_classes: ['navigation-sidebar'], selection_mode: Gtk.SelectionMode.NONE });
   setName(list, _('Pages'));
   // the page decides how narrow the window may become
@@ -55,7 +55,7 @@ export function createSidebar(goTo: (page: PageName) => void): Sidebar {
   };
 }
 
-/** The pages in order; the first of a group has its title. */
+/** Returns the pages in order; the first page of a group has the group's title. */
 function pagesOf(client: ClientState): { page: PageName; title: string }[] {
   const groups = navigationGroups(client, tr);
   return [
@@ -64,7 +64,7 @@ function pagesOf(client: ClientState): { page: PageName; title: string }[] {
   ];
 }
 
-/** True for a page that the list leads to. */
+/** True if the list contains the page. */
 export function isListed(page: PageName, client: ClientState): boolean {
   return pagesOf(client).some(entry => entry.page === page);
 }

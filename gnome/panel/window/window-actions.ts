@@ -1,4 +1,4 @@
-// Adds the actions of the window, behind its shortcuts and menu entries.
+// Adds the window's actions, which its shortcuts and menu entries activate.
 import type Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
@@ -11,16 +11,16 @@ import { showReport } from '../widgets/dialogs.ts';
 
 /** Navigation of the window. */
 interface Navigation {
-  /** The page on the screen. */
+  /** Returns the page on screen. */
   page(): PageWidget;
-  /** @param then gets the page once it is on the screen */
+  /** @param then receives the page once it is on screen */
   goTo(page: PageName, then?: (page: PageWidget) => void): void;
   goToPlace(place: { page: PageName; row: string | null }): void;
   canGoBack(): boolean;
   back(): void;
 }
 
-/** @returns the action that connects or disconnects, for the window to enable and disable */
+/** @returns the action that connects or disconnects, which the window enables and disables */
 export function addWindowActions(
   window: Adw.ApplicationWindow,
   host: WindowHost,

@@ -1,4 +1,4 @@
-// Keeps the size of the window from one start to the next.
+// Saves the window's size for the next start.
 import GLib from 'gi://GLib?version=2.0';
 import type Gtk from 'gi://Gtk?version=4.0';
 import { statePath } from '../../install-paths.ts';
@@ -8,7 +8,7 @@ const GROUP = 'window';
 
 const path = () => statePath('window.ini');
 
-/** The last size of the window, or its first one. */
+/** Returns the saved size of the window, or the default. */
 export function savedSize(): readonly [width: number, height: number] {
   const file = new GLib.KeyFile();
   try {
@@ -21,7 +21,7 @@ export function savedSize(): readonly [width: number, height: number] {
   }
 }
 
-/** A maximized window keeps the size it had before. */
+/** Saves the window's size; for a maximized window, the previously saved size stays. */
 export function saveSize(window: Gtk.Window): void {
   if (window.maximized || window.fullscreened) return;
   const file = new GLib.KeyFile();
@@ -32,6 +32,6 @@ export function saveSize(window: Gtk.Window): void {
     GLib.mkdir_with_parents(GLib.path_get_dirname(path()), 0o700);
     file.save_to_file(path());
   } catch {
-    // the next start uses the first size again
+    // the next start uses the earlier size again
   }
 }

@@ -1,4 +1,4 @@
-// Builds the window: header, banners, and the present page.
+// Builds the window with the header, the banners and the current page.
 import Adw from 'gi://Adw?version=1';
 import type Gio from 'gi://Gio?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
@@ -24,9 +24,9 @@ import { addWindowActions } from './window-actions.ts';
 
 declare const __VERSION__: string;
 
-/** Time between requests for statistics while the window can be seen, in ms. */
+/** Time between requests for statistics while the window is visible, in ms. */
 const REFRESH_MS = 5000;
-/** Pages that show values which the daemon reads only on request. */
+/** Pages with values that the daemon reads only on request. */
 const LIVE: readonly PageName[] = ['connection', 'history', 'networks'];
 const SCHEMES = {
   light: Adw.ColorScheme.FORCE_LIGHT,
@@ -41,9 +41,9 @@ export class Window extends Adw.ApplicationWindow {
   readonly #model: Model;
   readonly #host: WindowHost;
   readonly #stack = new Gtk.Stack({ vexpand: true, hexpand: true });
-  /** The page, and next to it the list of pages. */
+  /** Box with the list of pages and the page. */
   readonly #middle = new Gtk.Box();
-  /** Null until the window is wide for the first time. */
+  /** List of pages; null until the window is first wide enough. */
   #sidebar: Sidebar | null = null;
   readonly #pages: Pages;
   readonly #figures: ReturnType<typeof gatherFigures>;
@@ -57,14 +57,14 @@ export class Window extends Adw.ApplicationWindow {
   #current: PageWidget;
   /** The page to show once its code is loaded. */
   #wanted: PageName = 'connection';
-  /** The pages to go back to from a page that is not a primary one. */
+  /** Earlier pages, to which the back button returns. */
   #before: PageName[] = [];
   #greeted = false;
   #paced: Look | null = null;
   readonly #tick = createTimer(1000, () => this.#beat());
   readonly #poll = createTimer(REFRESH_MS, () => void this.#model.refresh('stale'));
 
-  /** @param size last width and height of the window. */
+  /** @param size width and height at the last start. */
   constructor(
     application: Adw.Application,
     model: Model,
@@ -161,7 +161,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#showSidebar(width >= SIDEBAR_FROM);
   }
 
-  /** Keeps the scroll position and the focus of the page. */
+  /** Shows or hides the list of pages; the page keeps its scroll position and focus. */
   #showSidebar(isWide: boolean): void {
     if (isWide === (this.#sidebar?.widget.visible ?? false)) return;
     if (!this.#sidebar) {
@@ -178,7 +178,7 @@ export class Window extends Adw.ApplicationWindow {
 
   /**
    * Shows a page and focuses it, immediately unless its code is still loading.
-   * @param then gets the page once it is shown
+   * @param then receives the page once it is shown
    */
   goTo(name: PageName, then: (page: PageWidget) => void = () => {}): void {
     this.#wanted = name;
@@ -215,7 +215,7 @@ export class Window extends Adw.ApplicationWindow {
     const fresh = page.parent === null;
     page.refresh(this.#view);
     if (fresh) {
-      // first, since a role can't change once the page is in the window
+      // before adding the page: a role can't change once the page is in the window
       mendTree(page, this.#pages.title(name));
       this.#stack.add_named(page, name);
     } else page.reload?.();
@@ -234,7 +234,7 @@ export class Window extends Adw.ApplicationWindow {
     const { tunnel, client } = this.#view;
     this.#confirmBar.show(this.#view.unconfirmed);
     this.#toggleAction.enabled = tunnel.toggle.sensitive;
-    // a hidden page is renewed when it is shown
+    // a hidden page is updated when it is shown
     this.#current.refresh(this.#view);
     this.#showBanners();
     this.#sidebar?.show(this.#page, this.#view.client);
@@ -258,7 +258,7 @@ export class Window extends Adw.ApplicationWindow {
     const { banners, tunnel } = this.#view;
     for (const { name, show } of this.#banners) {
       const banner = banners[name];
-      // the connection page says the same below its state, with the same button
+      // the connection page shows the same text and button below its state
       const once = this.#page === 'connection' && banner && isSaidByState(banner, tunnel);
       const { title = null, button = null, caution = false } = (once ? null : banner) ?? {};
       show(title, button && { label: button.label, activate: () => void this.#host.run(button.command) }, caution);
@@ -266,7 +266,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#showReason();
   }
 
-  /** Shows the reason unless a banner or the connection page says it already. */
+  /** Shows why controls can't be used, unless a banner or the connection page already shows the reason. */
   #showReason(): void {
     const reason = this.#current?.inert ? generalReason(this.#view, tr) : null;
     const isSaid =
@@ -275,7 +275,7 @@ export class Window extends Adw.ApplicationWindow {
     this.#reason.show(isSaid ? null : reason);
   }
 
-  /** Timers run only while the window can be seen. */
+  /** Starts or stops the timers, which run only while the window is visible. */
   #pace(): void {
     const { look } = this.#view.tunnel;
     const visible = isSeen(this);
@@ -294,7 +294,7 @@ export class Window extends Adw.ApplicationWindow {
   }
 }
 
-/** A timer that can be started and stopped repeatedly. */
+/** Creates a timer that can be started and stopped repeatedly. */
 function createTimer(everyMs: number, work: () => void): { run(wanted: boolean): void } {
   let timer: ReturnType<typeof setInterval> | null = null;
   return {

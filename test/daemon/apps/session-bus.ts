@@ -1,10 +1,10 @@
-// A session bus of a test, on which programs own names.
+// Starts a session bus for a test, and programs that own names on it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Ends } from '../../support/temporary.ts';
 
-/** Why there can be none, or false. */
+/** Reason why no session bus can start here, or false. */
 export const noBus = ['dbus-daemon', 'gdbus', 'gjs'].every(name => existsSync(`/usr/bin/${name}`))
   ? false
   : 'no dbus-daemon, gdbus or gjs';
@@ -18,7 +18,7 @@ export async function startBus(t: Ends) {
   const env = { DBUS_SESSION_BUS_ADDRESS: String(address).trim() };
   return {
     env,
-    /** Starts a program that owns a name. @returns its end */
+    /** Starts a program that owns a name. @returns a function that ends it */
     async own(name: string): Promise<() => Promise<unknown>> {
       const text = `const {Gio, GLib} = imports.gi;
         Gio.bus_own_name(Gio.BusType.SESSION, '${name}', 0, null, () => print('owned'), null);

@@ -1,4 +1,4 @@
-// Commands change the emulated client, as its other commands then show.
+// Changes the emulated client with its commands, and reads the effects with its other commands.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -33,7 +33,7 @@ describe('the emulated client', () => {
     assert.equal((await json('registration', 'show')).account.type, 'free');
   });
 
-  it('flips Always On with connect and disconnect, and says so in the status after', async () => {
+  it('flips Always On with connect and disconnect, and reports the change in the next status', async () => {
     assert.equal(await ok('connect'), 'Success\n');
     assert.equal(await setting('Always On'), '(derived) Always On: true');
     await ok('disconnect');
@@ -67,7 +67,7 @@ describe('the emulated client', () => {
     });
   }
 
-  it('connects again when the mode or the protocol changes', async () => {
+  it('reconnects when the mode, protocol or endpoint changes', async () => {
     await ok('connect');
     const since = async () => JSON.parse(await it_.control('show')).connection.since as number;
     for (const change of [
@@ -113,7 +113,7 @@ describe('the emulated client', () => {
     assert.equal(await ok('tunnel', 'host', 'list'), 'Excluded hosts:\n');
   });
 
-  it('answers a duplicate under -j with its code', async () => {
+  it('reports a duplicate under -j with the code AlreadyExists', async () => {
     await ok('tunnel', 'host', 'add', 'a.example');
     assert.equal((await json('tunnel', 'host', 'add', 'a.example')).code, 'AlreadyExists');
   });
@@ -137,7 +137,7 @@ describe('the emulated client', () => {
     assert.deepEqual([account.type, account.license], ['unlimited', '11111111-22222222-33333333']);
   });
 
-  it('needs a registration to connect, and gives each a new identity', async () => {
+  it('needs a registration to connect, and gives each registration a new identity', async () => {
     const { id } = await json('registration', 'show');
     assert.match(await refused('registration', 'new'), /Old registration is still around/);
     await ok('connect');
@@ -150,7 +150,7 @@ describe('the emulated client', () => {
     assert.equal((await json('status')).status, 'Disconnected');
   });
 
-  it('enrolls in an organization only when the token of the browser comes back', async () => {
+  it('enrolls in an organization only after it gets a valid token from the browser', async () => {
     await ok('registration', 'delete');
     assert.match(await ok('registration', 'new', 'acme'), /https:\/\/acme\.cloudflareaccess\.com\/warp/);
     assert.match(await refused('registration', 'show'), /Missing registration/);
@@ -173,7 +173,7 @@ describe('the emulated client', () => {
     await ok('disconnect');
   });
 
-  it('allows the local network where the organization does, and to no consumer', async () => {
+  it('allows local network access in an organization, but not with a consumer account', async () => {
     assert.match(await refused('override', 'local-network', 'allow'), /not authorized/);
     await it_.control('organization=acme');
     await ok('override', 'local-network', 'allow');
@@ -182,7 +182,7 @@ describe('the emulated client', () => {
     assert.deepEqual(await json('override', 'local-network', 'show'), { allowed: false, ends_in_secs: 0 });
   });
 
-  it('moves between virtual networks that exist', async () => {
+  it('switches only between virtual networks that exist', async () => {
     const network = (id: string) => ({ id, name: id, description: '', default: id === 'v-1' });
     await it_.control(`vnets=${JSON.stringify([network('v-1'), network('v-2')])}`);
     assert.equal((await json('vnet')).active_vnet_id, 'v-1');
@@ -201,7 +201,7 @@ describe('the emulated client', () => {
     assert.equal(await setting('Always On'), '(derived) Always On: true');
   });
 
-  it('rotates the key and nothing else of the registration', async () => {
+  it('rotates the key, and keeps the rest of the registration', async () => {
     const before = await json('registration', 'show');
     await ok('tunnel', 'rotate-keys');
     const after_ = await json('registration', 'show');
@@ -213,7 +213,7 @@ describe('the emulated client', () => {
     assert.equal((await json('tunnel', 'stats')).code, 'WarpNotConnected');
     await ok('connect');
     const first = await json('tunnel', 'stats');
-    // The figures follow from the clock alone, so its passing is what is tested here.
+    // The statistics depend only on the clock, so real time has to pass here.
     await delay(1100);
     const second = await json('tunnel', 'stats');
     assert.ok(second.bytes_received > first.bytes_received && second.bytes_sent > first.bytes_sent);
@@ -223,8 +223,8 @@ describe('the emulated client', () => {
   });
 });
 
-describe('an emulated connection in time', () => {
-  it('passes through its phases by the clock, without a process', async () => {
+describe('an emulated connection over time', () => {
+  it('moves through its phases as time passes, without a process', async () => {
     const it_ = await emulator({ connectMs: 60_000 });
     try {
       assert.equal((await it_.run('connect')).stdout, 'Success\n');

@@ -76,7 +76,7 @@ test('a Host has to be an address of the listener', () => {
   assert.equal(code(unix, 'GET /', {}, ['host', 'localhost']), 'host-not-allowed', 'twice');
 });
 
-test('a refused Host is quoted up to 80 characters, with the address to use', () => {
+test('quotes up to 80 characters of a refused Host, and names the address to use', () => {
   const problem = (via: Via, host: string) =>
     checkRequest({ method: 'GET', target: '/', rawHeaders: ['host', host], via })!;
   assert.match(problem(unix, 'x'.repeat(90)).message, /"x{80}"/);
@@ -104,7 +104,7 @@ test('only the page of the daemon may send an Origin', () => {
   assert.equal(code(loopback, 'GET /', { origin: 'http://localhost:4173' }, ['Origin', 'x']), 'origin-not-allowed');
 });
 
-test('a browser may fetch from the page itself, or read what a person typed', () => {
+test('a browser may fetch from the page itself, or read an address that a person typed', () => {
   for (const [site, line, admitted] of [
     ['same-origin', 'GET /', true],
     ['same-origin', 'POST /', true],
@@ -129,7 +129,7 @@ test('a browser opens the page at an address, and nothing of the API', () => {
   assert.equal(code(loopback, 'GET /api/health', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }), null);
 });
 
-test('a mutation needs JSON in UTF-8, without content encoding, of a limited length', () => {
+test('a mutation needs JSON in UTF-8 of limited length, without content encoding', () => {
   const table: [headers: Record<string, string>, string | null][] = [
     [{}, 'unsupported-media-type'],
     [{ 'content-type': 'application/json' }, null],
@@ -146,7 +146,7 @@ test('a mutation needs JSON in UTF-8, without content encoding, of a limited len
   }
 });
 
-test('target and headers are limited', () => {
+test('limits the length of the target, and the number and size of the headers', () => {
   assert.equal(code(unix, `GET /${'x'.repeat(2047)}`), null);
   assert.equal(code(unix, `GET /${'x'.repeat(2048)}`), 'uri-too-long');
   const many = (count: number) => Array.from({ length: count }, (_, i) => [`h${i}`, '']).flat();
@@ -206,7 +206,7 @@ test('a proxy of the same user does not lend its clients the rights of this user
   assert.equal(code(remote, 'GET /', { 'X-Forwarded-For': '192.0.2.9' }), null);
 });
 
-test('a configured address is host and origin of requests from other machines, and of no others', () => {
+test('accepts a configured address as Host and Origin only from other machines', () => {
   const proxied: Via = { ...remote, access: { ...access, address: 'https://culvert.example.org' } };
   const own = { host: 'culvert.example.org', origin: 'https://culvert.example.org', cookie: 'culvert-token=secret' };
   const ask = (via: Via, headers: Record<string, string>) => {

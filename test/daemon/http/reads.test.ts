@@ -1,5 +1,5 @@
-// Side effects and disclosures that no GET of the contract may have, with each of its parameters: programs, connections,
-// texts of the user's files.
+// Sends each GET of the contract, without and with its parameters: none may start a user's program, open an unexpected
+// connection, or show text from the user's files.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -23,7 +23,7 @@ import { FULL } from '../../support/thoroughness.ts';
 import { authority, machine } from '../../support/trust/organization.ts';
 import { FILES, hasSecret, plant, SECRET, VARIABLES } from '../../support/trust/secrets.ts';
 
-/** Programs of the system that print its state, and know no settings of a user. */
+/** System programs that print state, and read no settings of a user. */
 const READERS = ['warp-cli', 'busctl', 'gdbus', 'networkctl', 'ip'];
 const OTHERS = [
   'ssh',
@@ -39,11 +39,11 @@ const OTHERS = [
   'sh',
   'env',
 ];
-/** One of these suits each parameter; those that lead somewhere come first. */
+/** Sample values: each parameter accepts at least one. Values that could cause a connection come first. */
 const VALUES = (host: string) => [host, 'login.example', '127.0.0.1', 'curl', 'status', '1', '2d', 'minute', 'hour'];
 const GETS = Object.entries(endpoints).filter(([line]) => line.startsWith('GET ')) as [string, Endpoint][];
 
-/** The parts that a daemon has, with a home full of secrets and an organization's certificate. */
+/** Starts a daemon's features on a machine with an organization's certificate and a home directory full of secrets. */
 async function startFeatures(t: TestContext) {
   const running = await startListeners(t);
   const { daemon, directory: home } = running;
@@ -52,7 +52,7 @@ async function startFeatures(t: TestContext) {
   pc.install(authority(t));
   const files = plant(home, host);
   const roots = `${pc.root}/etc/ssl/certs/ca-certificates.crt`;
-  // enough for each row of the table to be here, and to lack the certificate
+  // these answers make each tool of the table seem installed, but without the certificate
   const answers = `case "$*" in *cafile*|*where*) echo '${roots}';; --version) echo 'pip 23.0 from /usr/lib/python3/dist-packages/pip (python 3.11)';; *) exit 1;; esac\n`;
   const started = recorders(home, [...TOOLS.flatMap(({ programs }) => programs), ...OTHERS], answers);
   const env = { ...VARIABLES(host), HOME: home, SHELL: '/bin/bash', PATH: `${started.bin}:${process.env.PATH}` };
@@ -67,7 +67,7 @@ async function startFeatures(t: TestContext) {
   };
   const features = createFeatures(context, daemon.log, () => 0);
   const trust = createTrustService(context, async () => {}, { root: pc.root, owner: process.getuid!() });
-  // the catalog of an installed program is elsewhere
+  // the default path of the catalog exists only in an installation
   const accounts = openToolAccounts(context, { catalog: 'wrapper/catalog/providers.toml' });
   const { handlers } = daemon.features;
   const handlersHere: typeof handlers = {
@@ -89,7 +89,7 @@ async function startFeatures(t: TestContext) {
   return { ...running, home, files, started, ask };
 }
 
-/** A GET as it is, and with all of its parameters. */
+/** A GET without parameters, and with all of them. */
 function addressesOf(line: string, { query }: Endpoint, host: string): string[] {
   const shape = (query?.def as { shape?: Record<string, z.ZodMiniType> } | undefined)?.shape ?? {};
   const pairs = Object.entries(shape).map(([name, schema]) => {
@@ -100,7 +100,7 @@ function addressesOf(line: string, { query }: Endpoint, host: string): string[] 
   return pairs.length > 0 ? [line, `${line}?${pairs.join('&')}`] : [line];
 }
 
-/** The answer of a GET; of a stream, what it begins with. */
+/** The answer to a GET, or the first part of a stream. */
 function read(socketPath: string, line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     get({ socketPath, path: line.slice(4), headers: { host: 'localhost' }, agent: false }, response => {
@@ -133,7 +133,7 @@ test('no GET starts a program of the user or opens a connection, whatever its pa
     for (const address of addressesOf(line, endpoint, `127.0.0.1:${source}`)) {
       await read(socket, address);
       const acts = [...connected.take(), ...programs.take(), ...started.take()];
-      // to the configured source alone
+      // the update check may connect to its configured source
       const own = line === 'GET /api/update/check' ? [`connect 127.0.0.1:${source}`] : [];
       const others = acts.filter(act => !own.includes(act));
       if (others.length > 0) found[address] = others;
@@ -170,12 +170,12 @@ test('no answer, event or report of a program shows a text of the user’s files
   for (const tool of report.tools)
     for (const { target, diff } of tool.changes) assert.match(diff, /^\+(?!\+\+).+$/m, `what is added to ${target}`);
   assert.equal((await post('POST /api/trust/apply')).status, 200);
-  // an edited line can't be undone, and the lines of Culvert are named
+  // an edited line can't be undone, and the refusal quotes only the lines that Culvert added
   for (const file of files)
     writeFileSync(file, readFileSync(file, 'utf8').replace(/^(.*culvert.*)$/gm, `$1 # ${SECRET}`));
   const refused = await post('POST /api/trust/undo', { tools: ['curl'] });
   assert.match(refused.json.hint, /Culvert added:\ncacert = /);
-  // a value that is no path
+  // values that are not paths
   for (const [name, text] of Object.entries(FILES('localhost:9')))
     writeFileSync(
       path.join(home, name),

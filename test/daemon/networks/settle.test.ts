@@ -1,4 +1,4 @@
-// The networks that are read once all is quiet are the same, whatever the order of events.
+// Networks are read once events have settled, and the result does not depend on the order of events.
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { Objects } from '../../../daemon/networks/bus.ts';
@@ -48,7 +48,7 @@ test('200 random orders of events end in the same networks as the sorted order, 
   }
 });
 
-test('a read that a change overtakes is dropped', async t => {
+test('drops the result of a read if a change arrives before it ends', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
   const published: number[] = [];
@@ -72,7 +72,7 @@ test('a read that a change overtakes is dropped', async t => {
   assert.deepEqual([published, replies.length], [[2], 2]);
 });
 
-test('a network that comes and goes is read once, when it has stayed', async t => {
+test('reads a network that comes and goes once, after it has settled', async t => {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
   let isUp = false;

@@ -1,4 +1,4 @@
-// Bodies of requests through a gateway: they go out as they come, and another account gets them whole.
+// Request bodies in a gateway: it passes them on as they arrive, and sends them whole to the next account.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
@@ -12,7 +12,7 @@ import { homeFor, json, openGateway, openShipped, startProvider } from '../../su
 const AB = { a: 'real-a', b: 'real-b' };
 const LARGE = 'x'.repeat(1_200_000);
 
-/** A provider that is given each request when it begins, and a request of a program that goes on. */
+/** Starts a provider that responds before a body ends. `begin` opens a request whose body the test writes piece by piece. */
 async function setUp(t: TestContext, respond: (key: string, req: IncomingMessage, res: ServerResponse) => void) {
   const keys: string[] = [];
   const server = createServer((req, res) => {
@@ -32,7 +32,7 @@ async function textOf(message: IncomingMessage): Promise<string> {
   return (await message.toArray()).join('');
 }
 
-test('a program may wait for the answer to a part of its body', async t => {
+test('a program may wait for part of the answer before it sends the rest of its body', async t => {
   const { begin } = await setUp(t, (_key, req, res) => void req.pipe(res));
   const asking = begin();
   asking.write('one ');
@@ -42,7 +42,7 @@ test('a program may wait for the answer to a part of its body', async t => {
   assert.equal(await textOf(answer), 'two');
 });
 
-test('the time for an answer begins with the last byte of the body', async t => {
+test('the time limit of an answer begins after the last byte of the body', async t => {
   const server = createServer((req, res) => void req.resume().on('end', () => res.end('all')));
   const box = homeFor(t, await listen(t, server), AB);
   fs.appendFileSync(path.join(box.config, 'providers.toml'), '\nanswer_within = "2s"\n');
@@ -56,7 +56,7 @@ test('the time for an answer begins with the last byte of the body', async t => 
   assert.deepEqual([answer.statusCode, await textOf(answer)], [200, 'all']);
 });
 
-test('a body that has begun to go out is sent whole to the next account, as long as a copy is kept', async t => {
+test('a partly sent body goes whole to the next account while the gateway keeps a copy', async t => {
   for (const [rest, status, text] of [
     [' and the rest', 200, 'start and the rest'],
     [LARGE, 402, 'none'],
@@ -76,7 +76,7 @@ test('a body that has begun to go out is sent whole to the next account, as long
   }
 });
 
-test('a body that goes on after an early refusal is sent whole to the next account', async t => {
+test('a body that continues after an early refusal goes whole to the next account', async t => {
   const { begin, keys } = await setUp(t, (key, req, res) => {
     if (key === 'real-a') return void res.writeHead(402).end('none');
     req.once('data', () => asking.end(' and the rest')).pipe(res.writeHead(200));
@@ -88,7 +88,7 @@ test('a body that goes on after an early refusal is sent whole to the next accou
   assert.deepEqual(keys, ['real-a', 'real-b']);
 });
 
-test('a body that can be sent once goes to an account that has something left', async t => {
+test('a body that can be sent only once goes to an account with quota left', async t => {
   const left: Record<string, number> = { 'real-a': 0, 'real-b': 50 };
   const { calls, port } = await startProvider(t, (key, req, res) => {
     if (req.url === '/usage') return json(res, 200, { remaining: left[key] });
@@ -102,7 +102,7 @@ test('a body that can be sent once goes to an account that has something left', 
   assert.equal(calls.filter(call => call.endsWith('POST /parse')).length, 1);
 });
 
-test('a body that the gateway has to read may pause', async t => {
+test('a program may pause within a body that the gateway has to read', async t => {
   const { url, placeholder, ask, calls, box } = await openShipped(t, 'deepl', AB, (_key, _req, res) =>
     json(res, 200, { glossary_id: 'glossary-12345678' }),
   );
@@ -111,7 +111,7 @@ test('a body that the gateway has to read may pause', async t => {
   const headers = { authorization: `DeepL-Auth-Key ${placeholder}`, 'transfer-encoding': 'chunked' };
   const asking = request(`${url}/v2/translate`, { method: 'POST', headers });
   asking.write('{"glossary_id":');
-  // longer than the gateway waits for a body that it need not read
+  // longer than the gateway waits for a body that it does not have to read
   await setTimeout(400);
   asking.end('"glossary-12345678"}');
   const [answer] = await once(asking, 'response');

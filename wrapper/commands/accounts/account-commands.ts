@@ -1,4 +1,4 @@
-// Defines the account commands, behind a shim (`firecrawl accounts add`) and of `culvert-wrap accounts`, and implements `list`, `export` and `purge`.
+// Defines the account commands of shims (`firecrawl login add`) and of `culvert-wrap accounts`, and implements some of them.
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
 import { type Account, readConfig } from '../../store/config.ts';
@@ -10,7 +10,7 @@ import { add } from '../program.ts';
 import * as account from './account.ts';
 import { importAccounts } from './import.ts';
 
-/** The account commands without a shim: `accounts add firecrawl team-b`. */
+/** Adds the account commands for all tools: `accounts add firecrawl team-b`. */
 export function addAccounts(program: Command, context: Context): void {
   const accounts = program.command('accounts').description('manage the accounts of all tools');
   add(accounts, 'list', 'list the accounts of all tools', true).action(options => listAll(options, context));
@@ -34,16 +34,16 @@ export function addAccounts(program: Command, context: Context): void {
   add(accounts, 'purge', 'remove stored credentials that no account uses').action(options => purge(options, context));
 }
 
-/** The account commands behind the shim of a tool: `firecrawl accounts add team-b`. */
+/** Adds the account commands of a tool's shim: `firecrawl login add team-b`. */
 export function addAuth(program: Command, cli: string, context: Context): void {
   add(program, 'list', 'show the accounts').action(options => listOf(cli, options, context));
   addEditing(program, '', (...rest) => [cli, ...rest.map(String)], context);
 }
 
 /**
- * The commands that both have in common.
- * @param prefix comes before the arguments
- * @param withCli the CLI, and then the arguments after the prefix
+ * Adds the commands that edit accounts, with a shim or without.
+ * @param prefix text before the arguments
+ * @param withCli returns the CLI followed by the arguments after the prefix
  */
 function addEditing(
   parent: Command,
@@ -88,7 +88,7 @@ function addEditing(
   });
 }
 
-/** commander calls an action with the arguments, the options and the command. */
+/** Returns the arguments of an action, which commander calls with the arguments, the options and the command. */
 function argumentsOf(given: unknown[]): string[] {
   return given.slice(0, -2).filter(value => typeof value === 'string');
 }
@@ -105,7 +105,7 @@ interface Options {
   json?: boolean;
 }
 
-/** `list` of one CLI: which account is the default, and which are paused. */
+/** `list` of one CLI: shows its accounts, the default and the pauses. */
 function listOf(cli: string, options: Options, { paths, now }: Context): void {
   const own = readConfig(paths.config).accounts.filter(account => account.cli === cli);
   const accounts = describeAccounts(own, readState(paths, cli), now());
@@ -128,7 +128,7 @@ function listOf(cli: string, options: Options, { paths, now }: Context): void {
   );
 }
 
-/** `accounts`: every account of every CLI. */
+/** `accounts list`: shows every account of every CLI. */
 function listAll(options: Options, { paths, now }: Context): void {
   const clis = describeAllAccounts(paths, now());
   const rows = clis.flatMap(({ cli, accounts }) =>
@@ -151,13 +151,13 @@ function listAll(options: Options, { paths, now }: Context): void {
   );
 }
 
-/** A source for people: where `add` and `import` store credentials, the path only repeats the account's name. */
+/** Describes a source for the user. The path of a stored credential is left out, because it only repeats the account's name. */
 function sourceText(source: string, { secrets }: Context['paths']): string {
   if (source === 'keyring:') return 'the keyring';
   return source.startsWith(`file:${secrets}/`) ? 'its own file' : source;
 }
 
-/** `accounts export [cli]`: a file for `accounts import`, with references only. */
+/** `accounts export [cli]`: prints a file for `accounts import`, with references only. */
 function exportAccounts(cli: string | undefined, options: Options, { paths }: Context): void {
   const all = readConfig(paths.config).accounts.filter(account => cli === undefined || account.cli === cli);
   const accounts = all.map(({ enabled, ...account }) => ({ ...account, ...(!enabled && { enabled }) }));

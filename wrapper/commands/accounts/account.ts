@@ -56,7 +56,7 @@ export function showOrSetDefault(cli: string, name: string | undefined, options:
   emit(options.json, { cli, default: current }, current ?? none);
 }
 
-/** `use <name>`; `use -` for the previous account. */
+/** `use <name>`: sets the account that is tried first; `use -` selects the previous account. */
 export function use(cli: string, wanted: string, options: Options, context: Context): void {
   const { paths } = context;
   const accounts = accountsOf(cli, context);
@@ -76,8 +76,8 @@ export function use(cli: string, wanted: string, options: Options, context: Cont
 }
 
 /**
- * Writes the default of a place into the configuration, where it survives the loss of the state: a command must not run as another one.
- * @param name `undefined` where the default is removed
+ * Writes the default account of a place to the configuration, because a loss of the state must not change a command's account.
+ * @param name `undefined` to remove the default
  */
 export function keepDefault(cli: string, name: string | undefined, context: Context): void {
   if (!isPlace(cli, context)) return;
@@ -97,8 +97,8 @@ export interface AddOptions extends Options {
 }
 
 /**
- * `add <name> [--env VAR=source]… [--file]`: secrets come from a prompt or stdin, everything else by reference. The
- * account is written before its secrets, so that a kill leaves no secret without an account. A list of keys makes an account for each.
+ * `add <name> [--env VAR=source]… [--file]`: adds an account for each key. Secrets come from a prompt or stdin, and `--env`
+ * gives references. The account is written before its secrets, so a killed run leaves no secret without an account.
  * @throws WrapError `account-name`, `account-exists`, `no-variables`, `keyring-unavailable`, `bad-credential`
  */
 export async function add(cli: string, name: string, options: AddOptions, context: Context): Promise<void> {
@@ -117,7 +117,7 @@ export async function add(cli: string, name: string, options: AddOptions, contex
       ? await choosePlace(options, 'store it in a 0600 file with --file, or refer to it with --env')
       : 'file';
   const values = await askSecrets(asked.map(variable => `${variable} for ${cli} account "${name}"`));
-  // only a single variable can hold a list
+  // only a single variable can contain a list of keys
   const [only] = asked.length === 1 ? asked : [];
   const keys = only === undefined ? [values[0]!] : keysIn(values[0]!, only, provider.http?.key_prefix);
   const accounts = keys.map((key, index) => ({
@@ -139,14 +139,14 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   if (isFurther && !options.json) for (const note of termsOf(provider)) process.stderr.write(`note: ${note}\n`);
 }
 
-/** Says why an account that refers to a variable or a file has no credential now. Programs are not started for this. */
+/** Reports why an account's variable or file provides no credential now. Accounts that start a program are skipped. */
 async function sayUnreadable(account: Account, { env }: Context): Promise<void> {
   if (startsProgram(account)) return;
   const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   if (!resolved.ok) say(`${resolved.problem}; until that is corrected the account is skipped`);
 }
 
-/** The note about the provider's terms, with their address. */
+/** Returns the note about the provider's terms with the address of the terms, if there is a note. */
 export function termsOf({ terms_note: note, terms_url: url }: Provider): string[] {
   return note === undefined ? [] : [`${note}${url ? ` (${url})` : ''}`];
 }
@@ -159,7 +159,7 @@ function refuseExisting(cli: string, name: string, { replace }: AddOptions, cont
   });
 }
 
-/** An account with the sources and the values of its variables. */
+/** An account to add, with the sources and the values of its variables. */
 interface Added {
   cli: string;
   name: string;
@@ -189,7 +189,7 @@ async function addOne({ cli, name, values, place, ...added }: Added, context: Co
   if (first !== undefined) keepDefault(cli, first, context);
 }
 
-/** The default before accounts are added: without one, the first of these, and `undefined` where the default is lost. */
+/** Returns the default account, the added account if there is no default, or `undefined` if the default is lost. */
 export function firstOf(cli: string, context: Context, added: string): string | undefined {
   const accounts = accountsOf(cli, context);
   const state = readState(context.paths, cli);
@@ -197,15 +197,15 @@ export function firstOf(cli: string, context: Context, added: string): string | 
   return effectiveDefault(accounts, state) ?? added;
 }
 
-/** Reports whether another account of a tool is another set of things. */
+/** Reports whether each account of a tool is a place with its own contents. */
 function isPlace(cli: string, { catalog, paths }: Context): boolean {
   const { providers } = loadCatalog(catalog, paths.userCatalog);
   return Object.hasOwn(providers, cli) && providers[cli]!.account_is === 'place';
 }
 
 /**
- * Place for credentials. The keyring is tested first; at a terminal a file is offered instead.
- * @param otherwise what else can be done, for the hint
+ * Chooses a place for credentials. If the keyring doesn't work, it offers a file at a terminal.
+ * @param otherwise the alternative for the hint
  * @throws WrapError `keyring-unavailable`
  */
 export async function choosePlace(options: Pick<AddOptions, 'file' | 'json'>, otherwise: string): Promise<SecretPlace> {
@@ -225,7 +225,7 @@ export async function choosePlace(options: Pick<AddOptions, 'file' | 'json'>, ot
   );
 }
 
-/** `enable <name>`, `disable <name>`. */
+/** `enable <name>` and `disable <name>`. */
 export function setEnabled(
   { cli, name, enabled }: { cli: string; name: string; enabled: boolean },
   options: Options,
@@ -244,14 +244,14 @@ export function setEnabled(
   );
 }
 
-/** `wake <name>`: ends a pause, so that the account is tried again. */
+/** `wake <name>`: ends an account's pause. */
 export function wake(cli: string, name: string, options: Options, context: Context): void {
   find(accountsOf(cli, context), cli, name);
   updateState(context.paths, cli, state => void delete state.paused[name]);
   emit(options.json, { cli, account: name }, `"${name}" of ${cli} is tried again`);
 }
 
-/** `remove <name>`: first the secrets that were stored for the account, then the account. */
+/** `remove <name>`: removes the account's stored secrets, and then the account. */
 export async function remove(cli: string, name: string, options: Options, context: Context): Promise<void> {
   const { paths } = context;
   const account = find(accountsOf(cli, context), cli, name);
@@ -265,7 +265,7 @@ export async function remove(cli: string, name: string, options: Options, contex
   emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}${next}`);
 }
 
-/** A clause about the account that commands use now that the default is removed. */
+/** Returns a clause about the account that commands now use by default. */
 function describeNext(cli: string, context: Context): string {
   const accounts = accountsOf(cli, context);
   const state = readState(context.paths, cli);
@@ -275,14 +275,14 @@ function describeNext(cli: string, context: Context): string {
   return current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
 }
 
-/** Removes the stored secrets of an account; sources that it only refers to stay. */
+/** Removes the stored secrets of an account, but not the sources that it refers to. */
 async function forgetSecrets(account: Account, { paths }: Pick<Context, 'paths'>): Promise<void> {
   for (const [variable, source] of Object.entries(account.env)) {
     await forgetSecret(source, { cli: account.cli, account: account.name, variable }, paths);
   }
 }
 
-/** `rename <old> <new>`: a stored secret moves along. */
+/** `rename <old> <new>`: renames an account and its stored secrets. */
 export async function rename(
   { cli, from, to }: { cli: string; from: string; to: string },
   options: Options,
@@ -309,8 +309,8 @@ export async function rename(
 }
 
 /**
- * `VAR=source` pairs.
- * @throws WrapError `bad-source`, without repeating the value: it may be a key
+ * Parses `VAR=source` pairs.
+ * @throws WrapError `bad-source`, without the value, because it may be a key
  */
 function readSources(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(

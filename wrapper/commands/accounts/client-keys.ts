@@ -1,4 +1,4 @@
-// Moves keys from the configuration of MCP clients to accounts, and reads them back.
+// Moves keys from the configuration of MCP clients to accounts, and reads the keys of accounts again for a restore.
 import { type Catalog, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/ready.ts';
@@ -10,9 +10,10 @@ import { namesOf, type Planned, storeAccounts } from './import.ts';
 import type { ImportOptions } from './import-file.ts';
 
 /**
- * Stores keys as accounts, unless an account has them. A key that an account reads from elsewhere, perhaps from the client, stays.
+ * Stores keys as accounts, unless an account already has them. A key that an account reads from elsewhere, perhaps from the
+ * client's file, stays there.
  * @param keys the tool of each key
- * @returns the reference to each key that an account holds
+ * @returns the reference to each key that is stored for an account
  * @throws WrapError `keyring-unavailable`, before anything is stored
  */
 export async function takeKeys(

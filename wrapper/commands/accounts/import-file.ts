@@ -1,4 +1,4 @@
-// Reads a file of accounts for `accounts import`: TOML, JSON, or a `.env` file.
+// Reads accounts for `accounts import` from TOML, JSON, a `.env` file or a list of keys.
 import { basename, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
@@ -13,7 +13,7 @@ import { envLines } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
 
-/** The accounts of a configuration, where `secrets` may hold credentials themselves; they are stored, not copied. */
+/** Accounts as in a configuration, with an additional field `secrets` for credentials, which the import stores. */
 const ImportFile = z.strictObject({
   accounts: z
     .array(z.extend(Account, { secrets: z._default(z.record(z.string(), z.string()), {}) }))
@@ -25,22 +25,22 @@ export interface ImportOptions {
   json?: boolean;
   /** Store credentials in a 0600 file. */
   file?: boolean;
-  /** Have the accounts refer to a `.env` file instead of storing its keys. */
+  /** Add accounts that refer to a `.env` file, without storing its keys. */
   reference?: boolean;
-  /** Only say what would be done. */
+  /** Show the plan without changing anything. */
   check?: boolean;
-  /** Ask each credential's provider before anything is stored. */
+  /** Test each credential with its provider before anything is stored. */
   probe?: boolean;
-  /** Instead of a file: the credentials that upstream CLIs keep for themselves. */
+  /** Import the credentials that upstream CLIs have stored, instead of a file. */
   stored?: boolean;
-  /** For a `.env` file or `stored`: the CLI whose credentials are wanted, and the account's name. */
+  /** CLI and account name for a `.env` file, a list of keys or `stored`. */
   cli?: string;
   name?: string;
 }
 
 /**
- * The accounts of a file: TOML or JSON with a table for each, a `.env` file, or keys of one tool, one a line. What only stands for a
- * key is left out, with a line that says so.
+ * Reads the accounts of a file: TOML or JSON with a table for each, a `.env` file, or a list with one key of a tool per line.
+ * It leaves out placeholders and references to keys, with a message about each.
  * @throws WrapError `import-unreadable`, `usage`
  */
 export function readImport(file: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
@@ -56,11 +56,11 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
   try {
     raw = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text);
   } catch (error) {
-    // A parser's message quotes the place, which may be a key.
+    // A parser's message quotes the faulty text, which may be a key.
     const line = error instanceof TomlError ? ` (line ${error.line})` : '';
     throw unreadable(file, `it is neither TOML nor JSON${line}`);
   }
-  // its own names may be keys
+  // the message leaves out the names in the file, because they may be keys
   if (!isRecord(raw) || !Object.hasOwn(raw, 'accounts')) throw unreadable(file, 'it has no table "accounts"');
   const parsed = ImportFile.safeParse(raw);
   if (!parsed.success) throw unreadable(file, explainIssues(parsed.error, text));
@@ -69,13 +69,13 @@ export function readImport(file: string, options: ImportOptions, catalog: Catalo
   return accounts;
 }
 
-/** The accounts of a table: several where its only variable holds a list, and none where it only stands for a key. */
+/** Returns the accounts of a table: one for each key of its only variable, or none if a variable holds no key. */
 function fromTable(file: string, account: ImportedAccount, { providers }: Catalog): ImportedAccount[] {
   const variables = Object.entries(account.secrets);
   const known = providers[account.cli];
   const where = `${account.cli} "${account.name}"`;
   const parts = variables.flatMap(([variable, value]) => partsOf(value, variable, known));
-  // the file holds accounts only, so an odd text is a mistake
+  // the file contains only accounts, so an unusual key is a mistake
   const odd = parts.find(({ reference, oddity }) => reference === undefined && oddity !== undefined);
   if (odd) throw unreadable(file, `${where}: ${odd.oddity}`);
   const held = variables.map(([variable, value]) => [variable, keysHeld(value, variable, where, known)] as const);
@@ -89,10 +89,10 @@ function fromTable(file: string, account: ImportedAccount, { providers }: Catalo
   return [{ ...account, secrets: Object.fromEntries(held.map(([name, [key = '']]) => [name, key])) }];
 }
 
-/** Most names in one line about omitted variables. */
+/** Largest number of omitted names in one message. */
 const MOST_NAMES = 20;
 
-/** Nothing but one word a line, and comments. Lines that are no words may be among them where the tool is named. */
+/** Reports whether a text is a list of one word per line and comments. If the tool is given, one word is enough. */
 function isListOfKeys(text: string, { cli }: ImportOptions): boolean {
   const lines = linesIn(text).map(([, line]) => line);
   const isWord = (line: string) => /^[\x21-\x7e]+$/.test(line);
@@ -100,7 +100,7 @@ function isListOfKeys(text: string, { cli }: ImportOptions): boolean {
   return lines.length > 0 && (cli === undefined ? lines.every(isWord) : lines.some(isWord));
 }
 
-/** The lines that hold something, by number, without their comments. */
+/** Returns the numbered lines that are not empty, without comments. */
 function linesIn(text: string): [number: number, line: string][] {
   return text
     .split('\n')
@@ -108,7 +108,7 @@ function linesIn(text: string): [number: number, line: string][] {
     .filter(([, line]) => line !== '');
 }
 
-/** Keys of one tool, one a line. */
+/** Reads a list with one key of a tool per line. */
 function fromLines(file: string, text: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
   if (/^-----BEGIN /m.test(text)) throw unreadable(file, 'it holds a certificate or a private key, not keys of a tool');
   const { cli, name = 'main' } = options;
@@ -129,7 +129,7 @@ function accountOf(cli: string, name: string, secrets: Record<string, string>): 
   return { cli, name, enabled: true, env: {}, secrets };
 }
 
-/** A part of a text: a key, or what only stands for one (`reference`) or looks like no key (`oddity`), each with its reason. */
+/** A part of a text. If it is not a key, `reference` or `oddity` says why: it stands for a key, or doesn't look like one. */
 interface Part {
   key: string;
   reference: string | undefined;
@@ -147,7 +147,7 @@ function partsOf(text: string, variable: string, provider: Provider | undefined)
   return isTable ? parts.map(({ key }) => ({ key, reference: undefined, oddity: word })) : parts;
 }
 
-/** The keys that a text holds, with a line about each part that is no key or only stands for one. */
+/** Returns the keys in a text, and prints the reasons for leaving out the other parts. */
 function keysHeld(text: string, variable: string, where: string, provider: Provider | undefined): string[] {
   const parts = partsOf(text, variable, provider);
   const reasons = new Set(parts.map(({ reference, oddity }) => reference ?? oddity));
@@ -155,7 +155,7 @@ function keysHeld(text: string, variable: string, where: string, provider: Provi
   return parts.filter(({ reference, oddity }) => (reference ?? oddity) === undefined).map(({ key }) => key);
 }
 
-/** The text of a file with LF at line ends, and without the byte order mark of some editors. */
+/** Reads a file, with line ends changed to LF, and without the byte order mark of some editors. */
 function readFile(file: string): string {
   let text: string | undefined;
   try {
@@ -171,10 +171,10 @@ function readFile(file: string): string {
   return lines;
 }
 
-/** `KEY=value`, but not a key that contains `=` as padding: messages show the name of a variable, and never a key. */
+/** Matches `KEY=value`, but not a key with `=` as padding, because messages show names of variables and must not show keys. */
 const ASSIGNMENT = /^(?!(?=[\w.]*[a-z])(?=[\w.]*\d)[\w.]{20,}=)(?:export\s+)?[\w/:.]+\s*=/;
 
-/** A file named like `.env` or `keys.env`, or with at least one line of that form. */
+/** Reports whether a file is named like `.env` or `keys.env`, or has at least one line such as `EXA_API_KEY=…`. */
 function isEnvFile(file: string, text: string): boolean {
   if (/^\s*\{|^\s*\[\[/m.test(text)) return false;
   const lines = linesIn(text).map(([, line]) => line);
@@ -183,7 +183,7 @@ function isEnvFile(file: string, text: string): boolean {
   return lines.some(line => ASSIGNMENT.test(line)) || !isListOfKeys(text, {});
 }
 
-/** The text of a `.env` file with a list on one line each, and without the lines that set nothing, which are named. */
+/** Returns the text of a `.env` file with each value on one line. It leaves out lines that set nothing, and reports them. */
 function settingsIn(file: string, text: string): string {
   const lines = joinTexts(joinLists(text), file).split('\n');
   const odd = lines.flatMap((line, index) => (/^\s*(?:#|$)/.test(line) || ASSIGNMENT.test(line.trim()) ? [] : [index]));
@@ -194,9 +194,9 @@ function settingsIn(file: string, text: string): string {
 }
 
 /**
- * Accounts for the variables that the catalog knows: `FIRECRAWL_API_KEY`, and `FIRECRAWL_API_KEY_TEAM_B` for the account
- * `team-b`; `EXA_API_KEY_2`, `EXA_API_KEY2` and lists. On request they refer to the file, so that nothing is copied and a changed key is
- * seen. What looks like one of these variables and is left out is named.
+ * Reads accounts from the variables in the catalog: `FIRECRAWL_API_KEY`, and `FIRECRAWL_API_KEY_TEAM_B` for the account
+ * `team-b`; `EXA_API_KEY_2`, `EXA_API_KEY2` and lists. With `reference`, the accounts refer to the file, so each run reads the
+ * current key. It reports the variables that it leaves out.
  */
 function fromEnvFile(file: string, text: string, options: ImportOptions, catalog: Catalog): ImportedAccount[] {
   const path = resolve(file);
@@ -252,11 +252,11 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
   throw unreadable(file, `it sets none of ${variables.join(', ')} to a key`);
 }
 
-/** Ends of variables that describe a key: `EXA_API_KEY_FILE`, `EXA_API_KEY_EXPIRES`. */
+/** Matches names of variables that describe a key, such as `EXA_API_KEY_FILE` and `EXA_API_KEY_EXPIRES`. */
 const ABOUT_KEY =
   /_(?:FILE|PATH|URL|URI|ID|NAME|EXPIR\w*|CREATED\w*|ENABLED|DISABLED|LIMIT|COUNT|TYPE|HEADER|PREFIX|COMMAND|CMD|VERSION|REGION|HOST)$/i;
 
-/** The first name of `main`, `main-2`, `main-3` that is free. */
+/** Returns the first free name among `main`, `main-2`, `main-3` and so on. */
 function freeName(base: string, isFree: (name: string) => boolean): string {
   for (let index = 0; ; index++) if (isFree(nameOf(base, index))) return nameOf(base, index);
 }
@@ -272,7 +272,7 @@ function repeatedIn(text: string): Set<string> {
   return new Set(keys.filter((key, index) => keys.indexOf(key) !== index));
 }
 
-/** The variables left out of a file, with the reason. Names that may hold a key come first. */
+/** Describes the variables left out of a file. Names that suggest a key come first. */
 function describeOthers(keys: readonly string[], file: string, { cli }: ImportOptions): string {
   const ordered = [...keys.filter(isOfKey), ...keys.filter(key => !isOfKey(key))];
   const more = ordered.length > MOST_NAMES ? ` and ${ordered.length - MOST_NAMES} more` : '';
@@ -285,7 +285,7 @@ function isOfKey(name: string): boolean {
   return /(?:^|_)(?:api)?(?:key|token|secret|pat)s?(?:_\w+|\d+)?$/i.test(name);
 }
 
-/** The account that a variable of a file is for; `undefined` for another variable. */
+/** Returns the account name that a variable's name gives, or `undefined` for an unrelated variable. */
 function accountIn(key: string, variable: string, main: string): string | undefined {
   if (key === variable || key === `${variable}S`) return main;
   if (!key.startsWith(variable)) return undefined;
@@ -299,7 +299,7 @@ function accountIn(key: string, variable: string, main: string): string | undefi
   );
 }
 
-/** Reports whether a name holds that of a variable: `TEAM_B_EXA_API_KEY`. */
+/** Reports whether a name contains a variable's name, such as `TEAM_B_EXA_API_KEY`, or is an alias of it. */
 function looksLike(key: string, variable: string, { providers }: Catalog): boolean {
   const isOther = Object.values(providers).some(({ inject }) => inject.some(each => key.startsWith(each)));
   return (
@@ -312,13 +312,13 @@ function looksLike(key: string, variable: string, { providers }: Catalog): boole
   );
 }
 
-/** Reports whether a name begins as a variable does and is one for a key: `FIRECRAWL_KEY`, `NETLIFY_TOKEN`, `NPM_TOKEN`. */
+/** Reports whether a name for a key has the same first word as a variable: `FIRECRAWL_KEY`, `NETLIFY_TOKEN`, `NPM_TOKEN`. */
 function isAliasOf(key: string, variable: string): boolean {
   const [start = ''] = variable.split('_');
   return start.length > 2 && key.toUpperCase().startsWith(`${start.toUpperCase()}_`) && isOfKey(key);
 }
 
-/** Values in quotes over several lines become lists on one, where they are of variables for keys. The lines after keep their numbers. */
+/** Joins multi-line quoted values of key variables to lists on one line. Later lines keep their numbers. */
 function joinLists(text: string): string {
   return text.replace(
     /^(\s*(?:export\s+)?\w*(?:key|token)s?(?:_\w+)?\s*=\s*)(["'])([^"']*)\2(?=[ \t]*[;,]?[ \t]*(?:#.*)?$)/gim,
@@ -327,7 +327,7 @@ function joinLists(text: string): string {
   );
 }
 
-/** Joins quoted values of several lines, such as certificates. A line within one sets nothing. */
+/** Joins multi-line quoted values, such as certificates, and reports assignments inside them as left out. */
 function joinTexts(text: string, file: string): string {
   return text.replace(
     /^([ \t]*(?:export\s+)?(\w+)\s*=[ \t]*)(["'])([^"'\n]*\n[^"']*)\3(?=[ \t]*(?:#.*)?$)/gm,

@@ -1,4 +1,4 @@
-// Implements `accounts import`: adds or changes accounts from a file, or from what upstream CLIs have stored.
+// Implements `accounts import`, which adds or changes accounts from a file or from the stored logins of upstream CLIs.
 import { statSync } from 'node:fs';
 import { reason } from '../../../daemon/core/errors.ts';
 import { isReadableByOthers, readOptional } from '../../../daemon/core/files.ts';
@@ -19,15 +19,15 @@ import { type ImportedAccount, type ImportOptions, readImport } from './import-f
 
 const ELSEWHERE = 'store credentials in a 0600 file with --file, or have accounts read a .env file with --reference';
 
-/** An account, and what happens to it. */
+/** An account with the planned change. */
 export interface Planned {
   account: ImportedAccount;
   change: 'add' | 'change' | 'keep';
 }
 
 /**
- * `accounts import FILE`: all or nothing, and again as often as one likes. The file is checked as a whole before anything
- * is stored, and no message repeats a value from it. `--stored` takes what upstream CLIs have stored instead of a file.
+ * `accounts import FILE`: imports all accounts or none, and can be repeated. It checks the whole file before it stores
+ * anything, and no message repeats a value from it. `--stored` imports the stored logins of upstream CLIs instead of a file.
  * @throws WrapError `import-unreadable`, `import-invalid`, `nothing-stored`
  */
 export async function importAccounts(
@@ -69,7 +69,7 @@ export async function importAccounts(
     { imported: options.check ? [] : names, checked: names, silent },
     names.map(({ cli, name, change }) => `${verbs[change]} "${name}" of ${cli}`).join('\n'),
   );
-  // A variable may be set elsewhere, so this does not keep an account out.
+  // A variable may be set elsewhere, so a silent source does not prevent the import.
   for (const problem of silent) say(`${problem}; until that is corrected the account is skipped`);
   if (options.check && silent.length > 0) process.exitCode = EXIT.data;
 }
@@ -101,7 +101,7 @@ async function accountsWanted(
     : readImport(file, options, catalog);
 }
 
-/** Result of importing an account. An account that exists keeps whether it is enabled. */
+/** Plans the change of one account. An existing account stays enabled or disabled. */
 async function planFor(
   account: ImportedAccount,
   file: string | undefined,
@@ -112,8 +112,8 @@ async function planFor(
   if (!existing) return { account, change: 'add' };
   const stored = await resolveAccount(existing, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   const variables = [...Object.keys(account.env), ...Object.keys(account.secrets)];
-  // A key that an account has already stays in its place, unless that place is the imported file. Other variables of the account
-  // say nothing about the login.
+  // A key of an existing account stays where it is stored, unless that is the imported file. With --stored, other variables of
+  // the account don't matter.
   const isSame =
     (options.stored === true || Object.keys(existing.env).length === variables.length) &&
     Object.entries(account.env).every(([variable, source]) => existing.env[variable] === source) &&
@@ -164,7 +164,7 @@ export async function storeAccounts(
   for (const { cli, first } of firsts) if (first !== undefined) keepDefault(cli, first, context);
 }
 
-/** Remarks on the imported file. None advises removing it: other programs may read it as well. */
+/** Returns remarks on the imported file. None advises its removal, because other programs may also read it. */
 function remarksOn(
   file: string,
   accounts: readonly ImportedAccount[],
@@ -182,7 +182,7 @@ function remarksOn(
   return remarks;
 }
 
-/** Reports whether a source is a line of this file. */
+/** Reports whether a source refers to a file. */
 function refersTo(source: string, file: string, env: NodeJS.ProcessEnv): boolean {
   const path = /^file:(.+)#[^#]+$/s.exec(source)?.[1];
   if (path === undefined) return false;
@@ -209,7 +209,7 @@ function problemsOf(account: ImportedAccount, accounts: readonly ImportedAccount
   return problems;
 }
 
-/** Why a source gives nothing now, as it would to a run. */
+/** Explains why an account's sources would give a run no credential now. */
 async function sourceProblems(account: ImportedAccount, { env }: Context): Promise<string[]> {
   const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   return resolved.ok ? [] : [`${account.cli} "${account.name}": ${resolved.problem}`];
@@ -233,9 +233,9 @@ interface StoredAccount {
 }
 
 /**
- * Credentials that upstream CLIs have stored, under the name of the account that has the same credential already, or under `name`.
- * @param only this CLI; all of the catalog without it
- * @throws WrapError `nothing-stored` naming the files that were looked for
+ * Finds the credentials that upstream CLIs have stored. Each gets the name of an account with the same credential, or `name`.
+ * @param only the CLI to search; all CLIs of the catalog if `undefined`
+ * @throws WrapError `nothing-stored` with the names of the searched files
  */
 async function findStored(
   { only, name }: { only: string | undefined; name: string },
@@ -266,7 +266,7 @@ async function findStored(
   });
 }
 
-/** The credential that a CLI keeps for itself, and the files that were looked into. */
+/** Reads the credential that a CLI has stored, and lists the searched files. */
 function storedCredential(
   { stored }: Pick<Provider, 'stored'>,
   env: NodeJS.ProcessEnv,
@@ -281,7 +281,7 @@ function storedCredential(
   return { value: undefined, files };
 }
 
-/** The accounts that have these credentials already. */
+/** Returns the names of the accounts that already have these credentials. */
 export async function namesOf(
   cli: string,
   credentials: Record<string, string>,
@@ -297,7 +297,7 @@ export async function namesOf(
   return names;
 }
 
-/** A file that can't be read holds nothing for us. */
+/** Reads a file, or returns an empty text if the file can't be read. */
 function read(file: string): string {
   try {
     return readOptional(file) ?? '';

@@ -18,7 +18,7 @@ interface Options {
   json?: boolean;
 }
 
-/** `catalog list` */
+/** `catalog list`: shows the entries of the catalog. */
 export function listCatalog(options: Options, context: Context): void {
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
   const installs = readInstalls(context.paths);
@@ -47,15 +47,15 @@ export function listCatalog(options: Options, context: Context): void {
   );
 }
 
-/** `catalog show <cli>`: the entry in effect, as JSON. */
+/** `catalog show <cli>`: prints the entry in effect as JSON. */
 export function showCatalog(cli: string, options: Options, context: Context): void {
   const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
   emit(options.json, { cli, provider }, JSON.stringify(provider, null, 2));
 }
 
 /**
- * `catalog test <cli>`: exit 0 when every probe came out as expected, 1 on drift. What programs meet through a gateway is tested
- * as well, where the entry says how they reach the provider.
+ * `catalog test <cli>`: runs every probe, and exits with 0 if all results are as expected, or 1 on drift. If the entry has a
+ * part `http`, it also tests the access of programs through a gateway.
  * @throws WrapError `no-probes`, `not-on-path`
  */
 export async function testCatalog(cli: string, options: Options, context: Context): Promise<void> {
@@ -118,7 +118,7 @@ export interface NewOptions {
 }
 
 /**
- * `catalog new NAME`: writes an entry to the user's catalog, from options or, at a terminal, from answers.
+ * `catalog new NAME`: adds an entry to the user's catalog from options or, at a terminal, from answers.
  * @throws WrapError `entry-exists`, `no-variables`, `catalog-broken`
  */
 export async function newEntry(name: string, options: NewOptions, context: Context): Promise<void> {
@@ -178,13 +178,13 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
   );
 }
 
-/** `https://api.example.com/v1` is a base with a path. What is no address stays whole, for the form to refuse. */
+/** Splits an address such as `https://api.example.com/v1` into a base and a path. Other text stays whole. */
 function baseLines(address: string): string[] {
   const [, base = address, basePath = ''] = /^(https?:\/\/[^/]+)((?:\/[^/?#]+)*)\/?$/.exec(address) ?? [];
   return [`base = ${toml(base)}`, ...(basePath === '' ? [] : [`base_path = ${toml(basePath)}`])];
 }
 
-/** Adds text to the user's catalog, if the whole is right. */
+/** Adds an entry's text to the user's catalog if the resulting entry is valid. */
 function append(text: string, name: string, { paths }: Context): void {
   withLock(paths.userCatalog, () => {
     const before = readOptional(paths.userCatalog) ?? '';
@@ -202,7 +202,7 @@ function append(text: string, name: string, { paths }: Context): void {
   say(`${paths.userCatalog} was changed`);
 }
 
-/** A TOML string. Patterns are easier to read as literal strings. */
+/** Formats a TOML string. Patterns become literal strings, which are easier to read. */
 function toml(value: string): string {
   return value.includes('\\') && !value.includes("'") ? `'${value}'` : JSON.stringify(value);
 }

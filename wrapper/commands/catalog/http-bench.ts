@@ -1,4 +1,4 @@
-// Runs a gateway with two accounts of a catalog entry, in a temporary home and in front of a stand-in for the provider.
+// Runs a gateway with two accounts of a catalog entry in a temporary home, with a stand-in server for the provider.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -14,52 +14,52 @@ import { keyValue } from '../../gateway/key-places.ts';
 import { pathsFor } from '../../store/paths.ts';
 import { readState } from '../../store/state.ts';
 
-/** Answer of the stand-in. */
+/** An answer of the stand-in server. */
 interface Answer {
   status: number;
   body?: string | undefined;
 }
 
-/** A request that the stand-in got. */
+/** A request that the stand-in server received. */
 export interface Seen {
   key: string;
   where: string;
   headers: IncomingMessage['headers'];
 }
 
-/** A gateway, and how its program asks it. */
+/** A gateway with its stand-in server, and a function that sends requests as a program. */
 export interface Bench {
   url: string;
   base: string;
   placeholder: string;
   /** Key headers of the two accounts. */
   keys: Record<keyof typeof KEYS, string>;
-  /** Answers of the stand-in, by key header. */
+  /** Answers of the stand-in server, by key header. */
   answers: Map<string, Answer>;
   seen: Seen[];
   ask(request: string, body?: unknown, headers?: Record<string, string>): Promise<{ status: number; text: string }>;
-  /** Class of the pause of an account, after the gateway has ended. */
+  /** Ends the gateway, and returns the class of the first account's pause. */
   close(): Promise<string | undefined>;
 }
 
-/** An entry with HTTP. */
+/** A catalog entry with HTTP access. */
 export type Entry = Provider & { http: HttpProvider };
 
-/** Differences of a home from the usual one. */
+/** Options of the temporary home. */
 export interface Home {
-  /** End of the keys. */
+  /** Suffix of both keys. */
   keyEnd?: string;
-  /** The second account has more left than the first. */
+  /** True if the stand-in server reports usage, with more left for the second account. */
   knowsUsage?: boolean;
 }
 
 /** Keys of the two accounts. */
 export const KEYS = { a: 'culvert-probe-a', b: 'culvert-probe-b' };
-/** Units that they have left. */
+/** Remaining units of the two accounts. */
 const LEFT = { a: 10, b: 1_000 };
 const USAGE = '/culvert-usage';
 
-/** Opens a gateway, which `close` ends. */
+/** Starts a gateway and its stand-in server, which `close` ends. */
 export async function openBench(
   cli: string,
   provider: Entry,
@@ -119,7 +119,7 @@ export async function openBench(
   };
 }
 
-/** Writes two accounts and the entry, whose provider is the stand-in. @returns path of the catalog */
+/** Writes two accounts, and the entry with the stand-in server's address. @returns path of the catalog */
 function writeHome(
   home: string,
   {
@@ -140,7 +140,7 @@ function writeHome(
   const config = path.join(home, '.config/culvert-wrap');
   const keys = path.join(config, 'keys.env');
   fs.mkdirSync(config, { recursive: true, mode: 0o700 });
-  // without the values that are undefined
+  // the detour through JSON drops undefined values
   fs.writeFileSync(
     catalog,
     stringify(JSON.parse(JSON.stringify({ providers: { [cli]: { ...entry, ...usage, http: ofStandIn } } }))),

@@ -1,4 +1,4 @@
-// Tests the HTTP part of a catalog entry, through a gateway in front of a stand-in for the provider.
+// Tests the HTTP part of a catalog entry through a gateway, with a stand-in server for the provider.
 import type { HttpProvider } from '../../catalog/programs.ts';
 import type { Context } from '../../context.ts';
 import { keyValue } from '../../gateway/key-places.ts';
@@ -12,7 +12,7 @@ export interface HttpResult {
   ms: number;
 }
 
-/** A check, with the home that it needs. */
+/** A check, with the options of its home. */
 interface Check extends Home {
   what: string;
   expect: string;
@@ -21,7 +21,7 @@ interface Check extends Home {
 
 const JOB = 'culvert-job-1';
 const ANY = 'GET /culvert-test';
-/** Units that a job wants in a check. */
+/** Size of a job in a check, in units. */
 const WANTED = 900;
 
 /** Runs all checks of an entry's `http`. */
@@ -40,7 +40,7 @@ export async function testHttp(cli: string, provider: Entry, context: Context): 
   return results;
 }
 
-/** Keys, other headers of an account, and the meaning of errors. */
+/** Returns checks of keys, other headers of an account, and classes of errors. */
 function accountChecks({ http, accounts }: Entry): Check[] {
   const { billed } = http;
   const key: Check = {
@@ -91,10 +91,10 @@ function accountChecks({ http, accounts }: Entry): Check[] {
   return [key, ...headers, ...statuses, ...once];
 }
 
-/** The accounts of jobs. */
+/** Returns checks of the accounts that jobs use. */
 function jobChecks({ http, accounts }: Entry): Check[] {
   const { creators, followers } = http;
-  /** A job of the first account, whose quota is used up by then. */
+  /** Creates a job with the first account, and then uses up the account's quota. */
   const create = async ({ request, id }: (typeof creators)[number], { ask, answers, keys }: Bench) => {
     answers.set(keys.a, { status: 200, body: JSON.stringify(nested(id, JOB)) });
     await ask(exampleOf(request), {});
@@ -144,7 +144,7 @@ function jobChecks({ http, accounts }: Entry): Check[] {
   return [...jobs, ...named, ...large];
 }
 
-/** Addresses of the provider. */
+/** Returns checks of the provider's addresses. */
 function addressChecks({ http }: Entry): Check[] {
   const { mcp } = http;
   const rewritten = http.rewrite.map(
@@ -185,17 +185,17 @@ function addressChecks({ http }: Entry): Check[] {
   return [...rewritten, ...ofKeys, ...ofMcp];
 }
 
-/** Reports whether a request went to an address other than `base`, which has another name for the same stand-in. */
+/** Reports whether a request used the stand-in server's other address, which has the host name `localhost`. */
 function isAtOther(seen: Seen | undefined): boolean {
   return seen?.headers.host?.startsWith('localhost:') ?? false;
 }
 
-/** A request of a pattern. */
+/** Returns an example of a request that matches a pattern. */
 function exampleOf(request: string): string {
   return request.replaceAll('*', 'x');
 }
 
-/** Answers of the entry's probes, and those whose meaning its rules and the gateway's own give. */
+/** Returns the answers to test: the entry's probes, and the statuses in its rules and in the gateway's own rules. */
 function statusesOf({ probes, retry }: HttpProvider): HttpProvider['probes'] {
   const own = [401, 402, 429].map((status, index) => ({
     status,
@@ -207,7 +207,7 @@ function statusesOf({ probes, retry }: HttpProvider): HttpProvider['probes'] {
   return [...probes, ...first];
 }
 
-/** A value at a path such as `data.id`. */
+/** Nests a value in objects at a path such as `data.id`. */
 function nested(at: string, value: unknown): unknown {
   return at.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value);
 }

@@ -1,5 +1,5 @@
-// `culvert connect`, `disconnect` and `toggle` change the connection and can wait for it. `keep`, `revert` and `extend` decide about changes
-// that would revert automatically.
+// Runs `culvert connect`, `disconnect` and `toggle`, which can wait for the connection, and `keep`, `revert` and `extend` for
+// changes that revert automatically.
 
 import { SUBJECTS } from '../../../api/actions.ts';
 import { applyEvent } from '../../../api/apply-event.ts';
@@ -56,7 +56,7 @@ async function go(context: Context, action: Direction, options: Options): Promis
   return askToKeep(context, 'connection', keeping);
 }
 
-/** A tunnel can end the SSH session that turns it on, so it is turned off again unless its user confirms it. */
+/** Asks for confirmation over SSH: the new tunnel can end the session, so it turns off unless the user confirms it. */
 function keepingOver(context: Context, options: Options, limit: number | undefined): Keeping {
   const wanted = keepingOf(context, options);
   const isAsked = Boolean(context.env.SSH_CONNECTION) && limit === undefined;
@@ -80,7 +80,7 @@ async function sayReach({ client, env, say }: Context): Promise<void> {
   say(printable(`Your address ${caller.value} ${words}`));
 }
 
-/** Listens before it asks, so that no phase is missed, and ends at the goal, at a failure or when time is up. */
+/** Subscribes before the request, so that it misses no phase; ends at the goal, at a failure or when time is up. */
 async function wait(
   context: Context,
   action: Direction,
@@ -133,16 +133,16 @@ async function wait(
   }
 }
 
-/** `cut`: the daemon ended the stream. `stopped`: the user no longer waits. */
+/** `cut`: the daemon ended the stream. `stopped`: the user stopped waiting. */
 type Ending = 'reached' | 'failed' | 'late' | 'cut' | 'stopped';
-/** `Unable` may be a phase between two attempts of the tunnel client, unless it lasts this long. */
+/** Time after which `unable` counts as a failure: it may be a phase between the tunnel client's attempts. */
 const DOUBT_MS = 5000;
 
 interface Outcome {
   ending: Ending;
-  /** The state that the daemon reported last. */
+  /** The last state from the daemon. */
   shown: Snapshot | null;
-  /** The time limit. */
+  /** Time limit. */
   seconds: number;
 }
 
@@ -170,7 +170,7 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
   });
 }
 
-/** Lines of the service's journal that give the cause. */
+/** Returns the lines of the service's journal that show the cause. */
 async function journalText({ env, signal }: Context): Promise<string> {
   const [{ createTools }, { causeInJournal, complaintsIn, readServiceJournal }] = await Promise.all([
     import('../../../doctor/world/tools.ts'),
@@ -192,8 +192,8 @@ async function journalText({ env, signal }: Context): Promise<string> {
 type Progressed = 'reached' | 'failed' | 'doubtful' | 'pending';
 
 /**
- * Classifies each status that comes after the action was accepted. The goal's opposite counts as a failure only
- * once the tunnel was seen to move: right after the action, the old state may still be reported.
+ * Creates a function that classifies each status. The opposite of the goal counts as a failure only after the tunnel has
+ * started to move: right after the action, the old state may still be reported.
  */
 export function createProgressTracker(action: Direction): (status: Status) => Progressed {
   const goal: ConnectionState = action === 'connect' ? 'connected' : 'disconnected';
@@ -210,7 +210,7 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
   };
 }
 
-/** `Connecting: Looking for the fastest way to Cloudflare`. */
+/** Returns text such as `Connecting: Looking for the fastest way to Cloudflare`. */
 function phase(shown: Shown): string {
   const label = stateName(stateIn(shown), false, english);
   const reason = reasonText(shown.status, english);

@@ -1,4 +1,4 @@
-// Commands about the account and device of WARP.
+// Runs the commands for the WARP account and device, and for single actions.
 import {
   ACTION_NAMES,
   ACTIONS,
@@ -27,7 +27,7 @@ export const account: Run = async context => {
   return EXIT.ok;
 };
 
-/** The registration is complete only after that. */
+/** Next step, which completes the registration. */
 const SIGN_IN =
   'Sign in with the browser. If it does not return to Culvert, copy the address of the last page, and run: culvert account token';
 
@@ -53,7 +53,7 @@ export const registrationToken: Run = async context =>
     await readSecret(context, 'Registration token'),
   );
 
-/** The desktop starts it with the address at which a sign-in ends. If none was begun here, the window asks for confirmation. */
+/** Runs when the desktop passes the final address of a sign-in. If no sign-in started here, opens the account page. */
 export const signIn: Run = async context => {
   const title = 'Joining an organization';
   try {
@@ -90,7 +90,7 @@ async function sendAction(context: Context, done: string, action: ActionName, va
   return EXIT.ok;
 }
 
-/** Why there is no registration, and how to get one, where the user can. */
+/** Returns why there is no registration, and how the user can register, if possible. */
 async function unregistered({ client }: Context): Promise<string> {
   const { status } = await client.call('GET /api/snapshot');
   const lost = lostRegistration({ ...status, blocked: 'not-registered' }, english);
@@ -138,10 +138,10 @@ export const listActions: Run = async context => {
   return EXIT.ok;
 };
 
-/** An action as `culvert actions --json` prints it. */
+/** An action in the output of `culvert actions --json`. */
 interface Listed {
   summary: string;
-  /** Name of the value; absent for an action without one. */
+  /** Name of the value; absent for an action without a value. */
   value?: string;
   secret?: true;
 }
@@ -174,7 +174,7 @@ export const action: Run = async (context, [name, given], options) => {
   }
   const subject = subjectOf(actionName);
   const wanted = keepingOf(context, options);
-  // connecting asks over SSH only, and other actions have no previous value to restore
+  // connecting asks over SSH only; actions without a subject have no previous value to restore
   const isAsked = subject === 'connection' ? actionName === 'connect' && Boolean(context.env.SSH_CONNECTION) : subject;
   const keeping = isAsked || wanted.isWanted ? wanted : { asks: false };
   const response = await requestKept(context, actionRequest(actionName, value), keeping);

@@ -28,7 +28,7 @@ export const protocol: Run = async (context, [name], options) => {
 async function set(context: Context, options: Options, request: ActionRequest): Promise<number> {
   const limit = forSeconds(options);
   const wanted = keepingOf(context, options);
-  // a change with an end needs no question, unless the user asks for one
+  // a temporary change needs no confirmation unless the user asks for it
   const keeping = limit === undefined || wanted.isWanted ? wanted : { asks: false };
   const body: ActionRequest = {
     ...request,
@@ -43,7 +43,7 @@ async function set(context: Context, options: Options, request: ActionRequest): 
   return askToKeep(context, subject, keeping);
 }
 
-/** The name alone where a program reads it; on a terminal, all names with the current one marked. */
+/** Prints the current name for a program to read; on a terminal, prints all names and marks the current one. */
 function print(
   context: Context,
   what: string,
@@ -59,7 +59,7 @@ function print(
   context.print(columns(rows, (text, column) => [style.green, style.bold, style.dim][column]!(text), context.width));
 }
 
-/** The name as the contract spells it, whatever its case. */
+/** Finds a name in any case, and returns it as the contract spells it. */
 function choose<K extends string>(what: string, name: string, names: Record<K, string>): K {
   const choice = (Object.keys(names) as K[]).find(key => key.toLowerCase() === name.toLowerCase());
   if (!choice) throw usage(`There is no ${what} "${name}".`, `Choose one of: ${Object.keys(names).join(', ')}`);

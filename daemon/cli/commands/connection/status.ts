@@ -1,4 +1,4 @@
-// `culvert status`: prints the state once, follows it, or writes it for a bar.
+// Runs `culvert status`: prints the state once, follows it, or formats it for a status bar.
 import { applyEvent } from '../../../api/apply-event.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
@@ -42,7 +42,7 @@ export const status: Run = async (context, _, options) => {
   return options.check && snapshot.status.state !== 'connected' ? EXIT.notConnected : EXIT.ok;
 };
 
-/** Prints a line whenever it would read differently; while the daemon is away, the state is unavailable, and JSON readers get `ok: false`. */
+/** Prints a line for each visible change; without a daemon, prints that the state is unavailable, or JSON with `ok: false`. */
 async function watch(context: Context): Promise<number> {
   let shown: Snapshot | null = null;
   let port: number | null = null;
@@ -62,7 +62,7 @@ async function watch(context: Context): Promise<number> {
   for await (const followed of follow(context.client, context.signal, { isWhole: true })) {
     if (followed.kind === 'lost') {
       long.stop();
-      // never the state before
+      // never shows an outdated state
       shown = null;
       put(context.json ? JSON.stringify({ ok: false, detail: followed.why }) : unavailableLine(context.style));
       context.say(`${followed.why} Waiting for it to come back.`);
@@ -131,7 +131,7 @@ function now(): string {
   return clock(new Date().toISOString());
 }
 
-/** @param taken columns that something before the text takes @param now in ms since the epoch */
+/** @param taken columns in use before the text @param now in ms since the epoch */
 export function statusText(
   { style, width }: Pick<Context, 'style' | 'width'>,
   shown: Shown,
@@ -144,16 +144,16 @@ export function statusText(
   );
 }
 
-/** Time that a daemon has to answer before its state is shown as unknown. */
+/** Time without an answer after which the bar shows an unknown state. */
 const FIRST_LINE_MS = 1_000;
 
 /**
- * Time from one line to the next, in which only the newest state counts. Waybar 0.9 reads a line into the string
- * that it draws from in another thread: of lines that come together it loses some, with a "Syntax error" in its log.
+ * Minimum time between lines; then the newest state is printed. Waybar 0.9 reads each line into a string that another
+ * thread draws, so it loses lines in quick succession, with a "Syntax error" in its log.
  */
 const BETWEEN_LINES_MS = 100;
 
-/** Never fails without a daemon: the state is unknown then. */
+/** Prints the line for a status bar; without a daemon, the state is unknown. */
 async function showBar(context: Context, { format: name, watch, json }: Options): Promise<number> {
   const format = BAR_FORMATS.find(each => each === name);
   if (!format) throw usage(`There is no format ${String(name)}.`, `There are: ${BAR_FORMATS.join(', ')}`);
@@ -186,7 +186,7 @@ async function showBar(context: Context, { format: name, watch, json }: Options)
   const late = setTimeout(show, FIRST_LINE_MS);
   for await (const followed of follow(context.client, context.signal, { isWhole: true, isPatient: true })) {
     clearTimeout(late);
-    // never the state before
+    // never shows an outdated state
     if (followed.kind === 'lost') shown = null;
     else if (followed.kind === 'event') shown = applyEvent(shown, followed.event);
     if (followed.kind !== 'back') show();
@@ -199,6 +199,6 @@ async function showBar(context: Context, { format: name, watch, json }: Options)
 
 function writer({ env, print, printDocument }: Context, format: BarFormat): (line: string) => void {
   if (format === 'polybar' || format === 'plain') return print;
-  // JSON must not get lookalikes, which may be quotes
+  // lookalike characters may be quotes, which would break JSON
   return line => printDocument(isAsciiLocale(env) ? asciiJson(line) : line);
 }

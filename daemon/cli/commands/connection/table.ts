@@ -1,4 +1,4 @@
-// Defines the commands of the connection, of the registration and of single actions, for the command table.
+// Defines the connection, registration and action commands for the command table.
 import { ACTION_NAMES, ACTIONS, argumentOf, SUBJECTS } from '../../../api/actions.ts';
 import { BAR_FORMATS } from '../../../view/bars.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../context.ts';
@@ -127,7 +127,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
   },
 ];
 
-/** The values of actions that take only a few; empty for others. */
+/** The fixed values of each action's argument; empty for actions without fixed values. */
 const ACTION_VALUES = Object.fromEntries(ACTION_NAMES.map(name => [name, argumentOf(name)?.values ?? []]));
 
 export const DEVICE_COMMANDS: readonly CommandSpec[] = [

@@ -1,4 +1,4 @@
-// `culvert wait`: returns when the tunnel is up, and with --proof when a request has come through it.
+// Runs `culvert wait`, which returns when the tunnel is up or, with --proof, when a request has come through it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, createClient, Unreachable } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
@@ -16,9 +16,9 @@ import { EXIT, Failure, suspendedFailure, usage } from '../../errors.ts';
 import { createTransport, DAEMON, slowProgram } from '../../transport.ts';
 import { statusText } from './status.ts';
 
-/** Long against a request on a socket of this machine, short against a person. */
+/** Pause between requests: long compared with a local request, short for a person. */
 const PAUSE_MS = 250;
-/** For the daemon's answer, however short the wait: a busy machine takes its time. */
+/** Minimum time for the daemon's answer, even for a short wait, because the machine may be busy. */
 const ANSWER_MS = 5_000;
 const TRACE_SECONDS = 10;
 const BETWEEN_TRACES_MS = 1_000;
@@ -40,13 +40,13 @@ export const wait: Run = async (context, _, options) => {
 };
 
 interface Waiting {
-  /** In `performance.now()` time. */
+  /** Deadline as a `performance.now()` time. */
   deadline: number;
   seconds: number;
   progress: Progress;
 }
 
-/** Waits for the tunnel, and for a request that came through it. @throws Failure after that time */
+/** Waits until a request comes through the tunnel. @throws Failure after `seconds` */
 export async function untilProven(context: Context, seconds: number): Promise<string | null> {
   const progress = createProgress(context);
   try {
@@ -57,7 +57,7 @@ export async function untilProven(context: Context, seconds: number): Promise<st
   }
 }
 
-/** Also waits while a daemon starts or restarts. @throws Failure at the deadline */
+/** Waits for the tunnel, and while the daemon starts or restarts. @throws Failure at the deadline */
 async function untilReady(
   context: Context,
   { deadline, seconds, progress }: Waiting,
@@ -66,7 +66,7 @@ async function untilReady(
   const { paths, signal } = context;
   for (;;) {
     const left = deadline - performance.now();
-    // a request that would outlast the wait is given up
+    // limits the request to the rest of the wait
     const limitMs = Math.max(ANSWER_MS, wholeSeconds(left));
     const client = createClient(createTransport(paths.socket, { readMs: limitMs, writeMs: limitMs }));
     let missing: Error;
@@ -92,7 +92,7 @@ async function untilReady(
       }
     } catch (error) {
       if (!isPassing(error)) throw error;
-      // it stays suspended until someone resumes it
+      // a suspended daemon stays suspended until the user resumes it
       const suspended = suspendedFailure(paths);
       if (suspended) throw suspended;
       const name = isSilent(error) ? await slowProgram(context) : DAEMON;
@@ -104,7 +104,7 @@ async function untilReady(
   }
 }
 
-/** Failures of a daemon that starts, ends or is busy. */
+/** True for failures of a daemon that starts, ends or is busy. */
 function isPassing(error: unknown): error is Error {
   return error instanceof Unreachable || (error instanceof ApiError && error.problem.code === 'busy');
 }
@@ -113,7 +113,7 @@ function isSilent(error: Error): boolean {
   return error instanceof Unreachable && error.daemon === 'silent';
 }
 
-/** In ms, rounded up: limits are printed. */
+/** Rounds ms up to whole seconds, because limits are printed. */
 function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1000) * 1000;
 }

@@ -1,4 +1,4 @@
-// `culvert config` and `culvert settings`: shows and changes configuration keys, and exports and imports settings.
+// Runs `culvert config`, which shows and changes keys, and `culvert settings`, which exports and applies settings files.
 import { ApiError } from '../../../api/client.ts';
 import type { Config, ConfigPatch, ConfigResponse } from '../../../api/schema.ts';
 import type { SettingsDiff } from '../../../api/settings-file.ts';
@@ -18,7 +18,7 @@ type Value = string | number | boolean;
 export const list: Run = async context => {
   const response = await context.client.call('GET /api/config');
   show(context, response, settings => {
-    // a value can be long, so it is last
+    // values can be long, so they come last
     const rows = Object.keys(settings.sources).map(key => [
       key,
       settings.sources[key]!,
@@ -97,7 +97,7 @@ async function post(context: Context, key: string, value: Value | null, session:
   }
 }
 
-/** These keys control access to the daemon and which programs it runs, so only the file's owner may set them. */
+/** Returns the failure for keys that control access to the daemon or its programs: only the file's owner may set them. */
 function byHand({ paths }: Context, key: string, value: Value | null, cause: unknown): Failure {
   const [group, name] = key.split('.') as [string, string];
   const edit =
@@ -110,7 +110,7 @@ function byHand({ paths }: Context, key: string, value: Value | null, cause: unk
   });
 }
 
-/** The word as the type that the key has now. */
+/** Converts the text to the type of the key's current value. */
 function convert(key: string, text: string, current: Value): Value {
   if (typeof current === 'boolean') {
     if (/^(true|on|yes|1)$/i.test(text)) return true;
@@ -166,7 +166,7 @@ export const exportSettings: Run = async (context, [file], options) => {
   return EXIT.ok;
 };
 
-/** Exit status 1 where the file differs or has mistakes, as diff(1) has it. */
+/** Exits with 1 if the file differs or has mistakes, like diff(1). */
 export const diffSettings: Run = async (context, [file]) => {
   const difference = await context.client.call('POST /api/settings/diff', {
     body: { toml: await readDocument(context, file) },
@@ -183,7 +183,7 @@ export const applySettings: Run = async (context, [file], options) => {
   const isAsking = isAttended(context) && file !== undefined && file !== '-';
   if (options.yes !== true && (isAsking || (!isAttended(context) && !keeping.isWanted))) {
     const difference = await context.client.call('POST /api/settings/diff', { body: { toml } });
-    // the daemon refuses a file with mistakes, and one of a demo
+    // the daemon refuses a file with mistakes or from a demo
     const isRefused = difference.invalid.length > 0 || (difference.fromDemo && !allowDemo && !isAsking);
     if (difference.changes.length && !isRefused) {
       const text = [describe(context, difference), ...(difference.fromDemo && !allowDemo ? [FROM_DEMO] : [])].join(

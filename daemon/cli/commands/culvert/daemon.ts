@@ -1,4 +1,4 @@
-// Starts, restarts and stops the daemon, and says which version runs.
+// Starts, restarts and stops the daemon, and prints its version.
 
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { outcomeOf, outcomeText, pendingChanges } from '../../pending.ts';
 
-/** The daemon is gone within 2 s, or 7 s where it has changes to revert. */
+/** Limit of the wait for the daemon's end, which takes up to 2 s, or 7 s with changes to revert. */
 const PATIENCE_MS = 15_000;
 
 interface Identity {
@@ -28,8 +28,8 @@ interface Identity {
 }
 
 /**
- * Finds the daemon's process by its record (pid and start time). Without a whole record, looks for a process that holds a lock,
- * answers on the socket, whose directory is closed to others, or answers on a port.
+ * Finds the daemon's process by its record (pid and start time). Without a complete record, looks for a process that holds a
+ * lock, answers on the socket (in a directory closed to other users), or answers on a port.
  * @throws Unreachable without such a process
  */
 async function identify({ client, paths, env }: Context): Promise<Identity> {
@@ -49,7 +49,7 @@ async function identify({ client, paths, env }: Context): Promise<Identity> {
   return answering;
 }
 
-/** The daemon that answers on a port, if it has the state of this user: any other belongs to another home. */
+/** Finds the daemon that answers on a port, if its state directory is this user's. */
 async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> {
   const { loadConfig } = await import('../../../config/layers.ts');
   const { systemConfig, userConfig, state } = pathsOf(env);
@@ -58,7 +58,7 @@ async function findByPort(env: NodeJS.ProcessEnv): Promise<OtherCulvert | null> 
   return other && stateOf(other.pid) === state ? other : null;
 }
 
-/** State directory of a process, by its environment; null if unknown. */
+/** Returns a process's state directory, from its environment; null if unknown. */
 function stateOf(pid: number): string | null {
   const variables = readText(`/proc/${pid}/environ`)?.split('\0') ?? [];
   const variable = (name: string) => variables.find(text => text.startsWith(`${name}=`))?.slice(name.length + 1);
@@ -99,8 +99,8 @@ async function endBySignal(
 }
 
 /**
- * True for one process that may be signaled. kill(2) takes 0 and negative numbers for whole groups, and -1
- * for every process there is; 1 is init. Both numbers come from files and sockets, so they are checked here, last.
+ * True for a single process that may be signaled. kill(2) treats 0 and negative numbers as groups, and -1 as all
+ * processes; 1 is init. The values come from files and sockets, so they are checked here, right before use.
  */
 export function isSingleProcess(candidate: { pid: unknown; started: unknown }): candidate is Identity {
   return (
@@ -111,7 +111,7 @@ export function isSingleProcess(candidate: { pid: unknown; started: unknown }): 
   );
 }
 
-/** systemd waits for RestartSec= before it starts the unit again. */
+/** Limit of the wait for a new daemon; systemd waits for RestartSec= before the restart. */
 const START_MS = 20_000;
 
 export const restart: Run = async context => {
@@ -137,7 +137,7 @@ export const restart: Run = async context => {
   return EXIT.ok;
 };
 
-/** Waits for a new daemon in place of the ended one. @throws Failure when none answers */
+/** Waits until a new daemon replaces the ended daemon. @throws Failure if no new daemon answers */
 async function nextDaemon({ client, signal }: Context, ended: Identity): Promise<Health> {
   for (const end = performance.now() + START_MS; performance.now() < end && !signal.aborted; ) {
     try {
@@ -165,7 +165,7 @@ export const stop: Run = async context => {
 
 const LIMIT_MS = 20_000;
 
-/** As the user's unit where it is installed, else detached. @throws Failure when it doesn't answer in time, Error where it would refuse */
+/** Starts the user unit, if installed, or a detached daemon. @throws Failure without an answer in time, Error on a refusal */
 async function startDaemon({ client, env, paths, signal }: Context): Promise<void> {
   assertOwn(paths.runtime, paths.state, paths.config);
   if (!(await startUnit(env))) {
@@ -175,7 +175,7 @@ async function startDaemon({ client, env, paths, signal }: Context): Promise<voi
       detached: true,
       stdio: 'ignore',
     });
-    child.once('error', () => {}); // nothing will answer, which is reported below
+    child.once('error', () => {}); // the missing answer is reported below
     child.unref();
   }
   for (const end = performance.now() + LIMIT_MS; performance.now() < end; ) {
@@ -192,7 +192,7 @@ async function startDaemon({ client, env, paths, signal }: Context): Promise<voi
   });
 }
 
-/** Makes a request; where no daemon runs, calls `starting`, starts the daemon, and repeats the request. */
+/** Makes a request; if no daemon runs, calls `starting`, starts the daemon, and repeats the request. */
 export async function withDaemon<T>(context: Context, ask: () => Promise<T>, starting = async () => {}): Promise<T> {
   try {
     return await ask();

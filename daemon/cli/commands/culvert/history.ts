@@ -1,4 +1,4 @@
-// Prints what the daemon recorded: history, log and metrics.
+// Prints the daemon's records: history, log and metrics.
 import { parseDuration } from '../../../api/duration.ts';
 import type { History, HistoryChange, HistorySample, HistoryTotal, LogEntry, Logs } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
@@ -41,7 +41,7 @@ function resolutionOf(given: Options[string]): { resolution?: (typeof RESOLUTION
 
 const KEPT_DAYS = 90;
 
-/** @throws Failure for times between which nothing can be recorded */
+/** @throws Failure if nothing can be recorded between the times */
 function checkTimes(since: string, until: string): void {
   const now = Date.now();
   const [from, to] = [momentOf(since, now), momentOf(until, now)];
@@ -51,18 +51,18 @@ function checkTimes(since: string, until: string): void {
   if (to < now - KEPT_DAYS * 86_400_000) throw usage(`The history goes back ${KEPT_DAYS} days at most.`);
 }
 
-/** Milliseconds since the epoch; NaN, which no comparison accepts, for an invalid time. */
+/** Returns milliseconds since the epoch; for an invalid time NaN, for which all comparisons are false. */
 function momentOf(time: string, now: number): number {
   const duration = parseDuration(time);
   return duration === null ? dateOf(time).getTime() : now - duration * 1000;
 }
 
-/** A day begins in this time zone. */
+/** Parses a time; a date alone means its start in the local time zone. */
 function dateOf(time: string): Date {
   return new Date(/^\d{4}-\d{2}-\d{2}$/.test(time) ? `${time}T00:00` : time);
 }
 
-/** Times go to the daemon as durations, or as instants in this time zone. */
+/** Converts times for the daemon: durations stay, and other times become ISO 8601 in UTC. */
 function text(times: Options): { [name: string]: string } {
   return Object.fromEntries(
     Object.entries(times).flatMap(([name, given]) => {
@@ -127,7 +127,7 @@ function timeline(history: History, { bold, dim, green, red, yellow }: Context['
   );
 }
 
-/** Local date: `2026-11-21`. */
+/** Returns the local date, such as `2026-11-21`. */
 const dayOf = (iso: string) => dateTime(iso).slice(0, 10);
 
 function totalRow(name: string, total: HistoryTotal): string[] {
@@ -138,7 +138,7 @@ function totalRow(name: string, total: HistoryTotal): string[] {
 
 const HEADER = 'time,kind,state,reason,blocked,network,mode,colo,seconds,latency_ms,loss,received,sent';
 
-/** One line for each change and each sample, in order of time (RFC 4180; no value has a comma or a quote). */
+/** Returns a line for each change and sample, sorted by time (RFC 4180; no value has a comma or quote). */
 function csv({ changes, samples }: History): string {
   const lines = [
     ...changes.map(change => ({ at: change.at, cells: changeCells(change) })),
@@ -189,7 +189,7 @@ export const logs: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Listens first and reads then, so that it misses no entry; ids show which entries were printed. */
+/** Subscribes before reading, so that it misses no entry; skips printed entries by id. */
 async function followLogs(context: Context, limit: number): Promise<number> {
   let seen = 0;
   let read = false;
@@ -208,7 +208,7 @@ async function followLogs(context: Context, limit: number): Promise<number> {
     if (!read) {
       const first = seen === 0;
       const log = await readSince(context, 0);
-      if (log.next < seen) seen = 0; // another daemon counts from the start
+      if (log.next < seen) seen = 0; // a new daemon counts from the start
       for (const entry of first ? last(log.entries, limit) : log.entries) put(entry);
       seen = Math.max(seen, log.next);
       read = true;
@@ -218,7 +218,7 @@ async function followLogs(context: Context, limit: number): Promise<number> {
   return EXIT.ok;
 }
 
-/** Every entry after `since`, over as many pages as it takes. */
+/** Reads all entries after `since`, page by page. */
 async function readSince({ client }: Context, since: number): Promise<Logs> {
   const entries: LogEntry[] = [];
   for (;;) {

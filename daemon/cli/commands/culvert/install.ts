@@ -1,4 +1,4 @@
-// `culvert __install` and `__uninstall`, which ./culvert-tool calls: install Culvert for this user, and remove it.
+// Runs `culvert __install` and `__uninstall` for ./culvert-tool, which install Culvert for this user and remove it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, delimiter, dirname, join, resolve } from 'node:path';
@@ -17,8 +17,8 @@ import { EXIT, Failure, usage } from '../../errors.ts';
 type Say = (line: string) => void;
 
 /**
- * Installs a tree for this user, or brings the installed one to its version.
- * @param words the tree: a prefix with bin, share and lib; without one, the tree of this program
+ * Installs a tree for this user, or updates the installed tree to its version.
+ * @param words the tree: a prefix with bin, share and lib; default: this program's tree
  */
 export async function installCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
   const [given = prefix, ...more] = words;
@@ -46,8 +46,8 @@ export async function installCommand(words: readonly string[], env: NodeJS.Proce
 }
 
 /**
- * Removes exactly the files that install wrote; with `--purge` configuration and state as well.
- * @throws Failure before anything is removed, while an MCP client or an original command needs a file
+ * Removes exactly the files that install wrote and, with `--purge`, configuration and state.
+ * @throws Failure before removing anything, if an MCP client or an original command still needs a file
  */
 export async function uninstallCommand(words: readonly string[], env: NodeJS.ProcessEnv, say: Say): Promise<number> {
   const purge = words.includes('--purge');
@@ -116,7 +116,7 @@ function adviseOnPath({ bin, data }: UserLayout, env: NodeJS.ProcessEnv, say: Sa
     say(`For completions in zsh, before compinit:  fpath+=(${quote([join(data, 'zsh/site-functions')])})`);
 }
 
-/** Accounts may hold the only copy of a client's key, and clients start the tree's `culvert-wrap`. */
+/** Restores MCP clients first: accounts may hold the only copy of a client's key, and clients start `culvert-wrap`. */
 function restoreClients(
   { current, own }: UserLayout,
   { env, say, purge }: { env: NodeJS.ProcessEnv; say: Say; purge: boolean },
@@ -141,12 +141,12 @@ function restoreClients(
   say(`Not all MCP clients have their keys back: ${why}`);
 }
 
-/** Reports whether the state of culvert-wrap has configuration that `mcp install` replaced. */
+/** True if culvert-wrap's state has configuration that `mcp install` replaced. */
 function hasOriginals(directory: string): boolean {
   return !['', '{}'].includes((readText(join(directory, 'mcp-originals.json')) ?? '').trim());
 }
 
-/** Removes shims first: they name files of the tree, and the commands behind them must keep working. */
+/** Removes shims first: they refer to the tree, and the original commands must keep working. */
 function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
   const shims = shimsOf(layout);
   if (shims.length === 0) return;
@@ -162,7 +162,7 @@ function removeShims(layout: UserLayout, env: NodeJS.ProcessEnv, say: Say): void
   }
 }
 
-/** The commands whose shim starts this installation. */
+/** Returns the commands whose shims start this installation. */
 function shimsOf(layout: UserLayout): string[] {
   const record = layout.own.map(directory => join(directory, 'installs.json')).find(file => existsSync(file));
   const installs = parseJson(record ? readText(record) : null) as Record<string, { bin?: unknown }> | null;
@@ -171,7 +171,7 @@ function shimsOf(layout: UserLayout): string[] {
     .map(([cli]) => cli);
 }
 
-/** Shortcuts start apps through this program. A version without them does not know the command. */
+/** Removes shortcuts, which start apps through this program. Ignores versions without the command. */
 function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
   try {
     const words = ['apps', 'shortcut', '--remove-all'];
@@ -184,7 +184,7 @@ function removeShortcuts({ current }: UserLayout, env: NodeJS.ProcessEnv, say: S
   }
 }
 
-/** The link of the tile leads into the tree. A version without them does not know the command. */
+/** Removes the tile, whose link points into the tree. Ignores versions without the command. */
 function removeShells({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say): void {
   try {
     const options = { env, encoding: 'utf8', timeout: 60_000, stdio: 'pipe' } as const;
@@ -196,7 +196,7 @@ function removeShells({ current }: UserLayout, env: NodeJS.ProcessEnv, say: Say)
   }
 }
 
-/** Stops the programs that run from the tree, and removes their start with the session. */
+/** Stops the daemon of this tree, and removes its start at login. */
 async function removeRunning(
   layout: UserLayout,
   { env, say, purge }: { env: NodeJS.ProcessEnv; say: Say; purge: boolean },

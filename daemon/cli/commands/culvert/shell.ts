@@ -1,4 +1,4 @@
-// `culvert shell`: puts the tile where GNOME Shell looks, for this user, turns it on, and removes exactly the files that it wrote.
+// Runs `culvert shell`, which installs and enables this user's GNOME Shell tile, and removes exactly the files it wrote.
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -74,27 +74,27 @@ const UUID = 'culvert@culvert.org';
 const LOG_OUT = 'Log out and in again: GNOME Shell looks for new extensions when it starts.';
 const OLD = 'This version of GNOME Shell is not supported.';
 
-/** Numbers of `state` of org.gnome.Shell.Extensions. */
+/** Values of `state` in org.gnome.Shell.Extensions. */
 const STATES: Readonly<Record<number, 'on' | 'error' | 'old'>> = { 1: 'on', 3: 'error', 4: 'old' };
 
 interface Status {
   installed: boolean;
   on: boolean;
-  /** Sentence on what is left to do; null for nothing. */
+  /** A sentence about the remaining steps, or null. */
   note: string | null;
 }
 
 export interface Place {
   env: NodeJS.ProcessEnv;
-  /** `<prefix>/share`, by the path that stays from version to version. */
+  /** `<prefix>/share`, by a path that stays the same across versions. */
   share: string;
-  /** The file of the AppImage that runs: `share` is gone when it ends, and no bus knows its programs. */
+  /** File of the running AppImage, if any: `share` disappears when it ends, and no bus can start its programs. */
   image: string | null;
-  /** The desktop finds `share` without a link: it belongs to the system. */
+  /** True if the desktop finds `share` without a link, as part of the system. */
   isSystem: boolean;
   /** `$XDG_DATA_HOME`. */
   data: string;
-  /** Directory with the lists of written files. */
+  /** Directory of the lists of written files. */
   records: string;
 }
 
@@ -127,12 +127,12 @@ export const gnome = {
   },
 
   /**
-   * Installs it for this user, and turns it on.
-   * @returns sentences about what it did and what is left to do
+   * Installs the tile for this user, and turns it on.
+   * @returns sentences about the result and the remaining steps
    * @throws Failure
    */
   async install(place: Place): Promise<string[]> {
-    // before anything is written
+    // before writing anything
     if ((await setting(place, 'enabled-extensions')) === null)
       throw new Failure('GNOME Shell is not installed here.', {
         hint: 'Its settings are read with the command gsettings.',
@@ -140,7 +140,7 @@ export const gnome = {
     if (!existsSync(extensionIn(place.share)))
       throw new Failure(`This Culvert has no extension: there is no ${extensionIn(place.share)}.`);
     if (!place.isSystem) putFiles(recordOf(place), filesOf(place));
-    // a running Shell writes the settings itself, unless it doesn't know the extension yet
+    // a running Shell writes the settings itself, unless the extension is new to it
     await inShell(place, 'EnableExtension', UUID);
     await change(place, 'enabled-extensions', list => [...list.filter(id => id !== UUID), UUID]);
     await change(place, 'disabled-extensions', list => list.filter(id => id !== UUID));
@@ -153,9 +153,9 @@ export const gnome = {
     ];
   },
 
-  /** Turns it off, and removes the files of `install`. @returns as `install`; empty if there was nothing to do */
+  /** Turns the tile off, and removes the files of `install`. @returns as `install`; empty if there is nothing to do */
   async remove(place: Place): Promise<string[]> {
-    // merely reading the settings creates a file, so they are read only for users who have the tile
+    // reading the settings creates a file, so read them only for users with the tile
     const hasRecord = existsSync(recordOf(place));
     if (!hasRecord && !place.isSystem) return [];
     if (!hasRecord && !(await setting(place, 'enabled-extensions'))?.includes(UUID)) return [];
@@ -174,7 +174,7 @@ const extensionIn = (share: string) => join(share, 'gnome-shell/extensions', UUI
 const directoryOf = ({ isSystem, share, data }: Place) => extensionIn(isSystem ? share : data);
 const recordOf = ({ records }: Place) => join(records, 'gnome.json');
 
-/** A link, so that an update brings a new tile. An AppImage gets copies, and services that start its programs. */
+/** Returns a link, so that updates include the tile, or for an AppImage copies, and services that start its programs. */
 function filesOf(place: Place): Entry[] {
   const { share, data, image } = place;
   const [from, to] = [extensionIn(share), extensionIn(data)];
@@ -192,7 +192,7 @@ function noteOn(state: 'error' | 'old' | 'absent'): string {
   return state === 'old' ? OLD : 'GNOME Shell could not load it; its journal says why: journalctl --user -b -g culvert';
 }
 
-/** State of the extension in the running Shell: `absent` also where none runs. */
+/** Returns the extension's state in the running Shell; `absent` also without a Shell. */
 async function stateIn(place: Place): Promise<'on' | 'error' | 'old' | 'absent'> {
   const info = await inShell(place, 'GetExtensionInfo', UUID);
   const number = /'state': <(\d+)(?:\.0)?>/.exec(info ?? '')?.[1];
@@ -206,10 +206,10 @@ function inShell({ env }: Place, method: string, argument: string): Promise<stri
   return output('gdbus', words, env);
 }
 
-/** A list of the settings of the Shell; null if it is not installed. */
+/** Reads a list in the Shell's settings; null if the Shell is not installed. */
 async function setting(place: Place, key: string): Promise<string[] | null> {
   const text = await read(place, ['get', 'org.gnome.shell', key]);
-  // GVariant's text format quotes such strings as they are: '@as []' or "['a@b', 'c@d']"
+  // GVariant's text format quotes such strings unchanged: '@as []' or "['a@b', 'c@d']"
   return text === null ? null : [...text.matchAll(/'([^']*)'/g)].map(([, id]) => id!);
 }
 
@@ -222,7 +222,7 @@ async function change(place: Place, key: string, to: (list: string[]) => string[
 
 const read = ({ env }: Place, words: string[]) => output('gsettings', words, env);
 
-/** Service files of an AppImage, with which the session bus starts its programs. */
+/** Returns service files for the session bus to start an AppImage's programs. */
 function imageServices({ data }: Place, image: string): Entry[] {
   const service = (name: string, words: string): Entry => ({
     path: join(data, 'dbus-1/services', `${name}.service`),
@@ -231,7 +231,7 @@ function imageServices({ data }: Place, image: string): Entry[] {
   return [service('org.culvert.Client1', 'bridge'), service('org.culvert.Culvert', 'panel --gapplication-service')];
 }
 
-/** Output of a program; null if it failed or is not there. */
+/** Returns a program's output; null if it failed or is missing. */
 function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promise<string | null> {
   return new Promise(resolve => {
     execFile(program, words, { env, timeout: LIMIT_MS }, (error, stdout) => resolve(error ? null : stdout));
@@ -241,7 +241,7 @@ function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promi
 /**
  * Writes the entries, and removes obsolete entries of an earlier run.
  * @param record file of the list
- * @throws Failure where files of others are in the way, before anything is changed
+ * @throws Failure before changing anything, if other programs' files are in the way
  */
 export function putFiles(record: string, planned: readonly Entry[]): void {
   assertOwn(dirname(record), ...planned.map(({ path }) => dirname(path)));
@@ -262,7 +262,7 @@ export function putFiles(record: string, planned: readonly Entry[]): void {
   writeRecord({ record }, { pending: false, entries: planned.map(toRecorded), directories });
 }
 
-/** Removes the files of the list, except changed files. @returns the paths that stay */
+/** Removes the files of the list, except changed files. @returns the paths of the changed files */
 function removeFiles(record: string): string[] {
   const { entries, directories } = readRecord({ record }) ?? EMPTY_RECORD;
   const changed = entries.filter(entry => stateOf(entry) === 'foreign').map(({ path }) => path);
@@ -272,7 +272,7 @@ function removeFiles(record: string): string[] {
   return changed;
 }
 
-/** Copies of the files below a directory, also of those that links lead to. */
+/** Returns copies of the files below a directory, including the targets of links. */
 function copies(from: string, to: string, wanted: (name: string) => boolean = () => true): Entry[] {
   if (!existsSync(from)) return [];
   return readdirSync(from, { recursive: true, encoding: 'utf8' })

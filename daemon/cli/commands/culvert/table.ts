@@ -1,4 +1,4 @@
-// Defines the commands of Culvert itself, for the command table.
+// Defines the commands for Culvert itself, for the command table.
 import { type ArgumentSpec, type CommandSpec, FORCE, type OptionSpec } from '../../context.ts';
 import { KEEP } from '../../keep.ts';
 import { CONFIG_KEYS, CONFIG_VALUES } from '../../labels.ts';
@@ -10,7 +10,7 @@ const key: ArgumentSpec = { name: '<key>', summary: 'a key such as ui.theme', wo
 
 const SHELLS = { gnome: 'GNOME Shell' };
 
-/** Options and work of `culvert web`. */
+/** Options and implementation of `culvert web`. */
 const OPEN_PAGE = {
   options: [{ flags: '--no-open', summary: 'only print the address' }],
   marksDemo: false,

@@ -1,4 +1,4 @@
-// `culvert update`: checks for a newer release, installs it, and rolls it back.
+// Runs `culvert update`, which checks for a newer release, installs it, and rolls it back.
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, Unreachable } from '../../../api/client.ts';
 import type { UpdateCheck, UpdateResponse } from '../../../api/schema.ts';
@@ -12,9 +12,9 @@ import { columns } from '../../layout.ts';
 import { outcomeOf, pendingChanges, restartText } from '../../pending.ts';
 import { createTransport } from '../../transport.ts';
 
-/** A download over a slow line takes time; the daemon gives up when nothing arrives. */
+/** Limit for a download over a slow connection; the daemon itself stops when no data arrives. */
 const APPLY_MS = 6 * 3_600_000;
-/** From the reply to the new version's first answer; systemd waits 2 s in between. */
+/** Limit from the reply to the new version's first answer; systemd waits 2 s in between. */
 const RESTART_MS = 60_000;
 
 export const checkUpdate: Run = async context => {
@@ -75,7 +75,7 @@ function described(check: UpdateCheck, width: number): string {
   return `${columns(rows, cell => cell, width)}\n${verdict}`;
 }
 
-/** Shows the progress that the daemon reports, then waits until the version that was installed answers. */
+/** Shows the daemon's progress, then waits until the installed version answers. */
 async function followed(context: Context, work: () => Promise<UpdateResponse>): Promise<UpdateResponse> {
   const progress = createProgress(context);
   const stream = await context.client.events();
@@ -108,7 +108,7 @@ async function listen(
 const PHASES = { downloading: 'Downloading', verifying: 'Verifying', installing: 'Installing' } as const;
 const BAR = 24;
 
-/** One line of a phase; on a terminal with a bar, elsewhere always the same, so that it is printed once. */
+/** Returns a line for a phase; only a terminal gets a bar, so that elsewhere the line is printed once. */
 function phase({ phase, received, total }: NonNullable<UpdateCheck['progress']>, terminal: boolean): string {
   if (!terminal || phase !== 'downloading') return PHASES[phase];
   const filled = Math.round((received / Math.max(total, 1)) * BAR);

@@ -1,11 +1,11 @@
-// `culvert web` and `token`: turn the browser page on and off, open it, and print its address and token.
+// Runs `culvert web` and `token`, which turn the browser page on and off, open it, and print its address and token.
 import type { ConfigResponse } from '../../../api/schema.ts';
 import { readToken } from '../../../http/token.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
 import { withDaemon } from './daemon.ts';
 
-/** Turns the page on where it is off, opens it unless `--no-open` is given, and prints its address. */
+/** Turns the page on if it is off, opens it unless `--no-open` is given, and prints its address. */
 export const web: Run = async (context, _words, options) => {
   const before = await readConfig(context);
   const response = await setEnabled(context, before, true);
@@ -35,7 +35,7 @@ async function setEnabled({ client }: Context, current: ConfigResponse, enabled:
   );
 }
 
-/** The configuration; starts a daemon where none runs. */
+/** Reads the configuration; starts the daemon if needed. */
 function readConfig(context: Context): Promise<ConfigResponse> {
   return withDaemon(
     context,

@@ -1,4 +1,4 @@
-// `culvert diagnose` writes a bundle to share, and reads an archive of the vendor's warp-diag. `culvert explain` explains a code.
+// Runs `culvert diagnose`, which writes a bundle to share and reads warp-diag archives, and `culvert explain` for codes.
 import { basename } from 'node:path';
 import { Unreachable } from '../../../api/client.ts';
 import type { CheckResult } from '../../../api/doctor.ts';
@@ -87,7 +87,7 @@ function section(title: string, lines: string[], style: Style, none: string): st
 }
 
 function causesText(causes: readonly CheckResult[], style: Style): string[] {
-  // a fix is for this machine, and the archive is of another
+  // a fix applies to this machine, but the archive is from another machine
   const bare = causes.map(cause => ({ ...cause, fix: null }));
   return bare.length > 0 ? [describeResults(bare, style, false)] : [];
 }
@@ -133,7 +133,7 @@ export const explainCode: Run = async (context, words) => {
   return EXIT.ok;
 };
 
-/** A few entries in full; of many, only the names. */
+/** Describes up to three codes in full; of more codes, prints only names and titles. */
 function describeCodes(codes: readonly Code[], { style }: Context): string {
   if (codes.length <= 3) return codes.map(code => describeCode(code, style)).join('\n\n');
   return codes.map(({ code, title }) => `${style.bold(printable(code))}: ${printable(title)}`).join('\n');

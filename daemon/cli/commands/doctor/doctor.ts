@@ -1,4 +1,4 @@
-// `culvert doctor`: runs the checks, shows problems first with their evidence, and applies and undoes fixes.
+// Runs `culvert doctor`, which runs checks, shows problems first with their evidence, and applies and undoes fixes.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -75,7 +75,7 @@ export async function examine(context: Context, checks: readonly Check[], online
   }
 }
 
-/** Hosts that the chosen checks contact with `--online`; they are named first. */
+/** Returns the hosts that the chosen checks contact with `--online`, to name before contacting them. */
 function contacted({ targets }: World, checks: readonly Check[]): string[] {
   const has = (id: string) => checks.some(check => check.id === id);
   return [
@@ -112,13 +112,13 @@ function chosenChecks(only: Options[string]): readonly Check[] {
   return CHECKS.filter(({ id }) => ids.includes(id));
 }
 
-/** The worst verdict decides. */
+/** Returns the exit code for the worst verdict. */
 function exitCodeOf(results: readonly CheckResult[]): number {
   const has = (verdict: Verdict) => results.some(result => result.verdict === verdict);
   return has('problem') ? EXIT.failure : has('unknown') ? EXIT.incomplete : EXIT.ok;
 }
 
-/** A hanging file system would keep a probe, and so the process, alive. */
+/** Exits once the output is written: on a hanging file system, a probe would keep the process alive. */
 function leaveWhenPrinted({ stdout }: Context, code: number): void {
   stdout.write('', () => setTimeout(() => process.exit(code), 50).unref());
   setTimeout(() => process.exit(code), 500).unref();
@@ -139,7 +139,7 @@ export const doctorFix: Run = async (context, [id = ''], options) => {
   }
   const words = canApply(fix) ? null : repairWords(fix);
   const program = words && repairProgram();
-  // steps for an administrator are only printed without root's side, so they need no question
+  // without culvert-repair, steps for an administrator are only printed, so they need no question
   const asRoot = words && program && isAttended(context) ? ['fix', ...words] : null;
   if ((canApply(fix) || asRoot) && options.yes !== true && !(await confirm(context, `${fix.label}?`)))
     throw new Failure('Nothing was changed.', { hint: 'Without a terminal, confirm with --yes.' });
@@ -180,7 +180,7 @@ export const doctorUndo: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Steps that only an administrator can undo; listed as long as an administrator may have run them. */
+/** Describes how an administrator undoes steps; listed while an administrator may have run them. */
 function describeHandedOver({ label, at, shell }: Pick<HandedOver, 'label' | 'at' | 'shell'>): string[] {
   return [`If an administrator did this (${label}, printed ${at}), undo it with:`, ...shell.map(line => `  ${line}`)];
 }
@@ -198,12 +198,12 @@ async function carryOut<T>(act: () => Promise<T>): Promise<T> {
     return await act();
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'privileged')) throw error;
-    // a hint is one line, and what an administrator runs was shown with the fix
+    // a hint is one line, and the administrator's commands were shown with the fix
     throw new Failure(error.message, { cause: error, hint: 'The lines above are for an administrator.' });
   }
 }
 
-/** For scripts and people: every check with its id. */
+/** Lists every check with its id. */
 export const doctorList: Run = async context => {
   const checks = CHECKS.map(({ id, title, group, source }) => ({ id, title, group, source }));
   const rows = checks.map(({ id, title }) => [id, title]);
@@ -274,7 +274,7 @@ function applyLine(id: string, fix: Fix, style: Style): string[] {
   return fix.kind !== 'open' && able ? [style.dim(`  Apply it with: culvert doctor fix ${id}`)] : [];
 }
 
-/** A fix as shown to a person before it is applied. */
+/** Describes a fix for the user before it is applied. */
 function describeFix(fix: Fix, style: Style): string {
   const title = style.bold(`${printable(fix.label)}:`);
   if (fix.kind === 'open') return `${title} ${fix.url}`;
@@ -295,7 +295,7 @@ function describeFix(fix: Fix, style: Style): string {
   return [title, ...lines].join('\n');
 }
 
-/** A patch in colors, indented. */
+/** Returns a patch in color, indented. */
 export function diffText(diff: string, style: Style): string {
   return diff
     .split('\n')
@@ -315,9 +315,10 @@ function indent(text: string): string {
 }
 
 /**
- * @param argv words for `culvert-repair`
- * @param program root's side
- * @returns a line that names the command; the program prints its own output @throws Failure
+ * Runs `culvert-repair` as root; it prints its own output.
+ * @param argv arguments of `culvert-repair`
+ * @param program path of `culvert-repair`, or null
+ * @returns a line with the command @throws Failure
  */
 export async function runAsRoot(
   argv: readonly string[],

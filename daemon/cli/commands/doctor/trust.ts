@@ -1,4 +1,4 @@
-// `culvert trust`: shows which tools trust the organization's certificate, makes them trust it after showing how, and undoes that.
+// Runs `culvert trust`, which shows the tools' trust in the organization's certificate, and changes it or undoes changes.
 import { Unreachable } from '../../../api/client.ts';
 import {
   type TrustCertificate,
@@ -64,7 +64,7 @@ export const trustUndo: Run = async (context, ids, options) => {
   });
 };
 
-/** The fingerprint comes from the person, who has it from the organization; printing it here would prove nothing. */
+/** Asks for the fingerprint that the organization gave the user; printing it here would prove nothing. */
 async function confirmCertificate(context: Context, trust: Trust, file: string): Promise<void> {
   const fingerprint = await readSecret(context, 'SHA-256 fingerprint that your organization gave you');
   await trust.confirm(file, fingerprint);
@@ -73,7 +73,7 @@ async function confirmCertificate(context: Context, trust: Trust, file: string):
 const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
 
 async function open({ client, env, paths, signal }: Context): Promise<Trust> {
-  if (env.HOME) assertOwn(env.HOME); // the tried tools write into their home
+  if (env.HOME) assertOwn(env.HOME); // the tested tools write into it
   const member = await client
     .call('GET /api/snapshot')
     .then(isMember)

@@ -1,4 +1,4 @@
-// `culvert apps`: apps of this desktop, starting one through the local proxy, and their shortcuts.
+// Runs `culvert apps`, which lists and starts this desktop's apps, and manages their shortcuts.
 import { ApiError } from '../../../api/client.ts';
 import type { App, LaunchRequest, LaunchResponse, PlacedWay } from '../../../api/schema.ts';
 import { modeLabel } from '../../../view/client/labels.ts';
@@ -22,7 +22,7 @@ export const listApps: Run = async context => {
   return EXIT.ok;
 };
 
-/** Apps below a sentence on how they take the proxy, the best way first. */
+/** Lists apps below sentences about their use of the proxy, starting with the best method. */
 function describeApps(apps: readonly App[], { bold, dim }: Context['style'], width: number): string {
   const plain = (text: string) => text;
   const lines = METHODS.flatMap(method => {
@@ -42,7 +42,7 @@ function describeApps(apps: readonly App[], { bold, dim }: Context['style'], wid
   );
 }
 
-/** The shortest sentence, which has no note on single apps, comes first. */
+/** Groups apps by sentence; the shortest sentence, without notes on single apps, comes first. */
 function groupBySentence(apps: readonly App[]): [sentence: string, apps: App[]][] {
   const groups = new Map<string, App[]>();
   for (const app of apps) {
@@ -61,7 +61,7 @@ function nameOf(app: App): string {
 
 const METHODS: readonly App['method'][] = ['arguments', 'profile', 'environment', 'proxychains', 'none'];
 
-/** Runs when a shortcut is used: also starts the daemon and the proxy, and notifies the desktop without a terminal. */
+/** Starts an app, also for shortcuts: starts daemon and proxy if needed, and without a terminal notifies the desktop. */
 export const launchApp: Run = async (context, [appId = ''], options) => {
   const way = placedWay(options);
   if (way && (options.shortcut || options.verify))
@@ -81,7 +81,7 @@ export const launchApp: Run = async (context, [appId = ''], options) => {
   }
 };
 
-/** null: through the proxy. */
+/** Returns the chosen way; null for the proxy. */
 function placedWay({ tunnelOnly, outside }: Options): PlacedWay | null {
   if (tunnelOnly && outside) throw usage('--tunnel-only and --outside do not go together.');
   return tunnelOnly ? 'tunnel-only' : outside ? 'outside' : null;
@@ -132,7 +132,7 @@ async function launch(context: Context, body: LaunchRequest, launching: Launchin
 /** Seconds until the proxy mode reverts if this process ends before the app has started. */
 const CONFIRM_SECONDS = 120;
 
-/** Switches the local proxy on, which changes where other traffic goes, and off again where the app does not start. */
+/** Switches the local proxy on, which affects other traffic, and off again if the app does not start. */
 async function withProxy<T>(
   context: Context,
   body: LaunchRequest,
@@ -143,7 +143,7 @@ async function withProxy<T>(
   const before = await client.call('GET /api/snapshot');
   const mode = before.settings.Mode;
   const isChange = mode !== 'proxy';
-  // don't ask when the tunnel client will refuse anyway
+  // don't ask if the tunnel client will refuse anyway
   if (isChange && !before.status.blocked) {
     launching.progress.end();
     await consent(context, launching.options, {
@@ -195,7 +195,7 @@ export const shortcutApp: Run = async (context, [appId], options) => {
   return EXIT.ok;
 };
 
-/** Without the daemon: an uninstallation has stopped it. */
+/** Removes all shortcuts without the daemon, which an uninstallation may have stopped. */
 async function removeAll(context: Context, appId: string | undefined): Promise<number> {
   if (appId !== undefined) throw usage('--remove-all takes no app.');
   const [{ removeAllShortcuts }, { userData }] = await Promise.all([

@@ -1,4 +1,4 @@
-// `culvert killswitch`: blocks traffic outside the tunnel, pauses, prints its state, and lists what was blocked.
+// Runs `culvert killswitch`, which sets and pauses the kill switch, prints its state, and lists blocked traffic.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, Unreachable } from '../../../api/client.ts';
@@ -54,7 +54,7 @@ export const killSwitchOff: Run = async (context, _, options) => {
   return askToKeep(context, 'killSwitch', { confirmWithin, asks: false });
 };
 
-/** An older root service can't revert anything, and no trial can begin during a pause. Neither may keep a user from blocking. */
+/** Drops the confirmation for an older root service, which can't revert, and during a pause, so that blocking still works. */
 async function asFarAsPossible(context: Context, keeping: Keeping): Promise<Keeping> {
   if (keeping.confirmWithin === undefined) return keeping;
   const { confirmable, pausedUntil } = await context.client.call('GET /api/killswitch');
@@ -83,7 +83,7 @@ export const killSwitchResume: Run = async context => {
   return EXIT.ok;
 };
 
-/** A blocked user must be able to get out even without a working daemon. */
+/** Falls back to `without` if no daemon answers, so that a blocked user can always turn the block off. */
 async function orWithoutDaemon<T>(withDaemon: () => Promise<T>, without: () => Promise<T>): Promise<T> {
   try {
     return await withDaemon();
@@ -118,7 +118,7 @@ export const killSwitchInstaller: Run = async context => {
 async function set(context: Context, body: KillSwitchRequest): Promise<void> {
   const { enabled, confirmWithin } = body;
   const call = () => context.client.call('POST /api/killswitch', { body });
-  // without a daemon nothing could be confirmed
+  // a change can't be confirmed without a daemon
   const needsDaemon = enabled || confirmWithin !== undefined;
   const state = needsDaemon ? await call() : await orWithoutDaemon(call, () => ask({ method: 'Disable' }));
   show(context, state, () => describe(state, context.style));
@@ -126,7 +126,7 @@ async function set(context: Context, body: KillSwitchRequest): Promise<void> {
     throw new Failure('It was turned on but does not block.', { hint: 'See: culvert doctor' });
 }
 
-/** Blocking cuts a session that came from outside: its answers would leave outside the tunnel. */
+/** Warns over SSH: the block cuts off a remote session, because its answers would bypass the tunnel. */
 async function considerSession(context: Context, allowLan: boolean): Promise<void> {
   const peer = cutPeer(context.env.SSH_CONNECTION, allowLan);
   if (peer === null) return;
@@ -141,7 +141,7 @@ async function considerSession(context: Context, allowLan: boolean): Promise<voi
     throw new Failure('Nothing was changed.', { code: 'usage', hint });
 }
 
-/** The peer of an SSH session (`SSH_CONNECTION`: peer, its port, here, our port) that the block would cut off, or null. */
+/** Returns the SSH peer that the block would cut off, or null. @param connection `SSH_CONNECTION`, which begins with the peer */
 export function cutPeer(connection: string | undefined, allowLan: boolean): string | null {
   const peer = connection
     ?.trim()
@@ -156,7 +156,7 @@ function isLan(address: string): boolean {
   return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|fe[89ab][\da-f]:|f[cd][\da-f]{2}:)/i.test(address);
 }
 
-/** Counts a pause down until the block is back. Ctrl+C does not end the pause. */
+/** Counts down the pause until the block returns. Ctrl+C does not end the pause. */
 async function countDown(context: Context, state: KillSwitch): Promise<void> {
   const progress = createProgress(context);
   let now = state;
@@ -204,7 +204,7 @@ function measured({ enabled, active, pausedUntil }: KillSwitch, style: Style): s
   return enabled && pausedUntil === null ? style.red('it does not block') : 'it does not block';
 }
 
-/** `4:59` */
+/** Returns the rest of a pause, such as `4:59`. */
 function remaining({ pausedUntil }: KillSwitch): string {
   const seconds = Math.max(0, Math.ceil((Date.parse(pausedUntil ?? '') - Date.now()) / 1000)) || 0;
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
@@ -217,7 +217,7 @@ export const killSwitchBlocked: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** Records from the first read on. Prints a line for each destination, and again when more of its packets are blocked. */
+/** Starts the recording, and prints a line for each destination and whenever more of its packets are blocked. */
 async function watch(context: Context): Promise<number> {
   let packets: ReadonlyMap<string, number> = new Map();
   let isFirst = true;
@@ -235,9 +235,9 @@ async function watch(context: Context): Promise<number> {
 }
 
 /**
- * Compares the list with the last one. A destination that left the list is new when it comes back.
- * @param before packets of each destination
- * @returns entries with more blocked packets, and the packets of each now
+ * Compares the list with the previous list. A destination that left the list counts as new when it returns.
+ * @param before previous number of packets per destination
+ * @returns entries with more blocked packets, and the current number of packets per destination
  */
 export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<string, number>) {
   const packets = new Map<string, number>();
@@ -250,7 +250,7 @@ export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<st
   return { further, packets };
 }
 
-/** Asks the root service directly for root, and without a daemon. */
+/** Reads the list; without a daemon, as for root, asks the root service directly. */
 async function read(context: Context): Promise<BlockedResponse> {
   try {
     return await context.client.call('GET /api/killswitch/blocked');

@@ -1,4 +1,4 @@
-// `culvert network`: the networks that this machine is on, their beacons, the rules for them, and what these would do elsewhere.
+// Runs `culvert network`, which shows this machine's networks, sets and tries the rules for them, and makes and checks beacons.
 
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -78,7 +78,7 @@ function decisionLines({ effects }: NetworkDecision): string[] {
   });
 }
 
-/** WARP's own settings, which turn it off without a rule. */
+/** Describes WARP's own settings for networks, which turn WARP off without a rule. */
 function ownLines({ wifiTrusted, ethernetTrusted, trustedSsids }: Snapshot['options']): string[] {
   const trusted = [wifiTrusted && 'all Wi-Fi', ethernetTrusted && 'all Ethernet', ...(trustedSsids ?? [])];
   const names = trusted.filter(name => typeof name === 'string');
@@ -88,7 +88,7 @@ function ownLines({ wifiTrusted, ethernetTrusted, trustedSsids }: Snapshot['opti
 const invalidLines = ({ invalid }: Pick<NetworksTried, 'invalid'>) =>
   invalid.map(each => `${invalidText(each)} The rules are not followed.`);
 
-/** A mistake in a document, with its line. */
+/** Describes an error in a document, with its line. */
 function invalidText({ line, reason }: InvalidRule): string {
   return line === null ? reason : `Line ${line}: ${reason}`;
 }
@@ -124,7 +124,7 @@ export const whatIf: Run = async (context, _, options) => {
   return EXIT.ok;
 };
 
-/** The decision in words, with the rules behind it. */
+/** Describes a decision and its rules. */
 function triedText(decision: NetworkDecision, all: readonly NetworkRule[]): string {
   const names = [...new Set(decision.links.flatMap(({ rule }) => rule ?? []))];
   if (names.length === 0) return 'No rule is for this network: everything stays as it is.';
@@ -132,7 +132,7 @@ function triedText(decision: NetworkDecision, all: readonly NetworkRule[]): stri
   return [...chosen, ...decisionLines(decision)].join('\n');
 }
 
-/** The network that the options describe; null for the present one. @throws Failure */
+/** Returns the network that the options describe; null for the present network. @throws Failure */
 function supposed(options: Options): SupposedNetwork | null {
   const { ssid, unknown, ethernet, security, uuid, gateway, bssid, beacon } = options;
   if ([ssid, unknown, ethernet, security, uuid, gateway, bssid, beacon].every(each => each === undefined)) return null;
@@ -224,9 +224,9 @@ async function apply(context: Context, request: NetworksRequest, keeping: Keepin
 
 const run = promisify(execFile);
 const PORT = '8443';
-/** Ten years: the rule names the certificate, so that a new one needs a new rule. */
+/** Ten years: the rule names the certificate, so a new certificate needs a new rule. */
 const DAYS = '3650';
-/** Directory on the machine that serves it. */
+/** Directory of the beacon on the machine that serves it. */
 const INSTALLED = '/etc/culvert-beacon';
 
 export const beacon: Run = async (context, words, options) => {
@@ -270,7 +270,7 @@ async function make(context: Context, given: string, options: Options): Promise<
 }
 
 /**
- * The unit of a server that answers with the certificate. It serves one connection at a time, and restarts after five
+ * Returns the unit of a server that presents the certificate. It serves one connection at a time, and restarts every five
  * minutes, so that an open connection does not block it for long.
  */
 function unitOf(port: string): string {

@@ -1,4 +1,4 @@
-// `culvert portal`: signs in to a network with a login page, in a browser with a fresh profile, and brings WARP back afterwards.
+// Runs `culvert portal`, which opens a network's login page in a browser with a fresh profile, and then reconnects WARP.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
@@ -12,28 +12,28 @@ import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { untilProven } from '../connection/wait.ts';
 
-/** WARP comes back after this time at the latest, also where this command is killed. */
+/** Default time after which WARP reconnects at the latest, even if this command is killed. */
 const MINUTES = 5;
 const MAX_MINUTES = MAX_SIGN_IN_SECONDS / 60;
 const BETWEEN_MS = 3_000;
-/** Time for the last test after the browser has ended: the window closes then, also on a network that answers nothing. */
+/** Limit of the last test after the browser has ended; then the window closes, even if the network does not answer. */
 const LAST_MS = 2_000;
-/** The window is closed that soon after the daemon's death. */
+/** Interval of the checks for the daemon; the window closes once the daemon is gone. */
 const DAEMON_MS = 1_000;
 const PROOF_SECONDS = 30;
-/** WARP comes back after this time at the latest from a mere test. */
+/** Time after which WARP reconnects at the latest after a test without sign-in. */
 const CHECK_SECONDS = 120;
-/** Plain HTTP, so that the network can answer with its login page. No network has a reason to let it through before the login. */
+/** A plain HTTP page, which the network can replace with its login page, and has no reason to let through before the login. */
 const PLAIN_PAGE = 'http://example.com/';
 
 /** Access to network and desktop. */
 export interface World {
-  /** @param connect a way through the window; without it, connections of this program */
+  /** Tests the network. @param connect connects through the window; default: directly */
   probe(connect?: SignInWindow['connect']): Promise<Verdict>;
-  /** @param port of the proxy in the window */
+  /** Opens a browser. @param port of the window's proxy */
   browse(url: string, port: number | null): Browser | null;
   openWindow(seconds: number): Promise<SignInWindow>;
-  /** Waits for a request through the tunnel. */
+  /** Waits until a request comes through the tunnel. */
   prove(): Promise<string | null>;
   betweenMs: number;
   lastMs: number;
@@ -58,11 +58,11 @@ export const portal: Run = async (context, _, options) =>
   );
 
 interface Request {
-  /** Opens no page. */
+  /** True to open no page. */
   onlyChecks: boolean;
-  /** Opens a page even where no login page is found. */
+  /** True to open a page even if no login page is found. */
   opens: boolean;
-  /** WARP is back after this time. */
+  /** Time after which WARP reconnects. */
   seconds: number;
 }
 
@@ -83,7 +83,7 @@ export async function signIn(context: Context, request: Request, world: World): 
   }
 }
 
-/** With the kill switch on, goes through a helper of the root service: only the helper may send outside WARP during the sign-in. */
+/** Signs in while the kill switch is on, through a helper of the root service: only the helper may bypass WARP. */
 async function signInThroughWindow(
   context: Context,
   snapshot: Snapshot,
@@ -92,7 +92,7 @@ async function signInThroughWindow(
 ): Promise<number> {
   const { onlyChecks } = request;
   const seconds = onlyChecks ? CHECK_SECONDS : request.seconds;
-  // WARP's own firewall blocks the pages too
+  // WARP's own firewall also blocks the pages
   const isPaused = await pause(context, snapshot, { seconds, until: onlyChecks ? 'test' : 'login' });
   let isThrough = false;
   try {
@@ -122,7 +122,7 @@ function isToOpen({ network }: Verdict, { onlyChecks, opens }: Request): boolean
   return !onlyChecks && (opens || network === 'login');
 }
 
-/** Closes the window where the daemon, which brings WARP back, is gone. */
+/** Closes the window if the daemon is gone, because the daemon reconnects WARP. */
 function watchDaemon({ client }: Context, window: SignInWindow): { stop(): void } {
   let isAsking = false;
   const timer = setInterval(() => {
@@ -138,7 +138,7 @@ function watchDaemon({ client }: Context, window: SignInWindow): { stop(): void 
   return { stop: () => clearInterval(timer) };
 }
 
-/** Ends of a sign-in that its command did not bring about. */
+/** Messages for sign-ins that ended without this command. */
 const ENDS: Record<Exclude<SignInEnd, 'closed'>, string> = {
   time: 'The time for the sign-in is over.',
   network: 'The sign-in ended, because this machine is on another network now.',
@@ -151,7 +151,7 @@ const ENDS: Record<Exclude<SignInEnd, 'closed'>, string> = {
   service: 'The sign-in ended, because the root service did. See: journalctl -u culvert-killswitch',
 };
 
-/** @param network as it was tested last */
+/** Prints the outcome of a sign-in. @param network result of the last test */
 function result(context: Context, network: Verdict['network'], ended: SignInEnd | null): number {
   const isThrough = network === 'open';
   show(context, { ok: isThrough, network, signedIn: isThrough, ended }, () => {
@@ -175,7 +175,7 @@ function report(context: Context, { network, loginPage }: Verdict): number {
   return network === 'open' ? EXIT.ok : EXIT.failure;
 }
 
-/** Turns WARP off for a while, because WARP may block the page while it tries to connect. @returns whether it was on */
+/** Pauses WARP, which may block the page while it tries to connect. @returns true if WARP was paused */
 async function pause(
   { client, say }: Context,
   { status, tunnelCli }: Snapshot,
@@ -192,12 +192,12 @@ async function resume({ client, say }: Context): Promise<void> {
     await client.call('POST /api/changes/revert', { body: { subject: 'connection' } });
     say('WARP connects again. Wait for it with: culvert wait --proof');
   } catch (error) {
-    // the pause has ended in another way
+    // the pause has already ended
     if (!(error instanceof ApiError && error.problem.code === 'nothing-pending')) throw error;
   }
 }
 
-/** Says whether a request came through the tunnel. */
+/** Reports whether a request came through the tunnel. */
 async function prove(context: Context, world: World): Promise<void> {
   try {
     const proof = await world.prove();
@@ -211,14 +211,14 @@ async function prove(context: Context, world: World): Promise<void> {
 interface Attempt {
   context: Context;
   world: World;
-  /** The way with the kill switch on. */
+  /** The window for a sign-in while the kill switch is on. */
   window: SignInWindow | null;
   seconds: number;
 }
 
 /**
- * Opens the page, and waits until the network lets requests through twice in a row, the browser or the window is closed, or time is up.
- * A network that let them through before has nothing to wait for but the user. @returns the last result
+ * Opens the page, and waits until two tests in a row succeed, the browser or the window is closed, or time is up. On a
+ * network that was already open, waits only for the user. @returns the last result
  */
 async function untilThrough(
   { context, world, window, seconds }: Attempt,

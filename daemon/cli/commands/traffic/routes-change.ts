@@ -1,4 +1,4 @@
-// `culvert routes edit|import|add|remove|undo`: change the split tunnel as a document, after showing what that means.
+// Runs `culvert routes edit|import|add|remove|undo`, which change the split tunnel as a document after a preview.
 import type { Routes, RoutesPreview, RoutesRequest, RoutesResponse } from '../../../api/routes.ts';
 import { printable } from '../../../core/printable.ts';
 import { addedTo, canonical, type Entry, parseDocument, parseLine, removedFrom } from '../../../routes/document.ts';
@@ -11,7 +11,7 @@ import { Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
 import { describePreview, previewOf } from './routes.ts';
 
-/** Fewer runs of the tunnel CLI than these need no progress. */
+/** Number of tunnel CLI runs from which progress is shown. */
 const MANY = 20;
 
 const NO_ENTRY = 'Name an address, a range or a host, or a preset with --preset.';
@@ -25,7 +25,7 @@ export const importDocument: Run = async (context, [file], options) => {
   return apply(context, { document, cause: 'import', options, asks: 'always' });
 };
 
-/** Adds the entries of a document to the list. @throws Failure where lines can't be read, or the document is of the other mode */
+/** Adds a document's entries to the list. @throws Failure for unreadable lines, or a document of the other mode */
 async function addDocument(context: Context, document: string, options: Options): Promise<number> {
   const { mode, lines } = parseDocument(document);
   const routes = await context.client.call('GET /api/routes');
@@ -104,9 +104,9 @@ interface Wanted {
   document: string;
   cause: Cause;
   options: Options;
-  /** Before it is applied, at a terminal: always, or where there are warnings. */
+  /** Condition for a question before applying, at a terminal: always, or with warnings. */
   asks: 'always' | 'warnings';
-  /** The list from which the document was made. */
+  /** The list that the document is based on. */
   routes?: Routes;
 }
 
@@ -125,7 +125,7 @@ async function apply(context: Context, { document, cause, options, asks, routes 
     await consent(context, options, { consequence: describePreview(context, preview), question });
   } else {
     if (warned) context.say(warned);
-    // a script that names no entries would lose them unnoticed
+    // otherwise a script could remove entries unnoticed
     const consequence = `The document replaces the whole list: it adds ${add.length} and removes ${remove.length}.`;
     if (asks === 'always' && remove.length > 0 && !isAttended(context) && !keeping.isWanted)
       await consent(context, options, { consequence, question });
@@ -151,7 +151,7 @@ const EMPTY: Pick<RoutesPreview, 'add' | 'remove' | 'invalid' | 'duplicates' | '
   contained: [],
 };
 
-/** Shows progress: a change may take many runs of the tunnel CLI. */
+/** Shows progress, because a change may take many runs of the tunnel CLI. */
 async function withProgress<T>(context: Context, calls: number, work: () => Promise<T>): Promise<T> {
   if (calls < MANY || context.json) return work();
   const stream = await context.client.events(undefined, ['routes']);
@@ -164,7 +164,7 @@ async function withProgress<T>(context: Context, calls: number, work: () => Prom
         progress.step(`${verb}: ${data.done} of ${data.total}`);
     }
   };
-  follow().catch(() => {}); // the reply has the outcome
+  follow().catch(() => {}); // the reply reports the outcome
   try {
     return await work();
   } finally {

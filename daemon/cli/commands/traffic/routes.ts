@@ -1,4 +1,4 @@
-// `culvert routes` and `culvert why`: lists, resets, compares and shortens the split tunnel, and explains the way of an address.
+// Runs `culvert routes`, which lists, resets, compares and shortens the split tunnel, and `culvert why`, which explains routes.
 import type { RoutesPreview } from '../../../api/routes.ts';
 import type { ActionRequest, Snapshot, SplitTunnel, Why } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
@@ -35,13 +35,13 @@ export const print: Run = async context => {
   return EXIT.ok;
 };
 
-/** Columns before the comments: on a terminal, those of the longest entry that leaves them room. */
+/** Returns the width before comments: on a terminal, the longest entry that fills at most half of it. */
 function commentColumn(entries: readonly { value: string }[], width: number): number {
   if (!Number.isFinite(width)) return 0;
   return Math.max(0, ...entries.map(({ value }) => value.length).filter(length => length <= width / 2));
 }
 
-/** An entry with its comment; a long comment continues on further lines of the document. */
+/** Returns an entry with its comment; a long comment follows on separate lines. */
 function commented(entry: string, comment: string, width: number): string {
   const line = `${entry}  # ${comment}`;
   if (line.length <= width) return line;
@@ -65,7 +65,7 @@ export const exportDocument: Run = async (context, [file], options) => {
   return EXIT.ok;
 };
 
-/** Exit status 1 where the document differs or has lines that can't be read, as diff(1) has it. */
+/** Exits with 1 if the document differs or has unreadable lines, like diff(1). */
 export const diff: Run = async (context, [file]) => {
   const preview = await previewOf(context, await readDocument(context, file));
   const same = preview.add.length + preview.remove.length + preview.invalid.length === 0;
@@ -121,7 +121,7 @@ export const simplify: Run = async (context, [file]) => {
   return EXIT.ok;
 };
 
-/** @throws Failure naming the first line that can't be read. */
+/** @throws Failure with the first unreadable line */
 function valid({ lines }: Document): Entry[] {
   const bad = lines.find(({ reason }) => reason !== null);
   if (bad) throw new Failure(`Line ${bad.number}: ${printable(wordMessage(bad.reason!, english))}.`);
@@ -186,7 +186,7 @@ export const reset: Run = async (context, _, options) => {
   return askToKeep(context, 'routes', keeping);
 };
 
-/** The list. @throws Failure for a list that was never read: empty, it would look like "nothing bypasses WARP" */
+/** Returns the list. @throws Failure if the list was never read: empty, it would mean "nothing bypasses WARP" */
 function knownList(snapshot: Snapshot): SplitTunnel {
   const split = snapshot.splitTunnel;
   if (split.mode === null && split.ips.length + split.hosts.length === 0)
@@ -198,7 +198,7 @@ export const why: Run = async (context, [target]) => {
   if (!target?.trim()) throw usage('The target is empty.', 'Name an address, a host name or a URL.');
   const answer = await context.client.call('POST /api/why', { body: { target } });
   show(context, answer, why => describe(context, why));
-  // an entry that names a host answers as well
+  // an entry with the host's name is also an answer
   return answer.addresses.length > 0 || answer.nameEntry ? EXIT.ok : EXIT.failure;
 };
 

@@ -1,4 +1,4 @@
-// `culvert run`: prepares the place of a program, which bin/culvert then becomes.
+// Runs `culvert run`, which prepares a program's place; bin/culvert then becomes the program.
 import { basename, resolve } from 'node:path';
 import { ApiError } from '../../../api/client.ts';
 import type { Message } from '../../../api/values.ts';
@@ -19,18 +19,18 @@ export const run: Run = async (context, words, options) => {
       USAGE,
     );
   if (!command) throw usage('The command is missing.', USAGE);
-  // shells disagree on a leading hyphen
+  // shells treat a leading hyphen differently
   if (command.startsWith('-'))
     throw usage(`"${command}" begins like an option.`, 'Write the path of the program: ./-name');
   await refuseEscape(words, isOutside, env.PATH ?? '');
-  // without the script around it, this would move the caller's shell
+  // without the script, this would move the caller's shell
   if (env.CULVERT_RUN !== String(process.ppid))
     throw new Failure('culvert run has to be started by the script "culvert".');
   const { Problem } = await import('../../../problem.ts');
   try {
     const limits = await (isOutside ? outside(env, command) : tunnelOnly());
     if (options.json && limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
-    // elsewhere it would look like output of the command
+    // without a terminal, it would look like the command's output
     if (!options.json && context.stderr.isTTY)
       for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
   } catch (error) {
@@ -39,7 +39,7 @@ export const run: Run = async (context, words, options) => {
   return EXIT.ok;
 };
 
-/** @throws Failure where another process would do the command's work */
+/** @throws Failure if another process would do the command's work */
 async function refuseEscape(words: readonly string[], isOutside: boolean, path: string): Promise<void> {
   const { handsOver, startedBy, takenOver } = await import('../../../apps/escapes.ts');
   const started = startedBy(words);

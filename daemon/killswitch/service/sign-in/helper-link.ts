@@ -1,4 +1,4 @@
-// Starts the helper of a sign-in as a unit of systemd, and listens to its heartbeat.
+// Starts the helper of a sign-in as a systemd unit, and listens for its heartbeat.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { SignInEnd } from '../../report.ts';
@@ -9,21 +9,21 @@ import { close, lines, listenAt, readExactly, within, write } from './streams.ts
 
 const UNIT = 'culvert-killswitch-sign-in.service';
 /**
- * In the directory of the root service. systemd connects the helper's input and output to it (StandardInput=file:), as root and in the
- * process that becomes the helper: so no other user can connect, or keep the helper from it.
+ * Socket in the directory of the root service. systemd connects the helper's input and output to it (StandardInput=file:), as
+ * root and in the process that becomes the helper, so no other user can connect to it or keep the helper from it.
  */
 const SOCKET = { name: 'sign-in', mode: 0o600 };
 const START_MS = 10_000;
-/** Time for the helper to say why the sign-in ended. */
+/** Time limit for the helper to say why the sign-in ended. */
 const LAST_WORDS_MS = 500;
 /** First line of the helper. */
 export const READY = 'ready';
-/** Line of the helper: the command let go of it. */
+/** Line of the helper after the command has released it. */
 export const RELEASED = 'released';
-/** Users that systemd makes up (DynamicUser=). */
+/** Range of users that systemd allocates dynamically (DynamicUser=). */
 const DYNAMIC_USERS = { first: 61_184, last: 65_519 };
 
-/** @param run the directory of the socket, in which only root can make files */
+/** @param run directory of the socket, in which only root can make files */
 export function createHelperLink(bus: Gio.DBusConnection, run: string) {
   const manage = (method: string) =>
     call(bus, {
@@ -35,7 +35,7 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
       ms: START_MS,
     });
 
-  /** @throws Error where systemd does not start it, or it does not answer in time */
+  /** @throws Error if systemd does not start the helper, or if the helper does not answer in time */
   async function startHelper({ beat, released, ended }: HelperEvents): Promise<Helper> {
     const path = GLib.build_filenamev([run, SOCKET.name]);
     const listener = new Gio.SocketListener();
@@ -68,11 +68,11 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
       async stop(why: SignInEnd) {
         isStopped = true;
         try {
-          // a helper without work takes its first line for that
+          // a helper without work would read the reason as its work
           if (hasBegun) await write(connection.get_output_stream(), `${why}\n`);
           connection.get_socket().shutdown(false, true);
         } catch {
-          // it has ended
+          // the helper has ended
         }
         await within(LAST_WORDS_MS, heard);
         close(connection);
@@ -84,7 +84,7 @@ export function createHelperLink(bus: Gio.DBusConnection, run: string) {
   return { startHelper };
 }
 
-/** The connection of the helper, and the user that systemd made up for it. @throws Error */
+/** Accepts the helper's connection, and finds the user that systemd allocated for it. @throws Error */
 async function arrival(listener: Gio.SocketListener): Promise<{ connection: Gio.SocketConnection; uid: number }> {
   const patience = new Gio.Cancellable();
   let connection: Gio.SocketConnection | null = null;
@@ -94,7 +94,7 @@ async function arrival(listener: Gio.SocketListener): Promise<{ connection: Gio.
   }, START_MS);
   try {
     connection = await accept(listener, patience);
-    // the process was still systemd's when it connected
+    // the process still belonged to systemd when it connected
     await readExactly(connection.get_input_stream(), READY.length + 1);
     const uid = processOf(connection.get_socket().get_credentials().get_unix_pid())?.uid ?? 0;
     if (uid < DYNAMIC_USERS.first || uid > DYNAMIC_USERS.last)

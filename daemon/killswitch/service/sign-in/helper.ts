@@ -1,5 +1,5 @@
-// The helper of a sign-in: a SOCKS5 proxy (RFC 1928) for one user, and the only program that the kill switch lets out during it. systemd
-// allocates a user for it alone, and it ends with the command that holds it.
+// Runs the helper of a sign-in: a SOCKS5 proxy (RFC 1928) for one user, and the only program that the kill switch lets out
+// during the sign-in. systemd allocates a user for the helper alone, and the helper ends with the command that holds it.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { SIGN_IN_SOCKET, type SignInEnd } from '../../report.ts';
@@ -20,9 +20,9 @@ import {
 } from './streams.ts';
 
 const BEAT_MS = 1_000;
-/** Time for the root service to close the window, and for the command to read why. */
+/** Time limit for the root service to close the window, and for the command to read the reason. */
 const END_MS = 1_000;
-/** Time for the command to connect, and between two of its heartbeats. */
+/** Time limits for the command to connect, and between two of its heartbeats. */
 const PATIENCE_MS = { first: 15_000, next: 4_000 };
 const MAX_CONNECTIONS = 200;
 const CONNECT_SECONDS = 15;
@@ -30,7 +30,7 @@ const PIECE_BYTES = 32 << 10;
 const INPUT = 0;
 /** Mode of the socket: any user can connect, and the helper checks the credentials of each connection. */
 const ANYBODY = 0o666;
-/** Waiting connections, as many as Linux allows (somaxconn): another user who connects without end fills GIO's usual 10. */
+/** Maximum number of waiting connections that Linux allows (somaxconn): a user who connects endlessly fills GIO's usual 10. */
 const BACKLOG = 4096;
 /** First byte of the connection that holds the helper. */
 const HOLD = 0x48;
@@ -40,12 +40,12 @@ const REPLY = { ok: 0, refused: 2, unreachable: 4, noCommand: 7, noAddress: 8 } 
 
 /** @param own directory of this helper's socket @param quit ends the process. @throws GLib.Error unless the input is a socket */
 export async function runHelper(own: string, quit: () => void): Promise<void> {
-  // systemd has connected it to the root service
+  // systemd has connected the input to the root service
   const root = Gio.Socket.new_from_fd(INPUT).connection_factory_create_connection();
   const send = createLineWriter(root.get_output_stream(), quit);
   void send(READY);
   held.push(root);
-  /** Its lines: the work, then why the sign-in ended. */
+  /** Lines of the root service: the work, then the reason why the sign-in ended. */
   const told: string[] = [];
   let begin = () => {};
   const begun = new Promise<void>(resolve => {
@@ -57,7 +57,7 @@ export async function runHelper(own: string, quit: () => void): Promise<void> {
   });
   let holder: { output: Gio.OutputStream; gone: Promise<void> } | null = null;
 
-  /** Tells the command why the sign-in ended, and lets it go first, so that it reads that. */
+  /** Sends the command the reason why the sign-in ended, and waits until it is gone, so that it can read the reason. */
   async function sayWhy(): Promise<void> {
     if (!holder) return;
     // a root service that gives no reason has ended
@@ -70,7 +70,7 @@ export async function runHelper(own: string, quit: () => void): Promise<void> {
   const work = JSON.parse(told[0]!) as HelperWork;
   let lastSign = now() + PATIENCE_MS.first - PATIENCE_MS.next;
 
-  /** Has the root service close the window. */
+  /** Makes the root service close the window. */
   async function release(): Promise<void> {
     void send(RELEASED);
     await within(END_MS, over);
@@ -126,7 +126,7 @@ function listen(path: string, came: (connection: Gio.SocketConnection) => void):
   held.push(service);
 }
 
-/** Held for the life of the process: GJS collects what nothing refers to. */
+/** Objects held for the life of the process: GJS collects objects without references. */
 const held: object[] = [];
 
 /** Reads until a stream ends. Never rejects. @param heard called at the beginning and with each piece */
@@ -135,11 +135,11 @@ async function untilEnd(stream: Gio.InputStream, heard: () => void): Promise<voi
     do heard();
     while (await read(stream, PIECE_BYTES));
   } catch {
-    // as an end
+    // counts as the end
   }
 }
 
-/** One request of a browser. */
+/** Handles one request of a browser. */
 async function proxy(connection: Gio.SocketConnection, servers: readonly string[]): Promise<void> {
   const [input, output] = [connection.get_input_stream(), connection.get_output_stream()];
   const [methods = 0] = await readExactly(input, 1);
@@ -166,7 +166,7 @@ async function proxy(connection: Gio.SocketConnection, servers: readonly string[
   }
 }
 
-/** Passes one direction on until it ends. */
+/** Passes data on in one direction until the stream ends. */
 async function pump(from: Gio.SocketConnection, to: Gio.SocketConnection): Promise<void> {
   const [input, output] = [from.get_input_stream(), to.get_output_stream()];
   try {

@@ -1,4 +1,4 @@
-// Connects, reads and writes for the sign-in, each step as a promise, and asks the link's name servers.
+// Connects, reads and writes for the sign-in with promises, and asks the link's name servers.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { formatQuestion, isName, parseAnswer } from '../../sign-in/link.ts';
@@ -21,7 +21,7 @@ export function read(stream: Gio.InputStream, size: number): Promise<Uint8Array 
   );
 }
 
-/** @returns exactly that many bytes. @throws Error where the stream ends before */
+/** @returns exactly `size` bytes. @throws Error if the stream ends early */
 export async function readExactly(stream: Gio.InputStream, size: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; ) {
@@ -33,7 +33,7 @@ export async function readExactly(stream: Gio.InputStream, size: number): Promis
   return bytes;
 }
 
-/** Writes all. @throws GLib.Error */
+/** Writes all data. @throws GLib.Error */
 export async function write(stream: Gio.OutputStream, data: string | Uint8Array): Promise<void> {
   for (let left = typeof data === 'string' ? new TextEncoder().encode(data) : data; left.length; )
     left = left.subarray(await writeSome(stream, left));
@@ -52,7 +52,7 @@ function writeSome(stream: Gio.OutputStream, bytes: Uint8Array): Promise<number>
   );
 }
 
-/** Calls back with each line until the stream ends. Never rejects. */
+/** Calls `heard` with each line until the stream ends. Never rejects. */
 export async function lines(stream: Gio.InputStream, heard: (line: string) => void): Promise<void> {
   let partial = '';
   try {
@@ -63,11 +63,11 @@ export async function lines(stream: Gio.InputStream, heard: (line: string) => vo
       for (const line of parts) heard(line);
     }
   } catch {
-    // as an end
+    // counts as the end
   }
 }
 
-/** Resolves with a promise that does not reject, or after some time. */
+/** Resolves when a promise resolves, or after some time. The promise must not reject. */
 export function within(ms: number, promised: Promise<void>): Promise<void> {
   return new Promise(resolve => {
     const timer = setTimeout(resolve, ms);
@@ -78,7 +78,10 @@ export function within(ms: number, promised: Promise<void>): Promise<void> {
   });
 }
 
-/** Writes lines one after the other: a stream takes one at a time. @returns resolves when all lines so far are written */
+/**
+ * Writes lines one after the other: a stream takes only one write at a time. @returns a function that resolves when all lines
+ * so far are written
+ */
 export function createLineWriter(stream: Gio.OutputStream, failed: () => void): (line: string) => Promise<void> {
   let written = Promise.resolve();
   return line => {
@@ -87,7 +90,7 @@ export function createLineWriter(stream: Gio.OutputStream, failed: () => void): 
   };
 }
 
-/** Listens at a path. @param mode of the socket: to connect needs the right to write. @throws GLib.Error */
+/** Listens at a path. @param mode mode of the socket: only users with the right to write can connect. @throws GLib.Error */
 export function listenAt(path: string, listener: Gio.SocketListener, mode: number): void {
   GLib.unlink(path);
   listener.add_address(Gio.UnixSocketAddress.new(path), Gio.SocketType.STREAM, Gio.SocketProtocol.DEFAULT, null);
@@ -101,7 +104,7 @@ function connect(address: Gio.SocketAddress, seconds: number): Promise<Gio.Socke
     client.connect_async(address, null, (_, result) => {
       try {
         const connection = client.connect_finish(result);
-        // only for connecting: a page may be silent for long
+        // the limit is only for connecting: a page may be silent for long
         connection.get_socket().set_timeout(0);
         resolve(connection);
       } catch (error) {
@@ -111,7 +114,10 @@ function connect(address: Gio.SocketAddress, seconds: number): Promise<Gio.Socke
   );
 }
 
-/** @param seconds for each address @returns null if none answers, or all are this machine's own */
+/**
+ * @param seconds time limit for each address
+ * @returns null if no address answers, or if all belong to this machine
+ */
 export async function connectToAny(
   addresses: readonly string[],
   port: number,
@@ -126,7 +132,7 @@ export async function connectToAny(
   return null;
 }
 
-/** The user must not reach servers of this machine as the helper's user. */
+/** True for an address to refuse: the user must not reach servers of this machine as the helper's user. */
 export function isLocal(address: string): boolean {
   const parsed = Gio.InetAddress.new_from_string(address);
   return !parsed || parsed.get_is_loopback() || parsed.get_is_any() || parsed.get_is_multicast();
@@ -136,7 +142,7 @@ export function close(connection: Gio.SocketConnection): void {
   try {
     connection.close(null);
   } catch {
-    // it has ended
+    // the connection has ended
   }
 }
 
@@ -145,7 +151,7 @@ const TRIES = 2;
 const ANSWER_SECONDS = 2;
 const MOST_BYTES = 4_096;
 
-/** @returns addresses; an empty list if no server answers or the name does not exist */
+/** @returns the addresses; an empty list if no server answers or the name does not exist */
 export async function addressesOf(name: string, servers: readonly string[]): Promise<string[]> {
   if (!isName(name)) return [];
   for (let attempt = 0; attempt < TRIES; attempt++)
@@ -156,13 +162,13 @@ export async function addressesOf(name: string, servers: readonly string[]): Pro
   return [];
 }
 
-/** @returns null if what came is not the answer. @throws GLib.Error where none came in time */
+/** @returns null if the reply is not the answer. @throws GLib.Error if no reply came in time */
 async function ask(name: string, server: string): Promise<string[] | null> {
   const { IPV4 } = Gio.SocketFamily;
   const socket = Gio.Socket.new(IPV4, Gio.SocketType.DATAGRAM, Gio.SocketProtocol.UDP);
   socket.set_timeout(ANSWER_SECONDS);
   try {
-    // connected, so that the kernel drops answers of other hosts
+    // connected, so that the kernel drops answers from other hosts
     socket.connect(Gio.InetSocketAddress.new_from_string(server, DNS_PORT)!, null);
     const connection = socket.connection_factory_create_connection();
     const question = formatQuestion(Math.floor(Math.random() * 65_536), name);

@@ -1,4 +1,4 @@
-// Describes the choice among the three modes of most people, which window and page show as cards, and what choosing any mode asks.
+// Describes the cards for the three most common modes, and the question before a change of mode.
 import type { Mode, Snapshot } from '../../../api/schema.ts';
 import { modeName } from '../../client/labels.ts';
 import { actionCommand, type Command, type Question, type Row } from '../../form.ts';
@@ -8,29 +8,29 @@ import { fill, type Translator } from '../../translator.ts';
 import type { View } from '../../view.ts';
 
 const CARDS = ['warp', 'doh', 'proxy'] as const satisfies readonly Mode[];
-/** Modes in which only a part of the traffic is tunneled. */
+/** Modes in which WARP tunnels only part of the traffic. */
 const PARTIAL: readonly string[] = ['doh', 'dot', 'proxy'];
 
 export interface ModeCard {
   mode: Mode;
   title: string;
   meaning: string;
-  /** The confirmed mode. */
+  /** True for the mode that WARP reports. */
   active: boolean;
   command: Command;
 }
 
 interface ModeChoice {
   heading: string;
-  /** Why no card can be used now, or else the mode where no card has it. */
+  /** Why the cards are disabled, or the present mode if no card shows it. */
   remark: string | null;
   sensitive: boolean;
   cards: ModeCard[];
-  /** Label of what leads to the page of all modes. */
+  /** Label of the link to the page of all modes. */
   more: string;
 }
 
-/** The row that opens the choice. */
+/** Returns the row that opens the choice of a mode. */
 export function modeLink({ modeTitle }: TunnelView, { _ }: Translator): Extract<Row, { kind: 'link' }> {
   return { kind: 'link', id: 'mode', title: _('Mode'), value: modeTitle, page: 'mode', task: 'choose-mode' };
 }
@@ -60,7 +60,7 @@ export function describeModeChoice({ client, tunnel }: Pick<View, 'client' | 'tu
   };
 }
 
-/** Changes the mode, after a question where traffic that is tunneled now would no longer be. */
+/** Changes the mode; asks first if less traffic would be tunneled than now. */
 export function modeCommand(snapshot: Snapshot | null, mode: Mode, tr: Translator): Command {
   return actionCommand({ action: 'setMode', value: mode, ...toBeConfirmed(snapshot) }, question(snapshot, mode, tr));
 }

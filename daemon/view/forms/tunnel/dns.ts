@@ -1,4 +1,4 @@
-// Describes the page of DNS: filter for families, Gateway location, fallback domains, log.
+// Describes the DNS page, which sets the family filter, fallback domains, Gateway location and query log.
 import type { Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { actionCommand, type Form, type Group, type Row } from '../../form.ts';

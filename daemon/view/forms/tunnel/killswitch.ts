@@ -1,4 +1,4 @@
-// Describes the page of the kill switch, and words the list of blocked traffic for panel, page and command line.
+// Describes the kill switch page, and words the list of blocked traffic for every client.
 
 import type { BlockedEntry, BlockedList } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
@@ -17,8 +17,8 @@ import {
 import { fill, type Translator } from '../../translator.ts';
 
 /**
- * @param now ms since the epoch, for what is left of a pause
- * @param blocked the list, which the event stream does not bring, and whether it is recorded while no client asks; null: not known
+ * @param now ms since the epoch, for the time left of a pause
+ * @param blocked the list, which is not in the event stream; `records` is true if the daemon records without a reader
  */
 export function killSwitchForm(
   view: KillSwitchView,
@@ -112,31 +112,31 @@ function blockedGroups(blocked: BlockedState, records: boolean | null, tr: Trans
   return rows.length ? [{ id: 'blocked', title: _('Blocked in the last ten minutes'), rows }] : [];
 }
 
-/** Turning on needs no administrator, so the user has to know what it means for others. */
+/** Says how the kill switch affects other users, because anyone can turn it on. */
 function consequence({ _ }: Translator): string {
   return _('Applies to all users, even after a restart. Turning it off needs an administrator.');
 }
 
-/** Time between readings while someone looks. */
+/** Time between reads while a client shows the list. */
 export const READ_BLOCKED_MS = 3_000;
-/** Rows of a page. */
+/** Most entries that a page shows. */
 const MOST_ROWS = 30;
 
 interface BlockedState {
   /** null until the daemon has answered. */
   list: BlockedList | null;
-  /** Why it could not be asked. */
+  /** Why the request failed; null if it did not. */
   failed: string | null;
 }
 
 export const NOT_READ: BlockedState = { list: null, failed: null };
 
-/** True if it is recorded without a reader; null if it can't be set. */
+/** True if the daemon records blocked traffic without a reader; null if this can't be set. */
 export function recordsBlocked({ config, offline }: ClientState): boolean | null {
   return offline ? null : (config?.config.warp.recordBlocked ?? null);
 }
 
-/** Rows of the list; empty if nothing is recorded. */
+/** Returns the rows of the list; empty while the daemon does not record. */
 export function blockedRows({ list, failed }: BlockedState, tr: Translator): Row[] {
   const { _ } = tr;
   if (failed !== null) return [noteRow('blocked-failed', _('What was blocked can’t be shown'), failed)];
@@ -157,7 +157,7 @@ function keyOf({ rule, uid, unit, source, protocol, address, port }: BlockedEntr
   return ['blocked', rule, uid, unit, source, protocol, address, port].join('-');
 }
 
-/** The program, as its processes, its unit or its user name it; or the machine behind this one. */
+/** Names the program by its processes, its unit or its user; for forwarded traffic, names its source. */
 export function originOf({ programs, unit, uid, source }: BlockedEntry, tr: Translator): string {
   const { _ } = tr;
   if (source !== null) return source;
@@ -167,7 +167,7 @@ export function originOf({ programs, unit, uid, source }: BlockedEntry, tr: Tran
 }
 
 /**
- * The part of a unit's name that says which program it is, by systemd's rules for desktop apps; null if it says nothing.
+ * Returns the program's name in the name of a unit, by systemd's rules for desktop apps; null if it names no program.
  * `app-gnome-org.mozilla.firefox-1234.scope` -> `org.mozilla.firefox`
  */
 export function unitName(unit: string): string | null {

@@ -1,4 +1,4 @@
-// Describes the pages of the tunnel's modes and of the server, with the options that few people need.
+// Describes the page of modes, and the advanced page with the server and options that few people need.
 
 import type { ChangeOptions } from '../../../api/changes.ts';
 import type { Mode, Snapshot, VirtualNetworks } from '../../../api/schema.ts';
@@ -169,7 +169,7 @@ function rareGroups(snapshot: Snapshot | null, settable: boolean, tr: Translator
             id: `masque-${value}`,
             title,
             subtitle,
-            // WARP prints such as: MASQUE (HTTP/3 with HTTP/2 fallback)
+            // WARP prints, for example: MASQUE (HTTP/3 with HTTP/2 fallback)
             checked: (options?.masque ?? '').match(/HTTP\/[23]/g)?.join() === versions,
             sensitive: settable,
             command: actionCommand({ action: 'setMasqueOptions', value, ...limit(snapshot, options?.masque) }),
@@ -202,7 +202,7 @@ function rareGroups(snapshot: Snapshot | null, settable: boolean, tr: Translator
   ];
 }
 
-/** @returns what makes rows with a button, which can be used while the tunnel can be set */
+/** Returns a function that builds button rows, all enabled or all disabled. */
 function buttonRow(sensitive: boolean) {
   return (id: string, title: string, label: string, command: Command): Row => ({
     kind: 'button',
@@ -214,12 +214,12 @@ function buttonRow(sensitive: boolean) {
   });
 }
 
-/** The row of a present value; empty if it is not set. */
+/** Returns the row of a present value; empty if it is not set. */
 function valueRow({ _ }: Translator, id: string, value: string | null | undefined): Row[] {
   return value ? [{ kind: 'fact', id, title: _('Now'), value }] : [];
 }
 
-/** A change can revert only where the present value was read. */
+/** Returns the option to revert a change, which needs a known present value. */
 function limit(snapshot: Snapshot | null, now: string | number | null | undefined): ChangeOptions {
   return now == null ? {} : toBeConfirmed(snapshot);
 }
@@ -237,7 +237,7 @@ function masque({ _ }: Translator) {
   ] as const;
 }
 
-/** The virtual networks to choose from; a field for the ID of one where WARP does not list them. */
+/** Returns the virtual networks to choose from, or a field for an ID if WARP does not list them. */
 function virtualNetworkRows(networks: VirtualNetworks | null, settable: boolean, tr: Translator): Row[] {
   const { _ } = tr;
   const use = (value: string) => actionCommand({ action: 'setVirtualNetwork', value });

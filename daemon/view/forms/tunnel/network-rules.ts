@@ -1,4 +1,4 @@
-// Describes the part of the page of networks that the daemon follows: where this machine is, and the rules for networks.
+// Describes the groups of the networks page that show the present network and Culvert's rules for networks.
 import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
@@ -18,20 +18,20 @@ import {
 import { fill, type Translator } from '../../translator.ts';
 import { draftGroups, whatIfGroup } from './rule-editor.ts';
 
-/** Clients that show the page read again after this time, because the daemon watches for two minutes only. */
+/** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
 export const READ_NETWORKS_MS = 60_000;
 
-/** The rule that a switch of the page sets. */
+/** Name of the rule that the page's switch adds or removes. */
 const UNKNOWN_WIFI = 'unknown-wifi';
 
-/** Further parts of the page of networks. */
+/** Sources of the page's optional parts. */
 interface Means {
   snapshot: Pick<Snapshot, 'options' | 'status' | 'killSwitch'> | null;
   /** null if no rule can be edited. */
   editor: RuleEditor | null;
 }
 
-/** @param networks null if the daemon does not follow them, or is older */
+/** @param networks null if the daemon does not follow networks; undefined from an older daemon */
 export function networkGroups(
   networks: NetworksState | null | undefined,
   tr: Translator,
@@ -49,7 +49,7 @@ export function networkGroups(
   };
   return [
     { id: 'here', title: _('Where you are'), rows: hereRows(networks, snapshot, tr) },
-    // a rule is written where its button was
+    // the form of a rule takes the place of the list of rules
     ...(draft.length > 0 ? draft : [rules]),
     ...(editor ? [whatIfGroup(editor, networks, options, tr)] : []),
   ];
@@ -108,7 +108,7 @@ function hereRows(networks: NetworksState, snapshot: Means['snapshot'], tr: Tran
   return [...rows, ...ownRows(networks, snapshot?.options ?? null, tr)];
 }
 
-/** A way to the login page of the network, also where none was noticed. */
+/** Offers to open the network's login page, even if no login page was detected. */
 function signInRows(networks: NetworksState, snapshot: Means['snapshot'], { _ }: Translator): Row[] {
   const { links, service } = networks;
   if (service !== null && links.length === 0) return [];
@@ -133,7 +133,7 @@ function signInRows(networks: NetworksState, snapshot: Means['snapshot'], { _ }:
   ];
 }
 
-/** WARP's own settings for trusted networks, where they turn it off here. */
+/** Warns where WARP's own settings for trusted networks turn it off here. */
 function ownRows({ links, decision }: NetworksState, options: Snapshot['options'] | null, tr: Translator): Row[] {
   return links.flatMap((link): Row[] => {
     const title = ownSettingText(link, { options, decision }, tr);
@@ -198,7 +198,7 @@ function editing(
   return { edit: { label: fill(_('Edit %s'), rule.name), command: workCommand(() => editor.begin(rule, null)) } };
 }
 
-/** Begins a rule for the present network, where that has a name. */
+/** Returns the button that begins a rule, for the present network if it has a name. */
 function newRow(links: readonly NetworkLink[], editor: RuleEditor, { _ }: Translator): Row {
   return {
     kind: 'button',

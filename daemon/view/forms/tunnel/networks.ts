@@ -1,4 +1,4 @@
-// Describes the page of networks: the rules for them, where WARP itself stays off, and access to the local network.
+// Describes the networks page, with Culvert's rules, WARP's trusted networks and access to the local network.
 import type { ClientState } from '../../client/client-state.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
 import { actionCommand, type Form, type Row } from '../../form.ts';
@@ -10,8 +10,8 @@ import { networkGroups } from './network-rules.ts';
 
 /**
  * @param network null if the desktop does not report it.
- * @param now in ms
- * @param editor of the rules; absent where none can be edited
+ * @param now ms since the epoch
+ * @param editor edits the rules; absent if the client can't edit rules
  */
 export function networksForm(
   client: ClientState,
@@ -61,7 +61,7 @@ export function networksForm(
   };
 }
 
-/** One control: what WARP reports, or a request that can be repeated where it reports nothing. */
+/** Returns a switch if WARP reports the access, or else a button; without an organization, a link to the routes. */
 function localRow({ snapshot }: ClientState, settable: boolean, now: number, tr: Translator): Row {
   const { _ } = tr;
   const title = _('Reach printers and devices nearby');

@@ -1,4 +1,4 @@
-// Describes the page of the routes as text, without the text itself: what it would change, presets, and earlier documents.
+// Describes the rows next to the text of the route list: its differences, presets, earlier lists and files.
 import { type EditorState, missingEntries, type RoutesEditor } from '../../client/routes-editor.ts';
 import { CONFIRM_SECONDS, type Form, noteRow, type Row, workCommand } from '../../form.ts';
 import { formatCount, formatDate } from '../../format.ts';
@@ -14,12 +14,12 @@ import {
 import { fill, type Translator } from '../../translator.ts';
 import { underWay } from '../availability.ts';
 
-/** Lines of each kind that a difference shows: GTK takes a quarter of a millisecond to lay out each. */
+/** Most lines of each kind that a difference shows: GTK needs a quarter of a millisecond to lay out a line. */
 const SHOWN = 50;
-/** Entries of a preset that are named. */
+/** Most entries that the row of a preset names. */
 const NAMED = 6;
 
-/** @param settable what can be asked for, as far as the tunnel goes */
+/** @param settable false while the tunnel's state allows no change */
 export function editorForm(
   editor: RoutesEditor,
   { settable, files }: { settable: boolean; files: Pick<Host, 'openText' | 'saveText'> },
@@ -37,7 +37,6 @@ export function editorForm(
         },
       ],
     };
-  // nothing else is under way
   const free = settable && busy === null;
   return {
     groups: [
@@ -105,13 +104,13 @@ function differenceRows(editor: RoutesEditor, free: boolean, tr: Translator): Ro
   ];
 }
 
-/** Why a text can't be applied. */
+/** Says why a text can't be applied. */
 function notApplicable(preview: EditorState['preview'], { _ }: Translator): string {
   if (!preview) return _('Preview the text first.');
   return preview.invalid.length > 0 ? _('Correct the text first.') : _('The text changes nothing.');
 }
 
-/** Progress while a list of many entries is being set. */
+/** Words the progress while a list is being set; null otherwise. */
 function progressText({ progress, busy }: EditorState, tr: Translator): string | null {
   if (!progress) return busy === 'setting' ? tr._('Setting the list…') : null;
   const counts = [progress.done, progress.total].map(count => formatCount(count, tr));

@@ -1,4 +1,4 @@
-// Describes the form of one rule for networks, and the question what the rules do on another network.
+// Describes the form that edits a rule for networks, and the group that tries the rules on another network.
 import { MODES, PROTOCOLS } from '../../../api/actions.ts';
 import type { NetworkEffects, NetworkRule, NetworksState, SupposedNetwork } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
@@ -21,7 +21,7 @@ import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRo
 
 const PRESETS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
 
-/** The form of the draft; nothing while none is written. */
+/** Returns the form of the draft; empty without a draft. */
 export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Translator): Group[] {
   const { _ } = tr;
   const { draft } = editor.state();
@@ -140,7 +140,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
   ];
 }
 
-/** Asks what the rules do on a network that this machine is not on. */
+/** Shows what the rules would do on another network, which the user chooses. */
 export function whatIfGroup(
   editor: RuleEditor,
   { rules }: NetworksState,
@@ -184,7 +184,7 @@ export function whatIfGroup(
   return { id: 'what-if', title: _('What if…'), rows };
 }
 
-/** A network that a rule is for. */
+/** Returns a network that matches a rule. */
 function networkOf({ match }: Pick<NetworkRule, 'match'>): SupposedNetwork {
   const { ssid: name, security, uuid, gateway: gatewayHardware, bssid, beacon } = match;
   const isWifi = name !== undefined || security !== undefined || bssid !== undefined;

@@ -1,4 +1,4 @@
-// Describes the part of a rule's form that chooses its networks, and builds the rows of the whole form.
+// Describes the rows of a rule's form that choose its networks, and builds rows for the whole form.
 import type { NetworkLink, NetworkMatch } from '../../../api/networks.ts';
 import { matchOf, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import { type Row, workCommand } from '../../form.ts';
@@ -6,12 +6,12 @@ import { matchText, networkTitle, securityText } from '../../states/networks.ts'
 import { fill, type Translator } from '../../translator.ts';
 import { beaconIn, checks } from '../validate.ts';
 
-/** Value of the choice of a Wi-Fi network by its name. */
+/** Value of the option to name a Wi-Fi network. */
 const BY_NAME = 'by-name';
 const SECURITIES = ['open', 'wep', 'psk', 'enterprise'] as const;
 const KINDS = ['unknown-wifi', 'ethernet', 'no-rule'] as const;
 
-/** A rule has a name or a kind of networks, and marks that must be there as well. A connection is the one or the other. */
+/** True for a mark, which narrows a rule's Wi-Fi name or kind of network. A UUID is a mark only in addition to these. */
 function isMark(key: string, { ssid, any }: NetworkMatch): boolean {
   return ['gateway', 'bssid', 'beacon'].includes(key) || (key === 'uuid' && (ssid ?? any) !== undefined);
 }
@@ -23,7 +23,7 @@ function partOf(match: NetworkMatch, belongs: (key: string) => boolean): Network
 const marksOf = (match: NetworkMatch) => partOf(match, key => isMark(key, match));
 const without = (match: NetworkMatch, left: keyof NetworkMatch) => partOf(match, key => key !== left);
 
-/** Rows for the name or the kind of the networks. */
+/** Returns the rows that choose the networks by name or by kind. */
 export function matchRows(editor: RuleEditor, draft: RuleDraft, links: readonly NetworkLink[], tr: Translator): Row[] {
   const { _ } = tr;
   const { match } = draft;
@@ -58,7 +58,7 @@ export function matchRows(editor: RuleEditor, draft: RuleDraft, links: readonly 
   ];
 }
 
-/** False for what only a wired network can be. */
+/** False for a match by connection or for Ethernet, unless it has a security. */
 function hasPassword({ any, uuid, security }: NetworkMatch): boolean {
   return security !== undefined || (any !== 'ethernet' && uuid === undefined);
 }
@@ -93,7 +93,7 @@ function securityRow(editor: RuleEditor, match: NetworkMatch, tr: Translator): R
   );
 }
 
-/** Rows for the marks: those of the rule, those of the present networks, and others to give. */
+/** Returns rows for the rule's marks, for the present networks' marks, and for marks to type. */
 export function markRows(
   editor: RuleEditor,
   { match }: RuleDraft,
@@ -143,7 +143,7 @@ export function markRows(
   ];
 }
 
-/** The marks of a rule, one by one. */
+/** Splits the marks of a rule into single marks. */
 function listed(match: NetworkMatch): NetworkMatch[] {
   const marks = marksOf(match);
   return Object.keys(marks).flatMap(key =>
@@ -151,7 +151,7 @@ function listed(match: NetworkMatch): NetworkMatch[] {
   );
 }
 
-/** Marks of a network that a rule does not have yet. */
+/** Returns the marks of a network that the rule lacks. */
 function marksHere({ uuid, gatewayHardware, bssid }: NetworkLink, match: NetworkMatch): NetworkMatch[] {
   return [
     ...(gatewayHardware !== null && gatewayHardware !== match.gateway ? [{ gateway: gatewayHardware }] : []),
@@ -160,7 +160,7 @@ function marksHere({ uuid, gatewayHardware, bssid }: NetworkLink, match: Network
   ];
 }
 
-/** Only access points can be several. */
+/** Adds a mark. It replaces a mark of the same kind, except that a rule can have several access points. */
 function withMark(match: NetworkMatch, mark: NetworkMatch): NetworkMatch {
   const bssid = [...new Set([...(match.bssid ?? []), ...(mark.bssid ?? [])])];
   return { ...match, ...mark, ...(bssid.length > 0 ? { bssid } : {}) };
@@ -180,7 +180,7 @@ function nameOf({ any, uuid }: NetworkMatch, links: readonly NetworkLink[]): str
   return any ?? links.find(each => each.uuid === uuid)?.name ?? '';
 }
 
-/** Value of a choice that leaves something as it is. */
+/** Value of the option that makes no choice. */
 export const NONE = '';
 
 export interface Choice<T> {
@@ -203,7 +203,7 @@ export function select<T>(
   };
 }
 
-/** A text to give; without a check, a name. */
+/** Returns a row to type a text; without a check in `words`, the text is checked as a name. */
 export function textRow(
   words: Pick<Extract<Row, { kind: 'entry' }>, 'id' | 'title'> &
     Partial<Pick<Extract<Row, { kind: 'entry' }>, 'label' | 'check'>>,
@@ -219,7 +219,7 @@ export function textRow(
   };
 }
 
-/** Identifies a value among choices. */
+/** Returns a text that identifies a value among choices. */
 export const textOf = (value: unknown): string => JSON.stringify(value);
 
 export function capital(text: string): string {

@@ -1,4 +1,4 @@
-// Describes the split tunnel: which addresses, ranges and hosts go outside the tunnel, or are the only ones inside it.
+// Describes the split tunnel, a list of addresses, ranges and hosts that bypass WARP or that alone use it.
 import type { ActionRequest, SplitTunnel } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { DEFAULT_ROUTES } from '../../default-routes.ts';
@@ -10,20 +10,20 @@ import { type RouteKind, routeKind } from '../validate.ts';
 export interface RouteEntry {
   value: string;
   kind: RouteKind;
-  /** Its origin: the default list, the organization, or this user. */
+  /** Origin of the entry: the default list, the organization, or this user. */
   origin: string;
-  /** Anything but what the organization gives can be taken away. */
+  /** False if the organization manages the list. */
   removable: boolean;
   note: string | null;
 }
 
 export interface RoutesView {
   mode: SplitTunnel['mode'];
-  /** Meaning of the list. */
+  /** Says what the list means. */
   sentence: string;
   entries: RouteEntry[];
   sensitive: boolean;
-  /** The organization decides. */
+  /** True if the organization manages the list. */
   managed: boolean;
 }
 
@@ -57,7 +57,7 @@ export function describeRoutes(client: ClientState, settable: boolean, tr: Trans
   };
 }
 
-/** WARP lists an address as the range of that address only, `192.0.2.7/32`, and removes it by the address. */
+/** Removes `/32` or `/128`: WARP lists an address as a range, `192.0.2.7/32`, but removes it by the address alone. */
 function withoutFullLength(value: string): string {
   return value.replace(/^([\d.]+)\/32$|^([\da-f:.]+)\/128$/i, '$1$2');
 }
@@ -72,7 +72,7 @@ export function routeKindName(kind: RouteKind, { _ }: Translator): string {
   return { address: _('Address'), range: _('Range'), host: _('Host') }[kind];
 }
 
-/** True for an entry that holds every word of `query`. */
+/** True if the entry contains every word of `query`. */
 export function routeMatches(entry: RouteEntry, query: string): boolean {
   return holdsWords(entryText(entry), query);
 }
@@ -80,8 +80,8 @@ export function routeMatches(entry: RouteEntry, query: string): boolean {
 const entryText = searchable<RouteEntry>(({ value, note, origin }) => `${value} ${note ?? ''} ${origin}`);
 
 /**
- * A single entry is set for good: people add several one after another, its opposite is one press away in the same list,
- * and a list as a whole, which can cut off more, waits to be confirmed.
+ * Returns the request that adds an entry, without confirmation: people add several in a row and can remove each with
+ * one press. Only a change of the whole list, which can cut off more, needs confirmation.
  * @param value of a known kind; see `routeKind`.
  */
 export function addRoute(value: string): ActionRequest {
@@ -95,7 +95,7 @@ function removeRoute({ value, kind }: RouteEntry): ActionRequest {
   return kind === 'host' ? { action: 'removeSplitHost', value } : { action: 'removeSplitIp', value };
 }
 
-/** Taking an entry off, with the way back. */
+/** Returns the command that removes an entry, with its undo. */
 export function removal(entry: RouteEntry, { _ }: Translator): Command {
   return actionCommand(removeRoute(entry), {
     undo: { kind: 'action', request: addRoute(entry.value) },
@@ -104,7 +104,7 @@ export function removal(entry: RouteEntry, { _ }: Translator): Command {
   });
 }
 
-/** Back to the default list, after a question. */
+/** Returns the command that resets the list, after a question. */
 export function resetRoutes(what: 'addresses' | 'hosts', { _ }: Translator): Command {
   const action = what === 'hosts' ? 'resetSplitHosts' : 'resetSplitIps';
   return actionCommand(

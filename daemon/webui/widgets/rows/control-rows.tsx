@@ -1,4 +1,4 @@
-// Renders rows with a choice, which moves with the event and not with the click, rows with buttons, and links.
+// Renders rows with switches, choices, buttons and links. A control changes with the daemon's event, not with the click.
 import type { TargetedKeyboardEvent } from 'preact';
 import { useId } from 'preact/hooks';
 import { clientCommand } from '../../../view/form.ts';
@@ -28,8 +28,8 @@ export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
 }
 
 /**
- * A radio button that moves with the event, not with the click. The arrow keys move only the focus: passing a choice does not
- * choose it.
+ * Shows a radio button that changes with the daemon's event, not with the click. The arrow keys move only the focus, and do
+ * not select a choice.
  */
 export function RadioRow({ row }: { row: RowOf<'radio'> }) {
   const id = useId();
@@ -79,7 +79,7 @@ export function SelectRow({ row }: { row: RowOf<'select'> }) {
         value={row.value}
         onChange={event => {
           const chosen = event.currentTarget.value;
-          event.currentTarget.value = row.value; // until the event confirms it
+          event.currentTarget.value = row.value; // until the event confirms the choice
           void host.run(row.command(chosen));
         }}
       >

@@ -1,4 +1,4 @@
-// Renders fields to type in: rows checked at each key, areas of many lines, and the field of a search.
+// Renders text fields: single lines that are checked after each key, text areas, and search fields.
 import { type Signal, useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
@@ -10,7 +10,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const { host, tr } = useApp();
   const text = useSignal('');
   const missing = useSignal(false);
-  /** The text being sent. Its effect may arrive before the reply, and the check would then reject it. */
+  /** Text of the running request. Its effect may arrive before the reply, and the check would then reject the text. */
   const sent = useSignal<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const given = text.value.trim();
@@ -48,7 +48,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
     sent.value = null;
     if (!done) return;
     missing.value = false;
-    // newer text stays
+    // keep text that was typed since
     if (text.value.trim() === given) text.value = '';
   };
   return (
@@ -105,7 +105,7 @@ export function AreaRow({ row }: { row: RowOf<'area'> }) {
   );
 }
 
-/** A field whose text narrows a list at each key. */
+/** Shows a search field that updates `query` after each key. */
 export function SearchField({ query, label }: { query: Signal<string>; label: string }) {
   return (
     <input

@@ -1,4 +1,4 @@
-// Renders a form as HTML. A row shows the confirmed state: using it sends a command, and the event moves it.
+// Renders a form as HTML. A row shows the confirmed state: using it sends a command, and the daemon's event updates it.
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import type { Form, Group, Row } from '../../../view/form.ts';
@@ -33,7 +33,7 @@ export function FormView({ form }: { form: Form }) {
   );
 }
 
-/** Groups behind a row that opens them. */
+/** Shows a row that unfolds the groups. */
 function Fold({ groups }: { groups: Group[] }) {
   const { _ } = useApp().tr.value;
   const row = rowInAddress();

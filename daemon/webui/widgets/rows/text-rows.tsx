@@ -1,4 +1,4 @@
-// Renders rows that only show something: a value, a text, a command line, a note.
+// Renders rows without a setting: values, texts, commands and notes.
 import type { ComponentChildren } from 'preact';
 import { isLong } from '../../../view/form.ts';
 import { useApp } from '../../app.ts';
@@ -29,10 +29,10 @@ export function FactRow({ row }: { row: RowOf<'fact'> }) {
   );
 }
 
-/** Characters at the end of a long value that stay in sight. */
+/** Number of characters at the end of a long value that stay visible. */
 const END = 8;
 
-/** One line, cut in the middle where it does not fit; its tooltip and a selection have all of it. */
+/** Shows a value on one line, shortened in the middle if necessary. The tooltip and a selection have the whole value. */
 function LongValue({ text }: { text: string }) {
   return (
     <code class="long" title={text}>
@@ -76,7 +76,7 @@ export function NoteRow({ row }: { row: RowOf<'note'> }) {
   );
 }
 
-/** Content that its label opens; without a label it is always open. */
+/** Shows content that a label unfolds; without a label, the content is always visible. */
 function Folded({ row, children }: { row: RowOf<'shell' | 'text'>; children: ComponentChildren }) {
   if (row.folded === undefined) return <>{children}</>;
   return (
@@ -87,7 +87,7 @@ function Folded({ row, children }: { row: RowOf<'shell' | 'text'>; children: Com
   );
 }
 
-/** A command for a terminal, with a button that copies it. */
+/** Shows a terminal command with a button that copies the command. */
 export function CommandBox({ title, command }: { title: string; command: string }) {
   const app = useApp();
   const { _ } = app.tr.value;

@@ -1,16 +1,16 @@
-// Renders the parts that rows share: text, the reason why a control can't be used, and the button that runs a command.
+// Renders the parts that rows share: texts, reasons why a control can't be used, and command buttons.
 import { createContext, Fragment, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Command, Row, RowKind } from '../../../view/form.ts';
 import { generalReason } from '../../../view/forms/availability.ts';
 import { useApp } from '../../app.ts';
 
-/** Id of the description of the group around a row. */
+/** ID of the description of a row's group. */
 export const GroupDescription = createContext<string | undefined>(undefined);
 
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 
-/** Title, subtitle, and the reason why a row can't be used. Their IDs label and describe the control next to them. */
+/** Shows a row's title, subtitle and the reason why it can't be used. Their IDs label and describe the row's control. */
 export function Words({ row, id }: { row: Row; id?: string }) {
   const reason = useOwnReason(row);
   return (
@@ -32,7 +32,7 @@ export function Words({ row, id }: { row: Row; id?: string }) {
   );
 }
 
-/** Text whose English lines are read aloud as English, and from left to right. */
+/** Shows text and marks its English lines as English text that runs from left to right. */
 function Lines({ text, english }: { text: string; english: readonly number[] }) {
   return text.split('\n').map((line, i) => (
     <Fragment key={i}>
@@ -48,13 +48,13 @@ function Lines({ text, english }: { text: string; english: readonly number[] }) 
   ));
 }
 
-/** The reason of a row, unless a general reason applies to all rows. */
+/** Returns why a row can't be used; null if it can, or if a general reason applies to all rows. */
 export function useOwnReason({ sensitive, reason }: Row): string | null {
   const general = useGeneralReason();
   return sensitive === false && general === undefined ? (reason ?? null) : null;
 }
 
-/** IDs of the texts that describe a control, including the reason why it can't be used. */
+/** Returns the IDs of a control's descriptions, including the reason why it can't be used. */
 export function useDescription(row: Row, id: string): string | undefined {
   const reason = useOwnReason(row);
   const group = useContext(GroupDescription);
@@ -62,25 +62,25 @@ export function useDescription(row: Row, id: string): string | undefined {
   return idList(...ids, row.sensitive === false && !reason ? group : undefined);
 }
 
-/** Ids of the texts that the shell shows: the banners, and the reason above the page. */
+/** IDs of the shell's texts: the offline banner, and the reason above the page. */
 export const WHY = { offline: 'why-offline', here: 'why' } as const;
 
-/** ID of the text with the general reason why controls can't be used now; undefined without such a reason. */
+/** Returns the ID of the general reason why controls can't be used now; undefined without such a reason. */
 export function useGeneralReason(): string | undefined {
   const { view, tr } = useApp();
   if (view.value.banners.offline) return WHY.offline;
   return generalReason(view.value, tr.value) ? WHY.here : undefined;
 }
 
-/** IDs in the form of an attribute. */
+/** Joins IDs for an attribute; undefined if there are no IDs. */
 export function idList(...ids: (string | undefined)[]): string | undefined {
   return ids.filter(Boolean).join(' ') || undefined;
 }
 
 /**
- * A button that keeps the focus while it can't be used, such as during its command: a disabled element would lose the focus to
- * the top of the page.
- * @param current true for the present choice, which a press does not change
+ * Shows a button that keeps the focus while it can't be used, such as during its command: a disabled element would lose the
+ * focus to the top of the page.
+ * @param current true for the current choice, which a click does not send again
  */
 export function CommandButton({
   command,

@@ -1,4 +1,4 @@
-// Provides rows with one control: a switch, a button, a list of values, or a radio button. A control moves when the daemon confirms.
+// Provides rows with one control: a switch, a button, a list of values or a radio button. It shows what the daemon confirmed.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -38,7 +38,7 @@ export function buttonRow(first: RowOf<'button'>, host: Host): RowWidget<'button
       now = row;
       showWords(widget, row);
       setDescription(widget, row.subtitle ?? '');
-      // otherwise GTK would name the button by it again, in place of the name below
+      // setting the same label again would make GTK replace the name below with it
       if (button.label !== row.label) button.label = row.label;
       button.css_classes = row.style ? [`${row.style}-action`] : [];
       setName(button, `${row.title}: ${row.label}`);
@@ -76,8 +76,8 @@ interface ConfirmedSwitch {
 }
 
 /**
- * A switch that shows only what the daemon confirmed: flipping it asks, and the event moves it.
- * @param asked is called with the requested position.
+ * Makes a switch show only the confirmed state: flipping it sends a request, and the daemon's event moves it.
+ * @param asked called with the requested position.
  */
 function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): ConfirmedSwitch {
   let confirmed = false;
@@ -88,8 +88,8 @@ function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): Confir
     widget.state = on;
     setting = false;
   };
-  // A click moves a GtkSwitch before it asks. It returns immediately to the confirmed state, and the event moves it later;
-  // not from within the signal, after which GtkSwitch would still report to screen readers where it had been moved.
+  // A click moves a GtkSwitch before the request. The switch returns to the confirmed state immediately, and the event moves
+  // it later. Not within the signal: GtkSwitch would then still report the clicked position to screen readers.
   widget.connect('state-set', () => {
     if (setting) return false;
     void Promise.resolve().then(() => {
@@ -107,7 +107,7 @@ function confirmSwitch(widget: Gtk.Switch, asked: (on: boolean) => void): Confir
   };
 }
 
-/** A combo row that shows only what the daemon confirmed: choosing asks, and the row moves when the event says so. */
+/** Makes a combo row show only the confirmed value: a choice sends a request, and the daemon's event moves the row. */
 class Choice {
   readonly #row: Adw.ComboRow;
   #values: string[] = [];
@@ -118,9 +118,9 @@ class Choice {
   #setting = false;
 
   /**
-   * @param values what can be chosen.
-   * @param label what a value is called.
-   * @param choose is called with the value that the user picked.
+   * @param values available choices.
+   * @param label returns the label of a value.
+   * @param choose called with the value that the user picked.
    */
   constructor(row: Adw.ComboRow, values: string[], label: (value: string) => string, choose: (value: string) => void) {
     this.#row = row;
@@ -134,7 +134,7 @@ class Choice {
     });
   }
 
-  /** Replaces what can be chosen, where that has changed. */
+  /** Replaces the available choices if they have changed. */
   offer(values: string[], label: (value: string) => string): void {
     const labels = values.map(label);
     const offered = JSON.stringify([values, labels]);
@@ -148,7 +148,7 @@ class Choice {
     this.#known = values.length;
   }
 
-  /** @param value null while it is not known; one that is not among the choices is added. */
+  /** @param value null while the value is unknown; a value outside the choices is added to them. */
   show(value: string | null, sensitive: boolean): void {
     this.#confirmed = value;
     this.#row.sensitive = sensitive;
@@ -172,7 +172,7 @@ class Choice {
 /** The radio buttons of one group. */
 export interface Radios {
   members: Gtk.CheckButton[];
-  /** The code, and not the user, moves the marks now. */
+  /** True while the code, not the user, changes the buttons. */
   setting: boolean;
 }
 
@@ -180,7 +180,7 @@ export function radioRow(first: RowOf<'radio'>, host: Host, radios: Radios): Row
   const widget = actionRow();
   // GTK 4.8 mistakes a check button of a group for a check box
   const check = new Gtk.CheckButton({ valign: Gtk.Align.CENTER, accessible_role: Gtk.AccessibleRole.RADIO });
-  // a group needs a member that is on, even while no choice is confirmed
+  // a group needs an active member, even while no choice is confirmed
   const { members } = radios;
   if (!members.length) members.push(new Gtk.CheckButton({ active: true }));
   check.group = members[0]!;
@@ -214,8 +214,8 @@ export function radioRow(first: RowOf<'radio'>, host: Host, radios: Radios): Row
 }
 
 /**
- * Up and Down move between the choices, since Tab stops only at the one that is set. They choose nothing: a choice
- * takes effect immediately.
+ * Makes Up and Down move the focus between the choices, since Tab stops only at the active choice. The keys select nothing,
+ * because a choice takes effect immediately.
  */
 function moveAmong(check: Gtk.CheckButton, members: Gtk.CheckButton[]): Gtk.EventController {
   const keys = new Gtk.EventControllerKey();
@@ -227,7 +227,7 @@ function moveAmong(check: Gtk.CheckButton, members: Gtk.CheckButton[]): Gtk.Even
   return keys;
 }
 
-/** Back to what is confirmed. */
+/** Restores the confirmed choice. */
 function restore(pressed: Gtk.CheckButton, members: Gtk.CheckButton[]): void {
   const confirmed = members.find(radio => (radio as Gtk.CheckButton & { confirmed?: boolean }).confirmed);
   if (confirmed !== pressed) (confirmed ?? members[0]!).active = true;

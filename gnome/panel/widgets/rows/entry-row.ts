@@ -1,4 +1,4 @@
-// Provides rows to type in: a field with its button, checked at each key, and an area of many lines.
+// Provides rows for text: a field that is checked after each key, with a button, and an area of many lines.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../../../daemon/view/host.ts';
@@ -10,7 +10,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
   const title = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] });
   const entry = first.secret ? new Gtk.PasswordEntry({ show_peek_icon: true }) : new Gtk.Entry();
   entry.hexpand = true;
-  // it gives way to its button in large letters, where GTK keeps 150 pixels
+  // leaves room for the button in large letters; by default, GTK reserves 150 pixels for the field
   entry.width_chars = 6;
   const button = new Gtk.Button();
   const wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'error'] });
@@ -25,7 +25,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
   let now = first;
   const text = () => entry.text.trim();
   let missing = false;
-  /** The text that is being sent: the event that shows its effect may come first. */
+  /** Text of the running request; the event with its effect may arrive before the reply. */
   let sent: string | null = null;
   const check = () => {
     const problem =
@@ -38,7 +38,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
     why.visible = Boolean(now.subtitle);
     for (const widget of [entry, button]) setDescription(widget, [problem, now.subtitle].filter(Boolean).join('. '));
     button.sensitive = isFree && (problem === null || text() === '');
-    // Enter in the field does the same, so a field that is left empty costs no second stop
+    // Enter in the field has the same effect, so the Tab key skips the button of an empty field
     button.focusable = text() !== '';
   };
   const submit = async () => {
@@ -53,7 +53,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
     sent = given;
     const isDone = await host.run(now.command(given));
     sent = null;
-    // newer text stays
+    // keep text that was typed since
     if (isDone && text() === given) entry.text = '';
     else check();
   };
@@ -70,7 +70,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
       title.label = row.title;
       widget.title = row.title;
       setName(widget, row.title);
-      // otherwise GTK would name the button by it again, in place of the name below
+      // setting the same label again would make GTK replace the name below with it
       if (button.label !== row.label) button.label = row.label;
       if (entry instanceof Gtk.Entry) entry.placeholder_text = row.placeholder ?? '';
       setName(entry, row.title);
@@ -102,7 +102,7 @@ export function areaRow(first: RowOf<'area'>): RowWidget<'area'> {
   const widget = new Adw.PreferencesRow({ child, activatable: false, focusable: false });
   widget.use_markup = false;
   let now = first;
-  // reading 5,000 lines from the buffer takes milliseconds
+  // a copy, since reading 5,000 lines from the buffer takes milliseconds
   let text = '';
   let isReplaced = false;
   buffer.connect('changed', () => {

@@ -14,20 +14,20 @@ import { areaRow, entryRow } from './entry-row.ts';
 import type { AnyRowWidget } from './row-widget.ts';
 import { factRow, itemRow, linkRow, noteRow, shellRow, textRow } from './text-rows.ts';
 
-/** Time for which a found row is highlighted, in ms. */
+/** Duration of a revealed row's highlight, in ms. */
 const REVEALED_MS = 2000;
 
 interface ShownGroup {
   widget: Adw.PreferencesGroup;
-  /** The rows' list. */
+  /** List that contains the rows. */
   list: Gtk.ListBox;
   rows: Map<string, AnyRowWidget>;
   radios: Radios;
 }
 
 /**
- * A form inside any container of groups. Groups and rows that stay are neither made again nor removed, since they hold the
- * focus and typed text.
+ * Form inside any container of groups. An update keeps the widgets of remaining groups and rows, since they hold the focus
+ * and typed text.
  */
 export class FormGroups {
   readonly #host: Host;
@@ -46,7 +46,7 @@ export class FormGroups {
     [this.#host, this.#add, this.#remove] = [host, add, remove];
   }
 
-  /** Without a daemon, rows that need it can't be used. */
+  /** Shows a form. Without a daemon, rows that need the daemon can't be used. */
   show(form: Form): void {
     const view = this.#host.view();
     const { client } = view;
@@ -61,7 +61,7 @@ export class FormGroups {
     this.#placeFold(filled.filter(group => !group.folded).at(-1) ?? null, folded.length > 0);
   }
 
-  /** Puts the row that opens the folded groups after the last group that is not folded. */
+  /** Puts the row for the folded groups after the last unfolded group. */
   #placeFold(before: Group | null, isNeeded: boolean): void {
     const fold = this.#fold?.widget;
     if (!fold) return;
@@ -77,7 +77,7 @@ export class FormGroups {
     const widget = this.find(id);
     if (!widget) return;
     if (!widget.child_focus(Gtk.DirectionType.TAB_FORWARD)) {
-      widget.focusable = true; // a fact has no control
+      widget.focusable = true; // the row shows a fact, without a control
       widget.grab_focus();
     }
     widget.add_css_class('culvert-revealed');
@@ -92,7 +92,7 @@ export class FormGroups {
     });
   }
 
-  /** The widget of a row, if it is shown. */
+  /** Returns a row's widget if the form shows the row. */
   find(id: string): Gtk.Widget | undefined {
     const rows = [...this.#shown.values()].flatMap(group => [...group.rows]);
     return rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id)?.[1].widget;
@@ -141,7 +141,7 @@ export class FormGroups {
   }
 }
 
-/** Brings a row into the middle of what scrolls it. */
+/** Scrolls a row to the middle of its scrolled window. */
 function scrollTo(widget: Gtk.Widget): void {
   const scrolled = widget.get_ancestor(Gtk.ScrolledWindow.$gtype) as Gtk.ScrolledWindow | null;
   if (!scrolled) return;
@@ -150,7 +150,7 @@ function scrollTo(widget: Gtk.Widget): void {
   if (placed) vadjustment.value += bounds.get_y() + bounds.get_height() / 2 - vadjustment.page_size / 2;
 }
 
-/** Each row that can't be used says why, unless that holds for all of them. */
+/** Adds the reason to each row that can't be used, unless a general reason applies to all rows. */
 function withReasons(form: Form, view: View): Form {
   if (generalReason(view, tr)) return form;
   const explained = (row: Row): Row =>
@@ -160,7 +160,7 @@ function withReasons(form: Form, view: View): Form {
   return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
 }
 
-/** Two entries of the same text have two rows. */
+/** Maps rows by unique keys, so that two entries with the same text have two rows. */
 function byKey(rows: Row[]): Map<string, Row> {
   const keyed = new Map<string, Row>();
   for (const row of rows) {
@@ -174,7 +174,7 @@ function byKey(rows: Row[]): Map<string, Row> {
 function createGroup(): ShownGroup {
   const widget = new Adw.PreferencesGroup();
   const list = [...within(widget)].find((child): child is Gtk.ListBox => child instanceof Gtk.ListBox)!;
-  // In a horizontal box, GTK 4.8 gave an Arabic description the width of one line, 431 pixels of 326; in a vertical one it wraps.
+  // In a horizontal box, GTK 4.8 keeps an Arabic description on one line, 431 pixels of 326; in a vertical box, it wraps.
   const header = [...within(widget)].find(
     (child): child is Gtk.Box => child instanceof Gtk.Box && child.has_css_class('header'),
   );
@@ -188,7 +188,7 @@ interface Fold {
   open(): void;
 }
 
-/** The row that opens and folds the groups after it. @param changed called after each turn */
+/** Creates the row that unfolds and folds the groups after it. @param changed called after each change */
 function createFold(title: string, changed: () => void): Fold {
   let opened = false;
   const arrow = new Gtk.Image({ accessible_role: Gtk.AccessibleRole.PRESENTATION });
@@ -219,7 +219,7 @@ function createFold(title: string, changed: () => void): Fold {
   };
 }
 
-/** A widget for `row`; `show` renews it for a row of the same kind and id. */
+/** Creates a widget for `row`; `show` updates it for a row of the same kind and ID. */
 function createRow(row: Row, host: Host, radios: Radios): AnyRowWidget {
   const widget = createWidget(row, host, radios) as AnyRowWidget;
   widget.show(row);

@@ -1,4 +1,4 @@
-// Provides every page that is a form: groups of rows, a search, and a list.
+// Provides the pages that are forms, with groups of rows, an optional search and an optional list.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -19,16 +19,16 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #open: OpenPage;
   readonly #groups: FormGroups;
   readonly #page = new Adw.PreferencesPage();
-  /** The groups above a list, in place of the page of groups, and the list. */
+  /** Container of the groups above a list, which replaces `#page`; null without a list. */
   #top: Top | null = null;
   #list: LongList | null = null;
   #search: SearchBar | null = null;
-  /** The page is on screen. */
+  /** True while the page is on screen. */
   #seen = false;
   focusSearch?: () => void;
   tick?: () => void;
 
-  /** @param title of the page, for assistive technology */
+  /** @param title title of the page, for assistive technology */
   constructor(host: Host, page: Page, title: string) {
     super();
     this.#host = host;
@@ -61,7 +61,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
     if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
   }
 
-  /** The groups with the search above them. With a list, the search and the list are below them. */
+  /** Builds the page: the search above the groups or, with a list, the search and the list below the groups. */
   #build({ search, list }: Form): Gtk.Widget {
     if (!search && !list) return this.#page;
     if (list) {
@@ -79,7 +79,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
     return box;
   }
 
-  /** A hidden page is renewed when it is shown. */
+  /** Updates the page if it is on screen; a hidden page is updated when it is shown. */
   #changed(): void {
     if (this.#seen) this.refresh(this.#host.view());
   }
@@ -115,10 +115,10 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 }
 
-/** Width of a page of groups, which libadwaita sets, in pixels. */
+/** Width that libadwaita gives a page of groups, in pixels. */
 const PAGE_WIDTH = 600;
 
-/** Greatest height of the groups above a list, in pixels and as a part of the window, so that many rows leave room for the list. */
+/** Maximum height of the groups above a list, in pixels and as a part of the window, which leaves room for the list. */
 const TOP_HEIGHT = 440;
 const TOP_PART = 0.5;
 
@@ -129,21 +129,21 @@ interface Top {
   fit(): void;
 }
 
-/** The groups above a list, which scroll on their own where they have no room. */
+/** Creates the container of the groups above a list, which scrolls if the groups don't fit. */
 function createTop(): Top {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
   for (const side of ['margin_start', 'margin_end', 'margin_top'] as const) box[side] = 12;
-  // room for the shadow of a card, or its outline in high contrast, which what scrolls it would cut off
+  // room for a card's shadow, or its outline in high contrast, which the scrolled window would cut off
   box.margin_bottom = 3;
   const child = new Adw.Clamp({ maximum_size: LIST_WIDTH, child: box });
   const widget = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child });
-  /** Shows all groups: on its own, the scroller would ask for the height of lines that are not broken. */
+  /** Fits the height to the groups: the scrolled window itself would request the height without line breaks. */
   const fit = () => {
     const [, height] = child.measure(Gtk.Orientation.VERTICAL, widget.hadjustment.page_size || -1);
     const window = (widget.root as Gtk.Window | null)?.get_height() || Number.POSITIVE_INFINITY;
     widget.min_content_height = Math.min(height, TOP_HEIGHT, Math.round(window * TOP_PART));
   };
-  // not from within the layout, which must not be changed by what it finds
+  // not during the layout, which must not change itself
   const later = () => void Promise.resolve().then(fit);
   widget.hadjustment.connect('notify::page-size', later);
   widget.vadjustment.connect('notify::upper', later);

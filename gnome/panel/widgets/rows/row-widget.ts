@@ -1,4 +1,4 @@
-// Defines the widget of a row, and the action row and words that all kinds share.
+// Defines the widget of a row, and the parts that several kinds of rows share.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
@@ -31,7 +31,7 @@ export function showWords(widget: Adw.ActionRow, { title, subtitle, tone }: Row)
   }
 }
 
-/** Does the same for a row with a control, which assistive technology reads separately. */
+/** Shows the words of a row, and describes its control, which assistive technology reads separately. */
 export function showWordsOf(widget: Adw.ActionRow, control: Gtk.Widget, row: Row): void {
   showWords(widget, row);
   noteName(control, row.title);

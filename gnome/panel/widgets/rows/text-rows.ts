@@ -1,4 +1,4 @@
-// Provides rows to read: a value, an item of a list, a link to a page, a command, lines of text, a note.
+// Provides rows without a setting: values, list items, links, commands, texts and notes.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
@@ -10,7 +10,7 @@ import { commandBox, copyButton, withoutHyphens } from '../buttons.ts';
 import { preformatted } from '../dialogs.ts';
 import { actionRow, type RowOf, type RowWidget, showWords } from './row-widget.ts';
 
-/** Right-aligned text that wraps rather than being cut. */
+/** Creates a label for right-aligned text that wraps. */
 function valueLabel(): Gtk.Label {
   return new Gtk.Label({
     wrap: true,
@@ -23,7 +23,7 @@ function valueLabel(): Gtk.Label {
   });
 }
 
-/** The row shows its subtitle on one line, cut in the middle, in letters of one width. */
+/** Makes a row show its subtitle on one line, in monospace, shortened in the middle if necessary. */
 function showAsCode(widget: Adw.ActionRow): void {
   for (const label of within(widget))
     if (label instanceof Gtk.Label && label.has_css_class('subtitle')) {
@@ -67,7 +67,7 @@ export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
   const widget = actionRow();
   widget.focusable = true;
   widget.activatable = true;
-  // the subtitle would take all width from a value that can be cut, so most of the value keeps its room
+  // the subtitle would take all the width from a value that can be shortened, so the value gets a minimum width below
   const value = new Gtk.Label({ ellipsize: Pango.EllipsizeMode.END, css_classes: ['dim-label'] });
   const arrow = new Gtk.Image({
     icon_name: 'go-next-symbolic',
@@ -130,7 +130,7 @@ export function itemRow(first: RowOf<'item'>, host: Host): RowWidget<'item'> {
   };
 }
 
-/** A widget behind an expander where its row is folded. */
+/** Puts a widget into an expander if its row is folded. */
 function foldedAway(child: Gtk.Widget, { title, folded }: RowOf<'shell' | 'text'>): Gtk.Widget {
   if (folded === undefined) return child;
   const expander = new Gtk.Expander({ label: folded, child, css_classes: ['culvert-entry'] });
@@ -179,7 +179,7 @@ export function textRow(first: RowOf<'text'>): RowWidget<'text'> {
 
 export function noteRow(): RowWidget<'note'> {
   const widget = actionRow();
-  // the words say it as well
+  // the words have the same meaning
   const tick = new Gtk.Image({
     icon_name: 'object-select-symbolic',
     accessible_role: Gtk.AccessibleRole.PRESENTATION,

@@ -1,4 +1,4 @@
-// The tile of GNOME Shell on a user's machine: what is written, what is turned on, and that a removal leaves nothing.
+// Installs the GNOME Shell tile for a user: checks the files and settings that this changes, and that removal leaves nothing.
 import assert from 'node:assert/strict';
 import {
   existsSync,
@@ -18,18 +18,19 @@ import { temporary } from '../../../support/temporary.ts';
 
 const UUID = 'culvert@culvert.org';
 
-/** Stands in for gsettings, whose keys are files; a shell that runs answers with the file `shell`. */
+/** Stands in for gsettings, with a file for each key. */
 const GSETTINGS = `#!/bin/sh
 cd "$(dirname "$0")/../settings" || exit 1
 case $1 in
   get) cat "$3" ;;
   set) printf '%s\\n' "$4" > "$3" ;;
 esac`;
+/** Stands in for gdbus: records its calls, and prints the file `shell` as the answer of the running Shell. */
 const GDBUS = `#!/bin/sh
 echo "$*" >> "$(dirname "$0")/../called"
 exec cat "$(dirname "$0")/../shell"`;
 
-test('a link leads to the tree, and its removal leaves nothing', async t => {
+test('installs a link to the shared extension, and removal leaves nothing', async t => {
   const { place, enabled, files, root } = machine(t);
   const lines = await gnome.install(place);
   assert.match(lines.join('\n'), /turned on\.\nLog out and in again/);
@@ -48,7 +49,7 @@ test('a link leads to the tree, and its removal leaves nothing', async t => {
   assert.ok(existsSync(join(place.share, 'gnome-shell/extensions', UUID, 'metadata.json')));
 });
 
-test('an AppImage leaves copies and the services of its programs', async t => {
+test('an AppImage installs copies, and D-Bus services for its programs', async t => {
   const { place, files } = machine(t, { image: "/home/it's me/Culvert.AppImage" });
   await gnome.install(place);
   const at = join(place.data, 'gnome-shell/extensions', UUID);
@@ -66,7 +67,7 @@ test('an AppImage leaves copies and the services of its programs', async t => {
   assert.deepEqual(files(), []);
 });
 
-test('a removal leaves nothing either where the extension was deleted by hand', async t => {
+test('removal leaves nothing even if the user deleted the extension by hand', async t => {
   for (const image of [null, '/opt/Culvert.AppImage']) {
     const { place, files, enabled } = machine(t, { image });
     assert.deepEqual(await gnome.remove(place), []);
@@ -78,7 +79,7 @@ test('a removal leaves nothing either where the extension was deleted by hand', 
   }
 });
 
-test('a package brings the files, so that nothing is written', async t => {
+test('writes nothing if a package installed the files', async t => {
   const { place, files, enabled } = machine(t, { isSystem: true });
   await gnome.install(place);
   assert.deepEqual(files(), []);
@@ -87,7 +88,7 @@ test('a package brings the files, so that nothing is written', async t => {
   assert.doesNotMatch(enabled(), new RegExp(UUID));
 });
 
-test('the status repeats the word of the running Shell', async t => {
+test('the status reflects what the running Shell reports', async t => {
   const { place, shell } = machine(t);
   await gnome.install(place);
   const note = async (state: string) => {
@@ -101,7 +102,7 @@ test('the status repeats the word of the running Shell', async t => {
   assert.match((await gnome.status(place)).note!, /Log out/);
 });
 
-test('a setting that turns all extensions off is named', async t => {
+test('reports a setting that turns all extensions off', async t => {
   const { place, root } = machine(t);
   writeFileSync(join(root, 'settings', 'disable-user-extensions'), 'true\n');
   assert.match((await gnome.install(place)).join('\n'), /turned off altogether/);
@@ -134,10 +135,10 @@ interface Machine {
   root: string;
   /** Sets the answer of the running Shell; null for none. */
   shell(answer: string | null): void;
-  /** Calls of gdbus, one a line. */
+  /** Calls of gdbus, one per line. */
   called(): string;
   enabled(): string;
-  /** Every file of the user, relative. */
+  /** Every path in the user's home directory, relative to it. */
   files(): string[];
 }
 

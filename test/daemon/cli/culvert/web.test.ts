@@ -9,7 +9,7 @@ async function running(t: TestContext) {
   return { daemon, port, address: `http://127.0.0.1:${port}/`, web };
 }
 
-test('the page is turned on, its address is printed, and it is turned off again', async t => {
+test('turns the page on, prints its address, and turns it off again', async t => {
   const { daemon, address, web } = await running(t);
   const on = await web();
   assert.deepEqual([on.code, on.stdout, daemon.settings.config.webui.enabled], [0, `${address}\n`, true]);
@@ -24,7 +24,7 @@ test('the page is turned on, its address is printed, and it is turned off again'
   assert.equal(daemon.settings.config.webui.enabled, false);
 });
 
-test('a layer above the user’s that keeps the page off is named', async t => {
+test('names the configuration layer that keeps the page off', async t => {
   const { daemon, web } = await running(t);
   daemon.settings.setSession({ webui: { enabled: false } });
   const { code, stderr } = await web();

@@ -1,4 +1,5 @@
-// The test inside the place of a kept program: where it fails, the program does not start. Rules are broken while no service repairs them.
+// The self-test of a kept program's place: if it fails, the program does not start. Each case breaks the place while no service
+// runs that would repair it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { line } from '../../../support/killswitch/loops.ts';
@@ -24,7 +25,7 @@ before(async () => {
 });
 after(() => machine?.end());
 
-/** Starts commands from a kept shell, one after the other, once something has changed that no service repairs. */
+/** Starts kept shells, kills the service, makes a change, and runs a command in each shell, one after another. */
 async function startAfter(change: string, ...commands: string[][]): Promise<Ended[]> {
   const shells = commands.map(command =>
     machine.start(machine.kept('sh', '-c', 'echo ready; read -r _; exec "$@"', 'sh', ...command)),
@@ -38,7 +39,7 @@ async function startAfter(change: string, ...commands: string[][]): Promise<Ende
   return ended;
 }
 
-/** A kept program is not started by a kept one, because of a change. */
+/** Checks that after a change, a kept shell can't start a kept program. */
 async function checkRefused(change: string, why: string): Promise<void> {
   const { uplink } = await machine.seen();
   const [{ code, out, err } = assert.fail()] = await startAfter(change, machine.kept('echo', 'started'));
@@ -57,7 +58,7 @@ test('a program does not start where the packet filter does not know its place',
 for (const net of FAMILIES) {
   const protocol = net.name.toLowerCase();
 
-  test(`nor where ${net.name} could leave by a link`, { skip: later }, async () => {
+  test(`a program does not start where ${net.name} could leave by a link`, { skip: later }, async () => {
     const open = rule(`meta nfproto ${protocol} oifname "up0" accept`);
     const { uplink } = await machine.seen();
     await startAfter(open, ask('DGRAM', net));
@@ -65,7 +66,7 @@ for (const net of FAMILIES) {
     await checkRefused(open, 'A packet could leave by up0.');
   });
 
-  test(`nor where ${net.name} could not use the tunnel`, { skip: later }, async () => {
+  test(`a program does not start where ${net.name} could not use the tunnel`, { skip: later }, async () => {
     await machine.tunnelUp();
     const [{ out } = assert.fail()] = await startAfter(':', machine.kept(...ask('DGRAM', net)));
     assert.equal(out, `${net.tunnel}\n`, 'the control');
@@ -84,7 +85,7 @@ test('nor where another link has the name of the tunnel', { skip: later }, async
   await machine.script('ip link del CloudflareWARP');
 });
 
-test('a link that takes no packet of the test prevents no start, and stays closed', { skip: later }, async () => {
+test('a link that the self-test cannot use does not prevent a start, and stays closed', { skip: later }, async () => {
   const multicast = 'multicast ff00::/8 dev up0 table local metric 256';
   await machine.script(`ip -6 route del ${multicast}; ip -6 rule add pref 1 to ff01::/16 unreachable`);
   const all = [

@@ -1,4 +1,4 @@
-// Every constant of the table in force, written out: what is allowed is decided here, so a change of any rule shows here.
+// Compares the rendered table with every rule written out, so that no rule changes unnoticed.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEndpointPort } from '../../../../daemon/killswitch/rules/endpoints.ts';
@@ -115,7 +115,7 @@ function chainsOf(allowLan: boolean): [name: string, hook: string, rules: string
 }
 
 for (const allowLan of [false, true])
-  test(`the table ${allowLan ? 'with' : 'without'} the local network holds just these rules`, () => {
+  test(`the table ${allowLan ? 'with' : 'without'} local network access has exactly these rules`, () => {
     const text = render({ ...OPTIONS, allowLan });
     const chains = [...text.matchAll(/^ {2}chain (\w+) \{\n(.*?)\n {2}\}$/gms)].map(([, name, body]) => {
       const [hook, ...rules] = body!
@@ -142,32 +142,32 @@ for (const allowLan of [false, true])
     );
   });
 
-test('a table with flags is destroyed before it is made', () => {
+test('destroys a table with flags before creating it', () => {
   const text = render({ ...OPTIONS, flags: ['owner', 'persist'] });
   assert.match(text, /^destroy table inet culvert\ntable inet culvert \{\n {2}flags owner, persist\n/);
   assert.doesNotMatch(text, /^(add|delete) /m);
   assert.equal(renderRemoval(), 'add table inet culvert\ndelete table inet culvert\n');
 });
 
-test('a configured name of the tunnel replaces the default name everywhere', () => {
+test('uses the configured tunnel interfaces everywhere', () => {
   const text = render({ ...OPTIONS, tunnelInterfaces: ['wg0', 'CloudflareWARP'] });
   assert.equal(text.match(/[io]ifname \{ "wg0", "CloudflareWARP" \} (meta [io]iftype 65534|ct )/g)?.length, 7);
 });
 
-test('an endpoint has any port except the ports of DNS', () => {
+test('allows an endpoint any valid port except those of DNS', () => {
   for (const port of [1, 52, 54, 443, 852, 854, 65535]) assert.equal(isEndpointPort(port), true, String(port));
   for (const port of [-1, 0, 0.5, 53, 853, 65536, Number.NaN, Number.POSITIVE_INFINITY])
     assert.equal(isEndpointPort(port), false, String(port));
 });
 
-test('a name that the kernel takes for an interface has 1 to 15 letters', () => {
+test('accepts only interface names of 1 to 15 safe characters', () => {
   for (const name of ['a', 'wg0', 'tun-1', 'a.b', '_x', 'exactly15letter'])
     assert.doesNotThrow(() => render({ ...OPTIONS, tunnelInterfaces: [name] }), name);
   for (const name of ['', '.a', '-a', 'sixteen-letters-', 'a b', 'a"', 'a\n', 'ä'])
     assert.throws(() => render({ ...OPTIONS, tunnelInterfaces: [name] }), TypeError, name);
 });
 
-test('ranges with the same ports share a rule, and one within another is left to that, whichever comes first', () => {
+test('merges ranges with the same ports into one rule, and drops a range that another one contains, in any order', () => {
   const of = (cidr: string, ports: number[]) => ({ cidr, protocol: 'udp', ports }) as const;
   const [range, single, apart] = [
     of('162.159.193.0/24', [500]),
@@ -185,7 +185,7 @@ test('ranges with the same ports share a rule, and one within another is left to
         () => '    meta skuid 0 ip daddr { 162.159.193.0/24, 162.159.197.0/24 } udp dport { 500 } accept',
       ),
     ]);
-  // with other ports it is another exception
+  // a range with other ports keeps its own rule
   const others = render({ allowLan: false, endpoints: [range, of('162.159.193.7', [443])] });
   assert.equal(others.match(/skuid 0/g)?.length, 4);
 });

@@ -1,4 +1,4 @@
-// The search of settings, measured on words that people type.
+// Tests the settings search with words that people type.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SplitTunnel } from '../../../../daemon/api/schema.ts';
@@ -21,11 +21,11 @@ const client = clientState({
 });
 const pages = searchedPages(describe(client, '1.0.0', tr), tr);
 const find = (query: string): Hit[] => searchPages(pages, query, tr);
-/** Hits that people see without scrolling. */
+/** Number of hits that people see without scrolling. */
 const SEEN = 5;
 
 for (const [name, words] of Object.entries({ SEARCH_WORDS, FURTHER_WORDS, PLAIN_WORDS, ASKED_WORDS }))
-  test(`at least 95 of 100 ordinary words of ${name} find their row among the first five`, () => {
+  test(`at least 95% of the words in ${name} find their row among the first five hits`, () => {
     const missed = words.filter(([word, places]) => {
       const expected = places.split(' ');
       return !find(word)
@@ -37,12 +37,12 @@ for (const [name, words] of Object.entries({ SEARCH_WORDS, FURTHER_WORDS, PLAIN_
     assert.ok(words.length >= 65);
   });
 
-test('without a row that holds all words, those with the rarest ones are found, also without the ending of a word', () => {
+test('if no row has all the words, finds the rows with the rarest words, with or without their endings', () => {
   assert.equal(find('lockdown mode of mullvad')[0]!.page, 'killswitch');
   assert.equal(find('resolvers xyzzy')[0]!.page, 'dns');
 });
 
-test('the search finds rows of pages that are lists, and of checks and updates', () => {
+test('finds rows on list pages, and on the pages of checks and updates', () => {
   const splitTunnel: SplitTunnel = {
     mode: 'exclude',
     ips: [{ value: '172.17.0.0/16', description: 'docker0' }],
@@ -77,7 +77,7 @@ test('a hit for the keyboard shortcuts opens them', () => {
   }
 });
 
-test('a setting that is the desktop’s is found as a row that says so', () => {
+test('for a setting that belongs to the desktop, finds a row that says so', () => {
   for (const query of ['font size', 'text size', 'large text', 'screen reader', 'high contrast']) {
     const [first] = find(query);
     assert.equal(`${first?.page}/${first?.row}`, 'preferences/accessibility', query);
