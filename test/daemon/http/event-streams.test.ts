@@ -187,7 +187,7 @@ test('a client that does not read is dropped at its backlog, and the others miss
   assert.equal(running.listeners.streams.count(), 1);
 });
 
-test('a client that reads gets more than the limit of unread bytes when it is published immediately after another', async t => {
+test('a client that reads gets more than the limit of unread bytes in one turn', async t => {
   const running = await startListeners(t);
   const reader = await follow(running);
   t.after(reader.close);
