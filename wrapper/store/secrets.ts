@@ -289,10 +289,18 @@ function editEnvFile(file: string, key: string, value: string | undefined): void
   });
 }
 
-/** A value as `envLines` reads it: quoted where it would be taken for quotes or a comment. */
+/** Returns a value as `envLines` reads it back, in quotes where needed. @throws WrapError `not-stored` if no quotes keep it */
 function asEnvValue(value: string): string {
-  if (!/^["']|^\s|\s$|\s#/.test(value)) return value;
-  return value.includes("'") ? `"${value}"` : `'${value}'`;
+  const kept = [value, `'${value}'`, `"${value}"`].find(text => envLines(`key=${text}`).get('key') === value);
+  if (kept !== undefined) return kept;
+  throw new WrapError(
+    'not-stored',
+    EXIT.cannotCreate,
+    'the credential could not be stored in a file: its quotes and "#" do not survive there',
+    {
+      hint: 'store it in the keyring, or refer to it with --env',
+    },
+  );
 }
 
 function secretFile(paths: Paths, cli: string): string {

@@ -110,6 +110,19 @@ test('a credential with a line break, an empty one and a bad name are refused', 
   assert.ok(!fs.existsSync(path.join(box.config, 'config.toml')));
 });
 
+test('a key with quotes and a "#" is stored as it is, or refused', async t => {
+  const box = sandbox(t);
+  box.script('fake', '#!/bin/sh\nprintf "%s" "$FAKE_KEY"\n');
+  box.provider('fake', RULES);
+  box.install('fake');
+  const refused = await box.auth('fake', ['add', 'a', '--file'], { input: `a' #b" #c\n` });
+  assert.equal(refused.exit, 73, refused.stderr);
+  assert.match(refused.stderr, /could not be stored in a file[^\n]*\n.*--env/);
+  assert.doesNotMatch((await box.auth('fake', ['list'])).stdout, /\ba\b/);
+  assert.equal((await box.auth('fake', ['add', 'b', '--file'], { input: `it's" #x\n` })).exit, 0);
+  assert.equal((await box.shim('fake', ['x'])).stdout, `it's" #x`);
+});
+
 test('every kind of source gives its credential, and a source that fails skips its account with the reason', async t => {
   const box = setUp(t);
   box.script('secret-tool', SECRET_TOOL);
