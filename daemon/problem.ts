@@ -1,4 +1,4 @@
-// Defines the status and title of every refusal and failure that the API can answer.
+// Defines the problems that the API reports, each with a status and a title.
 
 import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';
 import type { Message } from './api/values.ts';
@@ -108,7 +108,7 @@ export class Problem extends Error {
     };
   }
 
-  /** The RFC 9457 document. */
+  /** Returns the RFC 9457 document. */
   toJSON(): ProblemDocument {
     return {
       type: `urn:culvert:problem:${this.code}`,
@@ -122,7 +122,7 @@ export class Problem extends Error {
   }
 }
 
-/** Runs work, and turns its failures into problems. @param kinds the problem code of each error code */
+/** Runs `work`, and converts its expected errors to problems. @param kinds maps error codes to problem codes */
 export async function withProblems<T>(kinds: { [code: string]: ProblemCode }, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -132,7 +132,7 @@ export async function withProblems<T>(kinds: { [code: string]: ProblemCode }, wo
   }
 }
 
-/** The failure of a change that could be neither made nor undone. Its previous value is not restored yet. */
+/** Error for a change that failed and could not be undone. The previous value is not restored yet. */
 export class NotRestored extends Error {
   readonly code = 'ENOTRESTORED';
   /** The reason why the change failed, for the client. */

@@ -13,7 +13,7 @@ import { notStored } from './system/files.ts';
 declare const __VERSION__: string | undefined;
 declare const __FORMAT__: string | undefined;
 
-// A shim calls this file by its path, which may therefore stay unresolved.
+// A shim calls this file by its own path, so that path needs no resolving.
 const calledByShim = Boolean(process.env.CULVERT_WRAP_SHIM);
 const program = calledByShim ? process.argv[1]! : realpathSync(process.argv[1]!);
 /** True for `node --import tsx wrapper/main.ts`. A build has the catalog next to the program. */
@@ -31,7 +31,7 @@ const context: Context = {
   loadCommands: () => import('./commands/main.ts'),
 };
 
-/** Resolves at the end, for a caller in the same process. */
+/** Resolves when the program is done, for a caller in the same process. */
 export const ended = main(process.argv.slice(2)).catch(fail);
 
 async function main(argv: string[]): Promise<void> {
@@ -41,10 +41,10 @@ async function main(argv: string[]): Promise<void> {
     const end = await runShimmed(cli, original, argv.slice(3), context);
     return exitLike(end.exit, end.signal);
   }
-  // Inside an AppImage only the file path is stable; AppRun forwards shim arguments
+  // In an AppImage, only the path of the image is stable. AppRun forwards the arguments of shims.
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
-  // The user may type a credential before the command that asks for it is loaded.
+  // Raw mode hides a credential that the user types while the command that asks for it is still loading.
   if (fromShim && mode === 'auth' && argv[4] === 'add' && isatty(0)) process.stdin.setRawMode(true);
   process.stdout.on('error', stopWithReader);
   const { runCommands, runAuth } = await import('./commands/main.ts');
@@ -52,13 +52,13 @@ async function main(argv: string[]): Promise<void> {
   else await runCommands(argv, context, programs, typeof __VERSION__ === 'string' ? __VERSION__ : 'development');
 }
 
-/** Ends the program as SIGPIPE does, which Node ignores, when the reader of the output is gone. */
+/** Ends the program like SIGPIPE when the reader of the output is gone, because Node ignores the signal itself. */
 function stopWithReader(error: Error): void {
   if (errno(error) !== 'EPIPE') throw error;
   exitLike(null, 'SIGPIPE');
 }
 
-/** Returns a path for shims. In a user's installation, it leads through the link to the current version. */
+/** Returns a path for shims: in a user's installation, through the link to the current version. */
 function stable(file: string): string {
   return file.replace(/\/culvert\/versions\/[^/]+(?=\/share\/culvert\/wrap\/[^/]+$)/, '/culvert/current');
 }
@@ -68,7 +68,7 @@ function fail(thrown: unknown): void {
   const error = notStored(path, thrown);
   const isOurs = error instanceof WrapError;
   const message = isOurs ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
-  // Behind a shim, `--json` is the upstream's option, and does not ask for errors of the wrapper as JSON.
+  // Behind a shim, `--json` is the upstream's option, and does not ask for the wrapper's errors in JSON.
   if (process.argv.includes('--json') && process.argv[2] !== 'shim') {
     const code = isOurs ? error.code : 'internal';
     const hint = isOurs ? error.hint : undefined;

@@ -7,9 +7,9 @@ import { english, N_ } from '../view/translator.ts';
 import { type Entry, expandFields, flag, list, localised, locateProgram, splitExec, text } from './desktop-entry.ts';
 import { gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
 
-/** Key of Culvert's shortcuts for the id of the app. */
+/** Key in Culvert's shortcuts that stores the id of the app. */
 export const SHORTCUT_KEY = 'X-Culvert-App';
-/** Key for the path of its desktop file. */
+/** Key in Culvert's shortcuts that stores the path of the app's desktop file. */
 export const ORIGINAL_KEY = 'X-Culvert-Original';
 
 interface Session {
@@ -18,7 +18,7 @@ interface Session {
   locales: readonly string[];
 }
 
-/** An app of the menu, without its shortcuts, which `listed` adds. */
+/** An app in the menu. `listed` adds its shortcuts. */
 export type Described = Omit<App, 'shortcut' | 'tunnelShortcut' | 'outsideShortcut'> & { family: Family | null };
 
 /**
@@ -30,7 +30,7 @@ export type Kind =
   | { kind: 'shortcut'; of: string; path: string }
   | { kind: 'hidden'; missing: boolean };
 
-/** Makes a function that describes entries. It caches facts about programs, so each scan needs a new function. */
+/** Returns a function that describes entries. It caches facts about programs, so each scan needs a new function. */
 export function createDescriber({ env, locales }: Session): (entry: Entry | null, id: string, path: string) => Kind {
   const desktops = (env.XDG_CURRENT_DESKTOP ?? '').split(':').filter(Boolean);
   const path = env.PATH ?? '';
@@ -146,7 +146,7 @@ const ELECTRON_NOTE = N_(
   'Starts with its own data. Its windows use the proxy; what it does outside of them is up to the app.',
 );
 
-/** Applies OnlyShowIn and NotShowIn: the first of the session's desktops that either key names decides. */
+/** Applies OnlyShowIn and NotShowIn. The first of the session's desktops that is in either list decides. */
 function shownOn(desktops: readonly string[], entry: Entry): boolean {
   const [only, not] = [list(entry, 'OnlyShowIn'), list(entry, 'NotShowIn')];
   for (const desktop of desktops) {
@@ -156,7 +156,7 @@ function shownOn(desktops: readonly string[], entry: Entry): boolean {
   return only.length === 0;
 }
 
-/** Copies a string: V8's substrings keep the whole string alive, such as a 10 KB file for a 20-byte name. */
+/** Copies a string, because a substring in V8 keeps its whole source alive: a 10 KB file for a 20-byte name. */
 const own = (text: string): string => Buffer.from(text).toString();
 
 function memo<T>(f: (key: string) => T): (key: string) => T {
@@ -174,7 +174,7 @@ interface Family {
   names: readonly string[];
   /** Caveat for every app in the family. */
   note?: string;
-  /** The app asks Gio for the proxy; Gio reads the variables only with a module of glib-networking. */
+  /** True if the app asks GIO for the proxy. GIO reads the proxy variables only with a module of glib-networking. */
   gio?: true;
 }
 

@@ -20,7 +20,7 @@ const ENVELOPE = 1_024;
 /**
  * Reads a document, up to the size that the daemon accepts.
  * @param file path; `-` or undefined for stdin
- * @throws Failure for a file that can't be read, or for a longer text
+ * @throws Failure if the file can't be read, or the text is too long
  */
 export async function readDocument({ stdin }: Context, file: string | undefined): Promise<string> {
   const text =
@@ -45,7 +45,7 @@ interface Editing {
   file: readonly [name: string, extension: string];
   /** Command line that applies the file. */
   command: string;
-  /** Applies the text and returns the exit code; prints mistakes in the text and returns null. */
+  /** Applies the text and returns the exit code; if the text has mistakes, prints them and returns null. */
   apply(text: string): Promise<number | null>;
 }
 
@@ -92,10 +92,10 @@ async function edited({ env }: Context, path: string, text: string): Promise<str
 }
 
 /**
- * Writes the whole document or leaves the file unchanged, and keeps a symbolic link to it. As root, keeps the owner of
+ * Writes the whole document or leaves the file unchanged. Keeps a symbolic link to an existing file. As root, keeps the owner of
  * the file, or gives a new file the owner of its directory.
  * @param mode permission bits of a new file, less the umask
- * @throws Failure that names the file, also if the file exists and `--force` was not given
+ * @throws Failure that names the file, including when the file exists and `--force` was not given
  */
 export function writeDocument(file: string, text: string, { mode, force }: { mode: number; force: boolean }): void {
   try {

@@ -9,10 +9,10 @@ const LAST_MIN = 20;
 type Paint = (text: string, column: number, row: number) => string;
 
 /**
- * Returns rows as aligned columns, two spaces apart, the last unpadded. Measures what a terminal shows: two cells for each
+ * Aligns rows in columns, two spaces apart, without padding the last column. Counts widths as a terminal does: two for each
  * wide character of East Asian scripts and emoji, none for combining marks.
  * @param rows a row of one cell is a heading and does not affect the widths
- * @param paint colors a cell after it was measured
+ * @param paint colors a cell, without affecting the measured widths
  * @param width columns of the terminal: wraps the last cells, or whole rows if there is too little room
  */
 export function columns(
@@ -50,7 +50,7 @@ export function columns(
     .join('\n');
 }
 
-/** Joins the cells of a row that are not empty. */
+/** Joins the nonempty cells of a row. */
 function flowing(row: readonly string[], paint: (text: string, column: number) => string): string {
   return row
     .map((text, i) => [text, paint(text, i)] as const)
@@ -58,12 +58,12 @@ function flowing(row: readonly string[], paint: (text: string, column: number) =
     .join(GAP);
 }
 
-/** Returns the columns of a terminal; infinity for another output. */
+/** Returns the number of columns of a terminal; infinity for any other output. */
 export function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
 
-/** A space without a line break: the halves of a broken command would run as two commands. */
+/** A no-break space. Without it, a line break could split a command into halves that run as two commands. */
 const UNBROKEN = '\u00a0';
 
 /** Returns a text that stays on one line. */
@@ -112,7 +112,7 @@ function broken(line: string, width: number, hanging?: number): string[] {
   return [...lines, current];
 }
 
-/** Splits a word that is wider than `width` after each bar, as in `on|off`. */
+/** Splits a word after each bar, as in `on|off`, if the word is wider than `width`. */
 function partsOf(word: string, width: number): string[] {
   return stringWidth(word) > width ? word.split(/(?<=\|)/) : [word];
 }
@@ -155,7 +155,7 @@ export function asciiJson(json: string): string {
   return json.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Converts text that is written to a stream to ASCII. The bytes of a document pass unchanged. */
+/** Makes a stream convert the text written to it. Bytes, such as those of a document, pass unchanged. */
 export function writeAscii(stream: NodeJS.WriteStream, convert: (text: string) => string): void {
   const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
   stream.write = (chunk: unknown, ...more: unknown[]) =>

@@ -10,8 +10,8 @@ interface Watched {
 }
 
 /**
- * Calls `changed` after every change of the file or of its link targets. Watches the nearest existing directory above
- * each of them, and adapts when directories appear, vanish or are replaced.
+ * Calls `changed` after every change to the file or its link targets. Watches the nearest existing directory above each path,
+ * and adapts when directories appear, vanish or are replaced.
  * @returns a function that stops watching.
  */
 export function watchFile(file: string, changed: () => void): () => void {
@@ -42,7 +42,7 @@ export function watchFile(file: string, changed: () => void): () => void {
       const entry: Watched = { directory, inode: inodeOf(directory), removed: false, watcher };
       return [entry];
     } catch {
-      return []; // it vanished just now, or no inotify watches are left
+      return []; // the directory just vanished, or no inotify watches are left
     }
   }
 
@@ -60,7 +60,7 @@ export function watchFile(file: string, changed: () => void): () => void {
   };
 }
 
-/** Most links of a chain; the kernel treats longer chains as loops (ELOOP, path_resolution(7)). */
+/** Maximum number of links in a chain; the kernel treats longer chains as loops (ELOOP, path_resolution(7)). */
 const LINKS = 40;
 
 /** Returns the path and its link targets; the last target may be missing. */

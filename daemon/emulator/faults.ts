@@ -1,4 +1,4 @@
-// Defines the faults that a user can turn on: their names, their notation, and the commands that each fault strikes.
+// Defines the faults that a user can turn on: their names, their notation, and the commands that each fault affects.
 
 import { Failure } from '../core/errors.ts';
 
@@ -39,14 +39,14 @@ type FaultName = keyof typeof FAULTS;
 interface Fault {
   name: FaultName;
   value: string | null;
-  /** Words of the commands that it strikes; null: every command except those in SPARED. */
+  /** First words of the affected commands; null for every command that SPARED does not exempt. */
   scope: string | null;
 }
 
-/** Error about a fault, a word of `--emulate` or a variable that is not understood. */
+/** Creates the error for an invalid fault, word of `--emulate`, or variable. */
 export const usage = (message: string) => new Failure(message, { code: 'usage' });
 
-/** Commands that a fault without a scope leaves alone. */
+/** Commands that a fault without a scope does not affect. */
 const SPARED: Partial<Record<FaultName, RegExp>> = {
   'not-authorized': /^(status|settings)$/,
   'policy-lock':
@@ -54,14 +54,14 @@ const SPARED: Partial<Record<FaultName, RegExp>> = {
 };
 
 export interface Faults {
-  /** The value of a fault, or '' if it has none; null if it does not strike the command, which is given by its words. */
+  /** Returns the fault's value, or '' for a fault without one; null if the fault does not affect the command. */
   strikes(name: FaultName, command: string): string | null;
-  /** The same for a fault of the whole service, whatever its scope. */
+  /** Does the same for a fault of the whole service, and ignores the fault's scope. */
   has(name: FaultName): string | null;
 }
 
 /**
- * `name[=value][@command words]`, comma-separated: `slow=200@connect,network-unstable`.
+ * Parses comma-separated `name[=value][@command words]`: `slow=200@connect,network-unstable`.
  * A value in braces or quotes may contain commas.
  * @throws Failure `usage` for an unknown name
  */

@@ -1,4 +1,5 @@
-// Handles a parsed request with the guard, quick responses, event streams, or Koa, which is loaded on first use.
+// Checks each parsed request, and answers it with a quick response, an event stream, the browser page, or Koa. Loads Koa on
+// first use.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Assets } from './assets.ts';
@@ -44,7 +45,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
     if (!isApi(request.url!)) return servePage(request, response);
     if (request.method === 'GET') {
       if (answersQuickly(request, response)) return;
-      // the two streams that Culvert's own clients open, without the router and its schemas
+      // open the streams of Culvert's own clients without loading the router and its schemas
       const brief = request.url === BRIEF_STREAM;
       if (brief || request.url === '/api/events') return openStream(request, response, streams, brief);
     }
@@ -65,7 +66,7 @@ const PAGE_IS_OFF = new Problem('not-found', 'The browser page is off.', {
   hint: 'Turn it on with: culvert web. The API is at /api/; see /api/openapi.json.',
 });
 
-/** Page for a person at a browser. It is in English, because the catalogs belong to the page that is off. */
+/** Page for a person at a browser. It is in English, because the translations belong to the disabled page. */
 const OFF_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -1,11 +1,11 @@
-// Renders and parses the table that records blocked traffic. Its chains let every packet pass, so they can't open what the
-// other tables block. The kernel limits it to sets of a fixed size, with elements that time out. Pure.
+// Renders and parses the table that records blocked traffic. Its chains accept every packet, so they can't open what the other
+// tables block. Its sets have a fixed size, and their elements time out. Pure.
 import { ALL_HOSTS, ANY_DEVICE, PROBE, THIS_NODE, TUNNEL_INTERFACES } from './rules/place.ts';
 import { ASKERS, leavingRules, lines, type RuleOptions, WITH_PORTS } from './rules/rules.ts';
 import { leavingProgram, programRules } from './rules/tunnel-only.ts';
 
 export const RECORDING_TABLE = 'culvert_blocked';
-/** Time for which a destination stays in the list after its last packet. */
+/** Time that a destination stays in the list after its last packet. */
 const KEPT_SECONDS = 600;
 /** Maximum number of destinations in each set. */
 const SET_SIZE = 256;
@@ -49,9 +49,9 @@ export const SETS: readonly RecordingSet[] = (Object.keys(ORIGINS) as Origin[]).
   ),
 );
 
-/** Levels of units: 5 or 6 for programs of a user's session, 2 for system services, 3 for sessions. Higher levels are ancestors. */
+/** Cgroup levels of units: 5 or 6 for programs of a user's session, 3 for sessions, 2 for system services. Deepest first. */
 const UNIT_LEVELS = [6, 5, 4, 3, 2];
-/** Level of tunnel-only programs, below the slice of the user's programs. */
+/** Cgroup level of tunnel-only programs, below the slice of the user's programs. */
 const PROGRAM_LEVEL = 4;
 
 /** Renders the table as one transaction for `nft -f -`. Existing records stay. @throws TypeError */
@@ -95,7 +95,7 @@ ${lines([...notes('forwarded'), 'counter name missed'])}  }
 function outputRules(rules: RuleOptions): string[] {
   const { local, dns, lan } = leavingRules(rules);
   return [
-    // routine traffic of the link: the rules let it pass to neighbors that asked
+    // routine link traffic, which the rules allow to neighbors that asked
     'icmpv6 type nd-neighbor-advert accept',
     ...local('goto note_own'),
     `${dns} goto note_own`,
@@ -107,7 +107,7 @@ function outputRules(rules: RuleOptions): string[] {
 function forwardRules(rules: RuleOptions): string[] {
   const { forwarded, dns, lan } = leavingRules(rules);
   return [
-    // the set of another table has the programs that an administrator allowed outside the tunnel
+    // the programs that an administrator allowed outside the tunnel are in a set of another table
     `iifname ${ANY_DEVICE} accept`,
     `oifname ${ANY_DEVICE} accept`,
     ...forwarded('goto note_forwarded'),
@@ -132,8 +132,8 @@ function definitionOf({ name, family, parts }: RecordingSet): string {
 }
 
 /**
- * Returns rules that record a packet. Each rule ends the chain, unless the packet lacks a part or the set is full; then the
- * next rule tries.
+ * Returns rules that record a packet. A rule ends the chain, unless the packet lacks a part or the set is full; the next rule
+ * then applies.
  */
 function notes(origin: Origin, level = 1): string[] {
   return SETS.filter(set => set.origin === origin).map(({ name, family, parts }) => {
@@ -161,7 +161,7 @@ export interface Recorded {
   uid: number | null;
   /** Path of the cgroup below the root of the hierarchy; null if it is unknown, or no longer exists. */
   cgroup: string | null;
-  /** Address of the machine behind this one; null for packets of this machine. */
+  /** Address of the machine behind this one; null for packets from this machine. */
   source: string | null;
   /** Name of the protocol, or its number if /etc/protocols does not have it. */
   protocol: string;

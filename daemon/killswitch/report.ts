@@ -1,4 +1,4 @@
-// Defines the type of the root service's published state, and parses it for readers.
+// Defines and parses the state that the root service publishes, and defines the sign-in socket and the ends of a sign-in.
 import { type Message, N_ } from './wording.ts';
 
 export const BUS_NAME = 'org.culvert.KillSwitch1';
@@ -7,13 +7,13 @@ export const OBJECT_PATH = '/org/culvert/KillSwitch1';
 export const RUN_DIRECTORY = '/run/culvert-killswitch';
 export const STATE_FILE = 'state.json';
 
-// the boot guard publishes this sentence when nothing else runs yet (data/killswitch/guard.in)
+// the boot guard publishes this sentence before anything else runs (data/killswitch/guard.in)
 N_('The kill switch is on, but the packet filter loaded no rules at boot: NOTHING IS BLOCKED. Is nftables installed?');
 
 export type Protection = 'owner-persist' | 'watchdog' | 'none';
 
 export interface Report {
-  /** True if the kill switch is wanted, even during a pause or while the stored settings can't be read. */
+  /** True if the kill switch should be on, even during a pause or while the stored settings can't be read. */
   enabled: boolean;
   allowLan: boolean;
   /** Measured in the kernel; null when the kernel did not answer. */
@@ -25,11 +25,11 @@ export interface Report {
   /** `detail` for translation; empty without a detail, and in reports of an older service. */
   wording: Message[];
   pausedUntil: string | null;
-  /** Time of the last repair of another program's change, since the kill switch was set. */
+  /** Time of the last repair after another program's change, since the kill switch was set. */
   repairedAt: string | null;
   /** True if the service can revert changes that are not confirmed; older services can't. */
   confirmable: boolean;
-  /** The change that is not confirmed yet; null if the present value stays. */
+  /** The unconfirmed change; null if no change waits for confirmation. */
   unconfirmed: Unconfirmed | null;
 }
 
@@ -125,9 +125,10 @@ export const SIGN_IN_DIRECTORY = '/run/culvert-sign-in';
 export const SIGN_IN_SOCKET = 'socket';
 
 /**
- * Reasons why a sign-in ended: its command (`closed`), its time limit (`time`), another `network`, the `tunnel` came up, the
- * kill switch was turned off or paused (`unblocked`), the screen was locked or another user is at the screen (`away`),
- * `logout`, `sleep` of the machine, or its `helper` or the root `service` ended or stopped responding.
+ * Reasons for the end of a sign-in: its command ended it (`closed`), its time ran out (`time`), the `network` changed, the
+ * `tunnel` came up, the kill switch was turned off or paused (`unblocked`), the screen was locked or another user is at the
+ * screen (`away`), the user logged out (`logout`), the machine went to `sleep`, or the `helper` or the root `service` ended or
+ * stopped responding.
  */
 export const SIGN_IN_ENDS = [
   'closed',

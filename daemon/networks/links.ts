@@ -80,7 +80,7 @@ const Device = z.object({
 const Manager = z.object({ Connectivity: Int });
 const Wireless = z.object({ ActiveAccessPoint: Text });
 const Active = z.object({ Id: Text, Uuid: Text, SpecificObject: Text });
-/** A lease with DHCP option 114, the address of a login page (RFC 8910), by NetworkManager's name in nm-dhcp-options.c. */
+/** A lease with DHCP option 114, the address of a login page (RFC 8910). The key is from NetworkManager's nm-dhcp-options.c. */
 const LoginLease = z.object({ Options: z.object({ default_url: z.object({ data: z.string() }) }) });
 const AccessPoint = z.object({
   Ssid: z.catch(z.array(z.int()), []),
@@ -125,7 +125,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
     const pointPath = objects.has(wireless?.ActiveAccessPoint ?? '')
       ? wireless?.ActiveAccessPoint
       : active?.SpecificObject;
-    // a network names its page even after the login, while the kill switch blocks NetworkManager's own check
+    // the lease names the login page even when the kill switch blocks NetworkManager's check, but also after the login
     const hasLogin = propertiesOf(objects, device.Dhcp4Config, `${NM}.DHCP4Config`, LoginLease) !== null;
     const checked = CONNECTIVITY[device.Ip4Connectivity || (manager?.Connectivity ?? 0)] ?? null;
     const point = wireless && propertiesOf(objects, pointPath, `${NM}.AccessPoint`, AccessPoint);
@@ -146,7 +146,7 @@ export function linksOfNetworkManager(objects: Objects): Link[] {
 
 function securityOf({ Flags = 0, WpaFlags = 0, RsnFlags = 0 }: z.infer<typeof AccessPoint>): NetworkLink['security'] {
   const keys = WpaFlags | RsnFlags;
-  if (keys & (PSK | SAE)) return 'psk'; // a network that accepts both is as strong as the shared password
+  if (keys & (PSK | SAE)) return 'psk'; // a network that also accepts enterprise is only as strong as its shared password
   if (keys & (ENTERPRISE | SUITE_B)) return 'enterprise';
   return keys === 0 && Flags & PRIVACY ? 'wep' : 'open';
 }
@@ -193,7 +193,7 @@ function linksOfNetworkd(json: string): Link[] {
   });
 }
 
-/** A link of which nothing but its device is known. */
+/** Returns a link with no known property but its device. */
 export function unknownLink(device: string): NetworkLink {
   return {
     device,
@@ -254,7 +254,7 @@ function linksOfIwd(objects: Objects): Link[] {
   });
 }
 
-/** Completes networkd's links with iwd's report about Wi-Fi. */
+/** Adds iwd's Wi-Fi properties to networkd's links, and iwd's links that networkd lacks. */
 function withIwd(links: readonly Link[], wifi: readonly Link[]): Link[] {
   const rest = wifi.filter(({ device }) => !links.some(each => each.device === device));
   const joined = links.map(link => {
@@ -275,7 +275,7 @@ export interface Gateway {
 /** Port of the discard service (RFC 863). */
 const DISCARD = 9;
 
-/** Sends an empty packet to a gateway, so that the kernel asks for its hardware address. Never throws. */
+/** Sends an empty packet to a gateway, so that the kernel looks up its hardware address. Never throws. */
 export function greetGateway(address: string): void {
   const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
   socket.on('error', () => {});

@@ -3,7 +3,7 @@ const BLANK = '[redacted]';
 const AFTER = `$1${BLANK}`;
 const raw = String.raw;
 
-/** Returns a pattern for each word as programs write it: `token`, `Token`, `TOKEN`. */
+/** Returns a pattern for words in the usual capitalizations: `token`, `Token`, `TOKEN`. */
 function cased(...words: string[]): string {
   return words.flatMap(word => [word, word[0]!.toUpperCase() + word.slice(1), word.toUpperCase()]).join('|');
 }
@@ -36,26 +36,26 @@ const SHOWN = raw`(?:(?:${OPENED}){1,3}${PREFIX}|&|br?|r)(?:\\|\\{3}|\\{7})?["']
 const MARK = raw`(?:\\|\\{3}|\\{7})?["']`;
 /** Characters that follow a closing quotation mark: `"Invalid token:", "next"`. */
 const CLOSED = raw`\s{0,20}(?:[,}\]:]|\\{0,7}["']|$)`;
-/** Text from a quotation mark to the same mark, the mark of an enclosing text, or the end of the line. */
+/** Text from a quotation mark to the matching mark, the mark of an enclosing string, or the end of the line. */
 const QUOTED = raw`(${MARK})(?!\2|\[redacted\])(?:(?!\2)(?:\\{4}|\\{3}["']|\\[^\n]|[^\\\n"]|"(?=\w)))+`;
 /** A word up to the next space or quotation mark, without trailing punctuation. */
 const VALUE = raw`(?!\[redacted\])(?:(?!\\{1,4}["']|%2[26])[^\s&"'<>]|'(?=\w))*(?!%2[26])[^\s&"'<>,;)}\]\\]`;
 /** The end of a word in a sentence. */
 const END = raw`(?=[.,;:!]?(?:[\s"'(){}\]<>&]|$))`;
 const SWITCH = 'true|false|yes|no|on|off|null|nil|none|None|undefined|required';
-/** A program's words in place of a secret: a state, an error, a small number, or more than one word. */
+/** Text that a program prints in place of a secret: a state, an error, a small number, or more than one word. */
 const STATE = raw`(?:(?:${SWITCH}|[a-z]+(?:ed|ing)|valid|invalid|unknown|timeout|ok|empty|unset|wrong|bad|(?:[A-Z][a-z]{2,}){1,4}|\d{1,3})${END}|(?:[A-Z]+|[A-Za-z][a-z'-]*)[.,]?[ \t]+[A-Za-z(])`;
 /** Words that follow an option's name in a sentence. */
 const VERB = raw`(?:is|was|are|and|or|to|not|must|needs|requires|has|can|with|for|from)\b`;
-/** The rest of a line, up to the quotation mark of an enclosing text. */
+/** The rest of a line, up to the closing quotation mark of an enclosing string. */
 const LINE = raw`(?:=(?<open>${MARK})(?!${CLOSED})[^"\n\\]*\k<open>|\\(?!\\{0,6}["'])[^\n]|[^"'\\\n])+`;
 
 const rule = (...parts: string[]) => new RegExp(parts.join(''), 'g');
 const line = (...parts: string[]) => new RegExp(parts.join(''), 'gim');
 
 /**
- * Patterns of secrets, each with an example and a replacement, in the order of their application. Each pattern has a rare
- * anchor or bounded repetition, which keeps the time linear in the text's length.
+ * Patterns of secrets in the order in which they are applied, each with an example and a replacement. A rare anchor or bounded
+ * repetition in each pattern keeps the time linear in the text's length.
  */
 export const SECRETS: readonly [example: string, pattern: RegExp, shown: string | typeof maskAfter][] = [
   // licenses, keys and tokens with a distinctive form
@@ -194,8 +194,8 @@ export const SECRETS: readonly [example: string, pattern: RegExp, shown: string 
 ];
 
 /**
- * Redacts license keys (the last four characters stay), tokens, codes and users in URLs. Idempotent.
- * @param secrets exact values from the command line; values below four characters are ignored, because redacting every
+ * Redacts license keys (except the last four characters), tokens, codes and users in URLs. Idempotent.
+ * @param secrets exact values from the command line; values shorter than four characters are ignored, because redacting every
  *   `1` would destroy the output without hiding a secret
  */
 export function redact(text: string, secrets: readonly string[] = []): string {
@@ -210,7 +210,7 @@ function maskAfter(_: string, key: string, license: string): string {
   return key + maskLicense(license);
 }
 
-/** Redacts a command line (without the program), where the position of an argument also shows that it is secret. */
+/** Redacts a command line (without the program), including arguments that are secret by position. */
 export function redactArgv(argv: readonly string[]): string[] {
   const secrets = secretsIn(argv);
   return argv.map(arg => (secrets.includes(arg) ? blank(arg) : redact(arg)));

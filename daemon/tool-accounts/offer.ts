@@ -8,11 +8,11 @@ import { dataDirectory } from '../system/installation.ts';
 /** The shipped providers.toml. */
 export const CATALOG = `${dataDirectory}/wrap/providers.toml`;
 
-/** Most people use npm for something other than publishing packages with several accounts. */
+/** A tool that is no reason for the offer: most people don't use npm to publish packages with several accounts. */
 const NOT_OFFERED = 'npm';
-/** Lifetime of an answer, so that clients that come and go don't cause a search each time. */
+/** Lifetime of an answer. It keeps clients that connect often from causing a search each time. */
 const KEPT_MS = 5_000;
-/** The line of a catalog that names a command. Loading the catalog itself would make each start of the daemon slower. */
+/** A catalog line that names a command. Loading the whole catalog would slow down each start of the daemon. */
 const COMMAND = /^\s*bin\s*=\s*["']([^"']+)["']/gm;
 
 /** Commands of the tools in the catalogs; a missing catalog adds no commands. */

@@ -1,4 +1,4 @@
-// Fetches files from a possibly hostile source, only from named hosts, without encodings, and with limits on bytes and time.
+// Fetches files from a source that may be hostile: only from named hosts, unencoded, and within limits on size and time.
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { authorities } from '../core/ca-certificates.ts';
@@ -11,7 +11,7 @@ import { refused } from './errors.ts';
 export interface Limits {
   /** Maximum time without a byte, in milliseconds. */
   stallMs: number;
-  /** Maximum time for a small file, or the window for the speed of an artifact, in milliseconds. */
+  /** Maximum time for a small file, or the window in which an artifact's speed is measured, in milliseconds. */
   metadataMs: number;
   /** Minimum speed of an artifact in each window, in bytes per second. */
   bytesPerSecond: number;
@@ -39,8 +39,8 @@ export async function fetchSmall(url: URL, most: number, by: Fetching): Promise<
 
 /**
  * Fetches a file of a known size, piece by piece.
- * @param take called with each piece; its error ends the fetch
- * @throws Failure, also if the source does not have the file or its size differs
+ * @param take called with each piece; an error that it throws ends the fetch
+ * @throws Failure, including when the source does not have the file or its size differs
  */
 export async function fetchArtifact(
   url: URL,
@@ -60,7 +60,7 @@ interface Wanted {
   take(piece: Buffer): void;
 }
 
-/** @returns false if the source does not have the file, without a call of `take` */
+/** @returns false, without calling `take`, if the source does not have the file */
 async function receive(wanted: Wanted, by: Fetching): Promise<boolean> {
   const watch = startWatch(wanted, by);
   const taker = { failed: false };
@@ -102,7 +102,7 @@ interface Watch {
   end(): void;
 }
 
-/** Aborts when the daemon stops, or when no data or too little data arrives in time. */
+/** Starts a watch that aborts when the daemon stops, or when no data or too little data arrives in time. */
 function startWatch({ url, exact }: Wanted, { limits, signal }: Fetching): Watch {
   const ending = new AbortController();
   const { stallMs, metadataMs, bytesPerSecond } = limits;
@@ -178,7 +178,7 @@ interface Client {
 /** Maximum number of redirects. GitHub needs two to reach an asset, GitLab up to three. */
 const MOST_REDIRECTS = 5;
 
-/** Follows redirects only to allowed hosts. The signature protects their files. */
+/** Follows redirects only to allowed hosts. The signature protects the files from these hosts. */
 async function open(first: URL, signal: AbortSignal, by: Client): Promise<IncomingMessage> {
   let url = first;
   for (let redirects = 0; ; redirects++) {
@@ -242,7 +242,7 @@ function responseTo(call: ClientRequest, url: URL): Promise<IncomingMessage> {
       socket.destroy();
       reject(refused('response-malformed', `${url.origin} answered in another protocol.`));
     });
-    // only this event reports a protocol error within a body, which otherwise just ends
+    // only this event reports a protocol error in the body; without it, the body would just end
     call.on('error', error => (response ? response.destroy(error) : reject(error)));
     call.end();
   });
@@ -280,8 +280,8 @@ function shown(text: string): string {
 let cached: { list: string; context: SecureContext } | undefined;
 
 /**
- * Returns a context that trusts this machine's authorities. It is shared until their list changes, because each context
- * takes 0.7 MB, which OpenSSL's allocator does not return.
+ * Returns a context that trusts this machine's certificate authorities. Requests share it until the list of authorities
+ * changes, because each context takes 0.7 MB, which OpenSSL's allocator does not return.
  * @param env SSL_CERT_FILE can name another list
  */
 export function tlsContext(env: NodeJS.ProcessEnv): SecureContext {

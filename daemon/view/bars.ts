@@ -25,7 +25,7 @@ export function barStart(format: BarFormat): string[] {
   return format === 'i3bar' ? ['{"version":1}', '['] : [];
 }
 
-/** @param inArray true if the line continues the array of `barStart` */
+/** @param inArray true if the line is an element of the array that `barStart` opens */
 export function barLine(client: ClientState, format: BarFormat, inArray: boolean, tr: Translator): string {
   const { state, stateText, sentence, tone } = describeTunnel(client, tr);
   const symbol = stateSign(state);
@@ -39,7 +39,7 @@ export function barLine(client: ClientState, format: BarFormat, inArray: boolean
       const lines = [...sentence.split('\n'), ...timed.map(({ text }) => text)];
       if (unconfirmed) lines.push(unconfirmedText(unconfirmed, tr));
       if (isWorthALine) lines.push(killSwitch.sentence);
-      // waybar-custom(5); both texts are markup
+      // waybar reads both texts as markup (waybar-custom(5))
       const tooltip = [...new Set(lines)].filter(Boolean).map(oneLine).join('\n');
       return JSON.stringify({ text: pango(text), alt: state, tooltip: pango(tooltip), class: state });
     }
@@ -52,7 +52,7 @@ export function barLine(client: ClientState, format: BarFormat, inArray: boolean
       // i3status-rust's default format reads the text as markup
       return JSON.stringify({ state: LEVELS[tone], text: pango(text), short_text: pango(symbol) });
     case 'polybar':
-      // polybar's tags begin with these characters, and it has no escape for them
+      // these characters begin a tag, and polybar has no escape for them
       return text.replaceAll('%{', '% {');
     case 'plain':
       return text;

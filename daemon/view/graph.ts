@@ -1,10 +1,10 @@
-// Describes the graphs of the history, and collects the statistics of the last minutes from events.
+// Describes the history graphs, and collects the statistics of the last minutes from events.
 import type { HistoryQuery, HistorySample, Tunnel } from '../api/schema.ts';
 import type { Model } from './client/model.ts';
 import { formatLatency, formatLoss, formatRate } from './format.ts';
 import type { Translator } from './translator.ts';
 
-/** A length of time that graphs show, in slots of one value each. */
+/** A period that graphs show, divided into slots with one value each. */
 export interface Span {
   id: string;
   title: string;
@@ -35,15 +35,15 @@ export function spans({ _ }: Translator): Span[] {
   ];
 }
 
-/** Id of the choice that shows the present connection's last minutes, which the client collects. */
+/** Id of the choice for the last minutes of the current connection, which the client collects. */
 export const NOW = 'now';
 
-/** Statistics of a slot: means, and bytes per second. */
+/** Statistics of a slot: mean latency and loss, and bytes per second. */
 export interface Slot {
   /** Start of the slot, in ms since the epoch. */
   at: number;
   latencyMs: number | null;
-  /** A fraction of packets. */
+  /** Fraction of packets lost. */
   loss: number | null;
   received: number | null;
   sent: number | null;
@@ -75,7 +75,7 @@ export function curves(tr: Translator): [latency: Curve, loss: Curve, received: 
   ];
 }
 
-/** Time for which a sample stays valid: a bit more than the five minutes between reads without a client. */
+/** Time that a sample stays valid: a bit more than the five minutes between reads without a client. */
 const HOLD_MS = 330_000;
 
 /** Groups samples into the slots of a span. @param until end of the span, in ms since the epoch */
@@ -109,7 +109,7 @@ function slotOf(group: readonly HistorySample[], at: number): Slot {
   };
 }
 
-/** Ten minutes of samples, at a sample every 5 s. */
+/** Number of samples in ten minutes, at one every 5 s. */
 const CAPACITY = 120;
 
 /** Statistics of one event; bytes per second since the previous sample, null for the first. */
@@ -140,7 +140,7 @@ export function createHistory(capacity = CAPACITY) {
   };
 }
 
-/** Collects statistics from the model until closed, as the daemon sends only present values. Create it before its readers. */
+/** Collects statistics until closed, because the daemon sends only current values. Call it before its readers subscribe. */
 export function gatherFigures(model: Pick<Model, 'state' | 'subscribe'>): { samples(): Sample[]; close(): void } {
   const history = createHistory();
   const gather = () => {
@@ -164,8 +164,8 @@ export function rangeOf(values: (number | null)[]): { least: number; mean: numbe
 export const FINEST = { latencyMs: 0.1, loss: 0.0001, rate: 1 };
 
 /**
- * Returns a round upper end for an axis that shows values up to `greatest`. Its half has one digit too, so the text of
- * either is exact.
+ * Returns a round upper end for an axis that shows values up to `greatest`. The end and half of it have one significant digit
+ * each, so labels show both exactly.
  * @param finest smallest difference that the labels of the axis show
  */
 export function axisEnd(greatest: number, finest: number): number {

@@ -66,7 +66,7 @@ export function wordMessages(messages: readonly Message[], tr: Translator): stri
   return messages.map(each => wordMessage(each, tr)).join(NO_SPACE.test(tr.locale ?? '') ? '' : ' ');
 }
 
-/** Codes of Node's and the system's connection errors (getaddrinfo(3), errno(3)). */
+/** Messages for the codes of Node's and the system's connection errors (getaddrinfo(3), errno(3)). */
 const KINDS: readonly [codes: RegExp, sentence: (place: string) => Message][] = [
   [/^ENOTFOUND$/, place => message('the name %s isn’t found', place)],
   [/^EAI_/, place => message('the name %s can’t be looked up: DNS does not answer', place)],
@@ -84,7 +84,7 @@ const KINDS: readonly [codes: RegExp, sentence: (place: string) => Message][] = 
 ];
 
 /**
- * Words a connection error, to follow a colon; null for any other error, whose message is ours.
+ * Returns a clause about a connection error, to follow a colon; null for any other error, because Culvert worded its message.
  * @param place name or address of the server
  */
 export function networkFailure(error: unknown, place: string): Message | null {

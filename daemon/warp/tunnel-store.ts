@@ -19,13 +19,13 @@ import { createWish, type Wish } from './wish.ts';
 export interface TunnelStore {
   /** Publishes a new status. `raw` is the redacted output, or null. */
   status(reading: StatusReading, raw: string | null): void;
-  /** Call when the status could not be read again, or is known again (null). Keeps the time of the first doubt. */
+  /** Call when a read of the status failed, or with null when the status is known again. Keeps the time of the first doubt. */
   doubt(since: NonNullable<Status['lastKnown']> | null): void;
   /** Publishes that a refused command needs another step from the user first. */
   setBlocked(blocked: Blocked, raw: string | null): void;
-  /** Call when these states no longer block. @returns true if one of them did */
+  /** Call when these states no longer block. @returns true if one of them blocked until now */
   clearBlocked(...blocked: Blocked[]): boolean;
-  /** Publishes if the tunnel CLI lets this user connect. */
+  /** Publishes whether the tunnel CLI lets this user connect. */
   setAuthorized(authorized: boolean): void;
   /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
@@ -37,22 +37,22 @@ export interface TunnelStore {
   markStatusStale(): void;
   /** Discards facts about the old executable after it was replaced. */
   reset(): void;
-  /** Takes the output of a read, like the methods below; false if it was not understood. */
+  /** Takes the output of a read, like the methods below. @returns false if the output could not be parsed */
   settings(output: CommandOutput): boolean;
-  /** Takes the output of another read that fills the options. */
+  /** Takes the output of an additional read for the options. */
   extra(name: Extra, output: CommandOutput): void;
   splitIps(output: CommandOutput): boolean;
   splitHosts(output: CommandOutput): boolean;
   stats(output: CommandOutput): boolean;
   registration(output: CommandOutput): boolean;
   devices(output: CommandOutput): void;
-  /** Checks the policy file of an unregistered device for a service token again, as it may have changed. */
+  /** Checks again whether the policy file of an unregistered device has a service token, because the file may have changed. */
   checkToken(): void;
   /** Returns the registration and its devices; null before the first answer. */
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
-/** @param hasToken returns true if a policy file has a service token, with which WARP registers this device */
+/** @param hasToken returns true if a policy file has a service token, which WARP uses to register this device */
 export function createTunnelStore(
   state: State,
   wish: Wish = createWish(),
@@ -110,7 +110,7 @@ export function createTunnelStore(
     setBlocked(blocked, text) {
       blocker = blocked;
       if (blocked !== 'not-authorized' && blocked !== 'not-registered') {
-        // the earlier status may have ended long ago
+        // the earlier status may be long out of date
         reading = UNKNOWN;
         raw = text;
       }
@@ -172,7 +172,7 @@ export function createTunnelStore(
   };
 }
 
-/** True if the published status of an unregistered device differs from its policy file. */
+/** True if the published status of an unregistered device disagrees with the policy file. */
 function isTokenOutdated(state: State, hasToken: () => boolean): boolean {
   const { blocked, serviceToken = false } = state.snapshot().status;
   return blocked === 'not-registered' && serviceToken !== hasToken();
@@ -215,7 +215,7 @@ function createAccountStore(state: State) {
   };
 }
 
-/** Stores the options from the settings in both forms and from further reads. */
+/** Stores the options from the JSON settings, the text settings and the additional reads. */
 function createOptionsStore(state: State) {
   let textSettings: Settings = {};
   let { trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS;

@@ -1,4 +1,4 @@
-// Implements the methods on the bus: checks the arguments and sends requests to the daemon.
+// Implements the bus methods: checks the arguments and sends requests to the daemon.
 import type Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { ACTIONS, MODES, type TunnelSubject } from '../../daemon/api/actions.ts';
@@ -26,7 +26,7 @@ const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
 
 /** Longest wait for a reverted value, in ms; shorter than the time limit of a call. */
 const SETTLE_MS = 8000;
-/** Events with the reverted value of each subject that is a property. */
+/** Events that carry the reverted values, by subject, for the subjects that are properties on the bus. */
 const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
   connection: ACTIONS.connect.shows,
   mode: ACTIONS.setMode.shows,
@@ -35,7 +35,7 @@ const SHOWN_BY: Readonly<Record<string, readonly EventName[]>> = {
 
 type Values = Record<string, unknown>;
 
-/** Creates the methods by name. Each takes plain values, and resolves when the properties show its effect. */
+/** Creates the methods by name. Each method takes plain values, and resolves when the properties show its effect. */
 export function createMethods(
   model: Model,
   bus: Gio.DBusConnection,
@@ -88,7 +88,7 @@ export function createMethods(
   };
 
   return {
-    // without a change there is no event to wait for, unless the request keeps a value that would revert
+    // skip a request that changes nothing, because no event would follow, unless it keeps a value that would revert
     async Connect() {
       if (state() !== 'connected' || reverts('connection')) await model.requestAction({ action: 'connect' });
     },
@@ -127,7 +127,7 @@ export function createMethods(
       await help(remedy.command, platformData as Values);
     },
     async Refresh() {
-      // not refresh(), which returns early while another one runs; the changes arrive as events
+      // not refresh(), which returns early during another refresh; the changes arrive as events
       await model.call('GET /api/snapshot');
     },
     async Open([page, platformData]) {

@@ -20,7 +20,7 @@ import { status } from './status.ts';
 
 /**
  * Runs `culvert-wrap <argv>`.
- * @throws WrapError those of the commands
+ * @throws WrapError any error of a command
  */
 export async function runCommands(
   argv: readonly string[],
@@ -232,7 +232,7 @@ function addQueue(program: Command, context: Context, programs: Programs): void 
     .action((ids: string[], options) => dropQueued(ids, options, context));
 }
 
-/** Completes words of `culvert-wrap`, or those after the account command of a wrapped CLI. */
+/** Completes words of `culvert-wrap`, or the words after the account command of a wrapped CLI. */
 function completions(program: Command, name: string, words: string[], context: Context): string[] {
   if (name === 'culvert-wrap') return complete(program, words, context);
   const { providers } = loadCatalog(context.catalog, context.paths.userCatalog);

@@ -1,4 +1,4 @@
-// Passes on the answer of an MCP server's tool, and finds jobs and errors about the account at the answer's start.
+// Passes on the answer of an MCP server's tool, and searches the start of the answer for jobs and for errors about the account.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { McpServer } from '../catalog/programs.ts';
 import type { Retry } from '../run/choose.ts';
@@ -8,18 +8,18 @@ import type { Turn } from '../run/turn.ts';
 import { keepJobs, passAnswer } from './answer.ts';
 import type { Passing } from './upstream.ts';
 
-/** Largest number of bytes read from an answer, and of jobs in it. */
+/** Maximum number of bytes searched in an answer, and of jobs found there. */
 const MOST_BYTES = 65_536;
 const MOST_JOBS = 20;
-/** Largest size of a match for a job's id across two chunks, in bytes. */
+/** Maximum length of a match for a job's id across two chunks, in bytes. */
 const LONGEST_ID = 256;
 const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
 
-/** Stored instead of a session's account after the session has ended. A client begins another session after status 404. */
+/** Stored in place of a session's account after the session has ended. After status 404, a client begins another session. */
 export const ENDED = '';
 export const SESSION_ENDED = 'The session has ended with its account. Begin another one.';
 
-/** A call of a tool of the provider's MCP server. */
+/** A call to a tool of the provider's MCP server. */
 interface Call extends Passing {
   turn: Turn;
   tool: string;
@@ -57,7 +57,7 @@ export async function passCall(answer: IncomingMessage, res: ServerResponse, cal
   return isRefused;
 }
 
-/** Returns a function that finds an error in the parts of an answer, given in Latin-1, which may be a stream of events. */
+/** Returns a function that takes the next part of an answer (in Latin-1; may be an event stream), and finds an error in it. */
 function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]): (text: string) => Retry | undefined {
   const rules = servers.flatMap(server => server.rules);
   const isEvents = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
@@ -67,7 +67,7 @@ function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]
     const ended = isEvents ? begun.split(BLANK_LINE) : [begun];
     if (isEvents) begun = ended.pop()!;
     for (const message of isEvents ? ended.map(dataOf) : ended) {
-      // a page in a result may quote an error, so only an error's own text is matched, from its start
+      // a result may contain a page that quotes an error, so rules match only an error's own text, from its start
       const [read] = message.trimEnd().endsWith('}') ? readMessages(Buffer.from(message, 'latin1')) : [];
       const verdict = read && verdictOf(read, { rules });
       if (verdict) return verdict;

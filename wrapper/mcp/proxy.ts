@@ -8,11 +8,11 @@ import type { Entry } from './entry.ts';
 import { Server } from './server.ts';
 import { type Call, type Held, InFlight, OwnRequests, ServerErrors, Session, type Setup } from './session.ts';
 
-/** Largest size of a call that is kept for another account. */
+/** Largest size of a call that the proxy keeps, to repeat it with another account. */
 const KEPT_BYTES = 1024 * 1024;
-/** Time for other calls to end before their server changes its account. */
+/** Time for other calls to end before the server changes its account. */
 const DRAIN_MS = 30_000;
-/** Largest number of consecutive ends of a server without an answer in between. */
+/** Maximum number of times that the server may end in a row without an answer in between. */
 const MOST_ENDS = 5;
 const BACK_OFF_MS = 200;
 
@@ -66,7 +66,7 @@ export class McpProxy {
   /** Handles a line from the client. */
   fromClient(line: Buffer): void {
     const messages = readMessages(line);
-    // A batch is passed on whole, and its calls are not repeated.
+    // Pass on a batch whole, and never repeat its calls.
     const kept = messages.length === 1 && line.length <= KEPT_BYTES ? line : undefined;
     for (const message of messages) if (!this.#accept(message, kept)) return;
     if (!this.#server.write(line)) this.#options.read(false);
@@ -112,7 +112,7 @@ export class McpProxy {
   #cancel(id: Id | undefined): boolean {
     if (id === undefined) return true;
     this.#session.listens.delete(id);
-    // No answer comes, or the client ignores it.
+    // The server sends no answer to a canceled call, or the client ignores the answer.
     if (this.#inFlight.calls.delete(id)) this.#checkDrained();
     return !this.#inFlight.release(id);
   }
@@ -158,7 +158,7 @@ export class McpProxy {
     const isOnce = entry.server.once.includes(String(call.message.params?.name));
     const held = call.line && line && !isOnce ? { id, line: call.line, refusal: line } : undefined;
     const isFirst = this.#state === 'running';
-    // Other calls in progress with the same account meet the same limit.
+    // Other calls in progress with the same account hit the same limit.
     if (!isFirst && this.#state !== 'draining') return false;
     if (held) this.#hold(held);
     if (isFirst) {
@@ -210,7 +210,7 @@ export class McpProxy {
     if (open.length === 0) this.#drained?.();
   }
 
-  /** Answers the open requests of a process that ended, and repeats only those that cost nothing. */
+  /** Answers the open requests of a process that ended, but repeats requests that cost nothing. */
   #lose(why: string): void {
     for (const id of this.#inFlight.lose(this.#session.listens)) this.#refuse(id, why);
     this.#own.drop();
@@ -252,7 +252,7 @@ export class McpProxy {
   /** @returns the server's answer, or `undefined` if the server ended or did not answer in time */
   #ask(request: Setup): Promise<Message | undefined> {
     const server = this.#server;
-    // a server that does not answer is ended, and started again
+    // kill a starting server that does not answer, which leads to another start
     return this.#own.ask(server, request, () => {
       if (this.#state === 'starting') server.kill();
     });

@@ -1,20 +1,20 @@
-// Runs an MCP server as a child process: lines in both directions, and an end as the protocol has it.
+// Runs an MCP server as a child process, passes lines in both directions, and stops it as the protocol asks.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { End, SignalForwarding } from '../context.ts';
 import { killTree } from '../run/upstream/attempt.ts';
 
-/** Time for a server to end after its input was closed, and again after SIGTERM. */
+/** Time that a server gets to exit after its input is closed, and again after SIGTERM. */
 const END_MS = 5_000;
 
 interface Handlers {
   line(line: Buffer, server: Server): void;
-  /** Its input takes more again. */
+  /** The server's input accepts data again. */
   drain(): void;
   end(server: Server, end: End, error?: Error): void;
 }
 
-/** One process of the server. After `stop` its lines go nowhere. */
+/** One process of the server. After `silence`, its output is dropped. */
 export class Server {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #ended: Promise<void>;
@@ -29,7 +29,7 @@ export class Server {
     const lines = new Lines();
     this.#child = signals.forwardTo(() => spawn(program!, args, { env, stdio: ['pipe', 'pipe', 'inherit'] }));
     let failure: Error | undefined;
-    // The server is ending; its `close` says how.
+    // The server is ending; its `close` event reports how.
     this.#child.stdin.on('error', () => {});
     this.#child.stdin.on('drain', () => handlers.drain());
     this.#child.stdout.on('data', (chunk: Buffer) => {
@@ -52,7 +52,7 @@ export class Server {
     });
   }
 
-  /** @returns false if its input takes no more for now; the line is kept anyway */
+  /** @returns false if the server's input is full for now; Node buffers the line anyway */
   write(line: Buffer): boolean {
     return !this.#child.stdin.writable || this.#child.stdin.write(line);
   }
@@ -65,13 +65,13 @@ export class Server {
     this.#child.stdout.resume();
   }
 
-  /** Its lines and its end say nothing from now on. */
+  /** Ignores the server's output and exit from now on. */
   silence(): void {
     this.#isStopped = true;
     this.resume();
   }
 
-  /** Closes its input, and ends it where that is not enough. */
+  /** Closes the server's input, and kills the server if it keeps running. */
   async stop(): Promise<void> {
     this.#child.stdin.end();
     this.resume();
@@ -89,15 +89,15 @@ export class Server {
   #kill(signal: NodeJS.Signals): void {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid !== undefined && exitCode === null && signalCode === null) killTree(pid, signal);
-    // a process that it left behind may hold the pipe
+    // a process that the server left behind may hold the pipe open
     if (signal === 'SIGKILL') this.#child.stdout.destroy();
   }
 }
 
-/** A longer line is a mistake of the program that wrote it, and would fill the memory. */
+/** Longest accepted line, in bytes. A longer one is a bug in the program that wrote it, and would fill the memory. */
 const LONGEST_LINE = 64 * 1024 * 1024;
 
-/** Collects chunks and gives whole lines, each with its line feed. */
+/** Splits chunks into whole lines, each with its line feed. */
 export class Lines {
   readonly #longest: number;
   #parts: Buffer[] = [];
@@ -107,7 +107,7 @@ export class Lines {
     this.#longest = longest;
   }
 
-  /** The lines that end in this chunk, or `undefined` when one is too long. */
+  /** Returns the lines that end in this chunk, or `undefined` if a line is too long. */
   add(chunk: Buffer): Buffer[] | undefined {
     const lines: Buffer[] = [];
     let start = 0;
@@ -125,7 +125,7 @@ export class Lines {
     }
   }
 
-  /** The bytes behind the last line feed. */
+  /** Returns the bytes after the last line feed, and forgets them. */
   rest(): Buffer {
     const whole = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
     this.#parts = [];

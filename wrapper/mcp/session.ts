@@ -1,4 +1,4 @@
-// Follows the messages of an MCP client and its server: the setup, open requests, the proxy's own, and the meaning of errors.
+// Tracks the setup, open requests and errors of an MCP client and its server, and the requests that the proxy makes.
 
 import { randomUUID } from 'node:crypto';
 import { sha256 } from '../../daemon/core/hash.ts';
@@ -15,9 +15,9 @@ export interface Setup {
   params: Params | undefined;
 }
 
-/** The state of a client with its server. The protocol of 2026-07-28 has open subscriptions only. */
+/** The state of a client with its server. With protocol version 2026-07-28 it consists of open subscriptions only. */
 export class Session {
-  /** Lines of open `subscriptions/listen`, by their ids. */
+  /** Lines of open `subscriptions/listen` requests, by request id. */
   readonly listens = new Map<Id, Buffer>();
   readonly #subscriptions = new Map<string, Params>();
   #initialize: Params | undefined;
@@ -43,7 +43,7 @@ export class Session {
     if (method === 'notifications/initialized') this.#isInitialized = true;
   }
 
-  /** The requests that set up another process, in their order. The answers are not for the client. */
+  /** The requests that set up a new process, in order. The client does not get the answers. */
   get setup(): Setup[] {
     if (!this.#initialize) return [];
     return [
@@ -53,17 +53,17 @@ export class Session {
     ];
   }
 
-  /** Follows the answer to `initialize`, if the client said so to the first process. */
+  /** The notification to send after `initialize` is answered, if the client sent it to the first process. */
   get initialized(): Buffer | undefined {
     return this.#isInitialized ? lineOf({ method: 'notifications/initialized' }) : undefined;
   }
 
-  /** The request that shows whether the tools are still the same, if the client has asked for them. */
+  /** The request that shows whether the tools have changed, if the client has listed them. */
   get toolsRequest(): Setup | undefined {
     return this.#listTools && { method: 'tools/list', params: this.#listTools };
   }
 
-  /** Notifications for a client whose list of tools has changed. */
+  /** Returns the notifications for the client if its list of tools has changed. */
   toolsChanged(result: Params): Buffer[] {
     if (digest(result) === this.#tools) return [];
     this.#tools = digest(result);
@@ -75,7 +75,7 @@ export class Session {
   }
 }
 
-/** The request for a server's version, which clients of the stateless protocol need not make before a call. */
+/** Returns the request for a server's version. Clients of the stateless protocol may call without it. */
 function versionRequest({ params = {} }: Pick<Message, 'params'>): Setup | undefined {
   const { _meta: meta } = withoutToken(params);
   const isStateless = typeof meta === 'object' && meta !== null && 'io.modelcontextprotocol/protocolVersion' in meta;
@@ -93,42 +93,43 @@ function withoutToken(params: Params): Params {
   return { ...others, _meta: kept };
 }
 
-/** Requests that cost nothing and change nothing: they are made again when a server ended before it answered. */
+/** Requests that cost nothing and change nothing: the proxy repeats them if the server ended before it answered. */
 const HARMLESS =
   /^(?:initialize|ping|server\/discover|subscriptions\/listen|(?:tools|prompts|resources)\/(?:templates\/)?list)$/;
 
-/** Requests that wait for a server. The client is not read while there are more. */
+/** Most bytes of requests that wait for a server. The proxy stops reading the client above this limit. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
 /** A request of the client. */
 export interface Call {
   message: Message;
-  /** The bytes that make it again, where that is possible. */
+  /** The line that repeats the request, where that is possible. */
   line: Buffer | undefined;
   started: number;
 }
 
-/** A request that waits for the next server, and the answer if that does not start. */
+/** A request that waits for the next server, and the answer in case the server does not start. */
 export interface Held {
   id: Id;
   line: Buffer;
   refusal?: Buffer;
 }
 
-/** The open requests of one client, by their ids. */
+/** The open requests of one client, by request id. */
 export class InFlight {
   readonly calls = new Map<Id, Call>();
-  /** Requests of the server, and how many of their answers are for a process that is gone. */
+  /** Open requests of the current server process. */
   readonly #asked = new Set<Id>();
+  /** Number of expected answers to processes that have ended, by request id. */
   readonly #stale = new Map<Id, number>();
   #held: Held[] = [];
 
-  /** The server asks the client. */
+  /** Notes a request of the server to the client. */
   asked(id: Id): void {
     this.#asked.add(id);
   }
 
-  /** The client answers the server. @returns whether the process that asked is still there */
+  /** Notes an answer of the client. @returns true if the process that asked is still running */
   answered(id: Id): boolean {
     const stale = this.#stale.get(id) ?? 0;
     if (stale > 0) this.#stale.set(id, stale - 1);
@@ -136,39 +137,39 @@ export class InFlight {
     return stale === 0;
   }
 
-  /** Progress of a call that is not made anymore would be taken for that of a later one with the same token. */
+  /** Reports whether an open call has this token: late progress would be taken for a later call with the same token. */
   isAwaited(token: Id | undefined): boolean {
     return [...this.calls.values()].some(({ message }) => message.token === token);
   }
 
-  /** @returns false if no more should be held */
+  /** @returns false if the limit for held requests is exceeded */
   hold(held: Held): boolean {
     this.#held.push(held);
     return this.#held.reduce((sum, { line }) => sum + line.length, 0) <= HELD_BYTES;
   }
 
-  /** @returns whether the request was held */
+  /** @returns true if the request was held */
   release(id: Id): boolean {
     const before = this.#held.length;
     this.#held = this.#held.filter(held => held.id !== id);
     return this.#held.length < before;
   }
 
-  /** The lines that the next server gets, which are not held from now on. */
+  /** Removes the held requests, and returns their lines for the next server. */
   takeHeld(): Buffer[] {
     const lines = this.#held.map(({ line }) => line);
     this.#held = [];
     return lines;
   }
 
-  /** The answers of the held requests that have one, which are not held from now on. */
+  /** Removes the held requests that have a refusal, and returns the refusals. */
   takeRefusals(): Buffer[] {
     const refusals = this.#held.flatMap(({ refusal }) => refusal ?? []);
     this.#held = this.#held.filter(({ refusal }) => !refusal);
     return refusals;
   }
 
-  /** The process of the server is gone: its calls wait for the next one if they cost nothing. @returns the others */
+  /** Holds the harmless calls of a process that ended for the next one. @returns the ids of the lost calls */
   lose(listens: ReadonlyMap<Id, Buffer>): Id[] {
     const lost: Id[] = [];
     for (const [id, { message, line }] of this.calls) {
@@ -182,7 +183,7 @@ export class InFlight {
     return lost;
   }
 
-  /** All requests of the client. */
+  /** Ids of all open and held requests of the client. */
   get ids(): Id[] {
     return [...this.calls.keys(), ...this.#held.map(({ id }) => id)];
   }
@@ -190,16 +191,16 @@ export class InFlight {
 
 const ANSWER_MS = 30_000;
 
-/** The requests that a proxy has made itself. */
+/** The open requests that a proxy has made itself. */
 export class OwnRequests {
   readonly #prefix = `culvert-wrap-${randomUUID()}-`;
   readonly #waiting = new Map<Id, (message: Message | undefined) => void>();
   #count = 0;
 
   /**
-   * Asks a server.
-   * @param late called when it gives no answer in time
-   * @returns its answer, or `undefined` where it ended or gave none
+   * Sends a request to a server.
+   * @param late called when the server does not answer in time
+   * @returns the answer, or `undefined` if the server ended or did not answer in time
    */
   ask(
     server: { write(line: Buffer): unknown },
@@ -221,7 +222,7 @@ export class OwnRequests {
     });
   }
 
-  /** @returns whether the message answers a request of the proxy */
+  /** @returns true if the message answers a request of the proxy */
   settle(id: Id, message: Message): boolean {
     const settle = this.#waiting.get(id);
     this.#waiting.delete(id);
@@ -229,14 +230,14 @@ export class OwnRequests {
     return settle !== undefined;
   }
 
-  /** The process that was asked is gone. */
+  /** Resolves all open requests without an answer, because the server process has ended. */
   drop(): void {
     for (const settle of this.#waiting.values()) settle(undefined);
     this.#waiting.clear();
   }
 }
 
-/** The errors of one server. Where it has no rules, they are not read: behind a gateway, that changes the account. */
+/** Judges the errors of one server. Ignores the errors of a server without rules: its gateway switches accounts. */
 export class ServerErrors {
   readonly #server: McpServer;
   #version: string | undefined;
@@ -247,7 +248,7 @@ export class ServerErrors {
     this.#server = server;
   }
 
-  /** The request for the version that has to precede a call, if it is not known. */
+  /** Returns the version request that must precede a call while the version is unknown. */
   requestBefore(call: Message): Setup | undefined {
     if (this.#server.rules.length === 0 || this.#version !== undefined || this.#hasAsked) return undefined;
     const request = versionRequest(call);
@@ -255,12 +256,12 @@ export class ServerErrors {
     return request;
   }
 
-  /** Learns the version from a result that names it. */
+  /** Learns the server's version from a result that names it. */
   learn({ result }: Message): void {
     this.#version = versionIn(result) ?? this.#version;
   }
 
-  /** The verdict about an answer, or `undefined` where it says nothing about the account. */
+  /** Returns the verdict on an answer, or `undefined` if the answer says nothing about the account. */
   verdict(answer: Message): ReturnType<typeof verdictOf> {
     if (this.#server.rules.length === 0) return undefined;
     const version = this.#version;

@@ -1,4 +1,4 @@
-// Judges and shows an entry whose texts the authors of a project chose.
+// Checks an entry that a project's authors wrote, and hides the keys in it for display.
 
 import { isRecord, isText, listOf } from '../../daemon/core/shape.ts';
 import type { Provider } from '../catalog/provider.ts';
@@ -14,9 +14,9 @@ const isTextTable = (value: unknown) => isRecord(value) && Object.values(value).
 const isSetting = (value: unknown) => !isRecord(value);
 
 /**
- * Fields of the clients that start nothing and read no file, with the form of their values. Others do: the `headersHelper` of Claude
- * Code is a command for a shell, the `envFile` of VS Code and Cursor sets variables, npx finds a package in the `cwd` first, and a
- * client may get more of them.
+ * Allowed fields of the clients' entries, with the form of their values. Other fields can start a program or read a file: the
+ * `headersHelper` of Claude Code is a shell command, the `envFile` of VS Code and Cursor sets variables, npx searches the `cwd`
+ * first, and clients may add more such fields.
  */
 const HARMLESS = new Map<string, (value: unknown) => boolean>([
   ...[...FIELDS, 'type', 'transport', 'transportType', 'command', 'name', 'description'].map(
@@ -38,15 +38,15 @@ const HARMLESS = new Map<string, (value: unknown) => boolean>([
   ].map(field => [field, isSetting] as const),
 ]);
 
-/** Fields that say what a client starts or connects to. A client may read another one of them than Culvert does. */
+/** Fields that say what a client starts or connects to. A client may prefer a different field than Culvert does. */
 const TARGETS = ['command', ...FIELDS];
 
 /** The start of an address. `mcp-remote` connects to its first argument. */
 const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
 
 /**
- * Why an entry of a project gets no accounts; `undefined` if nothing in it can start another program or lead elsewhere. Of the
- * variables, only those of the tool are harmless: a loader, a runtime, a package manager or a TLS library reads any other one.
+ * Returns why an entry of a project gets no accounts, or `undefined` if nothing in it can start another program or lead elsewhere.
+ * Only the tool's variables are harmless: a loader, a runtime, a package manager or a TLS library may read any other variable.
  */
 export function refusalOf(entry: Record<string, unknown>, provider: Provider): string | undefined {
   const field = Object.keys(entry).find(name => !HARMLESS.has(name));
@@ -73,14 +73,14 @@ export function refusalOf(entry: Record<string, unknown>, provider: Provider): s
   return undefined;
 }
 
-/** Variables of an entry that a tool's own server reads. One for another host is judged where the key would be sent there. */
+/** Returns the variables that a tool's server reads. A variable that names a host is checked when the key would be sent there. */
 function variablesOf({ inject, credentials, hosts }: Provider): string[] {
   return [...inject, ...credentials, ...hosts.env];
 }
 
 /**
- * An entry as it is, but for keys: the values of the places for a key, and what looks like one wherever it is. The entry's
- * authors choose its texts, so no more than that is hidden.
+ * Returns an entry with its keys hidden: the values in places for a key, and any text that looks like a key. Nothing else is
+ * hidden, because the project's authors chose the texts.
  */
 export function withoutKeys(entry: Record<string, unknown>, provider: Provider): Record<string, unknown> {
   const { inject, credentials, http } = provider;
@@ -109,14 +109,14 @@ export function withoutKeys(entry: Record<string, unknown>, provider: Provider):
   return shown;
 }
 
-/** The value of a place for a key. A reference is shown, because no key is in it. */
+/** Returns a hidden value for a place for a key. A reference stays visible, because it contains no key. */
 function hiddenValue(value: string): string {
   const [, scheme, text] = /^(\s*(?:bearer|basic|token)\s+)?(.*)$/is.exec(value)!;
   const isReference = text === '' || /^\$(?:\w+|\{[^{}]*\})$/.test(text!) || accountIn(text!) !== undefined;
   return isReference ? value : `${scheme ?? ''}${HIDDEN}`;
 }
 
-/** Arguments without the keys of options such as `--header "Authorization: …"`, `--header=…` and `--api-key …`. */
+/** Hides the keys in options such as `--header "Authorization: …"`, `--header=…` and `--api-key …`. */
 function hiddenOptions(words: readonly unknown[]): unknown[] {
   const isForHeader = (option: unknown) => option === '--header';
   const isForKey = (option: unknown) => isText(option) && /^--[\w-]+$/.test(option) && isKeyPlace(option.slice(2));
@@ -137,7 +137,7 @@ function hiddenHeader(text: string): string {
   return `${text.slice(0, text.length - value.length)}${hiddenValue(value)}`;
 }
 
-/** An address without the values of parameters for a key, and without the key in a path of the provider's server or its gateway. */
+/** Hides the keys in an address: in its parameters, and in the path if it leads to the provider's server or its gateway. */
 function withoutKey(address: string, http: Provider['http']): string {
   const inQuery = address.replace(/(?<=[?&])([^=&#]+)=([^&#]+)/g, (all, name: string, value: string) =>
     isKeyPlace(name) ? `${name}=${hiddenValue(value)}` : all,

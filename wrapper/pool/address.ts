@@ -1,4 +1,4 @@
-// Reads the address of a store, and says why one can't be reached or refuses.
+// Parses the address of a store, and interprets the store's errors.
 
 import { masked } from '../../daemon/core/printable.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
@@ -6,7 +6,7 @@ import { EXIT, WrapError } from '../system/errors.ts';
 export interface Address {
   kind: 'single' | 'sentinel' | 'cluster';
   tls: boolean;
-  /** At least one; of a cluster or of Sentinels any that answers will do. */
+  /** Any host of a cluster or a set of Sentinels will do; empty for a Unix socket. */
   hosts: { host: string; port: number }[];
   /** A Unix socket instead of hosts. */
   socket?: string;
@@ -21,8 +21,8 @@ const FORMS =
   'valkey://HOST:PORT/DATABASE, valkeys:// for TLS, valkey+unix:///PATH, valkey+sentinel://HOST,HOST/PRIMARY, valkey+cluster://HOST,HOST';
 
 /**
- * Reads `valkey://`, `valkeys://`, `redis://`, `rediss://`, each also with `+sentinel` and `+cluster`, and `+unix`.
- * @throws WrapError `pool-address`, also for one with a password, which it does not repeat
+ * Parses `valkey://`, `valkeys://`, `redis://`, `rediss://`, each also with `+sentinel` and `+cluster`, and `+unix`.
+ * @throws WrapError `pool-address`, also for an address with a password, which the message does not repeat
  */
 export function parseAddress(url: string): Address {
   const match = FORM.exec(url);
@@ -54,7 +54,7 @@ export function parseAddress(url: string): Address {
   return { kind: 'sentinel', tls, hosts, ...user, database: databaseOf(database), primary };
 }
 
-/** An address as people know it: without the user. */
+/** Returns an address without the user, for display. */
 export function describeAddress(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//');
 }
@@ -66,13 +66,13 @@ function hostOf(text: string, fallback: number): { host: string; port: number } 
   return { host: match[1]!.replace(/^\[|\]$/g, ''), port };
 }
 
-/** A zero byte would end a name where the system reads it. */
+/** Decodes percent-encoding. Refuses a zero byte, because it would end the name in a system call. */
 function decoded(text: string): string {
   try {
     const plain = decodeURIComponent(text);
     if (!plain.includes('\0')) return plain;
   } catch {
-    // below
+    // refused below
   }
   throw refused('a "%" in it does not begin a character', 'write "%" as %25');
 }
@@ -87,7 +87,7 @@ function refused(why: string, hint: string): WrapError {
   return new WrapError('pool-address', EXIT.usage, `the address of the pool can't be used: ${why}`, { hint });
 }
 
-/** There is no store that could answer now; `pool.offline` says what to do. */
+/** No store can answer now; `pool.offline` says how to proceed. */
 export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
   constructor(message: string, options?: ErrorOptions) {
@@ -95,18 +95,18 @@ export class StoreUnreachable extends Error {
   }
 }
 
-/** The store answered, and only a change of its or our configuration can help. */
+/** Returns the error for a refusal that only a change of the store's or our configuration can fix. */
 function storeRefused(message: string, hint: string): WrapError {
   return new WrapError('pool-refused', EXIT.config, masked(message), { hint });
 }
 
-/** Errors of a server that may pass: it starts, lost its primary, is full, or is busy with a script. */
+/** Temporary errors of a server: it is starting, lost its primary, is full, or is busy with a script. */
 const PASSING =
   /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|UNKILLABLE|MAXCLIENTS)\b/;
 
 const LONGEST = 120;
 
-/** A server's message without the place in the script that Redis adds, cut at a word. */
+/** Returns a server's message without the script location that Redis adds, cut at a word. */
 export function shortened(message: string): string {
   const text = message
     .replace(/ script: [0-9a-f]{6,}\b.*$/s, '')
@@ -119,11 +119,11 @@ export function shortened(message: string): string {
 
 /**
  * Interprets an error of a server.
- * @param text its text, which begins with a code
- * @param by which server it was
+ * @param text the error's text, which begins with a code
+ * @param by the server that reported the error
  */
 export function serverError(text: string, where: string, by: 'store' | 'Sentinels' = 'store'): Error {
-  // Redis before 7 puts an error of a command into one of the script.
+  // Redis before 7 wraps a command's error in the script's error.
   const message = text.replace(/^ERR Error running script .*?: -(?=[A-Z]+ )/, '');
   if (PASSING.test(message) || /max number of clients/.test(message)) {
     return new StoreUnreachable(`it answers ${shortened(message)}`);

@@ -8,7 +8,7 @@ import { type Address, describeAddress, parseAddress, StoreUnreachable, serverEr
 export interface Connection {
   /**
    * @param keys see pool.lua
-   * @returns the reply of the script, JSON
+   * @returns the script's reply, as JSON
    * @throws StoreUnreachable, WrapError `pool-refused`
    */
   evaluate(keys: readonly string[], args: readonly string[]): Promise<string>;
@@ -21,7 +21,7 @@ export interface ConnectOptions {
   password?: string | undefined;
   /** The login of the Sentinels. */
   sentinel?: { user?: string | undefined; password: string } | undefined;
-  /** The texts of the authorities that TLS trusts instead of Node's. */
+  /** PEM certificates of the authorities that TLS trusts instead of Node's. */
   ca?: string | string[] | undefined;
   timeoutMs: number;
   script: Script;
@@ -31,7 +31,7 @@ export interface ConnectOptions {
 
 export interface Script {
   text: string;
-  /** SHA-1 of the text, by which a store knows it. */
+  /** SHA-1 of the text, which identifies the script in a store. */
   sha: string;
 }
 
@@ -39,21 +39,21 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const NOT_A_REPLY = 'it answers with something that is not a reply of the script';
 
 /**
- * A connection that the first operation opens.
+ * Returns a connection that the first operation opens.
  * @throws WrapError `pool-address`
  */
 export function connect(options: ConnectOptions): Connection {
   const { script, timeoutMs } = options;
   const address = parseAddress(options.url);
-  /** The operation that waits for a node fails with less information: it names the given-up step, and no reason. */
+  /** Last error of the connection or a node. The operation's error names only the abandoned step, and no reason. */
   let last: unknown;
-  /** Bytes that the answers to one operation may still have. */
+  /** Bytes that the answers to the current operation may still add up to. */
   const quota = { bytes: 0 };
   let opened: { client: Redis | Cluster; login: Promise<unknown> } | undefined;
   const open = () => {
     const client = openClient(address, options);
     const note = (error: unknown) => {
-      // From then on an answer would be taken for that of the next operation.
+      // After this error, an answer would be taken for the answer to the next operation.
       if (reason(error).startsWith('Command queue state error')) {
         client.disconnect();
         opened = undefined;
@@ -103,7 +103,7 @@ const GAVE_UP =
 
 /**
  * Interprets the failure of an operation.
- * @param last what a node or the connection said before
+ * @param last the last error that a node or the connection reported
  */
 function failure(thrown: unknown, last: unknown, address: Address, options: ConnectOptions): Error {
   const { url, timeoutMs } = options;
@@ -112,10 +112,10 @@ function failure(thrown: unknown, last: unknown, address: Address, options: Conn
   const cause = gaveUp && last !== undefined ? last : thrown;
   const passwords = [options.password, options.sentinel?.password].filter(password => password !== undefined);
   const why = shortened(redact(cause === thrown ? told : reason(cause), passwords));
-  // While a slot moves, each node of a cluster may name another one.
+  // While a slot moves, each node of a cluster may redirect to another node.
   if (address.kind === 'cluster' && /^(?:MOVED|ASK) /.test(why))
     return new StoreUnreachable(`it answers ${why}`, { cause });
-  // A server's own errors begin with a code in capitals; all others are of the connection.
+  // A server's errors begin with a code in capitals; all other errors come from the connection.
   const by = reason(thrown).startsWith('All sentinels') ? 'Sentinels' : 'store';
   if (/^[A-Z]{3,} /.test(why)) return serverError(why, describeAddress(url), by);
   return new StoreUnreachable(
@@ -175,7 +175,7 @@ function openClient(address: Address, options: ConnectOptions): Redis | Cluster 
   });
 }
 
-/** Limits the size of answers, and catches errors of the library's parser, which would end this process. */
+/** Limits the size of answers, and catches the errors of the library's parser, because they would end this process. */
 function limitAnswers(client: Redis, quota: { bytes: number }): void {
   client.on('connect', () => {
     const { stream } = client;
@@ -200,12 +200,12 @@ function commonOptions(address: Address, { ca, timeoutMs }: ConnectOptions): Red
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
     lazyConnect: true,
-    // INFO before the first operation, which says itself that a server is not ready
+    // the check would send INFO first; the first operation reports a server that is not ready anyway
     enableReadyCheck: false,
   };
 }
 
-/** TLS options. NODE_TLS_REJECT_UNAUTHORIZED=0 is meant for the wrapped tool; here it would expose the password. */
+/** Returns TLS options that ignore NODE_TLS_REJECT_UNAUTHORIZED=0, which is for the wrapped tool: it would expose the password. */
 function verified(ca: ConnectOptions['ca']): { rejectUnauthorized: true; ca?: string | string[] } {
   return { rejectUnauthorized: true, ...(ca !== undefined && { ca }) };
 }

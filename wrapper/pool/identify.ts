@@ -1,4 +1,4 @@
-// Identifies this machine's accounts in the store.
+// Computes the fingerprints that identify this machine's accounts in the store.
 
 import { hmac, sha256 } from '../../daemon/core/hash.ts';
 import type { Context, Credentials } from '../context.ts';
@@ -7,19 +7,19 @@ import type { Plan } from '../store/plan.ts';
 import { type Kept, type LocalPool, noteLocal } from '../store/pool-file.ts';
 import { mayMint, startsProgram } from '../store/secrets.ts';
 
-/** An account of this machine with what identifies it in the store. */
+/** An account of this machine with the fingerprint that identifies it in the store. */
 export interface Identified {
   account: Account;
   fp: string;
-  /** True if another credential means another account. */
+  /** True if the credential identifies the account. */
   byCredential: boolean;
 }
 
 type Identity = Omit<Identified, 'account'>;
 
-/** A credential that lasts for less than this is short-lived. */
+/** A credential that is replaced within this time is short-lived. */
 const SHORT_MS = 86_400_000;
-/** After this many short-lived ones in a row, the account is identified by its name. */
+/** Number of short-lived credentials in a row after which the account is identified by its name. */
 const SHORT_ONES = 3;
 
 /** Dependencies of `identification`. */
@@ -32,15 +32,15 @@ interface Needs {
 }
 
 /**
- * Identifies accounts by their declared identity, by their credential, or, where the credential differs each time, by their name. The
- * result is kept, so that a run starts no program only to identify an account.
+ * Identifies accounts by their declared identity, by their credential, or, if the credential changes each time, by their name.
+ * Stores the result, so that a run does not start a credential program only to identify an account.
  */
 export function identification({ plan: { cli }, context, credentials, local: before }: Needs) {
   let local = before;
-  /** By fingerprint, those that were identified. */
+  /** Identified accounts, by fingerprint. */
   const identities = new Map<string, Identified>();
   const changed = new Set<string>();
-  /** The stored identity of an account, if its sources have not changed since. */
+  /** Returns the stored identity of an account, if its sources have not changed since. */
   const keptOf = (account: Account): Kept | undefined => {
     const entry = local.fingerprints[cli]?.[account.name];
     return entry?.sources === markOf(local.salt, account) ? entry : undefined;
@@ -65,7 +65,7 @@ export function identification({ plan: { cli }, context, credentials, local: bef
     });
     return { fp, byCredential: fp !== nameFingerprint(account) };
   };
-  /** Identifies an account without its credential, where that is possible. */
+  /** Identifies an account without its credential, if possible. */
   const identityWithout = (account: Account): Identity | undefined => {
     const { identity } = account;
     if (identity !== undefined) return { fp: identityFingerprint(account, identity), byCredential: false };
@@ -74,8 +74,8 @@ export function identification({ plan: { cli }, context, credentials, local: bef
   };
   return {
     /**
-     * The accounts whose credential is there.
-     * @param again looks also at those that a program gives
+     * Returns the accounts whose credential is available.
+     * @param again also checks credentials from programs
      */
     identify: async (accounts: readonly Account[], again = false): Promise<Identified[]> => {
       const identified: Identified[] = [];
@@ -84,7 +84,7 @@ export function identification({ plan: { cli }, context, credentials, local: bef
         let identity = startsProgram(account) && isSettled ? identityWithout(account) : undefined;
         if (!identity) {
           const resolved = await credentials.of(account);
-          // Why one gives nothing is said when it is tried without a pool; here another account takes its place.
+          // An unreadable credential is not reported here, because another account takes over.
           if (resolved.ok) identity = await identityOf(account, resolved.env);
         }
         if (identity) identified.push({ account, ...identity });
@@ -92,11 +92,11 @@ export function identification({ plan: { cli }, context, credentials, local: bef
       for (const each of identified) identities.set(each.fp, each);
       return identified;
     },
-    /** The accounts that were identified earlier, by their fingerprints. */
+    /** Returns the accounts with these fingerprints that were identified earlier. */
     known: (fps: readonly string[]): Identified[] => fps.flatMap(fp => identities.get(fp) ?? []),
     /**
-     * Reports whether a credential belongs to the account that was leased; if not, the next lease is for the new one.
-     * One account does not change twice in a run: it keeps the lease.
+     * Reports whether a credential belongs to the leased account; if not, the next lease is for the new credential's account.
+     * After one change in a run, an account keeps its lease.
      */
     matches: async ({ account, fp }: Identified, values: Record<string, string>): Promise<boolean> => {
       if (changed.has(account.name) || (await identityOf(account, values)).fp === fp) return true;
@@ -107,8 +107,8 @@ export function identification({ plan: { cli }, context, credentials, local: bef
 }
 
 /**
- * 48 bits of SHA-256 over the CLI and all values of a credential. It is the same on every machine, so it has no salt:
- * a reader of the store can test guesses, which does not help against keys made at random.
+ * Returns 48 bits of SHA-256 over the CLI and all values of a credential. It has no salt, because every machine must get the same
+ * result: a reader of the store can test guesses, but cannot guess random keys.
  * @param env the account's variables with their values
  */
 function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Record<string, string>): string {
@@ -116,12 +116,12 @@ function poolFingerprint(account: Pick<Account, 'cli' | 'name'>, env: Record<str
   return values.length > 0 ? digest([account.cli, values]) : nameFingerprint(account);
 }
 
-/** Fingerprint of an account by its name, for one without a credential or with a rotating one. */
+/** Returns the fingerprint of an account's name, for accounts without a credential or with a rotating credential. */
 function nameFingerprint({ cli, name }: Pick<Account, 'cli' | 'name'>): string {
   return digest([cli, name]);
 }
 
-/** The same over the `identity` that the configuration declares. */
+/** Returns the fingerprint of the `identity` that the configuration declares. */
 function identityFingerprint({ cli }: Pick<Account, 'cli'>, identity: string): string {
   return digest([cli, { identity }]);
 }
@@ -130,7 +130,7 @@ function digest(value: unknown): string {
   return sha256('culvert pool 1\0', JSON.stringify(value)).slice(0, 12);
 }
 
-/** Changes with a credential, and with the sources that it comes from. Kept in a file of the user's own. */
+/** Returns a mark that changes with a credential and its sources. It is stored in a file of the user. */
 function markOf(salt: string, { env }: Pick<Account, 'env'>, values: Record<string, string> = {}): string {
   return hmac(salt, JSON.stringify([env, values])).slice(0, 16);
 }

@@ -9,20 +9,20 @@ import { noteLocal, updateLocal } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
 import type { Identified } from './identify.ts';
 
-/** This machine's part of the reserve of an account, in the provider's unit. */
+/** Returns this machine's share of an account's reserve, in the provider's unit. */
 function shareOf({ pool, capacity }: Pick<Plan, 'pool' | 'capacity'>): number {
   return Math.floor(capacity.reserve / (pool?.machines ?? Number.POSITIVE_INFINITY));
 }
 
-/** Identifies a quota: accounts that share one have one share of its reserve. */
+/** Returns the key of an account's quota: accounts with the same quota have one share of its reserve. */
 function quotaOf({ account, fp }: Identified, state: CliState): string {
   return state.remaining[account.name]?.identity ?? fp;
 }
 
 /**
- * Takes the cost of a command from the share of the first account with enough left. A used share becomes available again
- * only through the store, once the provider has been asked after its use.
- * @returns the account, or the reason why none has enough
+ * Takes the cost of a command from the share of the first account with enough left. Only the store makes a used share available
+ * again, after the provider has been asked.
+ * @returns the account, or the reason why no account has enough left
  */
 export function takeShare(
   accounts: readonly Identified[],
@@ -55,7 +55,7 @@ export function takeShare(
     : `this machine's share of the reserve, ${share}, is used up until the store is back`;
 }
 
-/** Returns the part of a share that a command took and did not use. */
+/** Gives back the part of a share that a command took and did not use. */
 export function returnShare(
   account: Identified,
   amount: number,
@@ -69,7 +69,7 @@ export function returnShare(
   });
 }
 
-/** Use while the store was away that is still to be reported; 0 for a share that may be available again. */
+/** Returns the unreported use of each share while the store was away; 0 for a share that may be available again. */
 export function unreported(away: Record<string, { fp: string; spent: number; reported: number }> | undefined) {
   return Object.values(away ?? {}).map(({ fp, spent, reported }) => ({ fp, spent: spent - reported }));
 }

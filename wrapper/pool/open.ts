@@ -1,4 +1,4 @@
-// Connects to the store that the configuration names, and keeps it open between the requests of a gateway.
+// Opens the store that the configuration names, and keeps its connection open between the requests of a gateway.
 
 import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
@@ -16,13 +16,13 @@ export const PASSWORD_SLOTS = {
   password: { cli: 'culvert-wrap', account: 'pool', variable: 'PASSWORD' },
   sentinel_password: { cli: 'culvert-wrap', account: 'pool', variable: 'SENTINEL_PASSWORD' },
 } satisfies Record<string, Slot>;
-/** The passwords of a pool, by their keys in the configuration. */
+/** The passwords of a pool, by configuration key. */
 export type Passwords = { [key in keyof typeof PASSWORD_SLOTS]?: string | undefined };
 
 /**
- * The store of a pool; connected to with the first operation.
- * @param asked the passwords that are not stored yet
- * @param onUnreachable called when an operation failed because the store can't be reached
+ * Returns the store of a pool. The first operation opens the connection.
+ * @param asked passwords that are not stored yet
+ * @param onUnreachable called when an operation fails because the store can't be reached
  * @throws WrapError `pool-address`, `pool-password`, `pool-authorities`
  */
 export async function openPool(
@@ -79,14 +79,14 @@ async function passwordOf(
   );
 }
 
-/** A password may change. */
+/** Time after which a shared store is opened again, because its password may have changed. */
 const SHARED_MS = 60_000;
 
 interface Shared {
   pool: string;
   since: number;
   opened: Promise<Store>;
-  /** Requests that use it, and the gateway while it is the newest. */
+  /** Number of requests that use the store, plus one while it is the gateway's newest. */
   users: number;
 }
 
@@ -94,11 +94,11 @@ const newest = new WeakMap<Context, Shared>();
 const ended = new WeakSet<Context>();
 
 /**
- * The store of a pool for one run or request, which closes it.
+ * Returns the store of a pool for one run or request. The caller closes it.
  * @throws WrapError as `openPool`
  */
 export async function useStore(pool: Pool, context: Context): Promise<Store> {
-  // a request may end after its gateway, when it is too late to close a shared one
+  // a request may end after its gateway, too late to close a shared store
   if (!context.sharesStore || ended.has(context)) return await openPool(pool, context);
   const shared = sharedFor(pool, context);
   shared.users += 1;
@@ -122,7 +122,7 @@ function forget(context: Context): void {
   if (shared) letGo(shared);
 }
 
-/** Has the next request open the store again. */
+/** Makes the next request open the store again. */
 function replace(shared: Shared, context: Context): void {
   if (newest.get(context) === shared) forget(context);
 }
@@ -133,7 +133,7 @@ function sharedFor(pool: Pool, context: Context): Shared {
   const current = newest.get(context);
   if (current?.pool === text && Math.abs(now - current.since) < SHARED_MS) return current;
   forget(context);
-  // a connection may be dead without a sign, after sleep or a change of network: the next request opens another one
+  // after sleep or a network change, a connection may be dead unnoticed: the next request opens another connection
   const opened = openPool(pool, context, {}, () => replace(shared, context));
   const shared: Shared = { pool: text, since: now, opened, users: 1 };
   newest.set(context, shared);

@@ -1,4 +1,4 @@
-// Waits when the pool leases none of a run's accounts, says why, and records the reasons in this machine's state.
+// Waits when the pool leases none of a run's accounts, describes the reasons, and stores them in this machine's state.
 import type { Context } from '../context.ts';
 import type { Account } from '../store/config.ts';
 import { isPaused, type Pause } from '../store/pause.ts';
@@ -12,11 +12,11 @@ import type { AccountState, LeaseReply, Unavailable } from './store.ts';
 
 type Refusal = LeaseReply & { kind: 'none' };
 
-/** Another run asks the provider, which may take this long. */
+/** Longest wait for another run that is asking the provider. */
 const ASKING_MS = 12_000;
 const POLL_MS = [30, 250] as const;
 
-/** Time that a run may wait for its accounts. */
+/** Limits the time that a run waits for its accounts. */
 export class Patience {
   readonly #plan: Plan;
   readonly #context: Context;
@@ -35,7 +35,7 @@ export class Patience {
     this.#askedUntil = this.#context.now() + ASKING_MS;
   }
 
-  /** Waits until it is worth asking again. Returns whether it is. */
+  /** Waits until another request to the pool may succeed. Returns false if the run should stop waiting. */
   async wait({ accounts, soon, ms }: Refusal): Promise<boolean> {
     const { signals } = this.#context;
     const now = this.#context.now();
@@ -73,7 +73,7 @@ const STATES: Record<AccountState, string> = {
   unknown: 'is not known yet',
 };
 
-/** Why the pool leased none of these accounts, in words. */
+/** Describes why the pool leased none of these accounts. */
 export function describeRefusal(ids: readonly Identified[], { accounts }: Refusal): string {
   return accounts
     .map(({ fp, state, ms }) => {
@@ -86,16 +86,16 @@ export function describeRefusal(ids: readonly Identified[], { accounts }: Refusa
 interface Machine {
   cli: string;
   context: Pick<Context, 'now' | 'paths'>;
-  /** As it was before the command. */
+  /** The state before the command. */
   state: CliState;
 }
 
-/** Time for which a credential that another machine saw refused is shown as paused; the next command learns it again. */
+/** Assumed pause after a refusal that another machine met; the next command stores it again. */
 const REFUSED_MS = 3_600_000;
-/** A difference that is not worth a write. */
+/** Time differences below this are not written. */
 const SAME_MS = 10_000;
 
-/** Stores why the pool leased none of these accounts, for `status`, metrics and the panel, and for commands without the store. */
+/** Stores why the pool leased none of these accounts: for `status`, metrics, the panel, and commands without the store. */
 export function learnRefusal(ids: readonly Identified[], rows: readonly Unavailable[], machine: Machine): void {
   const { state, context } = machine;
   const now = context.now();
@@ -153,6 +153,6 @@ function store(changes: readonly ((stored: CliState) => void)[], { cli, context 
       for (const change of changes) change(stored);
     });
   } catch {
-    // The store has it; a full or read-only disk does not stop a command.
+    // The store keeps the reasons, and a full or read-only disk must not stop a command.
   }
 }

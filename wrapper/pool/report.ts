@@ -1,4 +1,4 @@
-// Makes the requests and reports of a run: the account that it wants, its use of others, and what the provider says they have left.
+// Builds a run's requests and reports to the pool's store, and asks the provider for the remaining quota.
 import type { LeaseEnd, LeaseOptions } from '../context.ts';
 import { type Done, type LocalPool, noteLocal, type Observation } from '../store/pool-file.ts';
 import type { CliState } from '../store/state.ts';
@@ -7,7 +7,7 @@ import type { Identified } from './identify.ts';
 import { unreported } from './offline.ts';
 import type { Granted, LeaseRequest } from './store.ts';
 
-/** A refused account that is not identified by its credential is left alone for this long. */
+/** Length of the pause after a refusal, for an account that is not identified by its credential. */
 const REFUSED_MS = 300_000;
 /** Length of a pause without a known end. */
 const FALLBACK_MS = { quota: 3_600_000, rate: 60_000, auth: 3_600_000 };
@@ -15,13 +15,13 @@ const FALLBACK_MS = { quota: 3_600_000, rate: 60_000, auth: 3_600_000 };
 /** An account that this run may use. */
 export interface Held {
   id: Identified;
-  /** Missing where the store could not be reached. */
+  /** Missing if the store could not be reached. */
   lease?: Granted;
-  /** Result of the attempt with it. */
+  /** Result of the attempt with this account. */
   end?: LeaseEnd;
 }
 
-/** The report about an account that is held. */
+/** Returns the report about a held account. */
 export function reportOf({ id, lease, end }: Held): Done {
   const { spent, pause } = end ?? { spent: 0 };
   return {
@@ -38,7 +38,7 @@ function restOf(
   byCredential: boolean,
 ): NonNullable<Done['rest']> {
   const common = { class: failure, fallback: FALLBACK_MS[failure] };
-  // In the store it is the same account with another credential, so that would end nothing.
+  // In the store, a new credential does not make it another account, so it would not end the pause.
   if (rest.until === 'credential' && !byCredential) return { ...common, kind: 'elapsed', ms: REFUSED_MS };
   switch (rest.until) {
     case 'elapsed':
@@ -50,14 +50,14 @@ function restOf(
   }
 }
 
-/** Keeps a report for the next run. Where it can't be kept, the lease ends automatically and then counts as used. */
+/** Keeps a report for the next run. If that fails, the lease expires and then counts as used. */
 export function keepReport(done: Done, { plan, context }: Pick<LeaseOptions, 'plan' | 'context'>): void {
   noteLocal(context.paths, local => {
     local.unsent.push({ cli: plan.cli, at: context.now(), done });
   });
 }
 
-/** A report as it is after it could not be sent for a while. */
+/** Adjusts a report's times for a delay in sending it. */
 function aged(done: Done, ms: number): Done {
   const { rest, seen, ...others } = done;
   const age = Math.max(0, ms);
@@ -69,7 +69,7 @@ function aged(done: Done, ms: number): Done {
   };
 }
 
-/** Asks the provider for these accounts, whatever this machine knows about them. */
+/** Asks the provider about these accounts, and ignores what this machine already knows. */
 export async function askProvider(
   ids: readonly Identified[],
   { plan, state, context, credentials }: LeaseOptions,
@@ -98,13 +98,13 @@ interface Changing {
   ids: readonly Identified[];
   /** Answers of the provider to the store's questions. */
   seen: Observation[];
-  /** The report about the account that was tried before. */
+  /** The report about the previous account. */
   done: Done | undefined;
   /** Locally stored state of the pool when the run started. */
   local: LocalPool;
 }
 
-/** The request for a lease of one of these accounts. */
+/** Returns the request for a lease of one of these accounts. */
 export function leaseRequest({ ids, seen, done, local }: Changing, options: LeaseOptions): LeaseRequest {
   const { plan, cost, context } = options;
   const { provider, capacity, pool, cli } = plan;
@@ -130,8 +130,8 @@ export function leaseRequest({ ids, seen, done, local }: Changing, options: Leas
 
 /**
  * Notes that the store has received the reports, so that no run sends them again.
- * @param intact accounts whose share of the reserve is there again
- * @returns the local state of the pool from now on
+ * @param intact accounts whose share of the reserve is available again
+ * @returns the new local state of the pool
  */
 export function noteDelivered(
   before: LocalPool,

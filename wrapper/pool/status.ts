@@ -1,4 +1,4 @@
-// Describes the pool and this machine's part in it as plain values: for `pool status` and for metrics.
+// Collects the status of the pool and of this machine in it, for `pool status` and metrics.
 import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
 import { readLocal } from '../store/pool-file.ts';
@@ -11,24 +11,24 @@ export interface PoolStatus {
   machine: string;
   offline: 'refuse' | 'local';
   reachable: boolean;
-  /** Why it can't be reached. */
+  /** Why the store can't be reached. */
   problem: string | null;
-  /** Since when commands run without the store, in milliseconds since the epoch; `null`: they don't. */
+  /** Start of the time without the store, in milliseconds since the epoch; `null` while commands use the store. */
   degradedSince: number | null;
-  /** Runs of this machine without the store, ever. */
+  /** Total number of this machine's runs without the store. */
   degradedRuns: number;
-  /** Runs of this machine that waited for an account, ever. */
+  /** Total number of this machine's runs that waited for an account. */
   waits: number;
-  /** Reports that the store does not have yet. */
+  /** Number of reports that the store has not received yet. */
   unsent: number;
-  /** By CLI; empty while the store can't be reached. */
+  /** Accounts and leases of each CLI; empty if the store can't be reached. */
   clis: { cli: string; accounts: AccountRow[]; leases: LeaseRow[] }[];
 }
 
 /**
- * Asks the store. The CLIs are those that have an account on this machine.
+ * Returns the pool's status, with the CLIs that have an account on this machine.
  * @returns `undefined` without a pool
- * @throws WrapError when the address or the login can't be used, or the store has another schema
+ * @throws WrapError if the address or the login can't be used, or the store has another schema
  */
 export async function poolStatus(context: Pick<Context, 'env' | 'paths'>): Promise<PoolStatus | undefined> {
   const { pool, accounts } = readConfig(context.paths.config);

@@ -18,16 +18,16 @@ import type { Done, Observation } from '../store/pool-file.ts';
 import { parseAddress, StoreUnreachable } from './address.ts';
 import { type Connection, type ConnectOptions, connect, type Script } from './connection.ts';
 
-/** An account that a command may use. The fingerprint identifies it in the store, the name is for people. */
+/** An account that a command may use. The fingerprint identifies it in the store; the name is for people. */
 export interface PoolAccount {
   fp: string;
   name: string;
 }
 
 export interface LeaseRequest {
-  /** Names this machine in `pool leases`. */
+  /** This machine's name in `pool leases`. */
   owner: string;
-  /** In the order in which this machine would try them. */
+  /** Accounts in this machine's preferred order. */
   accounts: PoolAccount[];
   /** Units that the command is expected to use. */
   want: number;
@@ -35,17 +35,17 @@ export interface LeaseRequest {
   ttl: number;
   strategy: string;
   reserve: number;
-  /** Leases that an account may have at a time. */
+  /** Most leases of an account at a time. */
   max?: number | undefined;
   /** `switch_below` and `return_above`. */
   below?: number | undefined;
   above?: number | undefined;
-  /** The provider can be asked for the remaining quota; `stale` is the lifetime of an answer in milliseconds. */
+  /** True if the provider can report the remaining quota; `stale` is the lifetime of its answer, in milliseconds. */
   askable: boolean;
   stale: number;
   done?: Done[];
   seen?: Observation[];
-  /** Units that were used while the store could not be reached; 0 asks whether that share of the reserve is there again. */
+  /** Units used while the store could not be reached; 0 asks whether that share of the reserve is available again. */
   away?: { fp: string; spent: number }[];
 }
 
@@ -53,7 +53,7 @@ const isGranted = shape({
   /** Rises strictly from lease to lease. */
   fence: isText,
   fp: isText,
-  /** Accounts whose figures are old: the holder of this lease asks the provider for them when the command has ended. */
+  /** Accounts with old figures: the holder of this lease asks the provider about them after the command. */
   refresh: optional(listOf(isText)),
 });
 export type Granted = Checked<typeof isGranted>;
@@ -64,7 +64,7 @@ export type AccountState = (typeof STATES)[number];
 const isUnavailable = shape({
   fp: isText,
   state: oneOf(...STATES),
-  /** Milliseconds until that ends, where it is known. */
+  /** Milliseconds until this state ends, if known. */
   ms: optional(isAmount),
   remaining: optional(isNumber),
   class: optional(isText),
@@ -72,12 +72,12 @@ const isUnavailable = shape({
 /** Why an account was not leased. */
 export type Unavailable = Checked<typeof isUnavailable>;
 
-/** `intact`: accounts of `away` whose share of the reserve is there again. */
+/** `intact` lists the accounts of `away` whose share of the reserve is available again. */
 export type LeaseReply = { intact: string[] } & (
   | { kind: 'granted'; lease: Granted }
-  /** The remaining quota of these is unknown: ask the provider, and call again with the answers. */
+  /** `ask` lists accounts with an unknown remaining quota: ask the provider, and call again with the answers. */
   | { kind: 'ask'; ask: string[] }
-  /** `soon`: another command may free something at any time; `ms`: until the first pause ends. */
+  /** `soon`: another command may free an account at any time; `ms`: milliseconds until the first pause ends. */
   | { kind: 'none'; soon: boolean; ms: number | undefined; accounts: Unavailable[] }
 );
 
@@ -91,9 +91,9 @@ const isAccountRow = shape({
   remaining: optional(isNumber),
   limit: optional(isNumber),
   resets: optional(isNumber),
-  /** Milliseconds since the figures were asked for. */
+  /** Milliseconds since the provider was asked for the figures. */
   age: optional(isNumber),
-  /** Milliseconds until the pause ends; -1: when the credential changes. */
+  /** Milliseconds until the pause ends; -1 if it lasts until the credential changes. */
   paused: optional(isNumber),
   class: optional(isText),
 });
@@ -112,14 +112,14 @@ export type LeaseRow = Checked<typeof isLeaseRow>;
 
 export type Store = ReturnType<typeof storeOf>;
 
-/** The script, which lies next to this file or to the program's bundle. */
+/** Reads the script, which is next to this file or the program's bundle. */
 function poolScript(): Script {
   const text = readFileSync(join(import.meta.dirname, 'pool.lua'), 'utf8');
   return { text, sha: sha1(text) };
 }
 
 /**
- * The store at an address. It is connected to with the first operation.
+ * Returns the store at an address. The first operation opens the connection.
  * @throws WrapError `pool-address`
  */
 export function openStore({
@@ -142,7 +142,7 @@ function storeOf(connection: Connection, database: number) {
     return typeof held === 'boolean' ? held : noReply();
   };
   return {
-    /** @throws StoreUnreachable, WrapError `pool-refused`, as all of these */
+    /** @throws StoreUnreachable, WrapError `pool-refused`, like all operations here */
     lease: async (cli: string, request: LeaseRequest): Promise<LeaseReply> => {
       const accounts = request.accounts.flatMap(({ fp, name }) => [fp, name]);
       const reply = await call(cli, 'lease', { ...request, accounts });
@@ -155,19 +155,19 @@ function storeOf(connection: Connection, database: number) {
       if (!refused.every(({ fp }) => accounts.includes(fp))) noReply();
       return { kind: 'none', soon, ms, accounts: refused, intact };
     },
-    /** Renews a lease; false when it is no longer held. */
+    /** Renews a lease. Resolves to false if the lease is no longer held. */
     renew: (cli: string, fence: string, ttl: number): Promise<boolean> => isHeld(cli, 'renew', { fence, ttl }),
     report: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'report', done),
     release: (cli: string, done: Done): Promise<boolean> => isHeld(cli, 'release', done),
-    /** Keeps the account of a job, for 40 days or the time that is given; without an account, forgets it. */
+    /** Stores a job's account for `seconds`, or 40 days by default. Without an account, forgets the job. */
     keepJob: (cli: string, id: string, fp?: string, seconds?: number): Promise<boolean> =>
       isHeld(cli, 'keep-job', { id, fp, seconds }),
-    /** The account of a job. */
+    /** Returns the fingerprint of a job's account. */
     findJob: async (cli: string, id: string): Promise<string | undefined> => {
       const { fp } = await call(cli, 'find-job', { id });
       return fp === undefined || isText(fp) ? fp : noReply();
     },
-    /** Number of credentials of that name. */
+    /** Resets the accounts with a name. Returns the number of their credentials. */
     reset: async (cli: string, name: string): Promise<number> => {
       const { count } = await call(cli, 'reset', { name });
       return isAmount(count) ? count : noReply();
@@ -178,7 +178,7 @@ function storeOf(connection: Connection, database: number) {
   };
 }
 
-/** Length of a text in an answer, in characters. */
+/** Longest text in an answer, in characters. */
 const LONGEST_TEXT = 200;
 
 function withPrintableTexts(_key: string, value: unknown): unknown {
@@ -196,7 +196,7 @@ function parsed(reply: string): Record<string, unknown> {
   return noReply();
 }
 
-/** The script's JSON has no empty arrays: they come as empty objects. */
+/** Checks a list. The script encodes an empty array as an empty object. */
 function list<T>(value: unknown, is: (item: unknown) => item is T): T[] {
   if (isRecord(value) && Object.keys(value).length === 0) return [];
   return Array.isArray(value) && value.every(is) ? value : noReply();

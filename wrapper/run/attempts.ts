@@ -1,4 +1,4 @@
-// Tries one account after another: makes a request, or runs the upstream of a wrapped command, until an attempt counts.
+// Repeats a request, or the upstream of a wrapped command, with one account after another until an attempt counts.
 import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
@@ -19,41 +19,41 @@ import type { Stdin } from './upstream/channels.ts';
 /** A wrapped command. */
 export interface Command {
   plan: Plan;
-  /** Absolute path of the command that was moved away. */
+  /** Absolute path of the original command, which the shim replaces. */
   original: string;
   invocation: Invocation;
   context: Context;
-  /** Variables and options of the user that do not count for this command. */
+  /** The user's variables and options that do not count for this command. */
   ownChoice?: string | undefined;
-  /** Instead of descriptor 0. */
+  /** Input that replaces descriptor 0. */
   stdin?: Stdin | undefined;
 }
 
-/** A wrapped command on its way. */
+/** A wrapped command that is being run. */
 export interface Run extends Command {
   turn: Turn;
   credentials: Credentials;
   patterns: Patterns;
   stdin: Stdin;
-  /** A second attempt is possible at all. */
+  /** True if the command may be run more than once. */
   repeatable: boolean;
-  /** The last attempt must not be shown before it is known how it ended. */
+  /** True if the last attempt's output must be held until its result is known. */
   holdLast: boolean;
-  /** The account whose session is not continued, until a message has named the account that runs instead. */
+  /** Clause about the session that is not continued, until a message has reported it. */
   lostSession: string | undefined;
 }
 
 /** Result of the attempts. */
 export interface Outcome {
-  /** The attempt that counts, with its output not yet shown; `undefined` when no account could be used. */
+  /** The attempt that counts, before its output is shown; `undefined` if no account could be used. */
   attempt: Attempt | undefined;
-  /** Every account answered with a limit, or is to be waited for, and nothing has been shown or created. */
+  /** True if every account met a limit or is awaited, and nothing has been shown or created. */
   exhausted: boolean;
-  /** The sentence after the output: which account failed and why it ended there. */
+  /** Sentence to print after the output: the account that failed, and why no other account was tried. */
   failure?: string;
   /** Reason for keeping a failed command in the queue; see `manage/queue.ts`. */
   kept?: 'limit' | 'other' | 'usage' | 'uncertain';
-  /** The provider refused the account or its quota is used up, and another one would be another set of things. */
+  /** True if the provider refused the account or its quota is used up, and no other account may take over. */
   refused?: boolean;
 }
 
@@ -66,7 +66,7 @@ interface Timed {
 
 /**
  * Tries the candidates in turn.
- * @param patient the command can wait, or be kept, while other runs try accounts after their pause
+ * @param patient true if the command can wait, or be kept, while other runs try accounts after their pause
  * @throws WrapError `original-missing`, `original-unusable`
  */
 export async function runAttempts(candidates: readonly Candidate[], run: Run, patient = false): Promise<Outcome> {
@@ -100,7 +100,7 @@ async function tryWith(using: Using, isAlone: boolean, outcome: Outcome, run: Ru
   return { result, started, end: { exit, signal: signal ?? undefined, ms: context.now() - started } };
 }
 
-/** @returns the refusal of the account; `undefined` for an attempt that counts, which is settled */
+/** Judges an attempt. @returns the account's refusal; `undefined` for an attempt that counts, after settling it */
 async function meaningOf(
   { result, started, end }: Timed,
   using: Using,
@@ -121,7 +121,7 @@ async function meaningOf(
     turn.answered(using.name, true, started, end);
     return undefined;
   }
-  // nothing is paused after a refusal: the next command asks with the same account
+  // no pause after a refusal: the next command tries the same account
   turn.answered(using.name, false, started, { ...end, class: verdict.class });
   if (outcome.refused) outcome.failure = `${plan.cli}: account "${using.name}" was refused (auth)`;
   else outcome.kept = verdict.class === 'usage' ? 'usage' : mayHaveRun(result, run) ? 'uncertain' : 'other';
@@ -129,14 +129,14 @@ async function meaningOf(
   return undefined;
 }
 
-/** The verdict, or the provider's own if the text of a refusal says too little. */
+/** Returns the verdict, or asks the provider if the text of a refusal is not conclusive. */
 async function confirmed(verdict: Verdict, using: Using, { plan, context }: Run): Promise<Verdict> {
   if (verdict.kind !== 'retry' || !verdict.check) return verdict;
   const { confirmRefusal } = await context.load();
   return await confirmRefusal(plan, verdict, using.environment(), context.now());
 }
 
-/** Notes a refusal in the outcome. @returns why the command is not run again */
+/** Notes a refusal in the outcome. @returns the reason not to run the command again, if any */
 function obstacleAfter(
   result: Attempt,
   account: string,
@@ -189,11 +189,11 @@ function optionsFor(
   { env, last, isAlone }: { env: NodeJS.ProcessEnv; last: boolean; isAlone: boolean },
 ): Parameters<typeof attempt>[0] {
   const { provider } = plan;
-  // If no other account can follow, a failure teaches nothing, so the upstream can have the caller's descriptors. But people
-  // want to know what a failure means where the provider's terms allow only the selected one of their accounts.
+  // If no other account can follow, failures need no interpretation, so the upstream can use the caller's descriptors. But if
+  // the provider's terms allow only the selected account, people want to know what a failure means.
   const isOnly = isAlone && !holdLast;
   const unread = isOnly && !(isSelected(plan) && provider.rules.length > 0);
-  // a program for a terminal keeps that
+  // a program that writes to a terminal keeps the terminal
   const unreadStdout = isOnly && (unread || isatty(1));
   return {
     program: original,
@@ -220,13 +220,13 @@ function optionsFor(
   };
 }
 
-/** Reports whether an account is only ever selected, by the provider's terms. */
+/** Reports whether the provider's terms only allow selecting an account, and no failover. */
 function isSelected({ provider }: Pick<Plan, 'provider'>): boolean {
   return provider.accounts === 'one-per-person';
 }
 
 /**
- * Reports whether a command that must run once may have done its work although it failed. Without a known reason it may: the
+ * Reports whether a failed command that must run only once may have done its work. It may if the reason is unknown, because the
  * answer to the request that created the job can be lost.
  */
 function mayHaveRun({ output }: Attempt, { invocation, repeatable }: Run, failure?: Retry['class']): boolean {
@@ -234,13 +234,13 @@ function mayHaveRun({ output }: Attempt, { invocation, repeatable }: Run, failur
   return failure === undefined ? invocation.once : invocation.silentJob.includes(failure);
 }
 
-/** A person whose last account failed may have forgotten about a disabled one. */
+/** Lists the disabled accounts for the message that no account is left, because the user may have forgotten them. */
 function unusedAccounts(plan: Plan): string {
   const names = plan.accounts.filter(account => !account.enabled).map(account => `"${account.name}"`);
   return names.length > 0 ? ` (disabled: ${names.join(', ')})` : '';
 }
 
-/** A result that says that its account can't be used, and figures for the audit log. */
+/** The verdict that an account can't be used, and figures for the audit log. */
 interface Refused {
   verdict: Retry;
   end: Omit<Ended, 'account' | 'class'>;
@@ -256,17 +256,17 @@ export interface Tried<R> {
 interface Client<R> {
   /** Makes the request once. */
   attempt(using: Using): Promise<R>;
-  /** Why the account can't be used, as its result says; `undefined` where the request ends with this result. */
+  /** Returns why the account can't be used, or `undefined` if this result is final. */
   judge(result: R, using: Using): Promise<Refused | undefined> | Refused | undefined;
-  /** Why no other account may make the request again. */
+  /** Returns why no other account may repeat the request, or `undefined`. */
   obstacle(result: R, refusal: Refusal, using: Using): string | undefined;
-  /** Waits for an account. @returns whether one is worth a try */
+  /** Waits for an account. @returns true if another try is worthwhile */
   wait?(refusal: Refusal): Promise<boolean>;
 }
 
 /**
- * Makes a request.
- * @returns its last result; `undefined` without an account
+ * Makes a request with one account after another.
+ * @returns the last result; `undefined` without an account
  */
 export async function withAccounts<R>(turn: Turn, client: Client<R>): Promise<Tried<R> | undefined> {
   let using = await turn.take();
@@ -295,8 +295,8 @@ export interface Waiting {
 }
 
 /**
- * Waits until the first account may be of use again, where `capacity.wait` allows that, or until the program leaves.
- * @returns whether it is worth another try; `false` also where it would take longer than the user allows
+ * Waits until the first account may be usable again, if `capacity.wait` allows it, or until the program leaves.
+ * @returns true if another try is worthwhile; false if the program left, or the wait would be longer than the user allows
  */
 export async function waitFor(
   { more, first }: Refusal,

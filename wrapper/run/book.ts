@@ -1,4 +1,4 @@
-// Holds the knowledge of turns, and collects what a run learns, to store it in one go after the output of the upstream.
+// Provides state and credentials to turns, and collects a run's changes to store them together after the upstream's output.
 import { setTimeout } from 'node:timers/promises';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, Invocation, JobOptions, Leases } from '../context.ts';
@@ -22,19 +22,19 @@ import { openCredentials } from './accounts/ready.ts';
 import { type Choice, costOf, isLow } from './candidates.ts';
 import type { Retry } from './choose.ts';
 
-/** Older figures say nothing about a refusal. */
+/** Largest age of figures that say something about a refusal. */
 const RECENT_MS = 600_000;
 
-/** Source of knowledge, and the place for what turns learn. */
+/** Source of state and credentials for turns, and the place to save their changes. */
 export interface Book {
   state(): CliState;
   credentials(): Credentials;
   save?: Save;
-  /** Cost of requests under way, by account: others may not count on these units. */
+  /** Cost of open requests, by account: other requests may not count on these units. */
   held?: Map<string, number>;
 }
 
-/** The book of one turn alone. */
+/** Returns a book for a single turn, which reads the state from disk. */
 export function bookOnDisk(plan: Plan, context: Context): Book {
   return {
     state: () => readState(context.paths, plan.cli),
@@ -42,7 +42,7 @@ export function bookOnDisk(plan: Plan, context: Context): Book {
   };
 }
 
-/** Sets the cost of one request aside, on one account at a time. */
+/** Reserves the cost of one request, on one account at a time. */
 export class Holding {
   readonly #held: Book['held'];
   readonly #cost: number;
@@ -53,12 +53,12 @@ export class Holding {
     this.#cost = cost;
   }
 
-  /** Cost that is set aside on this account. */
+  /** Returns the cost that is reserved on this account. */
   on(account: string): number {
     return this.#account === account ? this.#cost : 0;
   }
 
-  /** Sets the cost aside on this account, and on no other. */
+  /** Moves the reservation to this account. */
   move(account: string | undefined): void {
     if (account === this.#account) return;
     this.end();
@@ -67,7 +67,7 @@ export class Holding {
     this.#account = account;
   }
 
-  /** Frees the units. */
+  /** Ends the reservation. */
   end(): void {
     const account = this.#account;
     this.#account = undefined;
@@ -78,7 +78,7 @@ export class Holding {
   }
 }
 
-/** Figures of what is left, without what requests under way may use. */
+/** Returns the remaining quotas, minus the units that open requests may use. */
 export function remainingIn({ remaining }: CliState, { held }: Book): CliState['remaining'] {
   if (!held || held.size === 0) return remaining;
   return Object.fromEntries(
@@ -90,8 +90,9 @@ export function remainingIn({ remaining }: CliState, { held }: Book): CliState['
 }
 
 /**
- * Expected use of a request. A pool would refuse a request for more than any account has, so that much is not reserved there.
- * @param cost as the request says; `undefined` where it does not
+ * Returns the expected use of a request. In a pool, a cost above every account's remaining quota is ignored:
+ * the pool would refuse it.
+ * @param cost the cost that the request states, or `undefined`
  */
 export function costIn(
   remaining: CliState['remaining'],
@@ -113,9 +114,9 @@ interface Asking {
 }
 
 /**
- * Units that an account has left although it was refused for its quota: as the refusal says, or else the provider's usage endpoint.
- * @param own the account's credentials, resolved
- * @returns `undefined` where nothing is left, or that is not known
+ * Returns the units that an account has left despite a quota refusal, from the refusal itself or the provider's usage endpoint.
+ * @param account `own`: its resolved credentials
+ * @returns `undefined` if nothing is left or the figure is unknown
  */
 export async function leftDespite(
   verdict: Retry,
@@ -136,18 +137,18 @@ export async function leftDespite(
   return figures.remaining !== null && figures.remaining > 0 ? figures.remaining : undefined;
 }
 
-/** A job that is used is stored again after this time, so that it is kept as long as it is used. */
+/** Time after which a job in use is stored again, so that it does not expire. */
 export const RENEW_MS = 86_400_000;
 /**
- * Names of requests that are recognized by their body begin with this. To ask the pool for each body would delay each request, so it
- * is asked only after one took too long.
+ * Prefix of the names of requests that are recognized by their body. A question to the pool for each body would delay each request,
+ * so the pool is asked only after a request took too long.
  */
 export const BODY = `${REQUEST}body:`;
 
-/** An answer in hand does not wait longer for a store that is gone. */
+/** Longest time that an answer waits for the store. */
 const ANSWER_MS = 250;
 
-/** Names of jobs, without expired requests. */
+/** Returns the ids of jobs, without expired requests. */
 export function idsOf(ids: readonly string[], { jobs }: Pick<CliState, 'jobs'>, now: number): string[] {
   const at = (id: string) => (Object.hasOwn(jobs, id) ? jobs[id]!.at : now);
   return ids.filter(id => !id.startsWith(REQUEST) || now - at(id) < REQUEST_MS);
@@ -158,7 +159,7 @@ export async function jobInPool(
   ids: readonly string[],
   { plan, state, context, credentials }: { plan: Plan; state: CliState; context: Context; credentials: Credentials },
 ): Promise<{ id: string; account: string } | undefined> {
-  // words of a path have no digit
+  // ids contain a digit, words of a path do not
   const asked = ids.filter(id => /\d/.test(id) && !id.startsWith(BODY));
   if (!plan.pool || asked.length === 0 || ids.some(id => Object.hasOwn(state.jobs, id))) return undefined;
   try {
@@ -171,7 +172,7 @@ export async function jobInPool(
   }
 }
 
-/** The account to which a machine of the pool sent this body first, as far as known. */
+/** Returns the account that a machine of the pool sent this body to first, if known. */
 export async function firstInPool(id: string, options: JobOptions): Promise<string | undefined> {
   const { plan, context } = options;
   if (!plan.pool) return undefined;
@@ -184,7 +185,7 @@ export async function firstInPool(id: string, options: JobOptions): Promise<stri
   }
 }
 
-/** Reports to the other machines of a pool which account has a job, or that no account does. */
+/** Tells the other machines of a pool which account has a job, or that no account has it. */
 export async function keepJob(id: string, account: string | undefined, options: JobOptions): Promise<void> {
   const { plan, context } = options;
   const owner = plan.accounts.find(({ name }) => name === account);
@@ -202,13 +203,13 @@ async function soon(): Promise<undefined> {
 
 export type Journal = ReturnType<typeof startJournal>;
 
-/** End of an attempt, for the audit log. */
+/** Result of an attempt, for the audit log. */
 export type Ended = Pick<AuditEntry, 'account' | 'class' | 'exit' | 'signal' | 'ms'>;
 
 interface JournalOptions {
   plan: Plan;
   invocation: Invocation;
-  /** The state before the run, with the pauses of this one. */
+  /** The state before the run, plus the pauses from this run. */
   runState: CliState;
   context: Context;
   /** Expected use of the command, in the provider's unit. */
@@ -216,7 +217,7 @@ interface JournalOptions {
   choice: Choice;
   leases: Pick<Leases, 'degraded'>;
   save?: Save | undefined;
-  /** The program that asks through a gateway. */
+  /** The program that uses the gateway. */
   consumer?: string | undefined;
   /** See `AuditEntry.choice`. */
   ownChoice?: string | undefined;
@@ -224,7 +225,7 @@ interface JournalOptions {
 
 export type Change = (state: CliState) => void;
 
-/** Writes what a run has learned. */
+/** Writes a run's changes and audit entries. */
 type Save = (changes: readonly Change[], entries: readonly AuditEntry[]) => void;
 
 export function startJournal(options: JournalOptions) {
@@ -251,15 +252,15 @@ export function startJournal(options: JournalOptions) {
   };
   return {
     add,
-    /** @param account `undefined` where the job is forgotten */
+    /** @param account the job's account, or `undefined` to forget the job */
     job: (id: string, account: string | undefined) => {
       changes.push(state => {
-        // the newest is the last
+        // the newest job must be the last key
         delete state.jobs[id];
         if (account !== undefined) state.jobs[id] = { account, at: context.now() };
       });
     },
-    /** Remembers a prepare command that has run, also for the rest of this run. */
+    /** Remembers a prepare command that has run, for this run and later ones. */
     prepared: (digest: string, current: CliState) => {
       const remember = (state: CliState) => {
         state.lastPrepared = digest;
@@ -268,7 +269,7 @@ export function startJournal(options: JournalOptions) {
       remember(current);
       changes.push(remember);
     },
-    /** @param credentials those of the account; the fingerprints of others that are paused as well are unknown */
+    /** @param credentials the account's credentials; fingerprints of other paused accounts are unknown */
     pause: (account: string, pause: Pause, credentials: Record<string, string>, entry: Ended) => {
       add({ ...entry, outcome: 'left' });
       runState.paused[account] = pause;
@@ -276,7 +277,7 @@ export function startJournal(options: JournalOptions) {
         pauseAccount(state, account, { ...pause, credential: fingerprint(state.salt, credentials) }),
       );
     },
-    /** Pauses the other accounts as well: the limit is one of this network address. */
+    /** Pauses the other accounts as well, because the limit applies to this network address. */
     pauseOthers: (account: string, pause: Pause) => {
       const others = plan.accounts.filter(({ name }) => name !== account).map(({ name }) => name);
       const pauseThem = (state: CliState) => {
@@ -286,12 +287,12 @@ export function startJournal(options: JournalOptions) {
       changes.push(pauseThem);
     },
     /**
-     * @param tookOver another account had failed before, so this one becomes the default
-     * @param started when the attempt began: a limit that another run met since then stays
+     * @param tookOver true if another account failed before, so that this account may become the default
+     * @param started start of the attempt: a pause that another run stored since then stays
      */
     success: (account: string, tookOver: boolean, started: number, entry: Ended) => {
       add({ ...entry, outcome: 'ok', cost });
-      // A choice for one command or one directory says nothing about the default, unless that failed itself.
+      // A choice for one command or one directory does not change the default, unless the default itself failed.
       const chosenApart = choice.by !== 'default' && choice.name !== first;
       if (tookOver && strategy === 'in-order' && !chosenApart) {
         changes.push(state => setDefault(state, account, plan.accounts.find(each => each.enabled)?.name));
@@ -323,7 +324,7 @@ export function startJournal(options: JournalOptions) {
   };
 }
 
-/** Writes to state and audit log. A failure stops no command: a later run learns the same again. */
+/** Writes to the state and the audit log. A failure does not stop the command, because a later run learns the same. */
 function saveNow({ cli, audit }: Pick<Plan, 'cli' | 'audit'>, { paths }: Pick<Context, 'paths'>): Save {
   return (changes, entries) => {
     try {

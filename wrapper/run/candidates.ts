@@ -1,4 +1,4 @@
-// Orders the accounts that a command may use, by its cost and what they have left. Pure, so that `explain` and a run can't disagree.
+// Orders the accounts that a command may use by cost and remaining quota, as pure functions that `explain` and a run share.
 import type { Provider } from '../catalog/provider.ts';
 import type { Account, Capacity } from '../store/config.ts';
 import { isBeingProbed, isPaused, PROBE_MS } from '../store/pause.ts';
@@ -9,29 +9,29 @@ import { isCommandIn } from './rules/classify.ts';
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
 
 /**
- * Reports whether only the chosen account may be tried: a job lives in the account that created it, some terms allow selecting an
- * account but not moving on automatically, and another account may hold other things.
+ * Reports whether only the chosen account may be tried: a job exists only in the account that created it, some terms allow
+ * selecting an account but no automatic failover, and another account may hold different data.
  */
 export function isBound(choice: Choice, { provider, failover }: BoundBy): boolean {
   return choice.by === 'job' || provider.accounts === 'one-per-person' || !failover;
 }
 
-/** Reports whether another account is another set of things: a limit or a refused credential then ends the command. */
+/** Reports whether another account holds different data: a limit or a refused credential then ends the command. */
 export function staysInPlace({ provider, failover }: BoundBy): boolean {
   return !failover && provider.accounts !== 'one-per-person';
 }
 
 /**
- * Reports whether a refused credential ends the command: another account is another set of things or another person, or the refusal
- * may not be about the credential.
- * @param stays see the rules of the catalog
+ * Reports whether a refused credential ends the command: another account holds different data or belongs to another person, or the
+ * refusal may have another cause than the credential.
+ * @param stays see the catalog's rules
  */
 export function endsWhenRefused(plan: BoundBy & { accounts: readonly Account[] }, stays = false): boolean {
   if (stays || staysInPlace(plan)) return true;
   return plan.provider.accounts === 'one-per-person' && plan.accounts.filter(({ enabled }) => enabled).length > 1;
 }
 
-/** Why no other account is tried, and the command that selects one. */
+/** Describes why no other account is tried, and names the command that selects an account. */
 export function anotherPlace({ accounts, provider }: AnotherPlace): string {
   const names = accounts.filter(({ enabled }) => enabled).map(({ name }) => name);
   const why =
@@ -53,16 +53,16 @@ interface BoundBy {
 
 export interface Candidate {
   account: Account;
-  /** Why it is at its place, in words. */
+  /** Reason for the account's position, in words. */
   why: string;
   paused: boolean;
-  /** Another run tries it after its pause, and its result is awaited. */
+  /** True while another run tries the account after its pause. */
   beingProbed: boolean;
-  /** Its known remaining capacity is below cost and reserve. */
+  /** True if the known remaining quota does not cover the cost plus the reserve. */
   spent: boolean;
-  /** It fell below `switch_below`. */
+  /** True after a fall below `switch_below`; see `isLow`. */
   low: boolean;
-  /** When it can be tried again, in milliseconds since the epoch; `null`: when its credential changes. */
+  /** Time of the next possible try, in milliseconds since the epoch; `null` until the credential changes. */
   availableAt: number | null;
 }
 
@@ -72,16 +72,16 @@ export interface OrderOptions {
   /** Expected use of the command, in the provider's unit. */
   cost?: number;
   capacity?: Partial<Capacity>;
-  /** Accounts with equal identity share one quota. */
+  /** True if accounts with equal identity share one quota. */
   sharedQuota?: boolean;
-  /** The account that was named or is the default, and no other, whatever its state. */
+  /** True to return only the named or default account, whatever its state. */
   onlyChosen?: boolean;
 }
 
 /**
- * Enabled accounts in the order in which they are tried: by the strategy, low accounts after the others, then spent and paused ones,
- * beginning with the first to be available. An account that the user named always comes first. An account with a refused credential
- * is left out while there is any other; of several, only the first is tried, so that the person sees the provider's answer.
+ * Returns the enabled accounts in order of use: by strategy, then low accounts, then spent and paused accounts by the time when they
+ * are available. An account that the user named always comes first. Accounts with a refused credential are left out; if no other
+ * account exists, only the first is tried, so that the user sees the provider's answer.
  */
 export function orderCandidates(
   accounts: readonly Account[],
@@ -125,11 +125,11 @@ export function orderCandidates(
 }
 
 /**
- * The same for a request or a server. What is left is an estimate between two answers of the provider; a pool knows it better.
- * @param careful what is left decides, with a pool as well
- * @param isRequest one among many: what seems spent is asked, unless a reserve must stay
+ * Orders the accounts for a request or a server. The local remaining quota is an estimate; a pool knows the quota better.
+ * @param careful uses the local remaining quota even with a pool
+ * @param isRequest true for one of many requests: accounts that seem spent are tried, unless there is a reserve
  * @param patient leaves out accounts that are paused or spent
- * @param tried names of accounts that can't do it
+ * @param tried names of accounts to leave out
  */
 export function candidatesForRequest(
   plan: Pick<Plan, 'accounts' | 'capacity' | 'provider' | 'pool' | 'failover'>,
@@ -153,14 +153,14 @@ function isLate({ spent, paused }: Candidate): boolean {
   return spent || paused;
 }
 
-/** Candidates by what they have left: where none has enough for a job, the account with the most does the most of it. */
+/** Sorts candidates by remaining quota: if no account has enough for a job, the fullest account can do the most of it. */
 function byMost(candidates: readonly Candidate[], { remaining }: Pick<CliState, 'remaining'>): Candidate[] {
   const left = ({ account, paused }: Candidate) =>
     paused ? -1 : (remaining[account.name]?.remaining ?? Number.POSITIVE_INFINITY);
   return candidates.toSorted((a, b) => left(b) - left(a) || 0);
 }
 
-/** The earliest time at which one of the candidates is available again, or `undefined` when each waits for the user. */
+/** Returns the earliest future time at which a candidate is available, or `undefined` if there is no such time. */
 export function earliestAvailable(candidates: readonly Candidate[], now: number): number | undefined {
   const times = candidates.flatMap(({ availableAt }) =>
     availableAt !== null && availableAt > now ? [availableAt] : [],
@@ -213,7 +213,7 @@ function describe(
   };
 }
 
-/** Below `switch_below`, or was so and has not come back above `return_above`. */
+/** Reports whether an account is below `switch_below`, or was and has not returned to `return_above`. */
 export function isLow(
   name: string,
   state: Pick<CliState, 'remaining' | 'low'>,
@@ -273,18 +273,18 @@ function negated(value: number | undefined): number | undefined {
   return value === undefined ? undefined : -value;
 }
 
-/** Ascending, unknown values last. */
+/** Compares numbers in ascending order, with unknown values last. */
 function compare(a: number | undefined, b: number | undefined): number {
   // the difference of two unknown values is not a number
   return (a ?? Number.POSITIVE_INFINITY) - (b ?? Number.POSITIVE_INFINITY) || 0;
 }
 
-/** Exhausted accounts first, then those that are paused, by the end of their pause. */
+/** Returns a sort key: spent accounts come first, then paused accounts by the end of their pause. */
 function lateness({ paused, availableAt }: Candidate): number {
   return paused ? (availableAt ?? Number.POSITIVE_INFINITY) : 0;
 }
 
-/** The expected cost of a command: the user's figure, else the catalog's, else 1. The longest matching name counts. */
+/** Returns a command's expected cost: the user's figure, else the catalog's, else 1. The longest matching name counts. */
 export function costOf(command: string, provider: Pick<Provider, 'costs'>, capacity: Pick<Capacity, 'costs'>): number {
   const costs = { ...provider.costs, ...capacity.costs };
   const name = Object.keys(costs)
@@ -293,7 +293,7 @@ export function costOf(command: string, provider: Pick<Provider, 'costs'>, capac
   return name === undefined ? 1 : costs[name]!;
 }
 
-/** Reports whether the settings need to know what is left. */
+/** Reports whether the settings require the remaining quota. */
 export function needsUsage({ capacity }: { capacity: Capacity }): boolean {
   return (
     capacity.policy !== 'execute' ||
@@ -305,14 +305,14 @@ export function needsUsage({ capacity }: { capacity: Capacity }): boolean {
   );
 }
 
-/** True while any account is neither paused nor spent. */
+/** Reports whether any account is neither paused nor spent. */
 export function isAvailable(candidates: readonly Candidate[]): boolean {
   return candidates.some(({ paused, spent }) => !paused && !spent);
 }
 
 /**
- * The known remaining capacity of all accounts, or `undefined` when some have no figure. A quota that several of
- * them share counts once.
+ * Returns the total remaining quota of the accounts, or `undefined` if a figure is missing. A quota that several accounts
+ * share counts once.
  */
 export function totalRemaining(names: readonly string[], state: Pick<CliState, 'remaining'>): number | undefined {
   let total = 0;
@@ -324,7 +324,7 @@ export function totalRemaining(names: readonly string[], state: Pick<CliState, '
   return total;
 }
 
-/** Reports whether a warning is due: below the threshold, and not warned within the hour. */
+/** Reports whether a warning is due: the total is below the threshold, and the last warning is over an hour old. */
 export function isWarningDue(
   total: number | undefined,
   capacity: Capacity,

@@ -1,4 +1,4 @@
-// Runs a shimmed command with its accounts, or the original unchanged. A named account is used, or nothing runs.
+// Runs a shimmed command with its accounts, or the original unchanged. If a named account can't be used, nothing runs.
 import { existsSync, writeFileSync } from 'node:fs';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, End } from '../context.ts';
@@ -30,7 +30,7 @@ import { compilePatterns } from './rules/patterns.ts';
 import { Turn } from './turn.ts';
 import { openStdin } from './upstream/channels.ts';
 
-/** Codes of errors for an explicit wish that can't be met. */
+/** Codes of errors for an explicit choice that can't be honored. */
 const REFUSALS = ['unknown-account', 'directory-broken', 'no-default', 'other-host', 'own-credential'];
 
 /** A shimmed command on its way to the original. */
@@ -45,7 +45,7 @@ interface Shimmed {
 /**
  * Runs a shimmed command.
  * @param original absolute path of the command that was moved away
- * @throws WrapError for an explicit wish that can't be met, such as a named account that can't be used; otherwise the original runs
+ * @throws WrapError for an explicit choice that can't be honored, such as an unusable named account; otherwise the original runs
  */
 export async function runShimmed(
   cli: string,
@@ -95,7 +95,7 @@ async function runPlan(plan: Plan, command: Shimmed): Promise<End> {
   return runOriginal(command, 'no-account', plan);
 }
 
-/** Runs what needs no account. A login of the CLI itself looks like a success, and changes nothing for the commands after it. */
+/** Runs a command that needs no account. After a login with the CLI itself, says that later commands don't use that login. */
 async function runPassthrough(plan: Plan, command: Shimmed, usable: boolean): Promise<End> {
   const { cli, provider } = plan;
   const end = await runOriginal(command, 'passthrough', plan);
@@ -116,9 +116,9 @@ function hiddenAccounts(hidden: Paths, { env, paths }: Context): WrapError {
 }
 
 /**
- * Runs the original for a person who named no account, because none can be known.
- * @param paths of the installation whose accounts these are
- * @throws WrapError `accounts-unreadable` where one is named
+ * Runs the original, because the accounts can't be read.
+ * @param paths the paths of the installation that has the accounts
+ * @throws WrapError `accounts-unreadable` if the user named an account
  */
 async function withoutAccounts(command: Shimmed, why: Why, problem: unknown, paths: Paths): Promise<End> {
   const { cli, args, context } = command;
@@ -155,7 +155,7 @@ function audit(
 
 /**
  * Runs a command with the accounts of the plan.
- * @returns how the attempt that counted ended; its output has been written
+ * @returns the end of the attempt that counted, once its output has been written
  * @throws WrapError `unknown-account`, `no-default`, `nothing-left`, `original-missing`
  */
 export async function failover(command: Command): Promise<End> {
@@ -189,7 +189,7 @@ export async function failover(command: Command): Promise<End> {
   }
 }
 
-/** The stored state; a damaged one is set aside. */
+/** Reads the stored state, and sets a damaged file aside. */
 function stateOf({ cli, accounts }: Plan, { paths }: Context): CliState {
   return readState(paths, cli, file => {
     setAside(paths, cli);
@@ -199,7 +199,7 @@ function stateOf({ cli, accounts }: Plan, { paths }: Context): CliState {
   });
 }
 
-/** Tries the accounts; again after waiting for one, if the user allows that. */
+/** Tries the accounts, and tries again after waiting for an account, if the user allows waiting. */
 async function runUntilDecided(run: Run): Promise<End> {
   const { plan, context } = run;
   const { capacity } = plan;
@@ -219,7 +219,7 @@ async function runUntilDecided(run: Run): Promise<End> {
       continue;
     }
     if (!outcome.attempt) {
-      // Other runs try every account just now, and there is no time to wait for them.
+      // Other runs are trying every account right now, and there is no time to wait for them.
       if (capacity.policy !== 'execute') return postponed(capacity.policy, run);
       mayWait = false;
       continue;
@@ -231,7 +231,7 @@ async function runUntilDecided(run: Run): Promise<End> {
   }
 }
 
-/** Tries the accounts that the pool leases. It knows which are paused and what is left, and waits if the user allows that. */
+/** Tries the accounts that the pool leases. The pool knows pauses and remaining units, and waits if the user allows it. */
 async function runPooled(run: Run): Promise<End> {
   const { plan, context, turn } = run;
   const { journal, leases, choice, state } = turn.parts;
@@ -260,7 +260,7 @@ function candidatesFor({ plan, context, turn }: Run): Candidate[] {
   const onlyChosen = isBound(choice, plan);
   const options = { now: context.now(), cost, capacity, sharedQuota, onlyChosen };
   const selected = orderCandidates(plan.accounts, state, choice, options);
-  // The reserve stays untouched when another account fails, except that of an account that is named.
+  // The reserve stays untouched when another account fails, except the reserve of a named account.
   return capacity.policy === 'execute' || selected.every(({ spent }) => spent)
     ? selected
     : selected.filter(({ spent, account }) => !spent || (choice.by !== 'default' && account.name === choice.name));
@@ -294,12 +294,12 @@ function finish({ attempt, failure, kept, refused }: Outcome, { plan, context, t
   return { exit: attempt.exit, signal: attempt.signal };
 }
 
-/** Reports whether a command may be queued or repeated later, so that even the last attempt's output must be held. */
+/** Reports whether a command may be queued or repeated later; then even the last attempt's output must be held. */
 function postpones({ capacity }: Plan): boolean {
   return capacity.policy === 'queue' || capacity.wait !== undefined;
 }
 
-/** Waits until a candidate may be available. Returns whether it is worth another look. */
+/** Waits until a candidate may be available. Returns whether the run should check the candidates again. */
 async function waitForAccount(run: Run, deadline: number): Promise<boolean> {
   const { context, plan } = run;
   const { journal, state } = run.turn.parts;

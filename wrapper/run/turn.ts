@@ -1,4 +1,4 @@
-// Gives a command, a request or a server an account, and the next account after a limit; stores what they learn.
+// Gives an account to a command, a request or a server, selects the next account after a limit, and stores the results.
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, Credentials, Invocation, LeaseEnd, Leases } from '../context.ts';
 import type { Account } from '../store/config.ts';
@@ -53,31 +53,31 @@ import {
 /** An account in use. */
 export interface Using {
   name: string;
-  /** The environment for a program that uses it. */
+  /** Returns the environment for a program that uses the account. */
   environment(): NodeJS.ProcessEnv;
   credentials: Record<string, string>;
 }
 
 interface Asking {
   /**
-   * `command`: a wrapped command, which orders its candidates itself and stores its knowledge at the end. `request`: one among many,
-   * which tries no account twice and prints nothing that all of them would print. `server`: a process that makes requests.
+   * `command`: a wrapped command, which orders its candidates itself and stores its results at the end. `request`: one of many
+   * requests; it tries no account twice and prints no message that each would repeat. `server`: a process that makes requests.
    */
   kind: 'command' | 'request' | 'server';
-  /** Its command is in audit log and costs; no part of that may be private. */
+  /** The invocation. Its command appears in audit log and costs, so it must contain nothing private. */
   invocation: Invocation;
-  /** Each may name a job, whose account is then the only one. */
+  /** Ids that may name a job; then only the job's account is used. */
   ids?: readonly string[];
   book?: Book;
-  /** The program that asks, for the audit log. */
+  /** The requesting program, for the audit log. */
   consumer?: string;
   /** See `AuditEntry.choice`. */
   ownChoice?: string | undefined;
-  /** Expected use, where the request says so; otherwise the usual one of the command. */
+  /** Expected use, if the request states it; by default the command's usual cost. */
   cost?: number | undefined;
-  /** Units without which the provider would do less than the request wants. */
+  /** Units that the provider needs to do all that the request wants. */
   wanted?: number | undefined;
-  /** No other account can take over, so what is left is asked first. */
+  /** True if no other account can take over, so the remaining units are queried first. */
   careful?: boolean;
 }
 
@@ -90,20 +90,20 @@ interface Parts extends Asking {
   leases: Leases;
   journal: Journal;
   book: Book;
-  /** Expected, in the provider's unit. */
+  /** Expected use, in the provider's unit. */
   cost: number;
 }
 
 /** A refusal, and its consequences. */
 export interface Refusal {
   verdict: Retry;
-  /** Another account may help. */
+  /** True if another account may help. */
   more: boolean;
-  /** Units that the account has left: it is not paused, and the request wants more. */
+  /** Remaining units of an account that is not paused, but has too few for the request. */
   left?: number | undefined;
-  /** The refusal for a person. */
+  /** The message for the user. */
   text: string;
-  /** The first account that may be of use again, if one is known: in how many seconds, and whether the provider named that. */
+  /** The first account that may become usable, if known: the wait in seconds, and whether the provider named it. */
   first?: ReturnType<typeof firstToReturn>;
 }
 
@@ -111,19 +111,19 @@ export interface Refusal {
 export class Turn {
   readonly parts: Parts;
   readonly #isCommand: boolean;
-  /** Those marked are not paused, but have too little for this request. */
+  /** Refusals so far; `isTooLarge`: the account is not paused, but has too little for this request. */
   #refusals: (Failure & { isTooLarge: boolean })[] = [];
   #choosing = begin([], { patient: false, pinned: false, sharesQuota: false });
   #patient = false;
-  /** The last refusal leaves other accounts. */
+  /** True if another account may be tried after the last refusal. */
   #mayFollow = true;
   #spent = 0;
-  /** The account in use has been settled, with its pause. */
+  /** True once the use of the account has been settled, with its pause. */
   #isSettled: boolean;
   readonly #holding: Holding;
-  /** Accounts that could not be used, with the reason. */
+  /** Accounts that could not be used, with reasons. */
   skipped: string[] = [];
-  /** Set when no account is left: why, and whether the request may succeed later. */
+  /** Set when no account is left: the reason, and whether the request may succeed later. */
   end: Pick<Next & { kind: 'end' }, 'obstacle' | 'exhausted'> | undefined;
 
   private constructor(parts: Parts) {
@@ -133,7 +133,7 @@ export class Turn {
     this.#holding = new Holding(parts.book, parts.cost);
   }
 
-  /** @throws WrapError `unknown-account`, `no-default` and those of the pool */
+  /** @throws WrapError `unknown-account`, `no-default` and the pool's errors */
   static async open(plan: Plan, context: Context, asking: Asking): Promise<Turn> {
     const { kind, invocation, book = bookOnDisk(plan, context), wanted } = asking;
     const isRequest = kind === 'request';
@@ -142,14 +142,14 @@ export class Turn {
     const credentials = book.credentials();
     const ids = idsOf(asking.ids ?? [], state, context.now());
     const shared = isRequest ? await jobInPool(ids, { plan, state, context, credentials }) : undefined;
-    // no request continues what the tool opened last, so no command is named
+    // a request never continues the tool's last session, so no command is named
     const words = kind === 'command' ? invocation : { args: [...ids], command: '' };
     const { choice, notice, lostSession } = await chooseAccount(plan, words, state, context);
     const lost = lostDefault(plan, state, choice);
     if (lost) throw lost;
     if (notice && !isRequest) say(notice);
     await clearChangedCredentials(plan, state, credentials);
-    // one machine of a pool asks for all
+    // in a pool, one machine queries the usage for all machines
     if (careful || (!plan.pool && needsUsage(plan)))
       await (await context.load()).refreshUsage(plan, state, context, { credentials });
     const cost = costIn(remainingIn(state, book), invocation.command, asking.cost, plan);
@@ -165,22 +165,22 @@ export class Turn {
     return turn;
   }
 
-  /** No account follows the one in use. */
+  /** True if no account follows the current one. */
   get isLast(): boolean {
     return this.#choosing.left.length === 0;
   }
 
-  /** Begins a command, or begins it again after it has waited. Other turns order their candidates for each account. */
+  /** Begins a command, or restarts it after a wait. Requests and servers order their candidates again for each account. */
   begin(candidates: readonly Candidate[], patient: boolean): void {
     this.#refusals = [];
     this.#choose(candidates, patient);
   }
 
   /**
-   * The first account, whatever its state, because the provider has to name the problem. After a failure, an account that is neither
-   * paused nor spent.
-   * @param obstacle why no account may make the request again
-   * @throws WrapError those of the pool; from a request or a server only for the first account
+   * Takes the first account, whatever its state, because the provider must name the problem. After a failure, takes an account
+   * that is neither paused nor spent.
+   * @param obstacle the reason why no account may repeat the request
+   * @throws WrapError the pool's errors; from a request or a server only for the first account
    */
   async take(obstacle?: string): Promise<Using | undefined> {
     if (this.#isCommand) return await this.#take(obstacle);
@@ -197,7 +197,7 @@ export class Turn {
     }
   }
 
-  /** Pauses an account after a limit, unless the request only wants more than it has left. */
+  /** Pauses an account after a limit, unless the request only wants more units than the account has left. */
   async refused({ name, credentials }: Using, verdict: Retry, end: Omit<Ended, 'account'>): Promise<Refusal> {
     const { plan, context, state, journal, choice, book } = this.parts;
     const { provider, cli } = plan;
@@ -210,7 +210,7 @@ export class Turn {
     this.#mayFollow = !isOfAddress && !isBound(choice, plan);
     let now = context.now();
     const ended = { account: name, ...end, class: verdict.class };
-    // a pool learns no limit of this network address, which says nothing about the account on other machines
+    // a limit of this network address says nothing about the account on other machines, so the pool does not get it
     const isPaused =
       !isTooLarge &&
       !isOfAddress &&
@@ -218,7 +218,7 @@ export class Turn {
     const pause = { class: verdict.class, rest: withinReason(verdict, now) };
     const settled = { spent: this.#spent, ...(isPaused && { pause }) };
     this.#refusals.push({ account: name, class: verdict.class, isTooLarge });
-    // the quota that a provider reports for a command comes before its pause; other requests must know a pause sooner
+    // a command reads the provider's reported quota before it pauses; other requests must know about a pause sooner
     if (this.#isCommand) {
       await this.settle(settled);
       now = context.now();
@@ -246,7 +246,7 @@ export class Turn {
 
   /**
    * Counts a request that was answered.
-   * @param end figures for the audit log, and a word
+   * @param end numbers for the audit log, and a reason
    */
   answered(account: string, ok: boolean, started: number, end: Partial<Ended> = {}): void {
     const { journal, cost, kind, context } = this.parts;
@@ -262,7 +262,7 @@ export class Turn {
     if (!this.#isCommand) journal.store();
   }
 
-  /** Says what a pool learns from the account in use. */
+  /** Reports the use of the account to the pool. */
   async settle(end: LeaseEnd): Promise<void> {
     this.#spent = 0;
     this.#isSettled = true;
@@ -270,8 +270,8 @@ export class Turn {
   }
 
   /**
-   * Later requests that name this id go to the same account, with a pool those on other machines as well.
-   * @param account `undefined`: to any, because none has done the request
+   * Sends later requests with this id to the same account; in a pool, also requests on other machines.
+   * @param account `undefined` to allow any account, because none has done the request
    */
   async job(id: string, account: string | undefined): Promise<void> {
     const { journal, plan, context, book } = this.parts;
@@ -280,27 +280,27 @@ export class Turn {
     await keepJob(id, account, { plan, context, credentials: book.credentials() });
   }
 
-  /** An account may still work on a request that took too long: it goes to that one again, or to the first one of the pool. */
+  /** Keeps a request that took too long with its account, which may still work on it, or with the pool's first account for it. */
   async mayGoOn(id: string, account: string): Promise<void> {
     const { plan, context, book } = this.parts;
     await this.job(id, (await firstInPool(id, { plan, context, credentials: book.credentials() })) ?? account);
   }
 
-  /** Units that an account is known to have for this request, its reserve included. */
+  /** Returns the units that an account is known to have for this request, including the units held for it. */
   left(account: string): number | undefined {
     const { state, book } = this.parts;
     const left = remainingIn(state, book)[account]?.remaining ?? undefined;
     return left === undefined ? undefined : left + this.#holding.on(account);
   }
 
-  /** Notes that the request is not made. */
+  /** Logs that the request is not made. */
   denied(why: string): void {
     const { journal } = this.parts;
     journal.add({ account: null, outcome: 'refused', why });
     journal.store();
   }
 
-  /** The request has waited for an account, and begins again. */
+  /** Restarts the request after it has waited for an account. */
   waited(): void {
     this.#refusals = [];
   }
@@ -329,7 +329,7 @@ export class Turn {
     const last = this.#refusals.at(-1);
     const mustUseFirst = choice.by !== 'default' && !last;
     let failure = this.#isCommand && last ? { ...last, obstacle } : undefined;
-    // a program that gives credentials may be asked again, because its values may be old by now
+    // a program that supplies credentials may be run again, because its values may be outdated
     const credentials = this.parts.book.credentials();
     for (;;) {
       const step = next(this.#choosing, state, failure);
@@ -345,7 +345,7 @@ export class Turn {
       }
       // Other accounts take over from a named account, but never run instead of it.
       const accounts = this.#isCommand && mustUseFirst ? step.accounts.slice(0, 1) : step.accounts;
-      // before the first await: another request must not choose the same units
+      // before the first await, or another request could choose the same units
       this.#holding.move(accounts[0]?.name);
       const leased = await leases.next(accounts, this.#patient);
       this.#choosing = afterTaking(step.choosing, accounts, leased);
@@ -356,7 +356,7 @@ export class Turn {
       if (!ready) continue;
       if (await leases.matches(ready.credentials)) {
         if (ready.digest) journal.prepared(ready.digest, state);
-        // a command says itself how its attempt ended
+        // a command reports the end of its attempt itself
         this.#isSettled = this.#isCommand;
         return { name: account.name, environment: ready.environment, credentials: ready.credentials };
       }
@@ -364,7 +364,7 @@ export class Turn {
     }
   }
 
-  /** The account made ready, or `undefined` with the reason in `skipped`. */
+  /** Makes an account ready, or returns `undefined` and adds the reason to `skipped`. */
   async #readyOrSkipped(account: Account, credentials: Credentials): Promise<Usable | undefined> {
     const { plan, context, state, choice, journal, leases, kind } = this.parts;
     const { name } = account;
@@ -382,7 +382,7 @@ export class Turn {
     return undefined;
   }
 
-  /** The candidates of a request or a server. */
+  /** Returns the candidates for a request or a server. */
   #candidates(patient: boolean): Candidate[] {
     const { plan, context, state, choice, cost, kind, wanted = 0, careful = false, book } = this.parts;
     const isRequest = kind === 'request';
@@ -392,13 +392,13 @@ export class Turn {
     return candidatesForRequest(plan, known, choice, options);
   }
 
-  /** Reads what other requests and runs have learned. */
+  /** Reads the state that other requests and runs have stored. */
   #refresh(): void {
     Object.assign(this.parts.state, this.parts.book.state());
   }
 }
 
-/** Reports whether the credential of an account is for a host that the account itself names: a gateway would send it to the provider's. */
+/** Reports whether an account names its own host: a gateway would send its credential to the provider's host instead. */
 function bringsAddress({ env }: Account, { provider }: Plan): boolean {
   return provider.hosts.env.some(name => Object.hasOwn(env, name));
 }

@@ -1,4 +1,4 @@
-// Finds problems of installed shims, and files that keep a shim from working for other users.
+// Finds problems with installed shims, and files that keep a shim from working for other users.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -7,14 +7,14 @@ import { type Installed, isExecutable, isForeignShim, shimOf } from '../store/in
 import type { Paths } from '../store/paths.ts';
 import { type Programs, recordIn } from './shim.ts';
 
-/** Result of a check of `doctor`. */
+/** The result of a `doctor` check. */
 export interface Finding {
   level: 'ok' | 'warning' | 'problem';
   what: string;
   fix?: string;
 }
 
-/** Checks an installed shim: one finding, `ok` if it does its work. */
+/** Checks an installed shim and returns one finding, `ok` if the shim works. */
 export function checkShim(
   cli: string,
   entry: Installed,
@@ -74,7 +74,7 @@ export function checkShim(
   return [{ level: 'ok', what: `${cli}: ${entry.bin} -> ${entry.original}` }];
 }
 
-/** Checks that the shim of another user can be used. */
+/** Checks whether this user can use another user's shim. */
 export function foreignFinding(cli: string, shim: string): Finding {
   const unusable = unusableIn(shim);
   if (unusable !== undefined) {
@@ -87,7 +87,7 @@ export function foreignFinding(cli: string, shim: string): Finding {
   return { level: 'ok', what: `${cli}: ${shim} is a shim that another user has installed; it uses your accounts` };
 }
 
-/** Damage to the file of installed shims. */
+/** Checks the file of installed shims for damage. */
 export function checkInstalls(file: string): Finding[] {
   try {
     JSON.parse(readOptional(file) ?? '{}');
@@ -103,24 +103,24 @@ export function checkInstalls(file: string): Finding[] {
   }
 }
 
-/** Path of a file that a shim of another user starts and this user can't run or read: its original, or culvert-wrap's program. */
+/** Returns the file of another user's shim that this user can't run or read: its original, or culvert-wrap's program. */
 function unusableIn(shim: string): string | undefined {
   const record = recordIn(shim);
   const originals = record ? originalsOf(record) : [];
   if (record && !originals.some(isExecutable)) return originals.at(-1);
-  // as `shimText` writes it
+  // the format of `shimText`
   const bundle = /^ {2}__cw_b='([^']+)'$/m.exec(readOptional(shim) ?? '')?.[1];
   return bundle !== undefined && !isReadable(bundle) ? bundle : undefined;
 }
 
-/** Paths of the original, of which a shim starts the first that it can: as it is kept, then the target of its link. */
+/** Returns the paths of the original in the order in which a shim tries them: the kept file, then the target of its link. */
 export function originalsOf({ bin, original, link }: Installed): string[] {
   return link === undefined ? [original] : [original, path.resolve(path.dirname(bin), link)];
 }
 
 /**
- * File that keeps a shim from working for other users, who can run it: its original, without which the command ends, or
- * culvert-wrap's program, without which it uses no account.
+ * Returns the file that keeps a shim from working for other users: its original, without which the command fails, or
+ * culvert-wrap's program, without which the command uses no account.
  */
 export function closedToOthers(
   entry: Installed,
@@ -132,7 +132,7 @@ export function closedToOthers(
   return isForEverybody(program, 0o004) ? undefined : { what: 'program', file: program };
 }
 
-/** A sentence for the user who installed the shim. */
+/** Describes the problem to the user who installed the shim. */
 export function describeClosed(bin: string, { what, file }: NonNullable<ReturnType<typeof closedToOthers>>): string {
   return what === 'original'
     ? `other users can run ${bin}, but not its original ${file}`
@@ -142,8 +142,8 @@ export function describeClosed(bin: string, { what, file }: NonNullable<ReturnTy
 export const OPEN_TO_OTHERS = 'give them the rights to read and run it, and to enter the directories above it';
 
 /**
- * Reports whether other users run the command in this place, so that its original must stay where they can read it: a directory
- * that is another user's, or one outside of the home that all users, or a group, can search.
+ * Reports whether other users may run the command, so its original must stay readable for them. They may if the directory is
+ * another user's, or if it is outside the home and all users or a group can search it.
  */
 export function isShared(file: string): boolean {
   const stat = fs.statSync(path.dirname(file));
@@ -155,7 +155,7 @@ export function isShared(file: string): boolean {
   }
 }
 
-/** `HOME` may be another user's for root, and a container may not know its user. */
+/** Returns the user's home. Root's `HOME` may be another user's, and a container may not know its user. */
 function ownHome(): string {
   try {
     return os.userInfo().homedir;
@@ -173,7 +173,7 @@ function isReadable(file: string): boolean {
   }
 }
 
-/** Reports whether any user has these rights to a file, by its mode and that of each directory above it. */
+/** Reports whether all users have these rights to a file, by its mode and the mode of each directory above it. */
 function isForEverybody(file: string, rights = 0o005): boolean {
   try {
     let place = fs.realpathSync(file);

@@ -1,5 +1,5 @@
-// Puts shims in place of commands. Each step is a rename: a kill at any point leaves a command that runs, and a state in which install
-// and uninstall can continue.
+// Puts shims in place of commands. Each step is a rename: after a kill at any point, the command still runs, and install and
+// uninstall can continue.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { readOptional, removeIfEmpty, syncStrictly } from '../../daemon/core/files.ts';
@@ -21,36 +21,36 @@ import { isShared, originalsOf } from './check.ts';
 import { assertWritable, isSameFile, keepAt, place, readLink } from './move-file.ts';
 import { type Programs, recordIn, recoverRecord, shimText } from './shim.ts';
 
-/** In the directory of a command that other users run as well. */
+/** Name of the directory for originals next to commands that other users also run. */
 const SHARED_ORIGINALS = '.culvert-wrap';
 
 export interface InstallOptions {
   cli: string;
   bin: string;
   authCommand: string;
-  /** npm package, for the hint when the command is missing. */
+  /** The npm package, for the hint if the command is missing. */
   npmPackage?: string | undefined;
   paths: Paths;
   programs: Programs;
-  /** `PATH` */
+  /** The value of `PATH`. */
   search: string;
-  /** Put the shim into this directory and leave the original alone. */
+  /** Directory for the shim, if the original stays in its place. */
   directory?: string | undefined;
-  /** Move a script although it looks for files next to itself. */
+  /** True to move a script even if it looks for files next to itself. */
   force?: boolean | undefined;
 }
 
 export interface InstallResult {
-  /** `foreign`: the shim of another user's installation is there, and was left as it is. */
+  /** `foreign`: a shim of another user's installation exists, and was left unchanged. */
   change: 'installed' | 'adopted' | 'refreshed' | 'unchanged' | 'foreign';
   bin: string;
   original: string;
-  /** Other users run this command as well. */
+  /** True if other users run this command as well. */
   shared: boolean;
 }
 
 /**
- * Puts a shim in place of a command, or refreshes it, or adopts an original that an upgrade has put over it.
+ * Puts a shim in place of a command, refreshes the shim, or adopts an original with which an upgrade replaced it.
  * @throws WrapError `not-on-path`, `not-writable`, `location-dependent`, `foreign-file`, `foreign-shim`, `unsafe-directory`
  */
 export function install(options: InstallOptions): InstallResult {
@@ -84,7 +84,7 @@ export function install(options: InstallOptions): InstallResult {
     try {
       place(paths, entry.bin, stage => writeScript(stage, textFor(options, entry)));
     } catch (error) {
-      // Only making it durable failed: the shim stands, and needs its original.
+      // Only the sync to disk failed: the shim is in place and needs its original.
       if (shimOf(entry.bin) === cli) throw error;
       writeInstalls(paths, installs);
       if (entry.kind !== 'beside' && !old) {
@@ -99,8 +99,8 @@ export function install(options: InstallOptions): InstallResult {
 }
 
 /**
- * The original behind a shim of another user's installation.
- * @throws WrapError `foreign-shim` where this user can't run it
+ * Returns the original of a shim from another user's installation.
+ * @throws WrapError `foreign-shim` if this user can't run the original
  */
 function usableOriginal(shim: string, cli: string): string {
   const record = recordIn(shim);
@@ -117,7 +117,7 @@ function usableOriginal(shim: string, cli: string): string {
   );
 }
 
-/** Reports whether a program looks for files next to itself, so that it would break in another directory. */
+/** Reports whether a program looks for files next to itself and would break in another directory. */
 function isLocationDependent(file: string): boolean {
   const head = Buffer.alloc(256 * 1024);
   const fd = fs.openSync(file, 'r');
@@ -138,8 +138,7 @@ function findOriginal({ cli, bin, search, npmPackage }: InstallOptions): string 
 }
 
 /**
- * Keeps the original in the state directory, or next to the shim where other users need it. The command itself is still
- * untouched.
+ * Saves the original in the state directory, or next to the shim if other users need it. The command itself stays untouched.
  */
 function save(options: InstallOptions, bin: string, adopted: boolean): Installed {
   const { cli, paths } = options;
@@ -174,7 +173,7 @@ function save(options: InstallOptions, bin: string, adopted: boolean): Installed
   return { bin, original, kind: 'file' };
 }
 
-/** The record with its original where other users can run it; an earlier version kept it where only this one can. */
+/** Moves an original to a place where other users can run it: an earlier version kept it where only this user can. */
 function shareOriginal(cli: string, entry: Installed, paths: Paths): Installed {
   const { bin, original, kind } = entry;
   if (kind !== 'file' || path.dirname(original) !== paths.originals || !isShared(bin)) return entry;
@@ -188,7 +187,7 @@ function shareOriginal(cli: string, entry: Installed, paths: Paths): Installed {
 
 /**
  * Makes the directory of originals with the rights of its parent.
- * @throws WrapError `unsafe-directory` for one in which another user could replace what other users run
+ * @throws WrapError `unsafe-directory` if another user could replace the originals in it
  */
 function makeSharedDirectory(directory: string): void {
   const around = fs.statSync(path.dirname(directory));
@@ -205,7 +204,7 @@ function makeSharedDirectory(directory: string): void {
   });
 }
 
-/** An original kept from an installation whose record is lost is not overwritten, unless it is the same command. */
+/** Keeps `install` from overwriting the original of an installation without a record, unless it is the same command. */
 function assertReplaceable(original: string, bin: string, cli: string): void {
   const existing = fs.lstatSync(original, { throwIfNoEntry: false });
   if (!existing) return;

@@ -1,4 +1,4 @@
-// Moves and compares files, also between file systems, never leaving a name without a file.
+// Moves and compares files, even between file systems, and never leaves a name without a file.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { errno, reason } from '../../daemon/core/errors.ts';
@@ -8,9 +8,9 @@ import { EXIT, WrapError } from '../system/errors.ts';
 import { createDirectory } from '../system/files.ts';
 
 /**
- * Creates a file in the state directory and renames it to `file`. On another file system, it is created next to `file` under a
- * fixed name, which the next run replaces.
- * @param make creates the file or symlink it is given
+ * Creates a file in the state directory and renames it to `file`. If `file` is on another file system, creates the new file
+ * next to it under a fixed name, which the next run replaces.
+ * @param make creates a file or symlink at the given path
  * @throws WrapError `not-writable`
  */
 export function place(paths: Paths, file: string, make: (stage: string) => void): void {
@@ -32,7 +32,7 @@ export function place(paths: Paths, file: string, make: (stage: string) => void)
   }
 }
 
-/** Moves a saved file back to its place, as the same inode where both are on one file system. */
+/** Moves a saved file back to its place; it keeps its inode if both places are on one file system. */
 export function moveBack(paths: Paths, from: string, to: string): void {
   const stat = fs.lstatSync(from);
   if (!tryRename(from, to)) {
@@ -42,9 +42,7 @@ export function moveBack(paths: Paths, from: string, to: string): void {
   syncStrictly(path.dirname(to));
 }
 
-/**
- * Keeps a file under a second name, or else as a copy. After a kill `to` is unchanged or the whole file.
- */
+/** Keeps a file under a second name, or as a copy. After a kill, `to` is either unchanged or the whole file. */
 export function keepAt(from: string, to: string): void {
   const stage = `${to}.new`;
   fs.rmSync(stage, { force: true });
@@ -52,13 +50,13 @@ export function keepAt(from: string, to: string): void {
     linkOrCopy(from, stage, fs.lstatSync(from));
     fs.renameSync(stage, to);
   } finally {
-    // rename(2) leaves both names where they are names of one file already.
+    // rename(2) keeps both names if they are already names of one file.
     fs.rmSync(stage, { force: true });
   }
   syncStrictly(path.dirname(to));
 }
 
-/** Gives a file a second name, or copies it with mode, owner and times where that can't be. */
+/** Gives a file a second name, or copies it with mode, owner and times if a hard link is impossible. */
 function linkOrCopy(from: string, to: string, stat: fs.Stats): void {
   try {
     fs.linkSync(from, to);
@@ -71,9 +69,9 @@ function linkOrCopy(from: string, to: string, stat: fs.Stats): void {
   try {
     fs.chownSync(to, stat.uid, stat.gid);
   } catch {
-    // Another user's file that this user may replace becomes this user's.
+    // If this user may not set the owner, the copy belongs to this user.
   }
-  // chown(2) clears set-user-id, so the mode comes after it.
+  // chown(2) clears set-user-id, so the mode is set afterwards.
   fs.chmodSync(to, stat.mode & 0o7777);
   fs.utimesSync(to, stat.atimeMs / 1000, stat.mtimeMs / 1000);
   const fd = fs.openSync(to, 'r');
@@ -107,14 +105,14 @@ function notWritable(dir: string, cause: unknown, cli: string): WrapError {
   });
 }
 
-/** Reports whether two paths are one file, or files with the same content. */
+/** Reports whether two paths name one file, or files with the same content. */
 export function isSameFile(a: string, b: string): boolean {
   const [one, other] = [fs.statSync(a), fs.statSync(b)];
   if (one.ino === other.ino && one.dev === other.dev) return true;
   return one.size === other.size && fs.readFileSync(a).equals(fs.readFileSync(b));
 }
 
-/** The target of a symbolic link; undefined for anything else. */
+/** Returns the target of a symbolic link, or `undefined` for anything else. */
 export function readLink(file: string): string | undefined {
   try {
     return fs.readlinkSync(file);

@@ -1,4 +1,4 @@
-// Writes the script that takes a command's place: POSIX sh with all paths written in.
+// Generates the script that takes a command's place: POSIX sh with all paths written in.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
@@ -16,7 +16,7 @@ import {
   sourceStamps,
 } from '../store/source-stamps.ts';
 
-/** The words under a CLI's auth command that are the wrapper's; every other use of it goes to the upstream. */
+/** The wrapper's subcommands of a CLI's auth command; the upstream gets all other subcommands. */
 export const AUTH_WORDS = ['list', 'default', 'use', 'add', 'enable', 'disable', 'remove', 'rename', 'wake'] as const;
 
 const RECORD = '# was: ';
@@ -24,26 +24,25 @@ const RECORD = '# was: ';
 /** The programs a shim starts. */
 export interface Programs {
   node: string;
-  /** The file whose running this is. */
+  /** The path of culvert-wrap's program. */
   bundle: string;
 }
 
 /**
- * The text of a shim. Without an account it starts the original only. With one account whose credential is in a file or
- * a variable, `shortcutFile` may do the whole work; otherwise Node runs. Its here-documents are empty pipes for
- * `pipes.ts`, left out when the caller uses these descriptors. `--v8-pool-size=0` leaves out Node's helper threads. An
- * option of V8 itself would cost 7 ms: Node's own modules are compiled ahead for V8's default options alone.
- * After `--`, Node reads no `--env-file` among the arguments, which would otherwise be read before the program starts.
+ * Returns the text of a shim. Without an account, the shim only starts the original. With one account whose credential is in a
+ * file or a variable, `shortcutFile` may do all the work; otherwise Node runs. The here-documents are empty pipes for
+ * `pipes.ts`, omitted if the caller uses their descriptors. `--v8-pool-size=0` omits Node's helper threads. An option of V8
+ * itself would cost 7 ms: Node's own modules are precompiled for V8's default options only. After `--`, Node ignores an
+ * `--env-file` among the arguments; otherwise it would read that file before the program starts.
  *
- * Its variables have names that no caller exports, because assigning to an exported one would change the upstream's
- * environment:
+ * Its variables have names that no caller exports: assigning to an exported variable would change the upstream's environment:
  * - `__cw_o`: the original
  * - `__cw_p`: the plan
- * - `__cw_m`: mode of the program, `shim` or `auth`; empty where the original runs alone
- * - `__cw_w`: an account is named for this tool (`own`) or for any (`any`)
+ * - `__cw_m`: mode of the program, `shim` or `auth`; empty if the original runs alone
+ * - `__cw_w`: `own` if an account is named for this tool, `any` if one is named for any tool
  * - `__cw_n`, `__cw_b`: Node and the program
  * - `__cw_c`, `__cw_d`: directories of `source-stamps.ts`
- * @param entry the original; the shim records it as well, in case the state directory is lost
+ * @param entry the record of the original, which the shim also contains in case the state directory is lost
  */
 export function shimText(
   cli: string,
@@ -52,7 +51,7 @@ export function shimText(
   { paths, programs }: { paths: Paths; programs: Programs },
 ): string {
   const { node, bundle } = programs;
-  // Without the state directory, a symlink's target can still be run.
+  // Without the state directory, the shim can still run a symlink's target.
   const fallback = entry.link
     ? `\n[ -x "$__cw_o" ] || __cw_o=${quote(path.resolve(path.dirname(entry.bin), entry.link))}`
     : '';
@@ -126,7 +125,7 @@ exit 127
 `;
 }
 
-/** Commands that log a run around the wrapper, unless the log is turned off. */
+/** Returns the commands that log a run that bypasses the wrapper, unless the log is disabled. */
 function bypassAudit(cli: string, paths: Paths): string {
   const entry = { cli, command: "''", account: null, outcome: 'original', why: 'bypass' } as const;
   return `IFS= read -r __cw_l < "$__cw_p"
@@ -135,7 +134,7 @@ ${appendAudit(entry, paths, ':')} ;;
     esac`;
 }
 
-/** Commands that look for a job in the arguments, which names its account. */
+/** Returns the commands that search the arguments for a job that has an account. */
 function namesJob(cli: string, { accounts }: Paths): string {
   return `__cw_s=$(cat ${quote(path.join(accounts, `${cli}.json`))} 2>/dev/null)
   for __cw_a; do
@@ -143,7 +142,7 @@ function namesJob(cli: string, { accounts }: Paths): string {
   done`;
 }
 
-/** The record in a shim of the command that it replaced, or `undefined` for a file that is not a shim. */
+/** Reads a shim's record of the command that it replaced, or returns `undefined` for a file that is not a shim. */
 export function recordIn(file: string): Installed | undefined {
   if (shimOf(file) === undefined) return undefined;
   const line = fs.readFileSync(file, 'utf8').split('\n')[2] ?? '';
@@ -155,7 +154,7 @@ export function recordIn(file: string): Installed | undefined {
   }
 }
 
-/** The record that a shim on `PATH` carries, for when the state directory has been lost. @param search `PATH` */
+/** Returns the record in a shim on `PATH`, in case the state directory is lost. @param search the value of `PATH` */
 export function recoverRecord(cli: string, bin: string, paths: Paths, search: string): Installed | undefined {
   return search
     .split(':')

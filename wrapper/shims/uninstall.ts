@@ -1,4 +1,4 @@
-// Removes shims and restores the originals, by renames as `install.ts`.
+// Removes shims and restores the originals, by renames as in `install.ts`.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
@@ -11,17 +11,17 @@ import { isSameFile, moveBack, place, readLink } from './move-file.ts';
 import { recoverRecord } from './shim.ts';
 
 export interface UninstallResult {
-  /** `gone`: something else had removed the shim, and there is nothing to put back. */
+  /** `gone`: the shim had already been removed, and there is nothing to restore. */
   change: 'restored' | 'removed' | 'gone' | 'kept-foreign' | 'not-installed';
   bin?: string;
-  /** The original, when a foreign file keeps it from its place. */
+  /** Path of the saved original, if a foreign file is in its place. */
   kept?: string;
 }
 
 /**
- * Removes a shim and restores the original, with its inode, times and mode where the file systems allow. A file that
- * another program put in the shim's place is left alone.
- * @param bin the command's name, to look for its shim when the records are lost
+ * Removes a shim and restores the original, with its inode, times and mode if the file systems allow it. If another program
+ * has put a file in the shim's place, that file is left alone.
+ * @param bin the command's name, for finding its shim if the records are lost
  * @throws WrapError `original-missing`, `not-writable`
  */
 export function uninstall(cli: string, bin: string, paths: Paths, search: string): UninstallResult {
@@ -44,7 +44,7 @@ export function uninstall(cli: string, bin: string, paths: Paths, search: string
   return result;
 }
 
-/** Takes a shim away, as far as it is ours, and restores its original. */
+/** Removes a shim if it is ours, and restores its original. */
 function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult {
   const { bin } = entry;
   const present = fs.lstatSync(bin, { throwIfNoEntry: false }) !== undefined;
@@ -53,14 +53,14 @@ function takeAway(cli: string, entry: Installed, paths: Paths): UninstallResult 
     if (ours) fs.rmSync(bin, { force: true });
     return { change: present ? 'removed' : 'gone', bin };
   }
-  // The CLI has been removed: a dangling link can't be restored.
+  // The CLI has been removed, and a dangling link can't be restored.
   if (!present && entry.kind === 'link' && !fs.existsSync(entry.original)) return { change: 'gone', bin };
   if (ours || !present) {
     restore(entry, paths);
     return { change: 'restored', bin };
   }
   const saved = entry.kind === 'file' && fs.existsSync(entry.original);
-  // A kill between saving and placing the shim leaves two names of one file.
+  // A kill after saving the original and before placing the shim leaves two names for one file.
   if (saved && isSameFile(entry.original, bin)) {
     fs.rmSync(entry.original, { force: true });
     return { change: 'restored', bin };
@@ -86,7 +86,7 @@ function restore(entry: Installed, paths: Paths): void {
   }
 }
 
-/** Plans, shortcuts and stamps of a CLI: everything in their directory that carries its name. */
+/** Removes the plans, shortcuts and stamps of a CLI. */
 function removePlans(paths: Paths, cli: string): void {
   const names = fs.existsSync(paths.plans) ? fs.readdirSync(paths.plans) : [];
   const own = [
@@ -97,7 +97,7 @@ function removePlans(paths: Paths, cli: string): void {
   for (const name of names) if (own.includes(name)) fs.rmSync(path.join(paths.plans, name), { force: true });
 }
 
-/** A full disk must not prevent uninstalling: what stays recorded is only reported as replaced. */
+/** Updates the records. A full disk must not prevent uninstalling; a stale record is only reported as replaced. */
 function record(paths: Paths, installs: Installs): void {
   try {
     writeAtomic(paths.installs, `${JSON.stringify(installs)}\n`);

@@ -1,4 +1,4 @@
-// Logs which account ran a command, its outcome and its cost: one JSON line per attempt, without arguments or output.
+// Logs the account, outcome and cost of each attempt as one JSON line, without arguments or output.
 import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errno } from '../../daemon/core/errors.ts';
@@ -23,9 +23,9 @@ const isEntry = shape({
   /** Milliseconds since the epoch. */
   at: isTime,
   cli: isText,
-  /** The subcommand; arguments may be private and are left out. */
+  /** The subcommand, without arguments, which may be private. */
   command: isText,
-  /** The program that asked through a gateway. */
+  /** The program that made the request through a gateway. */
   consumer: optional(isText),
   account: nullable(isText),
   /**
@@ -34,25 +34,25 @@ const isEntry = shape({
    */
   outcome: oneOf(...OUTCOMES),
   /**
-   * Why no account was used: for `original` one of `Why`, for `refused` one of these, of `TurnedAway`, or the code of an error. For
-   * `left` `too-large`, where the account has something left and is not paused.
+   * The reason why no account was used: for `original` a `Why`; for `refused` a `Why`, a `TurnedAway` or an error code. For
+   * `left`, `too-large` if the account has units left and is not paused.
    */
   why: optional(isText),
-  /** Variables and options by which the user chose, whether they counted (`own-choice`, `other-host`) or not. */
+  /** Variables and options of the user's choice, whether they took effect (`own-choice`, `other-host`) or not. */
   choice: optional(isText),
   class: optional(isText),
   exit: optional(nullable(isNumber)),
   signal: optional(isText),
   ms: optional(isNumber),
   cost: optional(isNumber),
-  /** Requests that a gateway turned away for one reason; a line with this count is no run. */
+  /** Number of requests that a gateway turned away for one reason; a line with this count is not a run. */
   count: optional(isNumber),
-  /** The pool's store could not be reached: the machine's own share was used, or nothing. */
+  /** True if the pool's store could not be reached; the machine's own share was used, or nothing. */
   degraded: optional(isBoolean),
 });
 export type AuditEntry = Checked<typeof isEntry>;
 
-/** The part of an entry that differs between entries of one command. A run without an account has a reason. */
+/** The fields that differ between entries of one command. A run without an account has a reason. */
 export type AuditNote = Omit<AuditEntry, 'at' | 'cli' | 'command' | 'consumer' | 'outcome'> &
   (
     | { outcome: Exclude<AuditEntry['outcome'], 'refused' | 'original'> }
@@ -60,9 +60,9 @@ export type AuditNote = Omit<AuditEntry, 'at' | 'cli' | 'command' | 'consumer' |
   );
 
 /**
- * Why a run used no account: the catalog says that the command needs none, a credential was given on the command line, the user
- * chose an account of another kind or another host, no account is enabled, the configuration can't be read, it is in another home, or
- * `CULVERT_WRAP_BYPASS` is set.
+ * The reason why a run used no account: the catalog says that the command needs none, the command line contained a credential,
+ * the user chose another kind of account or another host, no account is enabled, the configuration can't be read or is in
+ * another home, or `CULVERT_WRAP_BYPASS` is set.
  */
 export type Why =
   | 'passthrough'
@@ -84,7 +84,7 @@ export function writeAudit(paths: Paths, entries: readonly AuditEntry[]): void {
     try {
       const { size, nlink } = fstatSync(fd);
       if (size === 0 && nlink === 1) giveIfPossible(fd, dirname(paths.audit));
-      // One write(2) with O_APPEND: lines of concurrent runs don't mix.
+      // A single write(2) with O_APPEND keeps lines of concurrent runs from mixing.
       writeSync(fd, entries.map(entry => `${JSON.stringify(entry)}\n`).join(''));
       if (fstatSync(fd).size > MAX_BYTES) renameSync(paths.audit, `${paths.audit}.1`);
     } finally {
@@ -107,7 +107,7 @@ function openForAppending(file: string): number {
   }
 }
 
-/** The newest `limit` entries, oldest first; a line cut off by a kill is left out. */
+/** Returns the newest `limit` entries, oldest first, without lines that a kill cut off. */
 export function readAudit(paths: Paths, limit: number): AuditEntry[] {
   const text = [`${paths.audit}.1`, paths.audit].map(file => readOptional(file) ?? '').join('');
   return text
@@ -119,7 +119,7 @@ export function readAudit(paths: Paths, limit: number): AuditEntry[] {
     });
 }
 
-/** One line of the log; null for anything else. */
+/** Parses a line of the log; returns `null` for any other text. */
 export function parseEntry(line: string): AuditEntry | null {
   try {
     const value: unknown = JSON.parse(line);

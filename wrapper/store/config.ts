@@ -11,12 +11,12 @@ import { DURATION, parseDuration } from '../system/notation.ts';
 import { appendSection, appendTable, removeSection, removeTable, setInTable } from '../system/toml-edit.ts';
 
 /**
- * Letters, digits, dot, underscore, dash. Not starting with a dash, because that looks like an option; not dots alone,
- * because the name is part of a path; not `__proto__`, because it is a key in JSON.
+ * Letters, digits, dots, underscores and dashes. A name can't start with a dash, which looks like an option; be only dots,
+ * because it is part of a path; or be `__proto__`, because it is a key in JSON.
  */
 export const ACCOUNT_NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 
-/** Source of a credential. Literal secrets are rejected: the file may end up in a backup or a repository. */
+/** The source of a credential. Literal secrets are rejected, because the file may end up in a backup or a repository. */
 export const SOURCE = /^(?:env:[^=\0\s]+|keyring:\S*|pass:\S.*|command:\S.*|file:.+#[^#\s]+)$/s;
 
 const IDENTITY = /^[^\p{C}]{1,200}$/u;
@@ -25,19 +25,19 @@ export const Account = z.strictObject({
   cli: z.string(),
   name: z.string().check(z.regex(ACCOUNT_NAME, 'letters, digits, ".", "_", "-"; at most 64')),
   enabled: z._default(z.boolean(), true),
-  /** Variable to source. */
+  /** Sources of credentials, by variable. */
   env: z._default(
     z.record(z.string(), z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
     {},
   ),
-  /** Default account of a tool whose accounts are places. `false` elsewhere says that it has been chosen. */
+  /** Default account of a tool whose accounts are places. `false` on its other accounts says that a default was chosen. */
   default: z.optional(z.boolean()),
-  /** With a pool: names the account on all machines, whatever its name and credential are there. */
+  /** With a pool: identifies the account on all machines, even if its name or credential differs there. */
   identity: z.optional(z.string().check(z.regex(IDENTITY, 'at most 200 characters, without control characters'))),
 });
 export type Account = z.infer<typeof Account>;
 
-/** Accounts of a tool, in their order. With failover the default moves, so that the state has it and not the configuration. */
+/** Returns a tool's accounts in order. With failover the default moves, so it is in the state, not the configuration. */
 export function accountsOf({ accounts, tools }: Config, cli: string): Account[] {
   const own = accounts.filter(account => account.cli === cli);
   return tools[cli]?.failover ? own.map(({ default: _, ...account }) => account) : own;
@@ -45,25 +45,25 @@ export function accountsOf({ accounts, tools }: Config, cli: string): Account[] 
 
 export const Capacity = z
   .strictObject({
-    /** Policy when nothing is left: run anyway, keep for later (exit 75), or refuse (exit 69). */
+    /** Policy if nothing is left: run anyway, keep for later (exit 75), or refuse (exit 69). */
     policy: z._default(z.enum(['execute', 'queue', 'shed']), 'execute'),
-    /** This much of every account is left alone. */
+    /** Units of every account that commands leave unused. */
     reserve: z._default(z.number().check(z.minimum(0)), 0),
     warn_below: z.optional(z.number()),
-    /** Run by sh with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
+    /** Command that sh runs with CULVERT_WRAP_CLI and CULVERT_WRAP_REMAINING set, at most once an hour. */
     warn_command: z.optional(z.string()),
     costs: z._default(z.record(z.string(), z.number().check(z.minimum(0))), {}),
-    /** Order of the accounts. All but `in-order` and `round-robin` go by the known rest. */
+    /** Order of the accounts. All strategies except `in-order` and `round-robin` use the known remaining units. */
     strategy: z._default(
       z.enum(['in-order', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
       'in-order',
     ),
-    /** Accounts with less than this come after the others, until they have `return_above` again (default: twice as much). */
+    /** Accounts with less than this come last until they have `return_above` again (by default twice as much). */
     switch_below: z.optional(z.number().check(z.minimum(0))),
     return_above: z.optional(z.number().check(z.minimum(0))),
-    /** With a pool: how many commands may use an account at a time. */
+    /** With a pool: the number of commands that may use an account at a time. */
     max_leases: z.optional(z.int().check(z.minimum(1))),
-    /** Time that a command waits for an account to become available before it is queued, refused or run anyway. */
+    /** Longest wait for an available account before the command is queued, refused or run anyway. */
     wait: z.optional(z.string().check(z.regex(DURATION, 'a duration such as 30s, 10m or 2h'))),
     /** Percentages of an account's limit at which a desktop notification is shown. */
     notify_at: z._default(z.array(z.number().check(z.minimum(1), z.maximum(100))), []),
@@ -82,7 +82,7 @@ export const Capacity = z
   );
 export type Capacity = z.infer<typeof Capacity>;
 
-/** Timers would take a longer one for none at all. */
+/** Checks a duration's range: timers treat too long a duration as none. */
 function durationIn(least: string, most: string) {
   const fits = (text: string) =>
     DURATION.test(text) && parseDuration(text) >= parseDuration(least) && parseDuration(text) <= parseDuration(most);
@@ -91,30 +91,30 @@ function durationIn(least: string, most: string) {
 
 const PasswordSource = z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'));
 
-/** The store that this machine shares its accounts with others by; see `pool/`. It holds no secret. */
+/** The settings of the store through which machines share accounts; see `pool/`. They contain no secret. */
 export const Pool = z
   .strictObject({
-    /** Without a password; see `pool/address.ts`. */
+    /** The store's address, without a password; see `pool/address.ts`. */
     url: z.string(),
     user: z.optional(z.string()),
     /** Source of the password. */
     password: z.optional(PasswordSource),
-    /** The login of the Sentinels, which is not that of the store. */
+    /** The login at the Sentinels, which is separate from the store's login. */
     sentinel_user: z.optional(z.string()),
     sentinel_password: z.optional(PasswordSource),
-    /** A PEM file with the authorities that TLS trusts instead of Node's. */
+    /** A PEM file with the certificate authorities that TLS trusts instead of Node's. */
     ca: z.optional(z.string()),
-    /** Names this machine in `pool leases`. */
+    /** This machine's name in `pool leases`. */
     machine: z.string().check(z.regex(ACCOUNT_NAME, 'letters, digits, ".", "_", "-"; at most 64')),
-    /** When the store can't be reached: refuse to run, or use this machine's share of the reserve. */
+    /** Policy if the store can't be reached: refuse to run, or use this machine's share of the reserve. */
     offline: z._default(z.enum(['refuse', 'local']), 'refuse'),
-    /** Number of machines that share each account: this one has that part of the reserve. */
+    /** Number of machines that share each account; each machine has an equal part of the reserve. */
     machines: z.optional(z.int().check(z.minimum(1))),
     /** By CLI, the accounts that this machine may use while the store can't be reached. */
     accounts: z._default(z.record(z.string(), z.array(z.string())), {}),
     /** Lifetime of a lease that is not renewed. */
     ttl: z._default(durationIn('1s', '1d'), '90s'),
-    /** Time limit for an answer of the store. */
+    /** Time limit for an answer from the store. */
     timeout: z._default(durationIn('10ms', '10m'), '2s'),
   })
   .check(
@@ -133,11 +133,11 @@ export const Pool = z
   );
 export type Pool = z.infer<typeof Pool>;
 
-/** Whose account a tool runs with; the catalog has the defaults. */
+/** A tool's choice of accounts; the catalog has the defaults. */
 const Tool = z.strictObject({
-  /** After a limit or a refused credential the next account takes over. */
+  /** True if the next account takes over after a limit or a refused credential. */
   failover: z.optional(z.boolean()),
-  /** Side that comes first: an exported credential, a profile and the like, or the accounts. */
+  /** The side that comes first: `own` (an exported credential, a profile and the like) or `accounts`. */
   prefer: z.optional(z.enum(['own', 'accounts'])),
 });
 
@@ -147,20 +147,20 @@ export const Config = z.strictObject({
   pool: z.optional(Pool),
   capacity: z._default(z.record(z.string(), Capacity), {}),
   audit: z._default(z.boolean(), true),
-  /** Time limit for a keyring, pass or command to give a credential. */
+  /** Time limit for getting a credential from a keyring, pass or a command. */
   secret_timeout: z._default(z.string().check(z.regex(DURATION)), '15s'),
 });
 export type Config = z.infer<typeof Config>;
 
 /**
- * The configuration in `file`; the empty one when there is no file.
+ * Reads the configuration in `file`, or returns an empty configuration if there is no file.
  * @throws WrapError `config-broken` naming the file and the place
  */
 export function readConfig(file: string): Config {
   return parseConfig(textOf(file), file);
 }
 
-/** Empty where there is no file. */
+/** Reads a file's text; empty if there is no file. */
 function textOf(file: string): string {
   try {
     return readOptional(file) ?? '';
@@ -171,7 +171,7 @@ function textOf(file: string): string {
 
 /**
  * Checks the text of a configuration.
- * @param file only for messages
+ * @param file the file's path, only for messages
  * @throws WrapError `config-broken`
  */
 function parseConfig(text: string, file: string): Config {
@@ -205,8 +205,8 @@ export type Change =
     };
 
 /**
- * Applies changes to the file and keeps its comments and layout. The result is parsed before it replaces the file; a
- * layout that can't be edited safely is left alone.
+ * Applies changes to the file and keeps its comments and layout. Parses the result before it replaces the file, and leaves the
+ * file alone if its layout can't be edited safely.
  * @throws WrapError `config-broken`, `config-layout`
  */
 export function editConfig(file: string, changes: readonly Change[]): Config {
@@ -247,7 +247,7 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
   });
 }
 
-/** Makes a predicate for the account of `cli` called `name`. */
+/** Returns a predicate for the account of `cli` with the name `name`. */
 export function same(other: { cli: string; name: string }): (account: { cli: string; name: string }) => boolean {
   return account => account.cli === other.cli && account.name === other.name;
 }

@@ -1,32 +1,32 @@
-// Describes accounts from local files, without secrets. The daemon uses this, too.
+// Describes accounts from local files, without secrets. The daemon also uses this module.
 import { type Account, accountsOf, type Capacity, type Pool, readConfig } from './config.ts';
 import type { Paths } from './paths.ts';
 import { isPaused, type Pause } from './pause.ts';
 import { describeSource } from './secrets.ts';
 import { type CliState, effectiveDefault, readState, type Sample } from './state.ts';
 
-/** One account as `accounts --json` shows it. Times are ISO 8601. */
+/** An account as `accounts --json` shows it. Times are in ISO 8601. */
 export interface AccountReport {
   name: string;
   enabled: boolean;
   default: boolean;
-  /** While it is not tried; `until` is `null` while that is until its credential changes. */
+  /** The current pause; `until` is `null` if it lasts until the account's credential changes. */
   paused: { class: Pause['class']; until: string | null } | null;
-  /** Variable to source. */
+  /** Sources of credentials, by variable. */
   sources: Record<string, string>;
-  /** In the provider's unit, as it was known at `at`. */
+  /** Remaining units, in the provider's unit, as known at `at`. */
   remaining: number | null;
   limit: number | null;
   used: number | null;
   resets: string | null;
   at: string | null;
-  /** When nothing will be left at the present rate. */
+  /** The time at which nothing will be left at the present rate. */
   emptyAt: string | null;
   /** Accounts with the same value share one quota. */
   identity: string | null;
 }
 
-/** The accounts of every CLI that has any, from the files alone. */
+/** Describes the accounts of every CLI in the configuration, from local files only. */
 export function describeAllAccounts(paths: Paths, now: number): { cli: string; accounts: AccountReport[] }[] {
   const config = readConfig(paths.config);
   const clis = [...new Set(config.accounts.map(account => account.cli))];
@@ -36,7 +36,7 @@ export function describeAllAccounts(paths: Paths, now: number): { cli: string; a
   }));
 }
 
-/** The accounts of one CLI, in the order of the configuration. */
+/** Describes the accounts of one CLI, in the order of `accounts`. */
 export function describeAccounts(accounts: readonly Account[], state: CliState, now: number): AccountReport[] {
   const first = effectiveDefault(accounts, state);
   return accounts.map(({ name, enabled, env }) => {
@@ -59,15 +59,15 @@ export function describeAccounts(accounts: readonly Account[], state: CliState, 
   });
 }
 
-/** The current pause of an account, or `null`. */
+/** Returns the current pause of an account, or `null`. */
 export function describePause(pause: Pause | undefined, now: number): AccountReport['paused'] {
   if (!pause || !isPaused(pause, now)) return null;
   return { class: pause.class, until: pause.until === null ? null : new Date(pause.until).toISOString() };
 }
 
 /**
- * Reports whether a command would use an account: enabled, not paused, and not known to be used up.
- * @param reserve what commands never use; see `reserveOf`
+ * Reports whether a command would use an account: it is enabled, not paused, and not known to be used up.
+ * @param reserve the units that commands never use; see `reserveOf`
  */
 export function isUsable(
   { enabled, paused, remaining }: Pick<AccountReport, 'enabled' | 'paused' | 'remaining'>,
@@ -76,12 +76,12 @@ export function isUsable(
   return enabled && paused === null && (remaining === null || remaining > reserve);
 }
 
-/** The part of an account's quota that commands never use. Where they run anyway, the reserve only says which account comes first. */
+/** Returns the part of a quota that commands never use. If they run anyway, the reserve only decides the order of accounts. */
 export function reserveOf(pool: Pool | undefined, capacity: Capacity | undefined): number {
   return capacity && (pool || capacity.policy !== 'execute') ? capacity.reserve : 0;
 }
 
-/** Names of the other accounts that turned out to have the same quota. */
+/** Returns the names of other accounts that share this account's quota. */
 export function sharedWith(
   { name, identity }: Pick<AccountReport, 'name' | 'identity'>,
   all: readonly Pick<AccountReport, 'name' | 'identity'>[],
@@ -90,14 +90,14 @@ export function sharedWith(
   return all.filter(other => other.identity === identity && other.name !== name).map(other => other.name);
 }
 
-/** In the provider's unit; null if no account has a figure. */
+/** Sums in the provider's unit; `null` if no account has a value. */
 export interface Total {
   remaining: number | null;
   limit: number | null;
   used: number | null;
 }
 
-/** Sums over the enabled accounts; a quota that several of them share counts once. */
+/** Sums up the enabled accounts; a quota that several accounts share counts once. */
 export function totalOf(accounts: readonly Omit<AccountReport, 'sources'>[]): Total {
   const counted = accounts.filter(
     (account, index) =>
@@ -114,13 +114,13 @@ export function totalOf(accounts: readonly Omit<AccountReport, 'sources'>[]): To
 }
 
 const MIN_SPAN_MS = 10 * 60_000;
-/** A rate that stretches further than this says nothing. */
+/** The longest forecast; beyond it, a rate says nothing. */
 const HORIZON_MS = 90 * 86_400_000;
 
 /**
- * When nothing will be left at the rate since the quota was last refilled.
+ * Forecasts when nothing will be left, from the rate since the quota was last refilled.
  * @param samples oldest first
- * @returns milliseconds since the epoch, or `undefined` when nothing was used or too little is known
+ * @returns milliseconds since the epoch, or `undefined` if nothing was used or too little is known
  */
 export function forecast(samples: readonly Sample[], now: number): number | undefined {
   const refilled = samples.findLastIndex((sample, i) => i > 0 && sample.remaining > samples[i - 1]!.remaining);

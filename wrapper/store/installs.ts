@@ -1,11 +1,11 @@
-// Reads which shims are installed, and finds commands on PATH. The daemon reads this, too.
+// Reads the list of installed shims and finds commands on PATH. The daemon uses this module, too.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { readOptional } from '../../daemon/core/files.ts';
 import { type Checked, isNumber, isRecord, isText, oneOf, optional, shape } from '../../daemon/core/shape.ts';
 import type { Paths } from './paths.ts';
 
-/** Begins the second line of a shim; the CLI's name follows. */
+/** Start of the second line of a shim; the CLI's name follows. */
 export const MARKER = '# culvert-wrap shim for ';
 
 const isShim = shape({
@@ -14,8 +14,8 @@ const isShim = shape({
   /** Path of the program that the shim runs. */
   original: isText,
   /**
-   * `link`: the original was this symlink. `file`: it is kept in the state directory, or in `.culvert-wrap` next to the shim
-   * where other users run it. `beside`: it stays where it is.
+   * `link`: the original was a symlink. `file`: the original is kept in the state directory, or, if other users run it, in
+   * `.culvert-wrap` next to the shim. `beside`: the original stays in place.
    */
   kind: oneOf('link', 'file', 'beside'),
   link: optional(isText),
@@ -26,7 +26,7 @@ export type Installed = Checked<typeof isShim>;
 
 export type Installs = Record<string, Installed>;
 
-/** The installed shims; damaged records read as none, and `doctor` says so. */
+/** Returns the installed shims, without damaged records, which `doctor` reports. */
 export function readInstalls(paths: Paths): Installs {
   try {
     const value: unknown = JSON.parse(readOptional(paths.installs) ?? '{}');
@@ -37,7 +37,7 @@ export function readInstalls(paths: Paths): Installs {
   }
 }
 
-/** The first executable of that name on `PATH` that is not one of our shims. */
+/** Returns the first executable on `PATH` with this name, skipping shims. */
 export function findOnPath(name: string, search: string): string | undefined {
   return search
     .split(':')
@@ -46,8 +46,8 @@ export function findOnPath(name: string, search: string): string | undefined {
 }
 
 /**
- * The shim of another user's installation that `PATH` finds first under this name, or `undefined`. It belongs to the user who wrote
- * it, also for root.
+ * Returns the first executable on `PATH` with this name if it is a shim of another user's installation. A shim belongs to
+ * the user who wrote it, even when root looks it up.
  */
 export function foreignShim(name: string, search: string, paths: Paths): string | undefined {
   const first = search
@@ -73,7 +73,7 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** The CLI whose shim `file` is, or `undefined`. Follows symlinks. */
+/** Returns the name of the CLI if `file` is a shim. Follows symlinks. */
 export function shimOf(file: string): string | undefined {
   let fd: number;
   try {
@@ -95,7 +95,7 @@ export function shimOf(file: string): string | undefined {
   }
 }
 
-/** Reports whether a value has the form of a record. */
+/** Reports whether a value is a valid record of a shim. */
 export function isInstalled(value: unknown): value is Installed {
   return isShim(value) && (value.kind !== 'link' || (value.link !== undefined && value.mtime !== undefined));
 }

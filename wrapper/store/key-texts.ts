@@ -1,6 +1,6 @@
-// Reads a text that holds one key, a list of keys, or a reference to a key elsewhere. Pure.
+// Parses text that holds one key, a list of keys, or a reference to a key elsewhere. Pure.
 
-/** Programs that fill in a reference before a tool sees it, and what gives the key itself. */
+/** The command that prints a key, by the scheme of a secret store's references. */
 const STORES: Record<string, string> = {
   op: 'op read',
   vault: 'vault kv get',
@@ -8,23 +8,23 @@ const STORES: Record<string, string> = {
   doppler: 'doppler secrets get --plain',
   infisical: 'infisical secrets get',
 };
-/** `op://vault/item/field` and its like. Addresses of the web are values of variables such as a base address. */
+/** Any URL, such as `op://vault/item/field`. `STORE_SCHEME` excludes web addresses, such as the value of a base URL. */
 const IN_STORE = /^([a-z][a-z0-9+.-]*):\/\/(?!$)/i;
 const STORE_SCHEME =
   /^(?:op|vault|bws|bitwarden|doppler|infisical|secrets?|keychain|keyring|pass|lpass|(?:aws-?)?(?:ssm|sm)|gsm|gcp-sm|akv|azurekv|ref\+\w+)$/i;
 /** `$NAME`, `${NAME}`, `${input:NAME}`, `${{ secrets.NAME }}`, `{{NAME}}`, `%NAME%`. */
 const UNFILLED = /^\$[A-Za-z_]\w*$|\$\{.*\}|^\{\{.*\}\}$|^%[A-Za-z_]\w*%$/s;
-/** A command of a shell, in `$(…)` or in backticks. */
+/** A shell command in `$(…)` or in backticks. */
 const COMMAND = /^\$\(.*\)$|^`.*`$/s;
-/** An account of this program: its MCP servers find this text instead of a key. */
+/** Reference to an account of this program; MCP servers get it instead of a key. */
 const OF_ACCOUNT = /^culvert-wrap:([^:]+):([^:]+)$/;
 
-/** Sources of an account as the configuration of this program has them: each names a key that is elsewhere. */
+/** A key's source, as this program's configuration writes it; the key itself is elsewhere. */
 const SOURCE = /^(env|file|keyring|pass|command):(?!\/\/)\S/;
-/** References of stores that are no addresses: of AWS, Azure, Google Cloud, sops, dotenvx, and of programs. */
+/** References without `://`, as AWS, Azure, Google Cloud, sops, dotenvx and password managers use them. */
 const NAMED =
   /^(?:arn:aws[\w-]*:(?:secretsmanager|ssm):|@Microsoft\.KeyVault\(|projects\/[^/]+\/secrets\/|ENC\[|encrypted:|(?:gopass|lpass|lastpass|bw|rbw|bitwarden|1password|keepassxc?|azkv|vault|hashivault|keychain|secrets?|ssm|aws-?(?:sm|ssm)|gsm|akv|doppler|infisical|bws|sops):)/;
-/** Texts that examples have in place of a key, after the start that keys of a provider may have. */
+/** Placeholders for a key in examples, optionally after a key prefix such as `sk-`. */
 const PLACEHOLDER = new RegExp(
   `^(?:[a-z]{2,6}[-_])?(?:${[
     '<.*>',
@@ -46,19 +46,19 @@ const PLACEHOLDER = new RegExp(
   'i',
 );
 
-/** Variables that hold one key or several, unlike those of passwords, which may have a comma. */
+/** Names of variables that hold one or more keys. Passwords are excluded: they may contain a comma. */
 const OF_KEYS = /(?:key|token|secret)s?$/i;
 const SEPARATORS = /\s*[,;|\r\n]\s*/;
-/** A word of a list with blanks between its keys, unlike `Bearer` or a part of a sentence. */
+/** A key in a list separated by blanks, unlike `Bearer` or a word of a sentence. */
 const WORD_OF_LIST = /^(?=.*\d)[\w.:+/=-]{2,}$/;
-/** A setting on the line of a key: `OPENAI_ORG=x`, unlike padding at the end of a key and in one (`sntrys_eyJp…0=_KzJk…`). */
+/** A setting such as `OPENAI_ORG=x`, unlike `=` as padding at the end of a key or inside it (`sntrys_eyJp…0=_KzJk…`). */
 const SETTING = /^(?:[A-Z_][A-Z\d_]*|[a-z_]+)=[^=]/;
 /** A list in brackets, each key in quotes. */
 const IN_BRACKETS = /^\[\s*(["'].*["'])\s*,?\s*\]$/s;
-/** The number of a token in its database, and the token, as some frameworks write them. */
+/** A token after its database ID, as some frameworks write it. */
 const NUMBERED = /^\d+\|[^|]+$/;
 
-/** Why a text is no key but stands for one, with what to do, and without the text; `undefined` for any other text. */
+/** Returns why a text only stands for a key, and what to do, without quoting the text; `undefined` for any other text. */
 export function referenceIn(text: string): string | undefined {
   const value = text.trim();
   const scheme = IN_STORE.exec(value)?.[1]?.toLowerCase();
@@ -82,7 +82,7 @@ export function referenceIn(text: string): string | undefined {
   return OF_ACCOUNT.test(value) ? 'it stands for an account that is there already' : undefined;
 }
 
-/** Texts that keys of a file do not look like, with the reason. The first that matches counts. */
+/** Patterns that no key in a file matches, with the reason. The first match counts. */
 const ODDITIES: [RegExp, string][] = [
   [SETTING, 'it is a setting, not a key; write it on a line of its own'],
   [/\s/, 'it has a blank in it, which no key has; write the key alone'],
@@ -95,16 +95,16 @@ const ODDITIES: [RegExp, string][] = [
   [/^\d{4}-\d\d-\d\d(?:T|$)|^\d{1,3}$/, 'it is a number or a date, not a key'],
 ];
 
-/** Why a part of a file is no key of a variable for keys, as `referenceIn` says it; `undefined` for a key and for other variables. */
+/** Returns why a text from a file is not a key; `undefined` for a key, or if the variable does not hold keys. */
 export function oddityIn(text: string, variable: string): string | undefined {
   return OF_KEYS.test(variable) ? ODDITIES.find(([pattern]) => pattern.test(text))?.[1] : undefined;
 }
 
 /**
- * The keys of a text: one, or those of a list with commas, semicolons, bars, line breaks or blanks between them, or of one in brackets.
- * `Bearer` before a key belongs to a request, and is left out.
- * @param variable that gets the text
- * @param prefix start of every key of the provider, where it has one
+ * Returns the keys in a text: a single key, a list separated by commas, semicolons, bars, line breaks or blanks, or a list in
+ * brackets. Omits `Bearer` before a key, which belongs to a request.
+ * @param variable name of the variable that gets the text
+ * @param prefix start of every key of the provider, if known
  */
 export function keysIn(text: string, variable: string, prefix = ''): string[] {
   if (!OF_KEYS.test(variable)) return [text];
@@ -126,7 +126,7 @@ export function keysIn(text: string, variable: string, prefix = ''): string[] {
   return isWrapped ? [text] : [...new Set(parts)];
 }
 
-/** The name of the account for each key of a list: `main`, `main-2`, `main-3`. */
+/** Returns the name of the account for a key in a list: `main`, `main-2`, `main-3`. */
 export function nameOf(base: string, index: number): string {
   return index === 0 ? base : `${base}-${index + 1}`;
 }
@@ -140,18 +140,18 @@ export function referenceTo({ cli, name }: Reference): string {
   return `culvert-wrap:${cli}:${name}`;
 }
 
-/** The account that a text refers to. */
+/** Returns the account that a text refers to. */
 export function accountIn(text: string): Reference | undefined {
   const [, cli, name] = OF_ACCOUNT.exec(text) ?? [];
   return cli === undefined || name === undefined ? undefined : { cli, name };
 }
 
-/** Reports whether a text can be a key: neither a variable of the client (`${NAME}`) nor a reference, ours or such as `op://`. */
+/** Reports whether a text can be a key, not a client's variable (`${NAME}`), our own reference, or one such as `op://`. */
 export function isKey(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text) && !text.includes('://') && referenceIn(text) === undefined;
 }
 
-/** An environment without the variables that hold a reference: a program would take one for a key. */
+/** Returns the environment without references to accounts, which a program would mistake for keys. */
 export function withoutReferences(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => accountIn(value ?? '') === undefined));
 }

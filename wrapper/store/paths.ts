@@ -5,10 +5,10 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 declare const __NAME__: string | undefined;
 
-/** Name of the directories and of the entries in the keyring; a development build has its own (data/build/profiles.mjs). */
+/** Name of directories and keyring entries; development builds use a different name (data/build/profiles.mjs). */
 export const NAME = typeof __NAME__ === 'string' ? `${__NAME__}-wrap` : 'culvert-wrap';
 
-/** File by which a directory chooses accounts. */
+/** Name of the file that chooses accounts for a directory. */
 export const DIRECTORY_FILE = '.culvert-wrap.toml';
 
 export interface Paths {
@@ -16,13 +16,13 @@ export interface Paths {
   configDir: string;
   /** `config.toml`: accounts and capacity, 0600. */
   config: string;
-  /** The user's catalog entries, laid over the shipped ones. */
+  /** The user's catalog entries, which override the shipped catalog. */
   userCatalog: string;
   /** Credentials kept in a file at the user's request, 0700. */
   secrets: string;
   /** `$XDG_STATE_HOME/culvert-wrap`, 0700. */
   state: string;
-  /** Originals, each under its own command name. */
+  /** Original programs, by command name. */
   originals: string;
   /** One compiled plan per shimmed command; empty while it has no account. */
   plans: string;
@@ -31,21 +31,21 @@ export interface Paths {
   queue: string;
   /** One file per provider with a gateway: its port, and digests of the placeholders. */
   gateways: string;
-  /** Addresses of MCP servers, with their keys, that `mcp install` has replaced, 0600. */
+  /** Addresses of MCP servers, including keys, before `mcp install` replaced them, 0600. */
   mcpOriginals: string;
   /** Locally cached state of the pool. */
   pool: string;
   installs: string;
   trust: string;
   audit: string;
-  /** Counts of `metrics` from the log. */
+  /** Counts that `metrics` keeps from the audit log. */
   tally: string;
-  /** Key of hashed names of accounts in metrics, 0600. */
+  /** Key for hashing names in metrics, 0600. */
   metricsKey: string;
 }
 
 /**
- * The wrapper's files for an environment. Relative XDG values are ignored, as the base directory specification asks.
+ * Returns the wrapper's paths. Ignores relative XDG values, as the base directory specification requires.
  * @param env usually `process.env`
  */
 export function pathsFor(env: NodeJS.ProcessEnv): Paths {
@@ -53,8 +53,8 @@ export function pathsFor(env: NodeJS.ProcessEnv): Paths {
 }
 
 /**
- * The files of the installation that wrote the shim which started this process, where `HOME` or `XDG_CONFIG_HOME` leads to
- * another configuration.
+ * Returns the paths that the shim passed to this process, if `HOME` or `XDG_CONFIG_HOME` leads to another configuration
+ * directory.
  */
 export function hiddenPaths(env: NodeJS.ProcessEnv): Paths | undefined {
   const { CULVERT_WRAP_CONFIG_DIR: configDir, CULVERT_WRAP_STATE_DIR: state } = env;
@@ -63,7 +63,7 @@ export function hiddenPaths(env: NodeJS.ProcessEnv): Paths | undefined {
     : undefined;
 }
 
-/** Only `Paths.state`. With the configuration of its installation, a shim keeps to its own. */
+/** Returns `Paths.state`: the directory that the shim passed, unless `hiddenPaths` applies. */
 export function stateDirectory(env: NodeJS.ProcessEnv): string {
   const { CULVERT_WRAP_STATE_DIR: own } = env;
   return own && !hiddenPaths(env) ? own : join(base(env, 'XDG_STATE_HOME', '.local/state'), NAME);
@@ -73,7 +73,7 @@ export function configDirectory(env: NodeJS.ProcessEnv): string {
   return join(base(env, 'XDG_CONFIG_HOME', '.config'), NAME);
 }
 
-/** The nearest `.culvert-wrap.toml` at or above `directory`. */
+/** Returns the nearest `.culvert-wrap.toml` in `directory` or above it. */
 export function directoryFile(directory: string): string | undefined {
   for (let dir = resolve(directory); ; dir = dirname(dir)) {
     const file = join(dir, DIRECTORY_FILE);
@@ -110,7 +110,7 @@ function isSameDirectory(a: string, b: string): boolean {
     const [one, other] = [statSync(a), statSync(b)];
     return one.ino === other.ino && one.dev === other.dev;
   } catch {
-    // One is not there, or another user's.
+    // a directory is missing or not accessible
     return false;
   }
 }

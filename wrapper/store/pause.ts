@@ -1,8 +1,8 @@
-// Says when an account may be tried again. Pure.
+// Defines an account's pause and reports whether it lasts. Pure.
 
 /**
- * Length of a pause, `rest` in a rule of the catalog. `period`: until the quota starts again; `credential`: until the credential changes;
- * `time`: until a moment in milliseconds since the epoch.
+ * Length of a pause, called `rest` in the catalog's rules. `period`: until the quota renews; `credential`: until the credential
+ * changes; `elapsed`: for `ms` milliseconds; `time`: until `at`, in milliseconds since the epoch.
  */
 export type NamedPause =
   | { until: 'period' }
@@ -10,50 +10,50 @@ export type NamedPause =
   | { until: 'elapsed'; ms: number }
   | { until: 'time'; at: number };
 
-/** Meaning of the end of an attempt. */
+/** Classification of an attempt's result. */
 export type Verdict =
   | { kind: 'success' }
   | {
       kind: 'retry';
       class: 'quota' | 'rate' | 'auth';
       rest: NamedPause;
-      /** The text that says so. */
+      /** Text that led to the verdict. */
       text: string;
-      /** Whose limit it is, when that differs from the provider's `scope`. */
+      /** Scope of the limit, if it differs from the provider's `scope`. */
       scope?: 'key' | 'project' | 'team' | 'ip' | undefined;
-      /** The provider named the time in `rest`. */
+      /** True if the provider named the time in `rest`. */
       stated?: true;
-      /** Units that the account has left, as the provider says. */
+      /** Units that the account has left, according to the provider. */
       left?: number;
-      /** The text says too little, so the provider is asked. */
+      /** True if the text is inconclusive and the provider is asked. */
       check?: true;
-      /** No other account is to be tried. */
+      /** True if no other account may be tried. */
       stays?: true;
-      /** Meaning for a person, as the catalog writes it. */
+      /** Explanation for the user, from the catalog. */
       note?: string;
     }
   | {
       kind: 'final';
       class: 'usage' | 'other';
-      /** Meaning for a person, as the catalog writes it. */
+      /** Explanation for the user, from the catalog. */
       note?: string;
     };
 
-/** Why an account is not tried for a while. */
+/** A period in which an account is not tried. */
 export interface Pause {
   class: 'quota' | 'rate' | 'auth';
-  /** Milliseconds since the epoch; `null` until its credential changes. */
+  /** Milliseconds since the epoch; `null`: until the credential changes. */
   until: number | null;
   since: number;
   /** Fingerprint of the credential that was refused. */
   credential?: string;
-  /** The provider named the end. */
+  /** True if the provider named the end. */
   stated?: true;
-  /** When a run began to try the account again after `until`. */
+  /** Time when a run began to retry the account after `until`. */
   probedAt?: number;
 }
 
-/** A run that tries an account after its pause gets this long, in milliseconds, before another run may. */
+/** Time, in milliseconds, that a run has to retry an account after its pause before another run may. */
 export const PROBE_MS = 60_000;
 
 /** Reports whether an account is paused now. A pause that begins in the future was written while the clock was wrong. */

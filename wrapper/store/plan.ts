@@ -1,4 +1,4 @@
-// Stores configuration and catalog compiled per CLI, so that a run reads one JSON file and no TOML. Holds no secret.
+// Stores a plan per CLI, compiled from configuration and catalog into JSON, which saves runs from parsing TOML. Holds no secret.
 import { join } from 'node:path';
 import { settledStampAt, stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
@@ -8,19 +8,19 @@ import type { Paths } from './paths.ts';
 
 export interface Plan {
   cli: string;
-  /** Identifies the files it was made from; see `stampOf`. */
+  /** Identifies the versions of the plan's sources; see `stampOf`. */
   stamp: string;
   provider: Provider;
-  /** The user's own entry has patterns that need a time limit. */
+  /** True if the user's catalog entry has patterns that need a time limit. */
   ownPatterns: boolean;
-  /** In the order of the configuration, disabled ones included. */
+  /** In the configuration's order, including disabled accounts. */
   accounts: Account[];
   capacity: Capacity;
-  /** A limit or a refused credential leads to the next account, where the terms allow that. */
+  /** True if a limit or a refused credential leads to the next account, where the terms allow it. */
   failover: boolean;
-  /** Side that comes first: the user's choice without culvert-wrap, or the accounts. */
+  /** Preferred credentials: the user's own outside culvert-wrap, or the accounts. */
   prefer: 'own' | 'accounts';
-  /** The store that other machines use as well, if any. */
+  /** The store shared with other machines, if any. */
   pool?: Pool;
   audit: boolean;
   secretTimeoutMs: number;
@@ -33,13 +33,13 @@ export interface Sources {
   catalog: string;
 }
 
-/** The stored plan of one CLI, or `undefined` when it is missing, damaged, or made from other sources. */
+/** Reads the plan of a CLI; returns `undefined` if it is missing, damaged, or made from other sources. */
 export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undefined {
   const plan = readLastPlan(cli, paths);
   return plan?.stamp === stamp ? plan : undefined;
 }
 
-/** The same, also when its sources changed since. */
+/** Reads the plan of a CLI even if its sources changed. */
 export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
   try {
     const text = readOptional(planFile(paths, cli));
@@ -57,12 +57,12 @@ export function hadAccounts(cli: string, paths: Paths): boolean {
     const text = readOptional(planFile(paths, cli));
     return text !== '' && readLastPlan(cli, paths)?.accounts.length !== 0;
   } catch {
-    // another user's
+    // the file belongs to another user
     return false;
   }
 }
 
-/** Only this program writes plans, so only fields that every run needs are checked; a schema costs 5 ms. */
+/** Checks only fields that every run needs: only this program writes plans, and a schema costs 5 ms. */
 function isPlan(value: unknown): value is Plan {
   if (typeof value !== 'object' || value === null) return false;
   const { provider, accounts, capacity, secretTimeoutMs } = value as Partial<Plan>;
@@ -85,7 +85,7 @@ function isPlan(value: unknown): value is Plan {
   );
 }
 
-/** The script next to a plan that runs the only account without Node; see `manage/shortcut.ts`. */
+/** Returns the path of the script that runs a single account without Node; see `manage/shortcut.ts`. */
 export function shortcutFile(paths: Paths, cli: string): string {
   return `${planFile(paths, cli)}.sh`;
 }
@@ -94,12 +94,12 @@ export function planFile(paths: Paths, cli: string): string {
   return join(paths.plans, cli);
 }
 
-/** Identifies the files a plan is made from; see `stampAt`. */
+/** Identifies the versions of a plan's sources; see `stampAt`. */
 export function stampOf(sources: Sources): string {
   return filesOf(sources).map(stampAt).join(' ');
 }
 
-/** The same for a plan that is stored right after its sources; see `settledStampAt`. */
+/** Returns the stamp for a plan stored right after its sources; see `settledStampAt`. */
 export function settledStampOf(sources: Sources): string {
   return filesOf(sources).map(settledStampAt).join(' ');
 }

@@ -1,4 +1,4 @@
-// Keeps this machine's use of its pool that it could not report while the store was away. Holds no secret.
+// Stores this machine's state of a pool, such as reports not yet sent to the pool's store. Holds no secret.
 
 import { readOptional } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
@@ -21,26 +21,26 @@ import type { Paths } from './paths.ts';
 
 const isObservation = shape({
   fp: isText,
-  /** In the provider's unit; `null`: unlimited, unknown, or the question failed. */
+  /** In the provider's unit; `null`: unlimited, unknown, or the request failed. */
   remaining: nullable(isNumber),
   limit: nullable(isNumber),
   /** Milliseconds since the epoch, as the provider stated it. */
   resets: nullable(isNumber),
   /** Accounts with the same value share one budget. */
   identity: optional(isText),
-  /** Milliseconds since the question was asked. */
+  /** Milliseconds since the request. */
   age: isAmount,
 });
 /** Remaining quota of an account, as the provider stated it. */
 export type Observation = Checked<typeof isObservation>;
 
-/** Why an account is to be left alone, and until when; see `NamedPause` in pause.ts. */
+/** Reason and length of an account's pause; see `NamedPause` in pause.ts. */
 const isRest = shape({
   class: isText,
   kind: oneOf('elapsed', 'time', 'period', 'credential'),
   ms: optional(isAmount),
   at: optional(isNumber),
-  /** Milliseconds, where `period` has no known end or `time` has passed. */
+  /** Milliseconds to pause if `period` has no known end or `time` is past. */
   fallback: isAmount,
 });
 
@@ -49,9 +49,9 @@ const isDone = shape({
   fp: isText,
   spent: isAmount,
   rest: optional(isRest),
-  /** Observations of this account, and of others that the lease asked for. */
+  /** Observations of this account and of other accounts that the lease asked for. */
   seen: optional(listOf(isObservation)),
-  /** Ends the lease as well. */
+  /** True to end the lease, too. */
   release: optional(isBoolean),
 });
 /** Result of a lease. */
@@ -59,7 +59,7 @@ export type Done = Checked<typeof isDone>;
 
 const isUnsent = shape({
   cli: isText,
-  /** Milliseconds since the epoch, by this machine's clock: only to tell how old it is. */
+  /** Milliseconds since the epoch, by this machine's clock; used only for the age. */
   at: isTime,
   done: isDone,
 });
@@ -77,28 +77,28 @@ const isKept = shape({
   mark: isText,
   /** Changes with the places that the credential comes from. */
   sources: isText,
-  /** When this credential was seen first, in milliseconds since the epoch. */
+  /** Time when this credential was first seen, in ms since the epoch. */
   since: isTime,
-  /** Credentials in a row before it that lasted for less than a day. */
+  /** Number of consecutive earlier credentials that lasted less than a day. */
   short: isAmount,
-  /** The credential is another one each time, so `fp` is that of the name. */
+  /** True if the credential keeps changing; `fp` then identifies the name. */
   rotates: isBoolean,
 });
 /** Stored identity of an account. */
 export type Kept = Checked<typeof isKept>;
 
 export interface LocalPool {
-  /** Since when commands did not reach the store, in milliseconds since the epoch. */
+  /** Time since which commands cannot reach the store, in milliseconds since the epoch. */
   degradedSince?: number;
-  /** Runs without the store, within this machine's share, ever. */
+  /** Total runs without the store, within this machine's share. */
   degradedRuns: number;
-  /** Runs that waited for an account, ever. */
+  /** Total runs that waited for an account. */
   waits: number;
   /** Reports that did not reach the store. */
   unsent: Checked<typeof isUnsent>[];
   /** Used parts of shares of the reserve, by CLI and quota. */
   away: Record<string, Record<string, Checked<typeof isAway>>>;
-  /** By CLI and account, so that a run starts no program to identify an account. */
+  /** By CLI and account; saves runs from starting a program to identify an account. */
   fingerprints: Record<string, Record<string, Kept>>;
   /** Key of the marks in `fingerprints`. */
   salt: string;
@@ -106,7 +106,7 @@ export interface LocalPool {
 
 const MAX_UNSENT = 100;
 
-/** A damaged or missing file reads as empty. A share that is forgotten this way can be used twice; the README says so. */
+/** Reads the state; a damaged or missing file counts as empty. A lost share can then be used twice, as the README says. */
 export function readLocal(paths: Paths): LocalPool {
   let raw: unknown;
   try {
@@ -127,7 +127,7 @@ export function readLocal(paths: Paths): LocalPool {
   };
 }
 
-/** Changes it where it can be written. A full or read-only disk does not stop a command. */
+/** Changes the state, in memory only if writing fails: a full disk must not stop a command. */
 export function noteLocal(paths: Paths, change: (pool: LocalPool) => void): LocalPool {
   try {
     return updateLocal(paths, change);
@@ -138,7 +138,7 @@ export function noteLocal(paths: Paths, change: (pool: LocalPool) => void): Loca
   }
 }
 
-/** Changes it while no other process does. */
+/** Changes the state under a lock. */
 export function updateLocal(paths: Paths, change: (pool: LocalPool) => void): LocalPool {
   return withLock(paths.pool, () => {
     const pool = readLocal(paths);

@@ -1,4 +1,4 @@
-// Turns an account's sources into credentials, and stores new ones in the Secret Service or in a 0600 file.
+// Reads an account's credentials from their sources, and stores new credentials in the Secret Service or in a 0600 file.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errno, reason } from '../../daemon/core/errors.ts';
@@ -18,14 +18,14 @@ export interface Slot {
   variable: string;
 }
 
-/** MAX_ARG_STRLEN of execve(2) is 128 KiB, with room for the variable's name. */
+/** Limit of execve(2), MAX_ARG_STRLEN (128 KiB), less room for the variable's name. */
 const MAX_BYTES = 127 * 1024;
-/** The Secret Service answers immediately or waits for a prompt that is not shown; gh(1) uses the same limit. */
+/** The Secret Service either answers immediately or waits for a hidden prompt; gh(1) uses the same limit. */
 const KEYRING_TIMEOUT_MS = 3_000;
-/** secret-tool cuts a longer secret off without an error. */
+/** secret-tool silently truncates longer secrets. */
 const KEYRING_MAX_BYTES = 8_191;
 
-/** Time that a command of the wrapper waits for a source; a run waits as long as the configuration says. */
+/** Time limit for a source in the wrapper's commands; the configuration sets the limit for runs. */
 export const SOURCE_TIMEOUT_MS = 15_000;
 
 const SEVERAL =
@@ -34,14 +34,14 @@ const SEVERAL =
 export type Resolved = { ok: true; env: Record<string, string> } | { ok: false; problem: string };
 
 /**
- * Reads every source of an account. A source that gives nothing is a problem, not an empty value: CLIs fall back to a
- * stored login when their variable is empty.
- * @param env where `env:` sources are looked up, and the environment of `command:`
- * @param timeoutMs for `command:` and `pass:`
+ * Reads every source of an account. Reports an empty source as a problem, because CLIs fall back to a stored login if
+ * their variable is empty.
+ * @param env environment for `env:` sources and for `command:`
+ * @param timeoutMs time limit for `command:` and `pass:`
  */
 export async function resolveAccount(account: Account, env: NodeJS.ProcessEnv, timeoutMs: number): Promise<Resolved> {
   const result: Record<string, string> = {};
-  // a command that calls the CLI itself gets the original one, or each would start the next
+  // a source command that calls the CLI must get the original, or it would recurse forever
   const marked = { ...env };
   addRun(marked, { cli: account.cli, account: account.name });
   for (const [variable, source] of Object.entries(account.env)) {
@@ -63,18 +63,18 @@ export function startsProgram(account: Pick<Account, 'env'>): boolean {
   return Object.values(account.env).some(source => !source.startsWith('env:') && !source.startsWith('file:'));
 }
 
-/** Reports whether a user's command provides a credential of an account, perhaps a new one each time. */
+/** Reports whether a user's command provides a credential, which may then change with each call. */
 export function mayMint(account: Pick<Account, 'env'>): boolean {
   return Object.values(account.env).some(source => source.startsWith('command:'));
 }
 
-/** A source without what may be private in it: a command is named by its program only. */
+/** Describes a source without private parts: for a command, only its program. */
 export function describeSource(source: string): string {
   return source.startsWith('command:') ? `command:${source.slice(8).trim().split(/\s/)[0]} …` : source;
 }
 
 /**
- * Refuses what no environment variable or header can carry, and what only stands for a credential.
+ * Refuses values unfit for an environment variable or a header, and references to a credential.
  * @throws Error without the value
  */
 export function assertCredential(value: string): void {
@@ -89,12 +89,12 @@ export function assertCredential(value: string): void {
 
 export type SecretPlace = 'keyring' | 'file';
 
-/** The source that reads what `storeSecret` stores. */
+/** Returns the source for a value that `storeSecret` stores. */
 export function sourceOf(slot: Slot, place: SecretPlace, paths: Paths): string {
   return place === 'keyring' ? 'keyring:' : `file:${secretFile(paths, slot.cli)}#${fileKey(slot)}`;
 }
 
-/** Reports whether a source reads what `storeSecret` has stored. */
+/** Reports whether a source refers to a place where `storeSecret` stores. */
 export function isStored(source: string, slot: Slot, paths: Paths): boolean {
   return (['keyring', 'file'] as const).some(place => source === sourceOf(slot, place, paths));
 }
@@ -108,7 +108,7 @@ export async function storeSecret(slot: Slot, value: string, place: SecretPlace,
   else await storeInKeyring(slot, value);
 }
 
-/** Why nothing can be stored in the keyring, or `undefined` when it works: found out by storing something. */
+/** Tests the keyring by storing a value; returns the problem, or `undefined` if the keyring works. */
 export async function keyringProblem(): Promise<string | undefined> {
   const slot = { cli: 'culvert-wrap', account: 'test', variable: randomHex(4) };
   try {
@@ -121,7 +121,7 @@ export async function keyringProblem(): Promise<string | undefined> {
   }
 }
 
-/** Stored secrets that no account refers to: left behind by a kill, or by a configuration edited by hand. */
+/** Returns stored secrets that no account uses, left by a killed process or a manual edit. */
 export function orphanedSecrets(accounts: readonly Account[], paths: Paths): { file: string; key: string }[] {
   const used = new Set(accounts.flatMap(({ env }) => Object.values(env)));
   const files = existsSync(paths.secrets) ? readdirSync(paths.secrets).filter(name => name.endsWith('.env')) : [];
@@ -133,12 +133,12 @@ export function orphanedSecrets(accounts: readonly Account[], paths: Paths): { f
   });
 }
 
-/** Removes such a secret. */
+/** Removes an orphaned secret. */
 export function removeOrphan({ file, key }: { file: string; key: string }): void {
   editEnvFile(file, key, undefined);
 }
 
-/** Removes a stored credential. A missing one is fine, as is a source that is not ours to remove. */
+/** Removes a stored credential. Ignores missing credentials and sources that are not ours. */
 export async function forgetSecret(source: string, slot: Slot, paths: Paths): Promise<void> {
   if (source === 'keyring:') {
     await runHelper(['secret-tool', 'clear', ...attributes('keyring:', slot)], { timeoutMs: KEYRING_TIMEOUT_MS });
@@ -148,7 +148,7 @@ export async function forgetSecret(source: string, slot: Slot, paths: Paths): Pr
 }
 
 /**
- * Copies the stored secrets of an account to its new name; sources that refer elsewhere stay.
+ * Copies an account's stored secrets to its new name; keeps sources that refer elsewhere.
  * @returns the sources under the new name
  */
 export async function moveSecrets(
@@ -211,15 +211,15 @@ function readFromFile(spec: string, env: NodeJS.ProcessEnv): string {
 }
 
 /**
- * `KEY=value` lines as shells and dotenv read them: optional `export`, optional quotes around the whole value, and after a
- * blank a comment.
+ * Parses `KEY=value` lines like shells and dotenv: with optional `export`, optional quotes around the whole value, and an
+ * optional comment after a blank.
  */
 export function envLines(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
     const match = /^\s*(?:export\s+)?([^\s=#]+)\s*=(.*)$/s.exec(line);
     if (!match) continue;
-    // A blank before it makes `#` a comment: `key=a#b` and `key=#b` have it in their values.
+    // `#` begins a comment only after a blank; in `key=a#b` and `key=#b` it is in the value.
     const quoted = /^\s*(["'])(.*?)\1\s*(?:\s#.*)?$/.exec(match[2]!);
     values.set(match[1]!, quoted ? quoted[2]! : match[2]!.replace(/\s#.*$/, '').trim());
   }
@@ -232,7 +232,7 @@ async function output(argv: [string, ...string[]], env: NodeJS.ProcessEnv, timeo
     throw new Error(errno(result.error) === 'ENOENT' ? `${argv[0]} is not installed` : result.error.message);
   }
   if (result.timedOut) throw new Error(`${argv[0]} gave no answer within ${timeoutMs / 1000} s`);
-  // Its output is not repeated: it may be the credential.
+  // The message omits the output, which may be the credential.
   if (result.exit !== 0) throw new Error(`${argv[0]} ${failureOf(result)}`);
   return result.stdout.replace(/\r?\n$/, '');
 }
@@ -241,7 +241,7 @@ async function lookUp(source: string, slot: Slot): Promise<string> {
   try {
     return await output(['secret-tool', 'lookup', ...attributes(source, slot)], process.env, KEYRING_TIMEOUT_MS);
   } catch (error) {
-    // secret-tool says nothing about which of these it is.
+    // secret-tool doesn't distinguish these cases.
     const why = /exit status 1$/.test(reason(error))
       ? 'the keyring is locked, not running, or has no such entry'
       : reason(error);
@@ -249,7 +249,7 @@ async function lookUp(source: string, slot: Slot): Promise<string> {
   }
 }
 
-/** `keyring:` is the wrapper's own entry; `keyring:service=x,user=y` names another program's. */
+/** Returns a keyring entry's attributes: ours for `keyring:`, else those in `keyring:service=x,user=y`. */
 function attributes(source: string, slot: Slot): string[] {
   const own = source.slice('keyring:'.length);
   if (own !== '')
@@ -276,7 +276,7 @@ async function storeInKeyring(slot: Slot, value: string): Promise<void> {
   });
   if (stored.error) throw unavailable('secret-tool is not installed');
   if (stored.timedOut) throw unavailable('it gave no answer within 3 s, so it is probably locked');
-  // Read back, because a store that failed quietly would lose the key.
+  // Read the value again: a store that failed silently would lose it.
   const back = stored.exit === 0 ? await lookUp('keyring:', slot).catch(() => undefined) : undefined;
   if (back !== value) throw unavailable('it is locked or not running');
 }
@@ -311,13 +311,13 @@ function fileKey(slot: Slot): string {
   return `${slot.account}/${slot.variable}`;
 }
 
-/** `firecrawl=team-a` for each run, joined by colons; after a further `=` the file by which its directory may choose an account. */
+/** Variable with `cli=account` for each run, joined by colons; `=file` may follow, see `ActiveRun`. */
 const ACTIVE = 'CULVERT_WRAP_ACTIVE';
 
 interface ActiveRun {
   cli: string;
   account: string;
-  /** By which the directory of the run may choose an account; escaped by `encodeURIComponent`. */
+  /** File that may choose the account for the run's directory; escaped by `encodeURIComponent`. */
   file?: string | undefined;
 }
 
@@ -327,7 +327,7 @@ export function addRun(env: NodeJS.ProcessEnv, { cli, account, file }: ActiveRun
   env[ACTIVE] = env[ACTIVE] ? `${env[ACTIVE]}:${run}` : run;
 }
 
-/** The innermost run of a CLI around this process; undefined outside of a run. */
+/** Returns the innermost run of a CLI around this process; `undefined` outside a run. */
 export function innermostRun(env: NodeJS.ProcessEnv, cli: string): ActiveRun | undefined {
   const runs = (env[ACTIVE] ?? '').split(':').map(entry => entry.split('='));
   const run = runs.findLast(([name]) => name === cli);

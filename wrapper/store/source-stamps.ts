@@ -1,4 +1,4 @@
-// Lets a shell check the files that determine a command's account, and log its run, without starting a program.
+// Generates shell code that detects changed configuration files and logs runs, and stores the stamps for the comparison.
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, linkSync, openSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -8,8 +8,9 @@ import type { AuditEntry } from './audit.ts';
 import type { Paths } from './paths.ts';
 
 /**
- * One source and its stamp: `link` names the file that was read, `time` has its modification time. A younger file, an older file and
- * another file of the same age are all noticed; comparing by "younger" alone would miss a restored file, which keeps its old time. A private file is kept as a hard link, others as a symlink to their real path.
+ * One source and its stamp: `link` refers to the file that was read, and `time` has its modification time. A newer file, an
+ * older file and another file of the same age are all noticed; a test for newer files alone would miss a restored file, which
+ * keeps its old time. For a private file, `link` is a hard link; for any other file, a symlink to the real path.
  */
 export interface SourceStamp {
   source: string;
@@ -17,7 +18,7 @@ export interface SourceStamp {
   time: string;
 }
 
-/** The stamps of a CLI's plan: configuration, the user's catalog and, if given, the shipped one. */
+/** Returns the stamps for a CLI's plan: configuration, user catalog and, if given, shipped catalog. */
 export function sourceStamps(
   cli: string,
   paths: Paths,
@@ -31,7 +32,7 @@ export function sourceStamps(
   return [stamp(paths.config, 'config'), stamp(paths.userCatalog, 'user'), ...shipped];
 }
 
-/** A condition for sh that holds when the source is not the stamped one anymore. */
+/** Returns an sh condition that is true if the source differs from its stamp. */
 export function isStale({ source, link, time }: SourceStamp): string {
   const [s, l, t] = [quote(source), quote(link), quote(time)];
   const changed = `! [ ${s} -ef ${l} ] || [ ${s} -nt ${t} ] || [ ${s} -ot ${t} ]`;
@@ -39,8 +40,8 @@ export function isStale({ source, link, time }: SourceStamp): string {
 }
 
 /**
- * Remembers the sources as they are now.
- * @throws the system's error when the directory can't be written
+ * Stores stamps of the current sources.
+ * @throws the system's error if the directory can't be written
  */
 export function writeStamps(stamps: readonly SourceStamp[]): void {
   const touch: string[] = [];
@@ -58,7 +59,7 @@ export function writeStamps(stamps: readonly SourceStamp[]): void {
   if (touch.length > 0) spawnSync('/bin/sh', ['-c', touch.join('\n')], { stdio: 'ignore' });
 }
 
-/** Removes the stamps of a CLI. */
+/** Removes the given stamps. */
 export function removeStamps(stamps: readonly SourceStamp[]): void {
   for (const { link, time } of stamps) for (const file of [link, time]) rmSync(file, { force: true });
 }
@@ -71,12 +72,12 @@ function keepName(source: string, link: string): void {
       return;
     }
   } catch {
-    // Another file system, or another user's file.
+    // the source is on another file system, or belongs to another user
   }
   symlinkSync(real, link);
 }
 
-/** A word for sh. */
+/** Quotes a word for sh. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -84,31 +85,31 @@ export function quote(text: string): string {
 const DIRECTORY_FILE = '.culvert-wrap.toml';
 
 /**
- * Commands that set `__cw_d` to the nearest directory with a file that may choose an account, or to one without. The walk
- * is along `..`, because `PWD` may lead through a symlink.
+ * Commands that set `__cw_d` to the nearest directory with a file that may choose an account, or, if there is no such file, to
+ * the last directory tried. They follow `..`, because `PWD` may contain a symlink.
  */
 export const FIND_DIRECTORY_FILE = `__cw_d=.
 until [ -e $__cw_d/${DIRECTORY_FILE} ] || ! [ -e $__cw_d ] || [ $__cw_d -ef / ]; do __cw_d=$__cw_d/..; done`;
 
-/** A condition that holds after `FIND_DIRECTORY_FILE` if it found a file. */
+/** Condition that is true if `FIND_DIRECTORY_FILE` found a file. */
 export const HAS_DIRECTORY_FILE = `[ -e $__cw_d/${DIRECTORY_FILE} ]`;
 
-/** Commands that set `__cw_c` to the directory of the configuration for this environment; see `pathsFor`. */
+/** Returns commands that set `__cw_c` to the environment's configuration directory; see `pathsFor`. */
 export function findConfiguration({ configDir }: Pick<Paths, 'configDir'>): string {
   const name = quote(`/${basename(configDir)}`);
   return `case $XDG_CONFIG_HOME in /*) __cw_c=$XDG_CONFIG_HOME${name} ;; *) __cw_c=$HOME/.config${name} ;; esac`;
 }
 
-/** A condition that holds after `findConfiguration` when that is not the configuration of this installation. */
+/** Returns a condition that is true if `findConfiguration` found another installation's configuration. */
 export function isElsewhere({ configDir }: Pick<Paths, 'configDir'>): string {
   const own = quote(configDir);
   return `! { [ "$__cw_c" = ${own} ] || [ "$__cw_c" -ef ${own} ]; }`;
 }
 
 /**
- * Commands that append a run to the audit log.
- * @param entry its `command` is a word of the shell
- * @param otherwise a command for when the log is not a plain file that can be written, or date(1) gives no milliseconds
+ * Returns commands that append a run to the audit log.
+ * @param entry the run; its `command` is a shell word
+ * @param otherwise command to run if the log is not a writable regular file, or date(1) gives no milliseconds
  */
 export function appendAudit(
   { cli, command, account, outcome, why, choice }: Omit<AuditEntry, 'at'>,

@@ -1,4 +1,4 @@
-// Stores what the wrapper learns while it runs, one file per CLI. Losing it loses no account.
+// Stores the wrapper's run-time state in one file per CLI. Losing a file loses no account.
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
@@ -22,12 +22,12 @@ export interface Remaining {
   credential?: string;
   /** Accounts with the same value share one quota. */
   identity?: string;
-  /** The same, from `moment` of the catalog: comparable only between accounts that were asked together. */
+  /** Like `identity`, from the catalog's `moment`; comparable only between accounts asked together. */
   moment?: string;
 }
 
 const isSample = shape({ at: isTime, remaining: isNumber });
-/** Remaining quota of an account at a time, for the forecast. */
+/** An account's remaining quota at one time, for the forecast. */
 export type Sample = Checked<typeof isSample>;
 
 const isJob = shape({ account: isText, at: isTime });
@@ -37,41 +37,41 @@ export interface CliState {
   previous?: string;
   /** The account of the last success, for `round-robin`. */
   lastUsed?: string;
-  /** Key of the fingerprints, made with the first update; guesses tested against a fingerprint need it. */
+  /** HMAC key for fingerprints, made by the first update; testing a guess against a fingerprint needs it. */
   salt: string;
   paused: Record<string, Pause>;
   remaining: Record<string, Remaining>;
   /** Oldest first. */
   history: Record<string, Sample[]>;
-  /** Accounts that fell below `switch_below` and have not come back above `return_above`. */
+  /** Accounts that fell below `switch_below` and have not risen above `return_above` since. */
   low: string[];
   /** Job id to the account that created it, newest last. */
   jobs: Record<string, Checked<typeof isJob>>;
   /** SHA-256 digests of rendered prepare commands that have run. */
   prepared: string[];
-  /** The last of them. */
+  /** Last digest in `prepared`. */
   lastPrepared?: string;
   warnedAt?: number;
-  /** The highest threshold of `notify_at` that was reported, by account. */
+  /** Highest reported threshold of `notify_at`, by account. */
   notified: Record<string, number>;
 }
 
-/** This many jobs are always kept. Of more, expired ones are removed, and the oldest beyond the maximum. */
+/** Up to this many jobs, none is removed; beyond it, expired jobs and the oldest above the maximum are. */
 const FEW_JOBS = 500;
 const MAX_JOBS = 10_000;
-/** Time for which a job is kept after its last use, on this machine and in a pool. */
+/** Time to keep a job after its last use, on this machine and in a pool. */
 const JOB_MS = 40 * 86_400_000;
-/** Names of requests among the jobs begin with this. They are many and matter for minutes, so they count apart. */
+/** Prefix of requests among the jobs. Requests have a separate limit: they are many and matter for minutes. */
 export const REQUEST = 'request:';
-/** A program that should ask again may do so for up to 20 minutes. */
+/** Time to keep a request, which a program may repeat for up to 20 minutes. */
 export const REQUEST_MS = 1_200_000;
 const MAX_REQUESTS = 2_000;
 const MAX_SAMPLES = 60;
 const SAMPLE_EVERY_MS = 60_000;
 
 /**
- * The state of one CLI. A missing part reads as empty, because no command needs it to run. Of a damaged file, whole jobs are read,
- * because no other account may continue them.
+ * Reads the state of one CLI. A missing part counts as empty, because no command needs it to run. Intact jobs are read even
+ * from a damaged file, because no other account may continue them.
  * @param onDamage gets the path of a file that can't be read
  */
 export function readState(paths: Paths, cli: string, onDamage?: (file: string) => void): CliState {
@@ -82,13 +82,13 @@ export function readState(paths: Paths, cli: string, onDamage?: (file: string) =
     const parsed: unknown = JSON.parse(text);
     if (isRecord(parsed)) return parseState(parsed);
   } catch {
-    // below
+    // damaged
   }
   onDamage?.(file);
   return parseState({ default: LOST, jobs: Object.fromEntries(wholeJobs(text)) });
 }
 
-/** In place of a default that is not known anymore; no account has this name. */
+/** Stands for a default that is no longer known; no account has this name. */
 const LOST = '';
 
 const JOB = /"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"account"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"at"\s*:\s*\d+\s*\}/g;
@@ -103,7 +103,7 @@ function wholeJobs(text: string): [string, unknown][] {
   });
 }
 
-/** Keeps a damaged file under another name, and starts a new one with the jobs of the old one. */
+/** Renames a damaged file and writes a new file with the intact jobs. */
 export function setAside(paths: Paths, cli: string): void {
   const file = stateFile(paths, cli);
   try {
@@ -112,17 +112,17 @@ export function setAside(paths: Paths, cli: string): void {
       const state = readState(paths, cli, () => {
         damaged = true;
       });
-      // another run may have done it
+      // another run may have replaced it
       if (!damaged) return;
       renameSync(file, `${file}.broken`);
       writeAtomic(file, `${JSON.stringify({ ...state, salt: randomHex(16) })}\n`);
     });
   } catch {
-    // it stays, and every run says so
+    // the damaged file stays, and every run reports it
   }
 }
 
-/** Reads every part that has the right form and leaves the others out. */
+/** Reads all valid parts of a state and omits invalid parts. */
 export function parseState(raw: unknown): CliState {
   const fields = isRecord(raw) ? raw : {};
   const text = (key: string) => (typeof fields[key] === 'string' ? { [key]: fields[key] } : {});
@@ -134,7 +134,7 @@ export function parseState(raw: unknown): CliState {
     ...text('lastPrepared'),
     ...(typeof fields.warnedAt === 'number' && { warnedAt: fields.warnedAt }),
     salt: typeof fields.salt === 'string' ? fields.salt : '',
-    // older versions called them `resting`
+    // older versions used the name `resting`
     paused: table(fields.paused ?? fields.resting, isPause),
     remaining: table(fields.remaining, isRemaining),
     history: table(fields.history, listOf(isSample)),
@@ -146,8 +146,8 @@ export function parseState(raw: unknown): CliState {
 }
 
 /**
- * Changes the state of one CLI while no other process does. Returns the new state.
- * @param timeoutMs how long to wait for another process; see `withLock`
+ * Changes the state of one CLI under a lock and returns the new state.
+ * @param timeoutMs time to wait for another process; see `withLock`
  */
 export function updateState(
   paths: Paths,
@@ -171,7 +171,7 @@ function withoutOld(jobs: CliState['jobs']): CliState['jobs'] {
   const entries = Object.entries(jobs);
   if (entries.length <= FEW_JOBS) return jobs;
   const now = Date.now();
-  // a time in the future would make all others old
+  // a job dated in the future would make all other jobs expire
   const newest = entries.reduce((at, [, job]) => (job.at > now ? at : Math.max(at, job.at)), 0);
   const isRequest = ([id]: [string, unknown]) => id.startsWith(REQUEST);
   const since = (ms: number) => (entry: (typeof entries)[number]) => newest - entry[1].at <= ms;
@@ -181,14 +181,14 @@ function withoutOld(jobs: CliState['jobs']): CliState['jobs'] {
   return kept.length === entries.length ? jobs : Object.fromEntries(kept);
 }
 
-/** Changes with each write to the state of one CLI; see `stampAt`. */
+/** Returns a stamp that changes with each write to a CLI's state; see `stampAt`. */
 export function stateStamp(paths: Paths, cli: string): string {
   return stampAt(stateFile(paths, cli));
 }
 
 /**
- * Makes `name` the default and remembers the previous one for `use -`.
- * @param first the account that is the default while none has been chosen
+ * Makes `name` the default and stores the previous default for `use -`.
+ * @param first the default account if the user has not chosen an account
  */
 export function setDefault(state: CliState, name: string, first: string | undefined): void {
   const before = state.default || first;
@@ -198,14 +198,17 @@ export function setDefault(state: CliState, name: string, first: string | undefi
 
 type Selectable = Pick<Account, 'name' | 'enabled' | 'default'>;
 
-/** The account that was chosen as the default: by the configuration, where that has one, or by the state. */
+/** Returns the default account that the configuration or, if it marks no default, the state names. */
 export function chosenDefault(accounts: readonly Selectable[], state: Pick<CliState, 'default'>): string | undefined {
   if (accounts.every(account => account.default === undefined)) return state.default;
   const [only, ...more] = accounts.filter(account => account.default);
   return only && more.length === 0 ? only.name : LOST;
 }
 
-/** The account that is tried first: the chosen one or, unless the configuration chose it, the first enabled one while that is disabled or gone. */
+/**
+ * Returns the account to try first: the chosen default if it is enabled, or the first enabled account, unless the configuration
+ * chooses the default and several accounts could replace it.
+ */
 export function effectiveDefault(
   accounts: readonly Selectable[],
   state: Pick<CliState, 'default'>,
@@ -224,7 +227,7 @@ export function hasLostDefault(accounts: readonly Selectable[], state: Pick<CliS
   return enabled.length > 1 && chosen !== undefined && !enabled.some(account => account.name === chosen);
 }
 
-/** Stores what an account has left, and the sample for the forecast. */
+/** Stores an account's remaining quota and a sample for the forecast. */
 export function recordRemaining(state: CliState, name: string, remaining: Remaining): void {
   state.remaining[name] = remaining;
   if (remaining.remaining === null) return;
@@ -234,7 +237,7 @@ export function recordRemaining(state: CliState, name: string, remaining: Remain
   state.history[name] = [...samples.slice(1 - MAX_SAMPLES), { at: remaining.at, remaining: remaining.remaining }];
 }
 
-/** Pauses an account. A pause for the same credential is never shortened. */
+/** Pauses an account; never shortens a pause with an end for the same credential. */
 export function pauseAccount(state: CliState, name: string, pause: Pause): void {
   const entry = believable(state.paused[name], pause);
   const until =
@@ -244,19 +247,19 @@ export function pauseAccount(state: CliState, name: string, pause: Pause): void 
   state.paused[name] = { ...pause, until };
 }
 
-/** Pauses an account for another account's limit. Its earlier pause is neither shortened nor replaced. */
+/** Pauses an account because of another account's limit, unless it already has a pause at least as long. */
 export function extendPause(state: CliState, name: string, pause: Pause): void {
   const entry = believable(state.paused[name], pause);
   if (entry && (entry.until === null || (pause.until !== null && entry.until >= pause.until))) return;
   state.paused[name] = { ...pause, ...(entry?.credential && { credential: entry.credential }) };
 }
 
-/** The entry, unless it was written while the clock was ahead: it then began after the newest. */
+/** Returns a pause, unless it began after the newest pause because the clock was ahead. */
 function believable(entry: Pause | undefined, newest: Pause): Pause | undefined {
   return entry && entry.since <= newest.since ? entry : undefined;
 }
 
-/** Forgets an account but for its jobs, which no other account may continue; or moves its state to its new name. */
+/** Moves an account's state to its new name, or removes it, except jobs, which no other account may continue. */
 export function renameInState(state: CliState, name: string, to?: string): void {
   for (const records of [state.paused, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
     if (to !== undefined && Object.hasOwn(records, name)) records[to] = records[name];
@@ -272,7 +275,7 @@ export function renameInState(state: CliState, name: string, to?: string): void 
   }
 }
 
-/** Recognizes a credential without keeping it: 64 bits of an HMAC over all values. */
+/** Returns 64 bits of an HMAC over all values, to recognize a credential without storing it. */
 export function fingerprint(salt: string, env: Record<string, string>): string {
   const sorted = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   return hmac(salt, JSON.stringify(sorted)).slice(0, 16);
@@ -282,7 +285,7 @@ function stateFile(paths: Paths, cli: string): string {
   return join(paths.accounts, `${cli}.json`);
 }
 
-/** A table without a prototype: account names and job ids may be `constructor` or `__proto__`. */
+/** Returns the valid entries without a prototype: names and job ids may be `constructor` or `__proto__`. */
 function table<T>(raw: unknown, fits: (value: unknown) => value is T): Record<string, T> {
   const result: Record<string, T> = Object.create(null);
   if (!isRecord(raw)) return result;

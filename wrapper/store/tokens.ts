@@ -1,4 +1,4 @@
-// Stores the tokens for the gateway of a provider, its port and what programs have used. Of a placeholder, only the digest is kept.
+// Stores a gateway's port, its tokens and the usage of its programs. Stores only digests of placeholders.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
@@ -17,19 +17,19 @@ import {
 import { withLock, writeAtomic } from '../system/files.ts';
 import type { Paths } from './paths.ts';
 
-/** The form of a placeholder, after the prefix of the provider's keys. */
+/** Form of a placeholder, after the prefix of the provider's keys. */
 export const PLACEHOLDER_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 const PROGRAM = {
   name: isText,
-  /** Cost of its requests so far. */
+  /** Cost of the program's requests. */
   used: isAmount,
   requests: isAmount,
-  /** Those of them that each account served last. */
+  /** Requests by the account that served them last. */
   accounts: optional(recordOf(isAmount)),
-  /** Those of them that ended with an error, by its class: `quota`, `rate`, `auth`, `other`. */
+  /** Number of failed requests, by class of error: `quota`, `rate`, `auth`, `other`. */
   failures: optional(recordOf(isAmount)),
-  /** Requests that were not forwarded: for its budget, for a reserve, or because no account could be used. */
+  /** Requests not forwarded because of the budget, a reserve, or the lack of a usable account. */
   refused: isAmount,
   /** Time and account of the last request. */
   lastAt: optional(isTime),
@@ -41,33 +41,33 @@ export type Program = Checked<typeof isProgram>;
 
 const isToken = shape({
   ...PROGRAM,
-  /** SHA-256 of the placeholder, in hexadecimal. A placeholder is random, so it can't be guessed from that. */
+  /** SHA-256 of the placeholder, in hexadecimal. Placeholders are random and can't be guessed from it. */
   digest: isText,
   created: isTime,
   expires: optional(isTime),
-  /** Most that its requests may cost, in the provider's unit. */
+  /** Maximum cost of the requests, in the provider's unit. */
   budget: optional(isAmount),
 });
-/** The right of one program to use a gateway. */
+/** Permission of one program to use a gateway. */
 export type Token = Checked<typeof isToken>;
 
-/** File of the gateway of a provider. */
+/** Stored state of a provider's gateway. */
 export interface GatewayFile {
   port?: number;
   tokens: Token[];
-  /** Programs with a private gateway, which need no token: those of `serve -- COMMAND`, and MCP servers. */
+  /** Programs that need no token for their private gateway: MCP servers and `serve -- COMMAND`. */
   programs: Program[];
   /** Requests from web pages, from other users, and without a valid placeholder. */
   turnedAway: number;
 }
 
-/** The stored gateway of a tool's provider. A damaged file lets no program in. */
+/** Reads the state of a gateway. A damaged file admits no program. */
 export function readGateway(paths: Paths, cli: string): GatewayFile {
   let value: unknown;
   try {
     value = JSON.parse(readOptional(fileOf(paths, cli)) ?? '{}');
   } catch {
-    // as if there were none
+    // like a missing file
   }
   const { port, tokens, programs, turnedAway } = isRecord(value) ? value : ({} as Record<string, unknown>);
   return {
@@ -79,8 +79,8 @@ export function readGateway(paths: Paths, cli: string): GatewayFile {
 }
 
 /**
- * Changes the file while no other process does.
- * @param timeoutMs how long to wait for another process; see `withLock`
+ * Changes a gateway's file under a lock.
+ * @param timeoutMs time to wait for another process; see `withLock`
  * @returns the new content
  */
 export function updateGateway(
@@ -99,14 +99,14 @@ export function updateGateway(
   return withLock(file, work, timeoutMs);
 }
 
-/** A program that uses a gateway, for people and programs. Times are in ISO 8601. */
+/** Report about a program that uses a gateway. Times are in ISO 8601. */
 export interface ConsumerReport {
   name: string;
   ends: string | null;
   requests: number;
-  /** Those of them that each account served last. */
+  /** Requests by the account that served them last. */
   accounts: Record<string, number>;
-  /** Those of them that ended with an error, by its class. */
+  /** Number of failed requests, by class of error. */
   failures: Record<string, number>;
   /** Requests that were not forwarded. */
   refused: number;
@@ -117,7 +117,7 @@ export interface ConsumerReport {
   account: string | null;
 }
 
-/** Reports about the programs that use a gateway: those with a token first. */
+/** Describes a gateway's programs; programs with a token come first. */
 export function describeConsumers({ tokens, programs }: GatewayFile): ConsumerReport[] {
   return [...tokens, ...programs].map(describeConsumer);
 }
@@ -150,7 +150,7 @@ function describeConsumer(consumer: Program & Partial<Token>): ConsumerReport {
   };
 }
 
-/** Tools whose gateway has a file. */
+/** Returns the CLIs that have a gateway file. */
 export function gatewayClis(paths: Paths): string[] {
   try {
     const names = readdirSync(paths.gateways).filter(name => name.endsWith('.json') && !name.startsWith('.'));
@@ -160,12 +160,12 @@ export function gatewayClis(paths: Paths): string[] {
   }
 }
 
-/** Changes with each write to the file; see `stampAt`. */
+/** Returns a stamp that changes with each write; see `stampAt`. */
 export function gatewayStamp(paths: Paths, cli: string): string {
   return stampAt(fileOf(paths, cli));
 }
 
-/** Reports whether a token can be used at a time. */
+/** Reports whether a token has not expired. */
 export function isValid({ expires }: Pick<Token, 'expires'>, now: number): boolean {
   return expires === undefined || now < expires;
 }

@@ -1,4 +1,4 @@
-// Opens connections to providers: with the certificates that the caller trusts, and through the proxy that the caller names.
+// Opens connections to providers with the caller's trusted certificates and through the caller's proxy.
 import { readdirSync } from 'node:fs';
 import { type AgentOptions, Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -9,7 +9,7 @@ import { stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import { addressOf, loginOf, type NamedProxy, openTunnel, proxyFor, type Trust } from './proxy.ts';
 
-/** Variables that decide how a program reaches a provider. */
+/** Variables that affect connections to a provider. */
 export const WAY_VARIABLES = [
   'HTTPS_PROXY',
   'https_proxy',
@@ -25,27 +25,27 @@ export const WAY_VARIABLES = [
 ] as const;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-/** Time for a proxy to open a tunnel. */
+/** Time limit for a proxy to open a tunnel. */
 const TUNNEL_MS = 30_000;
 
-/** Beginning of a request for an address. */
+/** Options for a request to an address. */
 export interface Way {
   options: Pick<RequestOptions, 'protocol' | 'hostname' | 'port' | 'agent'>;
-  /** Put before the path: a proxy without a tunnel is asked for the whole address. */
+  /** Prefix of the path: a proxy without a tunnel needs the whole address. */
   prefix: string;
-  /** Further headers, for a proxy of plain HTTP. */
+  /** Additional headers for a proxy of plain HTTP. */
   headers: Record<string, string>;
   proxy: NamedProxy | undefined;
 }
 
-/** Connections to providers, for one environment. */
+/** Connections to providers in one environment. */
 export class Connections {
   readonly #env: NodeJS.ProcessEnv;
   readonly #agents: { 'http:': HttpAgent; 'https:': HttpsAgent; proxy: HttpsAgent };
 
   /**
-   * @param env that of the caller, as `callerEnvironment` gives it
-   * @param options those of Node's agents, without TLS, and the time for a proxy to open a tunnel
+   * @param env the caller's environment, from `callerEnvironment`
+   * @param options options of Node's agents, without TLS, and a proxy's time limit to open a tunnel
    */
   constructor(env: NodeJS.ProcessEnv, { tunnelMs = TUNNEL_MS, ...options }: AgentOptions & { tunnelMs?: number } = {}) {
     this.#env = env;
@@ -57,8 +57,8 @@ export class Connections {
   }
 
   /**
-   * The way to an address.
-   * @throws Error where a variable names no proxy that can be used; it does not repeat the variable's value
+   * Returns the request options for an address.
+   * @throws Error if a variable names no usable proxy; the message omits the variable's value
    */
   to(url: URL): Way {
     const proxy = proxyFor(url, this.#env);
@@ -78,12 +78,12 @@ export class Connections {
     return { options: { protocol, hostname, port: url.port, agent }, prefix: '', headers: {}, proxy };
   }
 
-  /** Node's agents behind it. */
+  /** Node's agents for these connections. */
   get agents(): readonly HttpAgent[] {
     return Object.values(this.#agents);
   }
 
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): void {
     for (const agent of this.agents) agent.destroy();
   }
@@ -92,13 +92,13 @@ export class Connections {
 interface Reaching {
   env: NodeJS.ProcessEnv;
   tunnelMs: number;
-  /** Through the proxy of the address, if there is one. */
+  /** True to tunnel through the address's proxy, if any. */
   isTunneled: boolean;
 }
 
 type Connecting = RequestOptions & { host?: string | null; port?: number | string | null };
 
-/** Connections with TLS. Node's own agent has no proxies. */
+/** HTTPS agent with proxies, which Node's agent lacks. */
 class OutsideAgent extends HttpsAgent {
   readonly #reaching: Reaching;
 
@@ -118,7 +118,7 @@ class OutsideAgent extends HttpsAgent {
     if (!proxy) return begin({});
     const open = async () => {
       const socket = begin({ socket: await openTunnel(proxy, url, trust, tunnelMs) });
-      // before then nothing has been sent, and the caller must be able to tell
+      // an error before this event must show the caller that nothing was sent
       await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
       return socket.removeAllListeners('error');
     };
@@ -126,17 +126,17 @@ class OutsideAgent extends HttpsAgent {
       socket => done?.(null, socket),
       (error: Error) => done?.(error, undefined as never),
     );
-    // Node waits for `done` where there is no socket
+    // without a returned socket, Node waits for `done`
     return undefined as never;
   }
 }
 
-/** Certificates that have been read, by their files. */
+/** Cache of TLS contexts, by certificate files. */
 const contexts = new Map<string, { versions: string; secureContext: SecureContext }>();
 
 /**
- * Trust in the authorities of `NODE_EXTRA_CA_CERTS`, `SSL_CERT_FILE` and `SSL_CERT_DIR` besides those of Node. Files that can't be read
- * are left out, as Node does. They are read with the first connection: Node itself would read them with each start.
+ * Adds the authorities in `NODE_EXTRA_CA_CERTS`, `SSL_CERT_FILE` and `SSL_CERT_DIR` to Node's authorities. Skips unreadable
+ * files, as Node does. Reads the files for the first connection, whereas Node would read them at each start.
  */
 function trustOf(env: NodeJS.ProcessEnv): Trust {
   const files = authorityFiles(env);
@@ -152,9 +152,9 @@ function trustOf(env: NodeJS.ProcessEnv): Trust {
 }
 
 /**
- * The authorities for a server with TLS that is no provider: those of the variables besides its own ones, or besides those of Node.
- * @param own text of the authorities that the server has in place of Node's
- * @returns `undefined` for those of Node alone
+ * Returns the authorities for a TLS server that is not a provider: `own` or Node's authorities, plus those in the variables.
+ * @param own text of the server's authorities, which replace Node's
+ * @returns `undefined` if Node's authorities suffice
  */
 export function authoritiesFor(own: string | undefined, env: NodeJS.ProcessEnv): string[] | undefined {
   const extra = readable(certificatesIn(authorityFiles(env)));
@@ -166,7 +166,7 @@ function certificatesIn(files: readonly string[]): string[] {
   return files.flatMap(file => (textOf(file) ?? '').match(CERTIFICATE) ?? []);
 }
 
-/** Names of variables with certificates that can't be read. */
+/** Returns the variables with unreadable certificates. */
 export function unreadableAuthorities(env: NodeJS.ProcessEnv): string[] {
   const { NODE_EXTRA_CA_CERTS: extra, SSL_CERT_FILE: file, SSL_CERT_DIR: directories } = env;
   const isMissing = (each: string | undefined) => each !== undefined && each !== '' && textOf(each) === undefined;
@@ -174,7 +174,7 @@ export function unreadableAuthorities(env: NodeJS.ProcessEnv): string[] {
   return directories && directories.split(':').flatMap(filesIn).length === 0 ? [...names, 'SSL_CERT_DIR'] : names;
 }
 
-/** Files of authorities that the caller names, those of directories included. */
+/** Returns the caller's authority files, including files in directories. */
 function authorityFiles(env: NodeJS.ProcessEnv): string[] {
   const { NODE_EXTRA_CA_CERTS: extra, SSL_CERT_FILE: file, SSL_CERT_DIR: directories } = env;
   const inDirectories = (directories ?? '').split(':').filter(Boolean).flatMap(filesIn);
@@ -197,7 +197,7 @@ function textOf(file: string): string | undefined {
   }
 }
 
-/** One certificate that OpenSSL does not read is left out, and the others stay. */
+/** Creates a TLS context, without certificates that OpenSSL can't read. */
 function contextWith(extra: readonly string[]): SecureContext {
   try {
     return createSecureContext({ ca: [...rootCertificates, ...extra] });

@@ -1,8 +1,8 @@
-// Defines the one error type for what a user can act on, and how the wrapper writes to stderr.
+// Defines the wrapper's error type and exit statuses, and writes messages to stderr.
 import { writeSync } from 'node:fs';
 import { Failure } from '../../daemon/core/errors.ts';
 
-/** Exit statuses of the wrapper's own (never an upstream's): 2 for usage, the rest as in sysexits.h. */
+/** The wrapper's own exit statuses, never an upstream's: 2 for usage, most others from sysexits.h. */
 export const EXIT = {
   failure: 1,
   usage: 2,
@@ -18,7 +18,7 @@ export const EXIT = {
 
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
-/** A failure with its exit status. Neither message nor hint may carry a credential. */
+/** A failure with an exit status. Its message and hint must not contain a credential. */
 export class WrapError extends Failure {
   readonly exit: Exit;
 
@@ -28,11 +28,11 @@ export class WrapError extends Failure {
   }
 }
 
-/** Writes one line to stderr. Never fails, whatever stderr is. */
+/** Writes one line to stderr. Never throws. */
 export function say(line: string): void {
   try {
     writeSync(2, `culvert-wrap: ${line}\n`);
   } catch {
-    // stderr is closed.
+    // stderr may be closed
   }
 }

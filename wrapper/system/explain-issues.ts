@@ -1,16 +1,16 @@
-// Explains each mistake in a file in one sentence: its line, the key, and the allowed values.
+// Explains each mistake in a file with its line, its key and the allowed values.
 import { TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
-// not as `z.core`, which would bundle all of zod with its 50 languages: 300 kB in the wrapper and in the daemon
+// `z.core` would bundle all of zod and its 50 languages: 300 kB in the wrapper and in the daemon
 import { toDotPath } from 'zod/v4/core';
 import en from 'zod/v4/locales/en.js';
 
 z.config(en());
 
 /**
- * The issues of a failed parse, without the values: one of them may be a key that does not belong there.
- * @param text the TOML text, for line numbers; without it only keys are named
- * @param within keys that lead to the parsed value in the text
+ * Describes the issues of a failed parse. Omits values, because a value may be a misplaced credential.
+ * @param text the TOML text, for line numbers; without it, only keys are named
+ * @param within path of the parsed value in the text
  */
 export function explainIssues(error: z.core.$ZodError, text?: string, within: readonly PropertyKey[] = []): string {
   return error.issues
@@ -23,7 +23,7 @@ export function explainIssues(error: z.core.$ZodError, text?: string, within: re
     .join('; ');
 }
 
-/** Why a text is not TOML, with its line; never the text itself, which may hold a key. */
+/** Explains why TOML is invalid, with the line, but without the text: it may hold a key. */
 export function explainToml(error: unknown): string {
   const why = (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
   return error instanceof TomlError ? `line ${error.line}: ${why}` : why;
@@ -35,7 +35,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-/** The line, from 1, of the deepest part of `path` that a TOML text writes on its own line. */
+/** Returns the line, from 1, of the deepest part of `path` that has its own line in the text. */
 function lineOf(text: string, path: readonly PropertyKey[]): number | undefined {
   const keys = path.map(String);
   let best: { line: number; depth: number } | undefined;
@@ -64,7 +64,7 @@ function lineOf(text: string, path: readonly PropertyKey[]): number | undefined 
   return best?.line;
 }
 
-/** `[a.b]` below the latest `[[a]]` is `a.N.b`. */
+/** Adds array indexes: `[a.b]` below the latest `[[a]]` is `a.N.b`. */
 function withIndexes(keys: readonly string[], counts: ReadonlyMap<string, number>): string[] {
   const result: string[] = [];
   for (const [i, key] of keys.entries()) {

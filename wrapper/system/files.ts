@@ -1,4 +1,4 @@
-// Writes private files of the wrapper: whole, under a lock, in directories of the user's own, with refusals that say what to do.
+// Writes the wrapper's private files atomically, locks them, and refuses directories that are not private.
 import {
   closeSync,
   constants,
@@ -17,8 +17,8 @@ import { acquireLock, putLink } from '../../daemon/core/lock.ts';
 import { EXIT, WrapError } from './errors.ts';
 
 /**
- * Replaces a file as a whole: a reader sees the old or the new text and nothing else, also after a kill. Parent
- * directories are created 0700.
+ * Replaces a file atomically: a reader sees either the old or the new text, even after a kill. Creates missing parent
+ * directories with mode 0700.
  * @param mode permission bits of the new file
  * @throws WrapError `not-stored`
  */
@@ -31,18 +31,18 @@ export function writeAtomic(file: string, text: string | Uint8Array, mode = 0o60
 }
 
 /**
- * Replaces a file of the user's as `writeAtomic` does. A link to it stays, because a repository of such files (stow, chezmoi) has the
- * file itself: that is replaced, or made where its directory exists.
+ * Replaces a user's file as `writeAtomic` does, but follows symlinks, because a dotfile manager (stow, chezmoi) may keep the
+ * actual file elsewhere. Creates a missing target if its directory exists.
  * @throws WrapError `link-unusable`, `not-stored`
  */
 export function writeLinked(file: string, text: string): void {
   writeAtomic(linkTarget(file), text);
 }
 
-/** Most links on the way to a file; the system's own limit (path_resolution(7)). */
+/** Maximum number of links to follow, as in the kernel (path_resolution(7)). */
 const MOST_LINKS = 40;
 
-/** The file that a link leads to, or `file` itself. */
+/** Returns the target of a link, or `file` itself. */
 function linkTarget(file: string): string {
   const unusable = (why: string) =>
     new WrapError('link-unusable', EXIT.cannotCreate, `${file} could not be written: ${why}`, {
@@ -53,12 +53,12 @@ function linkTarget(file: string): string {
     const stat = lstatSync(target, { throwIfNoEntry: false });
     if (!stat?.isSymbolicLink()) return target;
     if (links === MOST_LINKS) throw unusable('its links lead in a circle');
-    // root would write wherever another user's link leads
+    // another user's link could make root write anywhere
     if (process.geteuid?.() === 0 && stat.uid !== 0) throw unusable(`${target} is a link of another user`);
     const link = readlinkSync(target);
     const to = isAbsolute(link) ? link : `${dirname(target)}/${link}`;
     try {
-      // the system's own, because `..` of a linked directory is that of the real one
+      // `native`, because `..` in a linked directory is the parent of the real directory
       target = join(realpathSync.native(dirname(to)), basename(to));
     } catch (error) {
       if (errno(error) === 'ELOOP') throw unusable('its links lead in a circle');
@@ -68,7 +68,7 @@ function linkTarget(file: string): string {
 }
 
 /**
- * Makes a directory, 0700, and those above it that are missing.
+ * Creates a directory and its missing parents with mode 0700.
  * @throws WrapError `not-stored`
  */
 export function createDirectory(dir: string): void {
@@ -85,7 +85,7 @@ function giveDirectory(dir: string): void {
   }
 }
 
-/** Does work on a file. @throws WrapError `not-stored` */
+/** Runs work on a file. @throws WrapError `not-stored` */
 function storing<T>(work: () => T): T {
   try {
     return work();
@@ -102,7 +102,7 @@ const REASONS: Record<string, string> = {
   EPERM: 'permission denied',
 };
 
-/** The error for a file that could not be written, when the system says why; any other error as it is. */
+/** Returns a `not-stored` error for a known reason of the system; any other error unchanged. */
 export function notStored(file: string, error: unknown): unknown {
   const why = REASONS[errno(error) ?? ''];
   if (why === undefined) return error;
@@ -140,9 +140,9 @@ function notOwn(dir: string, owner: number): WrapError {
 }
 
 /**
- * Runs `work` while no other process does for the same file.
- * @param timeoutMs how long to wait for a living owner of the lock
- * @throws WrapError `locked` when the owner keeps it for longer, `not-stored`
+ * Runs `work` while holding the lock of a file.
+ * @param timeoutMs time to wait for a running owner of the lock
+ * @throws WrapError `locked` if the owner holds the lock for longer, `not-stored`
  */
 export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T {
   const release = takeLock(file, timeoutMs);
@@ -154,7 +154,7 @@ export function withLock<T>(file: string, work: () => T, timeoutMs = 15_000): T 
   }
 }
 
-/** The lock of `withLock`, for work that waits. @returns what ends it */
+/** Takes the lock of a file for asynchronous work. @returns a function that releases it */
 export function takeLock(file: string, timeoutMs = 15_000): () => void {
   createDirectory(dirname(file));
   const path = `${file}.lock`;
@@ -165,7 +165,7 @@ export function takeLock(file: string, timeoutMs = 15_000): () => void {
   });
 }
 
-/** Removes the files that a killed writer left next to `file`: temporary ones older than a minute. */
+/** Removes temporary files older than a minute that a killed writer left next to `file`. */
 function sweep(file: string): void {
   const dir = dirname(file);
   const base = basename(file);

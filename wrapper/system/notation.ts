@@ -1,12 +1,12 @@
-// Reads the notations of the catalog and the configuration: lengths of time, variables, and the home directory.
+// Parses the durations, variables and home paths in the catalog and the configuration.
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Matches what `parseDuration` accepts. */
+/** Pattern of a duration that `parseDuration` accepts. */
 export const DURATION = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
 
 /**
- * Milliseconds of `500ms`, `60s`, `15m`, `1h`, `30d`.
+ * Parses a duration such as `500ms`, `60s`, `15m`, `1h` or `30d` into milliseconds.
  * @throws RangeError for anything else
  */
 export function parseDuration(text: string): number {
@@ -16,7 +16,7 @@ export function parseDuration(text: string): number {
   return Number(match[1]) * UNITS[match[2] as keyof typeof UNITS];
 }
 
-/** A length of time for a person: `45 s`, `12 min`, `3 h`, `2 d`. */
+/** Formats a duration for the user: `45 s`, `12 min`, `3 h`, `2 d`. */
 export function formatDuration(ms: number): string {
   if (ms < 90_000) return `${Math.max(1, Math.round(ms / 1_000))} s`;
   if (ms < 90 * 60_000) return `${Math.round(ms / 60_000)} min`;
@@ -24,7 +24,7 @@ export function formatDuration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} d`;
 }
 
-/** `{NAME}` and `{NAME:default}` from the environment. */
+/** Replaces `{NAME}` and `{NAME:default}` with values of the environment. */
 export function expandVariables(template: string, env: NodeJS.ProcessEnv): string {
   return template.replace(
     /\{(\w+)(?::([^}]*))?\}/g,
@@ -32,7 +32,7 @@ export function expandVariables(template: string, env: NodeJS.ProcessEnv): strin
   );
 }
 
-/** A path of the configuration, where `~/` stands for the home. */
+/** Replaces `~/` at the start of a path with the home directory. */
 export function expandHome(file: string, { HOME = '~' }: NodeJS.ProcessEnv): string {
   return file.replace(/^~(?=\/)/, () => HOME);
 }

@@ -1,4 +1,4 @@
-// Reaches providers through the proxy that HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name, by the rules of curl, and says why one fails.
+// Finds the proxy for an address in the environment, by curl's rules, opens tunnels through it, and explains its failures.
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
@@ -6,20 +6,20 @@ import type { SecureContext } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { errno, reason } from '../../daemon/core/errors.ts';
 
-/** Authorities of a connection with TLS; without any, those of Node. */
+/** Authorities of a TLS connection; by default, Node's. */
 export interface Trust {
   secureContext?: SecureContext;
 }
 
 export interface NamedProxy {
   url: URL;
-  /** The variable that names it. */
+  /** The variable that names the proxy. */
   variable: string;
 }
 
 /**
- * The proxy for an address: lower case first, and `HTTP_PROXY` not where a web server may have set it from a header.
- * @throws Error that does not repeat the variable's value: it may hold a password
+ * Returns the proxy for an address. Prefers lowercase names, and ignores `HTTP_PROXY` in CGI, where a header may set it.
+ * @throws Error without the variable's value, which may hold a password
  */
 export function proxyFor(url: URL, env: NodeJS.ProcessEnv): NamedProxy | undefined {
   const names =
@@ -32,7 +32,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): NamedProxy | undefin
     return undefined;
   const text = value.includes('://') ? value : `http://${value}`;
   const proxy = URL.canParse(text) ? new URL(text) : undefined;
-  // a reserved character ends the host, and the rest of the login counts as a path
+  // a reserved character ends the host, and the rest of the login becomes a path
   if (text.includes('@') && !(proxy && !/@/.test(proxy.pathname + proxy.search + proxy.hash)))
     throw new Error(
       `the login in ${variable} can't be read; write / as %2F, # as %23, ? as %3F, : as %3A and @ as %40`,
@@ -41,7 +41,7 @@ export function proxyFor(url: URL, env: NodeJS.ProcessEnv): NamedProxy | undefin
   throw new Error(`${variable} is not the address of an HTTP proxy, such as http://proxy.example.com:3128`);
 }
 
-/** A SOCKS proxy for everything is one for other programs: Node's own pass it over as well. */
+/** Returns the set variable for all protocols. Ignores SOCKS proxies, as Node does. */
 function forAll(env: NodeJS.ProcessEnv): string | undefined {
   const variable = ['all_proxy', 'ALL_PROXY'].find(each => env[each] !== undefined);
   return variable !== undefined && /^\s*socks/i.test(env[variable]!) ? undefined : variable;
@@ -70,12 +70,12 @@ function covers(entry: string, host: string): boolean {
   return address.kind() === network[0].kind() && address.match(network);
 }
 
-/** The host without the brackets of IPv6 and the dot of a full name. */
+/** Returns the host without IPv6 brackets and without a trailing dot. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/** With the name for TLS: an agent would take that from the `Host` header, which is the provider's. */
+/** Returns a proxy's address and TLS name; an agent would use the `Host` header, which names the provider. */
 export function addressOf(proxy: URL): { hostname: string; port: number; servername: string } {
   const hostname = hostOf(proxy);
   return {
@@ -91,7 +91,7 @@ export function loginOf({ username, password }: URL): Record<string, string> {
   return { 'Proxy-Authorization': `Basic ${Buffer.from(login).toString('base64')}` };
 }
 
-/** A login with a percent sign that encodes nothing is meant as it is. */
+/** Decodes a login, unless its percent signs encode nothing. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -100,7 +100,7 @@ function decoded(text: string): string {
   }
 }
 
-/** @throws Error that names the proxy without its login */
+/** Opens a tunnel. @throws Error that names the proxy without its login */
 export function openTunnel(proxy: NamedProxy, url: URL, trust: Trust, timeoutMs: number): Promise<Socket> {
   const target = `${url.hostname}:${url.port || 443}`;
   return new Promise((resolve, reject) => {
@@ -127,7 +127,7 @@ export function openTunnel(proxy: NamedProxy, url: URL, trust: Trust, timeoutMs:
         fail(refusal(statusCode));
       }
     });
-    // A proxy that does not know CONNECT may answer as a web server does.
+    // A proxy that does not support CONNECT may send a normal response.
     request.on('response', ({ statusCode = 0 }) => {
       clearTimeout(limit);
       request.destroy();
@@ -141,14 +141,14 @@ export function openTunnel(proxy: NamedProxy, url: URL, trust: Trust, timeoutMs:
   });
 }
 
-/** The error for a proxy that could not be used, with what to do. */
+/** Returns an error that says why a proxy failed and what to do. */
 export function proxyFailure({ url, variable }: NamedProxy, cause: unknown): Error {
   const why = whyNot(cause);
   const next = why === NO_TLS ? `write it as http:// in ${variable}` : `start it, or correct ${variable}`;
   return new Error(`the proxy ${url.host} can't be used: ${why}; ${next}`, { cause });
 }
 
-/** Reason for a refusal by the proxy, which says nothing about the account's credential. */
+/** Describes a refusal by the proxy, which does not concern the account's credential. */
 export function refusal(status: number): string {
   return status === 407 ? 'asks for another login (HTTP status 407)' : `answered with HTTP status ${status}`;
 }
@@ -164,14 +164,14 @@ const WHY: Record<string, string> = {
   ETIMEDOUT: 'connection timed out',
 };
 
-/** OpenSSL's words for bytes that are not TLS. */
+/** OpenSSL's messages about data that is not TLS. */
 const NOT_TLS = /wrong version number|packet length too long|http request|unknown protocol|record layer failure/;
 
-/** Node's codes for an authority that is not trusted. */
+/** Node's error codes for an untrusted authority. */
 const UNTRUSTED = /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT.*)|.*SELF_SIGNED_CERT.*)$/;
 
 /**
- * Why a connection failed. OpenSSL's own line has a number of the thread and a path of its sources.
+ * Explains why a connection failed. Omits the thread number and source path in OpenSSL's message.
  * @returns a clause such as "connection refused"
  */
 export function whyNot(error: unknown): string {

@@ -1,12 +1,12 @@
-// Keeps credentials out of texts that other programs wrote, and out of core dumps.
+// Removes credentials from the output of other programs, and prevents core dumps.
 import { errno } from '../../daemon/core/errors.ts';
 import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
 import { say } from './errors.ts';
 
-/** Shorter ones would be found in ordinary words. */
+/** Minimum length to redact; shorter texts occur in ordinary words. */
 const SHORTEST = 4;
 
-/** The forms in which programs repeat a credential: as it is, as JSON (PHP escapes slashes), in an address, and in Base64. */
+/** Returns the forms in which programs print a credential: plain, JSON (PHP escapes slashes), percent-encoded, and Base64. */
 export function formsOf(secret: string): string[] {
   const json = JSON.stringify(secret).slice(1, -1);
   const encoded = encodeURIComponent(secret);
@@ -23,7 +23,7 @@ export function formsOf(secret: string): string[] {
   return [...new Set(forms)].filter(form => form === secret || form.length >= SHORTEST);
 }
 
-/** Whole, and behind a name as in `Authorization: Basic`: without the ends, which depend on the neighboring bytes. */
+/** Encodes a secret alone and, as in `Authorization: Basic`, after other bytes, without the ends that depend on them. */
 function inBase64(secret: string): string[] {
   const behind = (before: string) => Buffer.from(before + secret).toString('base64');
   return [
@@ -36,7 +36,7 @@ function inBase64(secret: string): string[] {
   ];
 }
 
-/** The text with `***` in place of these credentials. */
+/** Replaces credentials in a text with `***`. */
 export function redact(text: string, secrets: readonly string[]): string {
   return secrets
     .filter(secret => secret.length >= SHORTEST)
@@ -47,9 +47,9 @@ export function redact(text: string, secrets: readonly string[]): string {
 const PRLIMIT_MS = 5_000;
 
 /**
- * Has the kernel write no core dump of this process, nor of programs that it starts later. Node can't set a limit, so `prlimit` of
- * util-linux does, where it is installed. Zero would not count where dumps go to a program; one byte does (`do_coredump` of Linux).
- * @returns why that failed
+ * Prevents core dumps of this process and of programs that it starts later. Runs `prlimit` of util-linux, if installed, because
+ * Node can't set limits. Linux ignores a limit of zero if dumps go to a program, but not one byte (`do_coredump`).
+ * @returns the problem, if it failed
  */
 export async function limitCoreDumps(): Promise<string | undefined> {
   const result = await runHelper(['prlimit', `--pid=${process.pid}`, '--core=1:1'], { timeoutMs: PRLIMIT_MS });
@@ -57,7 +57,7 @@ export async function limitCoreDumps(): Promise<string | undefined> {
   return result.exit === 0 ? undefined : `prlimit ${failureOf(result)}`;
 }
 
-/** The same, for a process that says so when it fails. */
+/** Prevents core dumps, and warns on stderr if that fails. */
 export async function preventCoreDumps(): Promise<void> {
   const problem = await limitCoreDumps();
   if (problem !== undefined) say(`a core dump of this process would hold keys: ${problem}`);

@@ -1,4 +1,4 @@
-// Edits an array of tables in a TOML text line by line, because a parser and a printer would lose comments and layout.
+// Edits tables in a TOML text line by line, because parsing and printing it would lose comments and layout.
 import { parse } from 'smol-toml';
 
 type Value = boolean | number | string | readonly string[] | { readonly [key: string]: string | readonly string[] };
@@ -8,7 +8,7 @@ export function appendTable(text: string, name: string, values: Record<string, V
   return append(text, `[[${name}]]`, values);
 }
 
-/** Adds a `[name]` table at the end. Keys without a value are left out. */
+/** Adds a `[name]` table at the end. Omits keys without a value. */
 export function appendSection(text: string, name: string, values: Record<string, Value | undefined>): string {
   return append(text, `[${name}]`, values);
 }
@@ -35,7 +35,7 @@ export function removeSection(text: string, name: string): string {
   return [...lines.slice(0, start), ...lines.slice(end)].join('\n');
 }
 
-/** Removes the `index`-th `[[name]]` table with the comment lines directly above it. */
+/** Removes the `index`-th `[[name]]` table and the comment lines directly above it. */
 export function removeTable(text: string, name: string, index: number): string {
   const lines = text.split('\n');
   const block = findTable(lines, name, index);
@@ -47,7 +47,7 @@ export function removeTable(text: string, name: string, index: number): string {
   return [...lines.slice(0, start), ...lines.slice(end)].join('\n');
 }
 
-/** Sets keys in the `index`-th `[[name]]` table; a comment behind an old value stays. */
+/** Sets keys in the `index`-th `[[name]]` table; keeps a comment after an old value. */
 export function setInTable(text: string, name: string, index: number, values: Record<string, Value>): string {
   return Object.entries(values).reduce((now, [key, value]) => setKey(now, { name, index }, key, value), text);
 }
@@ -64,7 +64,7 @@ function setKey(text: string, { name, index }: { name: string; index: number }, 
   return lines.join('\n');
 }
 
-/** From the header to behind the last line that is neither blank nor a comment: those belong to the next table. */
+/** Returns a table's lines without trailing blanks and comments, which belong to the next table; excludes `end`. */
 function findTable(lines: string[], name: string, index: number): { start: number; end: number } | undefined {
   const header = new RegExp(`^\\s*\\[\\[\\s*${name}\\s*\\]\\]`);
   let start = -1;
@@ -73,7 +73,7 @@ function findTable(lines: string[], name: string, index: number): { start: numbe
   }
   if (start < 0) return undefined;
   let next = start + 1;
-  // `[accounts.env]` continues the table, any other header ends it.
+  // A header such as `[accounts.env]` continues the table; any other header ends it.
   while (
     next < lines.length &&
     !(/^\s*\[/.test(lines[next]!) && !new RegExp(`^\\s*\\[\\s*${name}\\.`).test(lines[next]!))
@@ -86,7 +86,7 @@ function findTable(lines: string[], name: string, index: number): { start: numbe
 
 function replaceValue(line: string, printed: string): string {
   const head = line.slice(0, line.indexOf('=') + 1);
-  // The comment follows the shortest text that is a whole assignment.
+  // The comment begins after the shortest complete assignment.
   for (let hash = line.indexOf('#'); hash >= 0; hash = line.indexOf('#', hash + 1)) {
     if (isToml(line.slice(0, hash))) return `${head} ${printed} ${line.slice(hash)}`;
   }
@@ -105,7 +105,7 @@ function isToml(text: string): boolean {
 function print(value: Value): string {
   if (typeof value === 'boolean' || typeof value === 'number') return String(value);
   if (isList(value)) return `[${value.map(print).join(', ')}]`;
-  // JSON's string escapes are a subset of TOML's basic strings, but for DEL.
+  // TOML accepts JSON strings as basic strings, except for an unescaped DEL.
   if (typeof value === 'string') return JSON.stringify(value).replaceAll('\x7f', '\\u007f');
   const pairs = Object.entries(value).map(
     ([key, item]) => `${/^[\w-]+$/.test(key) ? key : print(key)} = ${print(item)}`,

@@ -83,7 +83,7 @@ function versionIn(files: readonly ArchiveFile[]): string | null {
   return /\b(20\d\d\.\d{1,2}\.\d{1,5}(?:\.\d{1,3})?)\b/.exec(first?.text ?? '')?.[1] ?? null;
 }
 
-/** Returns the text of a file that matches both patterns, or only `content`. */
+/** Returns the text of a file that matches both patterns, or else of a small file that matches `content`. */
 function find(files: readonly ArchiveFile[], name: RegExp, content: RegExp): string | null {
   const match =
     files.find(file => name.test(file.name) && content.test(file.text)) ??
@@ -97,7 +97,7 @@ function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snap
   const settings = find(files, /settings/i, /Merged configuration:|"operation_mode"/);
   const account = find(files, /account|registration/i, /^[ \t]*"?account type"?:|"account"[ \t]*:/im);
   const read = settings ? parseSettings(settings) : null;
-  // measure a phase by the clock of the machine that wrote the log
+  // take the start of a phase from the log, which has the clock of the diagnosed machine
   const since = stampsOf(files, /checking your organi[sz]ation/i)[0] ?? snapshot.status.since;
   return {
     ...snapshot,
@@ -118,7 +118,7 @@ function snapshotOf(files: readonly ArchiveFile[], version: string | null): Snap
   };
 }
 
-/** Provides the copies of the machine's files in an archive. */
+/** Serves the machine's files from their copies in the archive. */
 function filesOf(files: readonly ArchiveFile[]): Files {
   const copies: Record<string, string | null> = {
     '/etc/resolv.conf': find(files, /resolv/i, /^[ \t]*(?:nameserver|search)[ \t]/m),
@@ -171,7 +171,7 @@ function timelineOf(files: readonly ArchiveFile[]): Analysis['timeline'] {
   return [...rows.values()].sort((a, b) => a.at.localeCompare(b.at)).slice(-TIMELINE_ROWS);
 }
 
-/** Minimum length: shorter names occur in ordinary text. */
+/** Minimum length of a name to search for: shorter names occur in ordinary text. */
 const SHORTEST_NAME = 9;
 
 /** Returns the known codes and log lines in the files, with the first line of each. */

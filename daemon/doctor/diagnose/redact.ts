@@ -1,4 +1,4 @@
-// Replaces text that identifies a person, a machine or a network with placeholders, which are the same throughout a bundle.
+// Replaces text that identifies a person, a machine or a network with placeholders that stay the same throughout a bundle.
 import { isIP } from 'node:net';
 import { redact as blankSecrets } from '../../state/redact.ts';
 import { covers } from '../world/facts.ts';
@@ -8,14 +8,14 @@ interface Redactor {
   text(text: string): string;
   /** Redacts every string and property name in a JSON value. */
   value<T>(value: T): T;
-  /** Number of different replaced values, by kind. */
+  /** Number of distinct values replaced, by kind. */
   counts(): Record<string, number>;
 }
 
 export interface Known {
   /** Exact strings, and the kinds for their placeholders: a host name, an account, an SSID. */
   names: readonly { kind: Kind; text: string }[];
-  /** Addresses and ranges that are public knowledge, such as those of the documentation. */
+  /** Addresses and ranges that are public knowledge, such as those in the documentation. */
   public: readonly string[];
 }
 
@@ -41,9 +41,9 @@ const PERCENT = /(?:[\w.~!*()+-]|%[0-9a-f]{2})+/gi;
 const BINARY = /[\w+/-]{8,}={0,2}/g;
 const DEEPEST = 3;
 
-/** Minimum length; a shorter name counts only in its exact case, and not as a property's name. */
+/** Minimum length of a name that is replaced in any case, and in property names. */
 const SHORT = 3;
-/** Minimum length of a name that also counts before digits, or with a line break inside. */
+/** Minimum length of a name that is also replaced before digits, or with a line break inside. */
 const LONG = 5;
 const LINE_BREAK = '(?:(?:\\r?\\n|\\\\n)[ \\t]*)?';
 const PLACEHOLDER = /(<[a-z-]+-\d+>)/;
@@ -60,7 +60,7 @@ const NOBODY = ['127.0.0.0/8', '0.0.0.0/32', '255.0.0.0/8', '224.0.0.0/4', '::/1
 /** Domains of the vendor, of this program and of interfaces on the bus; other domains may be personal. */
 const PUBLIC_DOMAINS =
   /(?:^|\.)(?:cloudflare\.com|cloudflareclient\.com|cloudflare-dns\.com|cloudflareportal\.com|cloudflareok\.com|cloudflarecp\.com|gstatic\.com|github\.com|freedesktop\.org|debian\.org|ubuntu\.com)$|^org\.(?:freedesktop|kde|culvert)\.|^(?:net|kernel)\.ipv[46]/i;
-/** Endings of files and units that look like domains. */
+/** Endings of file and unit names that look like domains. */
 const FILE =
   /\.(?:conf|service|socket|scope|slice|json|toml|yaml|yml|sources|gpg|log|txt|xml|plist|sock|db|desktop|ts|cjs|mjs|d|lock|bak|old)$/i;
 /** Names of files and units that end in a top-level domain. */
@@ -70,7 +70,7 @@ const KNOWN_FILE =
 const PATTERNS: readonly [Kind, RegExp][] = [
   ['key', /\beyJ[\w-]{8,}(?:\.[\w-]*)+/g],
   ['key', /-----BEGIN [A-Z ]{1,40}-----(?:(?!-----BEGIN )[\s\S])*?(?:-----END [A-Z ]{1,40}-----|$)/g],
-  // credentials in an address with a host without a domain; such a host alone, also in Windows notation
+  // credentials in a URL, with the host if it has no domain; then hosts without a domain, also in Windows notation
   ['key', /(?<=:(?:\/|\\\/){2})[^/\s"<>?#]+(?:@(?!localhost\b)[\p{L}\p{N}_-]+(?!\.?[\p{L}\p{N}_-])|(?=@))/gu],
   ['host', /(?<=:(?:\/|\\\/){2})(?!localhost\b)[\p{L}\p{N}_][\p{L}\p{N}_-]*(?!\.?[\p{L}\p{N}_@-])/gu],
   ['host', /(?<=(?:^|[\s"'(=:,])\\{2})[\p{L}\p{N}_][\p{L}\p{N}_-]*(?=\\[\p{L}\p{N}_$])/gmu],
@@ -78,19 +78,19 @@ const PATTERNS: readonly [Kind, RegExp][] = [
   // the home directory of another user
   ['user', /(?<=\/(?:home|media|Users)\\?\/)[^/\s"':<>\\]+/g],
   ['user', /(?<=(?:^|[\s"'=:])~)[a-z_][\w.-]*(?=\/)/gim],
-  // also with a quoted name, an IP address, or a host without a domain; not a device's peer (veth0@if5)
+  // email addresses, also with a quoted name, an IP address or a host without a domain, but not a device's peer (veth0@if5)
   [
     'email',
     /(?:"[^"@\n]{1,64}"|[\p{L}\p{N}.+_%&'-]{1,64})@(?!if\d)(?:\[[\da-f.:]{2,45}\]|\p{L}[\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+)/giu,
   ],
   ['id', /(?<![0-9a-z])[0-9a-f]{8}([-_])[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}(?![0-9a-z])/gi],
   ['key', /\b[0-9A-Za-z]{8}-[0-9A-Za-z]{8}-[0-9A-Za-z]{8}\b/g],
-  // also in the notations of nmcli, BlueZ and Cisco, with blanks, without zeros, and in interface names
+  // hardware addresses, also as nmcli, BlueZ and Cisco write them, with blanks, without leading zeros, and in interface names
   ['mac', /(?<![0-9a-z])[0-9a-f]{2}(?:(?:\\?:|[-_])[0-9a-f]{2}){5}(?![0-9a-z])/gi],
   ['mac', /(?<![0-9a-z]|[0-9a-z] )(?=[\d ]{0,17}[a-f])[0-9a-f]{2}(?: [0-9a-f]{2}){5}(?! ?[0-9a-z])/gi],
   ['mac', /(?<![\w:])(?=[\d:]{0,17}[a-f])[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){5}(?![\w:])/gi],
   ['mac', /\b[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}\b|(?<=\b(?:en|wl|ww)x)[0-9a-f]{12}\b/gi],
-  // an address without separators, after a word that names it
+  // a hardware address without separators, after a word such as "mac"
   [
     'mac',
     /(?<=(?<![a-z])(?:mac|hw|ll)?(?:mac|ether|bssid|[ _-]?addr(?:ess)?)["']?[ \t]{0,4}[:=]?[ \t]{0,4}["']?)[0-9a-f]{12}(?![0-9a-z])/gi,
@@ -119,7 +119,7 @@ const PATTERNS: readonly [Kind, RegExp][] = [
 ];
 
 export function createRedactor(vocabulary: Known): Redactor {
-  // the documented list of the split tunnel has private ranges; addresses in them still identify a person
+  // the documented split tunnel list includes private ranges, but addresses in them still identify a person
   const ranges = vocabulary.public.filter(range => !covers(LAN, range) && !LAN.some(lan => covers([range], lan)));
   const bases = new Set(vocabulary.public.map(range => range.split('/')[0]));
   const placeholders = new Map<string, string>();
@@ -149,7 +149,7 @@ export function createRedactor(vocabulary: Known): Redactor {
     return placeholder(kind, text);
   }
 
-  /** Replaces an address, also between colons or before a port. */
+  /** Replaces an address, even between colons or before a port. */
   function replaceAddress(text: string): string {
     if (!isIP(text) && text.includes(':')) {
       const [, before = '', inner = '', after = ''] = /^(:?)(.*?)(:|:\d+)?$/.exec(text)!;
@@ -173,7 +173,7 @@ export function createRedactor(vocabulary: Known): Redactor {
 
   function text(input: string, isKey = false, depth = 0): string {
     if (depth > DEEPEST) return input;
-    /** Redacts a word if its decoded text needs it. */
+    /** Returns a function that redacts a word if its decoded text contains something to redact. */
     const decoding = (decode: (word: string) => string | null, hide: (clean: string, word: string) => string) => {
       return (word: string) => {
         const plain = decode(word);
@@ -263,7 +263,7 @@ function formsOf(name: string): Set<string> {
   ]);
 }
 
-/** Decodes percent-encoding; null without it, or if it is invalid. */
+/** Decodes a percent-encoded word; null for a word without percent-encoding, or with an invalid one. */
 function ofPercent(word: string): string | null {
   if (!word.includes('%')) return null;
   try {

@@ -1,4 +1,4 @@
-// Reads and changes the kill switch without a daemon, for the command line, and writes the script that installs the root
+// Reads and changes the kill switch for the command line without a daemon, and creates the script that installs the root
 // service.
 
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { explained } from '../wording.ts';
 import { absent, isInstalled, readPublished, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
 import { type Call, callService } from './service-link.ts';
 
-/** Advice for a blocked person without a working Culvert. */
+/** Advice for a user whom the kill switch blocks while Culvert doesn't work. */
 export const WAY_OUT =
   'To turn it off: culvert killswitch off. If that fails: sudo busctl call org.culvert.KillSwitch1 ' +
   '/org/culvert/KillSwitch1 org.culvert.KillSwitch1 Disable, or sudo culvert-killswitch-remove.';
@@ -125,7 +125,7 @@ function directoryOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-/** Returns commands that write a text to a file. The mark must not be a line of the text. */
+/** Returns commands that write a text to a file. The here-document's end mark must not be a line of the text. */
 function put(text: string, to: string, mode: string): string {
   let mark = 'END';
   while (text.split('\n').includes(mark)) mark += '_';

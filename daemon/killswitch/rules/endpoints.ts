@@ -58,12 +58,12 @@ function withPorts(cidr: string): Endpoint[] {
   ];
 }
 
-/** True for an address in a shipped range, which gets the documented ports. */
+/** True if a shipped range contains the address; the documented ports of that range then apply. */
 function inShipped(shipped: readonly Endpoint[], cidr: string): boolean {
   return shipped.some(endpoint => within(cidr, endpoint.cidr));
 }
 
-/** True if one endpoint lets through everything that another endpoint does. */
+/** True if `outer` allows everything that `inner` allows. */
 export function covers(outer: Endpoint, inner: Endpoint): boolean {
   return (
     outer.protocol === inner.protocol &&
@@ -72,7 +72,7 @@ export function covers(outer: Endpoint, inner: Endpoint): boolean {
   );
 }
 
-/** True for one address with the tunnel's own ports, the form of endpoints that the tunnel CLI reports. */
+/** True for a single address with the tunnel's own ports, as in endpoints that the tunnel CLI reports. */
 export function isReported({ cidr, protocol, ports }: Endpoint): boolean {
   return !cidr.includes('/') && ports.every(port => (TUNNEL_PORTS[protocol] as readonly number[]).includes(port));
 }
@@ -134,7 +134,7 @@ export interface Endpoint {
   ports: readonly number[];
 }
 
-/** True for a port that an exception may have. DNS is not an exception, wherever it goes. */
+/** True for a port that an exception may have. DNS is never an exception, whatever its destination. */
 export function isEndpointPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65535 && port !== 53 && port !== 853;
 }
@@ -151,7 +151,7 @@ export interface Cidr {
 /** Shortest prefixes of exceptions: wider exceptions would be holes rather than endpoints. */
 const WIDEST = { 4: 16, 6: 32 } as const;
 const BITS = { 4: 32, 6: 128 } as const;
-/** Addresses that IANA gives out (RFC 4291, 2.4). */
+/** Addresses that IANA allocates (RFC 4291, 2.4). */
 const GLOBAL_UNICAST = range('2000::/3')!;
 
 /**
@@ -195,7 +195,7 @@ export function parseCidr(word: string): Cidr | string {
   return cidr;
 }
 
-/** True if one range lies within another. */
+/** True if `inner` lies within `outer`. */
 export function contains(outer: Cidr, inner: Cidr): boolean {
   return (
     outer.family === inner.family && outer.prefix <= inner.prefix && inner.network.match(outer.network, outer.prefix)
@@ -205,7 +205,7 @@ export function contains(outer: Cidr, inner: Cidr): boolean {
 function range(word: string): Cidr | null {
   const [, address = '', length] = /^([\da-fA-F:.]{2,45})(?:\/(0|[1-9]\d{0,2}))?$/.exec(word) ?? [];
   const family = address.includes(':') ? 6 : 4;
-  // the library also accepts shorter and octal IPv4, and IPv4 in the last bits of IPv6, which nft would not take
+  // ipaddr.js also accepts shortened and octal IPv4, and IPv6 that ends in dotted IPv4, but nft rejects these
   if (
     family === 4 ? !ipaddr.IPv4.isValidFourPartDecimal(address) : address.includes('.') || !ipaddr.IPv6.isValid(address)
   )

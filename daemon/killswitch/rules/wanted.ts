@@ -1,5 +1,5 @@
-// Pure: checks the kill switch settings in a call to the root service, and formats and parses them on disk. The boot guard loads
-// the same rules file that records that the kill switch is on, so that the two can't disagree.
+// Checks the kill switch settings in calls to the root service, and formats and parses the files that store them. One rules
+// file both records that the kill switch is on and holds the rules that the boot guard loads, so the two can't disagree. Pure.
 
 import { type Message, message } from '../wording.ts';
 import { type Endpoint, isEndpointPort, parseCidr } from './endpoints.ts';
@@ -17,7 +17,7 @@ export interface Wanted {
 export const MAX_ENDPOINTS = 128;
 const MAX_PORTS = 16;
 const MAX_PAUSE_SECONDS = 3600;
-/** Signing in takes minutes at most, and until it ends one program may send outside the tunnel. */
+/** A sign-in takes a few minutes at most. While it lasts, one program may send traffic outside the tunnel. */
 export const MAX_SIGN_IN_SECONDS = 900;
 /** A person who still has a connection confirms a change within seconds. */
 const MAX_CONFIRM_SECONDS = 600;
@@ -66,7 +66,7 @@ const HEAD = '# culvert kill switch 1 ';
 
 export type Stored = { kind: 'absent' } | { kind: 'wanted'; wanted: Wanted } | { kind: 'broken'; why: Message };
 
-/** The text of the rules file. */
+/** Returns the text of the rules file. */
 export function formatRules({ allowLan, endpoints }: Wanted): string {
   return `${HEAD}${JSON.stringify(toOptions({ allowLan, endpoints }))}\n${render({ allowLan, endpoints })}`;
 }
@@ -94,12 +94,12 @@ function broken(why: Message): Stored {
   return { kind: 'broken', why };
 }
 
-/** @param why error of the system, or of the check of the options */
+/** @param why error from the system, or from checking the options */
 export function unreadable(why: string): Message {
   return message("The stored settings can't be read: %s.", why);
 }
 
-/** True if two values are the same; null means off. */
+/** True if two settings are equal; null means off. */
 export function isSame(a: Wanted | null, b: Wanted | null): boolean {
   return JSON.stringify(a && toOptions(a)) === JSON.stringify(b && toOptions(b));
 }
@@ -108,7 +108,7 @@ function toOptions({ allowLan, endpoints }: Wanted) {
   return { allowLan, endpoints: endpoints.map(({ cidr, protocol, ports }) => [cidr, protocol, ports]) };
 }
 
-/** @returns a phrase about the error */
+/** @returns the settings, or a phrase about the error */
 function parseOptions(options: unknown): Wanted | string {
   const { allowLan, endpoints } = (options ?? {}) as { allowLan?: unknown; endpoints?: unknown };
   if (typeof allowLan !== 'boolean' || !Array.isArray(endpoints) || !endpoints.every(isTuple))
@@ -117,20 +117,20 @@ function parseOptions(options: unknown): Wanted | string {
   return typeof checked === 'string' ? checked : { allowLan, endpoints: checked };
 }
 
-/** A value with a deadline: an unconfirmed change, or a pause. The rules file keeps the value to restore. */
+/** Settings with a deadline: an unconfirmed change, or a pause. The rules file keeps the settings to restore. */
 export interface Trial {
   bootId: string;
-  /** Seconds of /proc/uptime, a clock that counts through suspend and starts again with the machine. */
+  /** Deadline, in seconds of /proc/uptime, which counts through suspend and restarts at boot. */
   until: number;
-  /** User who made the change, and may confirm it; null for a pause, which can't be confirmed. */
+  /** Uid of the user who made the change and may confirm it; null for a pause, which can't be confirmed. */
   by: number | null;
   /** Time of the change in ms since the epoch, for display only. */
   setAt: number;
-  /** The value in force until then; null: off. */
+  /** Settings in force until the deadline; null means off. */
   wanted: Wanted | null;
 }
 
-/** True for a pause: "off" until a deadline, which can't be made permanent. */
+/** True for a pause, which turns the kill switch off until a deadline and can't be made permanent. */
 export function isPause({ by }: Trial): boolean {
   return by === null;
 }
@@ -140,8 +140,8 @@ export function formatTrial(trial: Trial): string {
 }
 
 /**
- * The pause or unconfirmed change that was under way when the process ended; null for an unreadable file.
- * @returns `due`: true if its time is over or invalid, or if it is from an earlier boot
+ * Parses the pause or unconfirmed change that was under way when the process ended; returns null for an unreadable file.
+ * @returns `due`: true if the deadline has passed or is invalid, or if the trial is from an earlier boot
  */
 export function parseTrial(
   text: string,
@@ -162,7 +162,7 @@ export function parseTrial(
   }
 }
 
-/** The pause in `pause.json` of Culvert 0.2.7 and older, as a trial; null if it can't be read. */
+/** Parses the `pause.json` of Culvert 0.2.7 and older into a trial; returns null if the file can't be read. */
 export function parseFormerPause(text: string, setAt: number): Trial | null {
   try {
     const { bootId, until } = (JSON.parse(text) ?? {}) as { bootId?: unknown; until?: unknown };

@@ -1,4 +1,4 @@
-// Answers calls on the system bus: checks arguments, asks polkit, and runs the switch.
+// Answers calls on the system bus: checks arguments, asks polkit, and calls the services of the kill switch.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import type { OutsidePrograms } from '../outside.ts';
@@ -64,7 +64,7 @@ const XML = `<node><interface name="${BUS_NAME}">
   <signal name="Changed"><arg name="state" type="s"/></signal>
 </interface></node>`;
 
-/** Maximum number of open questions to polkit per user. */
+/** Maximum number of pending requests to polkit per user. */
 const MOST_ASKING = 4;
 
 /**
@@ -88,7 +88,7 @@ interface Call {
   run(caller: Caller & { pid(): Promise<number> }): Promise<object>;
 }
 
-/** Calls by method. Arguments are unpacked here, after their number was checked. @throws SwitchError InvalidArgument */
+/** Creates the call of each method, and unpacks its arguments after counting them. @throws SwitchError InvalidArgument */
 const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Variant, uid: number) => Call>> = {
   Enable({ control }, parameters) {
     const wanted = wantedIn(parameters);
@@ -136,7 +136,7 @@ const METHODS: Readonly<Record<string, (services: Services, parameters: GLib.Var
 };
 
 /**
- * Starts to answer on the bus.
+ * Starts answering calls on the bus.
  * @param touched called at the start and end of each call, with the number of calls under way
  */
 export function serve({ bus, userOf }: Gate, services: Services, touched: (underWay: number) => void) {
@@ -214,7 +214,7 @@ function wantedIn(parameters: GLib.Variant): Wanted {
   return { allowLan: parameters.get_child_value(0).get_boolean(), endpoints };
 }
 
-/** Reads endpoints, and counts them before anything is unpacked. @throws SwitchError InvalidArgument */
+/** Reads endpoints, and counts them before unpacking any. @throws SwitchError InvalidArgument */
 function endpointsIn(parameters: GLib.Variant, index: number): Endpoint[] {
   const tuples = parameters.get_child_value(index);
   const count = tuples.n_children();

@@ -1,4 +1,4 @@
-// Changes and reads a table of the kernel through nft. If the table can't be owned, a monitor reports foreign changes.
+// Changes and reads a kernel table through nft. If nft can't own the table, a monitor reports changes by other programs.
 import GLib from 'gi://GLib?version=2.0';
 import { createHeartbeat } from '../pacing.ts';
 import { type Elements, renderElements, renderRemoval, TABLE } from '../rules/rules.ts';
@@ -6,7 +6,7 @@ import { type Kernel, type Listing, parseListing } from '../table.ts';
 import { message, WordedError } from '../wording.ts';
 import { type Child, createBackOff, startChild } from './child.ts';
 
-/** Attempts while the table still belongs to the nft process of a service that was just killed. */
+/** Attempts while the nft process of a service that was just killed still owns the table. */
 const OWNED = { attempts: 40, ms: 25 };
 const ABSENT = 'No such file or directory';
 
@@ -27,7 +27,7 @@ export function createKernel<Options extends object>(
 ): Kernel<Options> & { fill(elements: Elements): Promise<void> } {
   const list = `list table inet ${name}`;
   let guarding = false;
-  /** True once nft and the kernel took a table that survives a foreign flush and its owner's death; null before the first try. */
+  /** True once nft and the kernel accepted a table that survives foreign flushes and its owner's death; null before a try. */
   let owning: boolean | null = null;
   const restart = createBackOff();
   const session = createSession(nft, () => {
@@ -69,7 +69,7 @@ export function createKernel<Options extends object>(
       return listing;
     },
     async remove() {
-      // nft refuses an `add` before it for a table with flags, and an nft that knows flags has `destroy`
+      // `renderRemoval` starts with `add`, which nft refuses for a table with flags; an nft that knows flags has `destroy`
       const lines = await session.ask(`destroy table inet ${name}`);
       if (errorOf(lines)) await transact(renderRemoval(name));
       if (listingOf(await session.ask(list), name))
@@ -99,7 +99,7 @@ export function createKernel<Options extends object>(
   };
 }
 
-/** Joins a transaction into a line, which `nft -i` takes as a transaction. */
+/** Joins a transaction into one line, which `nft -i` runs as one transaction. */
 function oneLine(text: string): string {
   return text
     .split('\n')
@@ -131,7 +131,7 @@ function delay(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms));
 }
 
-/** A command that nft answers with a line that no listing and no error contains: the line marks the end of a reply. */
+/** A command that marks the end of a reply: nft answers it with a line that occurs in no listing and no error. */
 const END = { command: 'describe tcp dport', reply: 'payload expression' };
 const REPLY_MS = 10_000;
 
@@ -209,12 +209,12 @@ export function createSession(nft: string, died: () => void): Session {
 }
 
 /**
- * Subjects, each with its own `nft monitor`. Elements of sets are left out: nft prints them one by one, which takes seconds if
- * another program loads a long list, and the constant sets of this service can't be changed.
+ * Subjects, each with its own `nft monitor`. Set elements are not monitored: nft prints them one by one, which takes seconds if
+ * another program loads a long list, and no program can change the constant sets of this service.
  */
 const SUBJECTS = ['tables', 'chains', 'rules'] as const;
 const BEAT_TABLE = `${TABLE}_heartbeat`;
-/** A transaction that changes nothing, but that the monitor of each subject reports. */
+/** A transaction that leaves nothing changed, but makes the monitor of each subject report it. */
 const BEAT = [
   `add table inet ${BEAT_TABLE}`,
   `add chain inet ${BEAT_TABLE} beat`,
@@ -222,7 +222,7 @@ const BEAT = [
   `delete table inet ${BEAT_TABLE}`,
 ].join('; ');
 const HEARTBEAT = { everyMs: 3_000, withinMs: 2_000 };
-/** Message of nft when its netlink buffer overflowed. */
+/** Message that nft prints when its netlink buffer overflows. */
 const LOST = 'We lost some netlink events';
 /** Time in which a new nft must begin to listen. */
 const START_MS = 500;
@@ -248,9 +248,9 @@ interface Monitor {
 function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
   const ours = new RegExp(`inet ${table}(?!\\w)`);
   let children: Child[] = [];
-  /** Subjects with a process that has heard the present beat. */
+  /** Subjects with a monitor that has heard the current beat. */
   const heard = new Set<string>();
-  /** True once every monitor has listened since the last check of the table. */
+  /** True once every monitor has heard a beat since the start. */
   let listening = false;
   const restart = createBackOff();
 
@@ -263,7 +263,7 @@ function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
     deaf() {
       printerr('culvert-killswitch: the monitor of the packet filter went deaf; it is started again');
       stop();
-      changed(); // the table may have changed unnoticed; the check starts other processes
+      changed(); // the table may have changed unnoticed; the caller's check starts the monitors again
     },
   });
 
@@ -298,7 +298,7 @@ function createMonitor({ nft, table, beat, changed }: MonitorOptions): Monitor {
       heard.add(subject);
       if (heard.size < SUBJECTS.length) return;
       heartbeat.heard();
-      if (!listening) changed(); // for changes before now, on a machine slower than START_MS
+      if (!listening) changed(); // report changes before the monitors listened, if they took longer than START_MS
       listening = true;
     } else if (ours.test(line) || line.includes(LOST)) changed();
   }

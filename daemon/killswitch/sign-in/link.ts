@@ -1,10 +1,10 @@
-// Finds the physical link to the internet in the kernel's tables, and forms and parses messages to its name servers (RFC 1035).
-// Pure.
+// Finds the physical link to the internet in the kernel's tables, and formats questions to the link's name servers and parses
+// their answers (RFC 1035). Pure.
 import ipaddr from 'ipaddr.js';
 
 export interface Link {
   device: string;
-  /** Number of the interface; another interface of the same name has another number. */
+  /** Number of the interface. A later interface with the same name has a different number. */
   index: string;
   /** IPv4 address. */
   gateway: string;
@@ -37,7 +37,7 @@ export function defaultRoute(
   return best ? { device: best[0]!, gateway: addressOf(best[2]!) } : null;
 }
 
-/** True if there is a way to the internet over IPv6. @param routes text of /proc/net/ipv6_route */
+/** True if a physical device has a default route for IPv6. @param routes text of /proc/net/ipv6_route */
 export function hasIpv6Route(routes: string, isPhysical: (device: string) => boolean): boolean {
   return routes.split('\n').some(row => {
     const [destination, length, , , , , , , flags = '', device = ''] = row.trim().split(/\s+/);
@@ -71,7 +71,7 @@ export function hasChanged(before: Link, now: Link | null): boolean {
   return before.hardware !== null && now.hardware !== null && before.hardware !== now.hardware;
 }
 
-/** Returns the name servers outside this machine among words of a network service. @param words any words */
+/** Returns addresses that can be name servers outside this machine. @param words any words from a network service */
 export function serversIn(words: readonly string[]): string[] {
   const addresses = words.filter(word => {
     if (!ipaddr.IPv4.isValidFourPartDecimal(word)) return false;
@@ -82,16 +82,16 @@ export function serversIn(words: readonly string[]): string[] {
 
 const HEADER_BYTES = 12;
 const [TYPE_A, CLASS_IN] = [1, 1];
-/** The QR flag, and the lowest bits for RCODE. */
+/** The QR flag, and the mask of RCODE. */
 const [IS_ANSWER, CODE] = [0x8000, 0x000f];
 const RECURSION_WANTED = 0x0100;
 
-/** True for a name that DNS can be asked for. */
+/** True for a name that a DNS question can contain. */
 export function isName(name: string): boolean {
   return name.length <= 253 && /^(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?$/.test(name);
 }
 
-/** @param id identifies the answer */
+/** Formats a question for the IPv4 addresses of a name. @param id number that the answer repeats */
 export function formatQuestion(id: number, name: string): Uint8Array {
   const labels = name.replace(/\.$/, '').split('.');
   const bytes = [id >> 8, id & 255, RECURSION_WANTED >> 8, 0, 0, 1, 0, 0, 0, 0, 0, 0];
@@ -100,7 +100,11 @@ export function formatQuestion(id: number, name: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** @returns the addresses, an empty list for a name that does not exist; null for anything but the answer to this question */
+/**
+ * Parses an answer.
+ * @returns the addresses, or an empty list if the server reports an error, such as an unknown name; null for anything but the
+ *   answer to this question
+ */
 export function parseAnswer(bytes: Uint8Array, question: Uint8Array): string[] | null {
   if (bytes.length < question.length) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -124,7 +128,7 @@ export function parseAnswer(bytes: Uint8Array, question: Uint8Array): string[] |
   return addresses;
 }
 
-/** True if the answer repeats the question; a server may change the case of letters. */
+/** True if the answer repeats the question. Ignores the case of letters, which a server may change. */
 function isSame(bytes: Uint8Array, question: Uint8Array): boolean {
   const lower = (byte: number) => (byte >= 65 && byte <= 90 ? byte + 32 : byte);
   return question.every((byte, i) => i < HEADER_BYTES || lower(byte) === lower(bytes[i]!));

@@ -6,7 +6,7 @@ import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';
 import { underWay } from './availability.ts';
 
-/** @param waiting the request under way that no event reports yet */
+/** @param waiting the pending request, until an event reports it */
 export function updatesForm(
   view: UpdateView,
   { offline, waiting }: { offline: boolean; waiting: 'check' | 'change' | null },

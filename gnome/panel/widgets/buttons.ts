@@ -1,4 +1,4 @@
-// Creates buttons with labels that wrap in a narrow window, copies text, and shows terminal commands in boxes.
+// Creates buttons with wrapping labels, buttons that copy text, and boxes with terminal commands.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
@@ -15,7 +15,7 @@ export function checkButton(label: string): Gtk.CheckButton {
 }
 
 export function labelButton(button: Gtk.Button, label: string): void {
-  // setting the same label again would make GTK replace the button's name with it
+  // if the same label were set again, GTK would replace the button's name with the label
   if (button.label === label) return;
   button.label = label;
   if (button.child instanceof Gtk.Label) Object.assign(button.child, { wrap: true, justify: Gtk.Justification.CENTER });
@@ -36,6 +36,7 @@ export function copyText(widget: Gtk.Widget, text: string): void {
 }
 
 /**
+ * Creates a button that copies text.
  * @param name name of the button, for screen readers.
  * @param text returns the text to copy.
  * @param copied called after a copy.

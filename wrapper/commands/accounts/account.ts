@@ -1,4 +1,4 @@
-// Implements the commands that change one account, with a shim (`firecrawl login add`) or without (`accounts add`).
+// Implements the commands that change one account, through a shim (`firecrawl login add`) or directly (`accounts add`).
 import { isatty } from 'node:tty';
 import { reason } from '../../../daemon/core/errors.ts';
 import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
@@ -76,7 +76,8 @@ export function use(cli: string, wanted: string, options: Options, context: Cont
 }
 
 /**
- * Writes the default account of a place to the configuration, because a loss of the state must not change a command's account.
+ * Writes the default account to the configuration if the tool's accounts are places, because losing the state must not change
+ * the account of a command.
  * @param name `undefined` to remove the default
  */
 export function keepDefault(cli: string, name: string | undefined, context: Context): void {
@@ -146,7 +147,7 @@ async function sayUnreadable(account: Account, { env }: Context): Promise<void> 
   if (!resolved.ok) say(`${resolved.problem}; until that is corrected the account is skipped`);
 }
 
-/** Returns the note about the provider's terms with the address of the terms, if there is a note. */
+/** Returns the note about the provider's terms, with their address; an empty list without a note. */
 export function termsOf({ terms_note: note, terms_url: url }: Provider): string[] {
   return note === undefined ? [] : [`${note}${url ? ` (${url})` : ''}`];
 }
@@ -197,15 +198,15 @@ export function firstOf(cli: string, context: Context, added: string): string | 
   return effectiveDefault(accounts, state) ?? added;
 }
 
-/** Reports whether each account of a tool is a place with its own contents. */
+/** True if each account of a tool is a place with its own contents. */
 function isPlace(cli: string, { catalog, paths }: Context): boolean {
   const { providers } = loadCatalog(catalog, paths.userCatalog);
   return Object.hasOwn(providers, cli) && providers[cli]!.account_is === 'place';
 }
 
 /**
- * Chooses a place for credentials. If the keyring doesn't work, it offers a file at a terminal.
- * @param otherwise the alternative for the hint
+ * Chooses where to store credentials. If the keyring doesn't work, offers a file to a user at a terminal.
+ * @param otherwise alternative that the hint names
  * @throws WrapError `keyring-unavailable`
  */
 export async function choosePlace(options: Pick<AddOptions, 'file' | 'json'>, otherwise: string): Promise<SecretPlace> {
@@ -275,7 +276,7 @@ function describeNext(cli: string, context: Context): string {
   return current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
 }
 
-/** Removes the stored secrets of an account, but not the sources that it refers to. */
+/** Removes an account's stored secrets, but not the external sources that the account refers to. */
 async function forgetSecrets(account: Account, { paths }: Pick<Context, 'paths'>): Promise<void> {
   for (const [variable, source] of Object.entries(account.env)) {
     await forgetSecret(source, { cli: account.cli, account: account.name, variable }, paths);

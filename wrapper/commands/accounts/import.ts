@@ -19,7 +19,7 @@ import { type ImportedAccount, type ImportOptions, readImport } from './import-f
 
 const ELSEWHERE = 'store credentials in a 0600 file with --file, or have accounts read a .env file with --reference';
 
-/** An account with the planned change. */
+/** An account and the change planned for it. */
 export interface Planned {
   account: ImportedAccount;
   change: 'add' | 'change' | 'keep';
@@ -101,7 +101,7 @@ async function accountsWanted(
     : readImport(file, options, catalog);
 }
 
-/** Plans the change of one account. An existing account stays enabled or disabled. */
+/** Plans the change to one account. An existing account stays enabled or disabled. */
 async function planFor(
   account: ImportedAccount,
   file: string | undefined,
@@ -112,8 +112,8 @@ async function planFor(
   if (!existing) return { account, change: 'add' };
   const stored = await resolveAccount(existing, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   const variables = [...Object.keys(account.env), ...Object.keys(account.secrets)];
-  // A key of an existing account stays where it is stored, unless that is the imported file. With --stored, other variables of
-  // the account don't matter.
+  // An existing account's key stays where it is stored, unless the imported file stores it. With --stored, the account's other
+  // variables don't matter.
   const isSame =
     (options.stored === true || Object.keys(existing.env).length === variables.length) &&
     Object.entries(account.env).every(([variable, source]) => existing.env[variable] === source) &&
@@ -164,7 +164,7 @@ export async function storeAccounts(
   for (const { cli, first } of firsts) if (first !== undefined) keepDefault(cli, first, context);
 }
 
-/** Returns remarks on the imported file. None advises its removal, because other programs may also read it. */
+/** Returns remarks on the imported file. They never advise removing it, because other programs may also read it. */
 function remarksOn(
   file: string,
   accounts: readonly ImportedAccount[],
@@ -209,7 +209,7 @@ function problemsOf(account: ImportedAccount, accounts: readonly ImportedAccount
   return problems;
 }
 
-/** Explains why an account's sources would give a run no credential now. */
+/** Explains why a run would get no credential from an account's sources now. */
 async function sourceProblems(account: ImportedAccount, { env }: Context): Promise<string[]> {
   const resolved = await resolveAccount(account, callerEnvironment(env), SOURCE_TIMEOUT_MS);
   return resolved.ok ? [] : [`${account.cli} "${account.name}": ${resolved.problem}`];
@@ -233,7 +233,7 @@ interface StoredAccount {
 }
 
 /**
- * Finds the credentials that upstream CLIs have stored. Each gets the name of an account with the same credential, or `name`.
+ * Finds the credentials that upstream CLIs have stored. Names each after an existing account with the same credential, or `name`.
  * @param only the CLI to search; all CLIs of the catalog if `undefined`
  * @throws WrapError `nothing-stored` with the names of the searched files
  */
@@ -297,7 +297,7 @@ export async function namesOf(
   return names;
 }
 
-/** Reads a file, or returns an empty text if the file can't be read. */
+/** Reads a file; returns an empty string if the file can't be read. */
 function read(file: string): string {
   try {
     return readOptional(file) ?? '';

@@ -1,4 +1,4 @@
-// Lets this machine's runs take turns in trying an account after its pause; other machines are not asked.
+// Lets only one of this machine's runs try an account after its pause, without asking other machines.
 import type { Context, Leased, LeaseEnd, LeaseOptions, Leases } from '../../context.ts';
 import type { Account } from '../../store/config.ts';
 import { isBeingProbed, isPaused } from '../../store/pause.ts';
@@ -25,7 +25,7 @@ export class LocalLeases implements Leases {
     const { pinned } = this.#options;
     const index = accounts.findIndex(({ name }) => name === pinned || claimProbe(name, this.#options));
     const probedByOthers = index < 0 ? accounts : accounts.slice(0, index);
-    // Patient runs leave them to the others; the rest tries them after all other accounts.
+    // Patient runs leave accounts that other runs are probing; other runs try them last.
     const usable = [...(index < 0 ? [] : accounts.slice(index)), ...(patient ? [] : probedByOthers)];
     this.#leased = { account: usable[0], rest: usable.slice(1), awaits: patient && probedByOthers.length > 0 };
     return this.#leased;
@@ -35,7 +35,7 @@ export class LocalLeases implements Leases {
     return true;
   }
 
-  /** Several keys may draw on one quota, so that is asked before the next one is tried. */
+  /** Asks the provider about the quotas before the next account is tried, because several keys may draw on one quota. */
   async settle({ pause }: LeaseEnd): Promise<void> {
     if (!pause || pause.class === 'auth' || this.#leased.rest.length === 0 || this.#hasAsked) return;
     this.#hasAsked = true;
@@ -45,8 +45,8 @@ export class LocalLeases implements Leases {
   async finish(): Promise<void> {}
 
   /**
-   * Asks what the accounts have left and which of them are one quota, unless it was within the hour. The answer also says when a
-   * used-up quota starts again. A run does not wait long for it.
+   * Asks what the accounts have left and which of them share a quota, unless the answers are less than an hour old. The answer also
+   * says when a used-up quota resets. A run waits for it for `ASK_MS` at most.
    */
   async #learnQuotas(): Promise<void> {
     const { plan, state, context, credentials } = this.#options;
@@ -65,8 +65,8 @@ export class LocalLeases implements Leases {
 }
 
 /**
- * Claims the first try after a pause. What another run has learned since goes into `state`.
- * @returns whether this run may try the account; true for one that was never paused
+ * Claims the first try after a pause. If another run was faster, copies its pause into `state`.
+ * @returns true if this run may try the account, or the account has no pause
  */
 export function claimProbe(
   name: string,
@@ -79,7 +79,7 @@ export function claimProbe(
     updateState(context.paths, plan.cli, stored => {
       const current = stored.paused[name];
       if (!current) return;
-      // The clock is read while the lock is held: a claim made while this run waited for it must not look like a future one.
+      // Read the clock under the lock: a claim that another run made during the wait must not look like a future claim.
       const now = context.now();
       mine = !isPaused(current, now) && !isBeingProbed(current, now);
       if (mine) current.probedAt = now;

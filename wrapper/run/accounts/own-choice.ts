@@ -1,5 +1,5 @@
-// Finds the user's choice without culvert-wrap (an exported credential, a profile, another host), and says whether it or an account
-// counts. A run, `explain` and `doctor` share this, so that they can't disagree.
+// Finds a choice that the user made outside culvert-wrap (an exported credential, a profile, another host), and decides whether
+// the choice or an account counts. A run, `explain` and `doctor` share this module, so that they can't disagree.
 import { resolve } from 'node:path';
 import type { Hosts, Provider } from '../../catalog/provider.ts';
 import type { Plan } from '../../store/plan.ts';
@@ -11,13 +11,13 @@ import { isOption, spelled } from '../invocation.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { choicesInFiles, filesWithOtherHost, type Setting, UNREADABLE, valueInJson } from './settings-files.ts';
 
-/** Names of variables, options and files by which the user chose. */
+/** Names of the variables, options and files that express the user's choice. */
 export interface OwnChoice {
-  /** Those that are a credential, or choose an account, a profile or a directory. */
+  /** Names that give a credential, or choose an account, a profile or a directory. */
   accounts: string[];
-  /** Those that name a host to which no account's credential may go. */
+  /** Names that lead to a host that must not get an account's credential. */
   hosts: string[];
-  /** The first option, repository or file that no account can replace: it can't be left out of the command, or counts before the environment. */
+  /** First option, repository or file that no account can replace: the command needs it, or it precedes the environment. */
   fixed?: { option: string; why: 'other-host' | 'own-credential' };
 }
 
@@ -29,10 +29,10 @@ type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
 };
 
 /**
- * Choice of the user for a command, or `undefined`. Values that an outer run has set are no choice.
- * @param args of the command; nothing after `--` is taken for an option
- * @param env the caller's
- * @param cwd directory of files that options name, and of the project
+ * Returns the user's choice for a command, or `undefined`. Values that an outer run has set are not a choice.
+ * @param args the command's arguments; nothing after `--` counts as an option
+ * @param env the caller's environment
+ * @param cwd base directory for files in options and for the project's files
  */
 export function ownChoice(
   plan: Known,
@@ -58,7 +58,7 @@ export function ownChoice(
   const credentials = own_credential.filter(option =>
     valuesFor(option).some(value => !(isSwitch(option) && isOff(value))),
   );
-  // settings that can't be read may choose anything, and are named once
+  // unreadable settings may choose anything, so they are named once, without a key
   const nameFor = (option: string) =>
     option.includes('{') && valuesFor(option).includes(UNREADABLE) ? option.split(' ')[0]! : nameOf(option);
   const fixedHosts = [...hostOptions.map(nameFor), ...repositories, ...files];
@@ -83,14 +83,14 @@ export function ownChoice(
   };
 }
 
-/** Reports whether a credential in a file counts next to that of an account: before the environment, or in a variable that it does not set. */
+/** Reports whether a file's credential counts despite an account: before the environment, or in a variable that no account sets. */
 function isAboveAccounts({ name, isBeforeEnv }: Setting, { accounts, provider: { credentials } }: Known): boolean {
   return isBeforeEnv || (credentials.includes(name) && !isBrought(name, accounts));
 }
 
 /**
- * Variables by which the user may choose. The source of an account does not count, and neither does the address that an account brings itself:
- * that account replaces it.
+ * Returns the variables that may express the user's choice. An account's source does not count, and neither does an address that an
+ * account sets itself, because the account replaces it.
  */
 export function choosingVariables({ accounts, provider, prefer }: Omit<Known, 'cli'>): {
   accounts: string[];
@@ -99,7 +99,7 @@ export function choosingVariables({ accounts, provider, prefer }: Omit<Known, 'c
   const { inject, credentials, choice, hosts } = provider;
   const sources = accounts.flatMap(({ env }) => Object.values(env).filter(source => source.startsWith('env:')));
   const isSource = (name: string) => sources.includes(`env:${name}`);
-  // if the accounts come first, only a variable that an account replaces is worth a line
+  // if the accounts come first, only a variable that an account replaces is worth a message
   const further = prefer === 'own' ? credentials : [];
   return {
     accounts: [...new Set([...inject, ...further, ...choice.env])].filter(name => !isSource(name)),
@@ -107,12 +107,12 @@ export function choosingVariables({ accounts, provider, prefer }: Omit<Known, 'c
   };
 }
 
-/** Reports whether an account brings a variable itself. */
+/** Reports whether an enabled account sets a variable itself. */
 function isBrought(name: string, accounts: Known['accounts']): boolean {
   return accounts.some(({ enabled, env }) => enabled && Object.hasOwn(env, name));
 }
 
-/** Files of the user and of the project: those in which the CLI would read another host, and the settings that choose an account. */
+/** Finds the user's and the project's files that name another host, and the settings in files that choose an account. */
 function inFiles(
   plan: Known,
   args: readonly string[],
@@ -125,7 +125,7 @@ function inFiles(
     env,
     cwd: resolve(cwd, ...directories.slice(-1).map(directory => expandHome(directory, env))),
     valuesOf: (name: string) => (name.startsWith('-') ? wordsBehind(name, args) : listIn(env[name])),
-    // a run with an account takes a variable with another host out of the environment, so the file would count
+    // a run with an account unsets a variable that names another host, so the file would count
     isAbove: (name: string) =>
       isBrought(name, accounts) || (env[name] !== undefined && env[name] !== '' && !isOtherHost(env[name], hosts)),
     isOther: (host: string) => isOtherHost(host, hosts),
@@ -137,7 +137,7 @@ function inFiles(
   };
 }
 
-/** All words behind an option, because some programs take several; others are the names of no file. */
+/** Returns all words after an option, because some programs take several values. Words that name no file do no harm. */
 function wordsBehind(option: string, args: readonly string[]): string[] {
   return args.flatMap((arg, index) => {
     if (!isOption(arg, option)) return [];
@@ -149,12 +149,12 @@ function wordsBehind(option: string, args: readonly string[]): string[] {
   });
 }
 
-/** A value of a variable, and its parts where it is a list. */
+/** Returns a variable's value, and its parts if it is a list. */
 function listIn(value = ''): string[] {
   return [...new Set([value, ...value.split(',')])];
 }
 
-/** Variables, options and words that name a repository on another host, or another address. */
+/** Returns the variables, options and hosts of words that name a repository on another host, or another address. */
 function otherRepositories(
   { hosts, value_options }: Known['provider'],
   args: readonly string[],
@@ -170,7 +170,7 @@ function otherRepositories(
   return [
     ...repositories.options.filter(option => valuesFor(option).some(isOther)),
     ...repositories.env.filter(name => isOther(env[name] ?? '')),
-    // the person has to see the host
+    // the message must show the host
     ...(isCommand
       ? words
           .slice(1)
@@ -180,18 +180,18 @@ function otherRepositories(
   ];
 }
 
-/** The host, with its scheme, of an address or of a repository (`host/o/r`, `git@host:o/r`), where it names one. */
+/** Returns the host in an address (after `http://`, if given) or a repository (`host/o/r`, `git@host:o/r`). */
 function hostIn(text: string): string | undefined {
   const [, scheme, host] = /^([a-z][a-z\d+.-]*:\/\/)(?:[^@/]*@)?([^/]*)/i.exec(text) ?? [];
   if (host !== undefined) return /^http:/i.test(scheme!) ? `${scheme}${host}` : host;
   return (/^[^@/\s]+@([^:/\s]+):/.exec(text) ?? /^([\w-]+(?:\.[\w-]+)+(?::\d+)?)\/[^/]+\/[^/]+$/.exec(text))?.[1];
 }
 
-/** A variable such as `CLAUDE_CODE_USE_VERTEX`, which turns a kind of account on. */
+/** True for a variable such as `CLAUDE_CODE_USE_VERTEX`, which enables a kind of account. */
 const isSwitch = (name: string) => name.includes('_USE_');
 const isOff = (value: string) => /^(?:0|false|no|off)$/i.test(value);
 
-/** Reports whether a variable chooses something: a switch may be off, and a value be the usual one of the CLI. */
+/** Reports whether a variable chooses something: a switch that is off and the CLI's usual value choose nothing. */
 export function isChosen(name: string, { choice }: Pick<Provider, 'choice'>, env: NodeJS.ProcessEnv): boolean {
   const value = env[name];
   if (!value || (isSwitch(name) && isOff(value))) return false;
@@ -200,8 +200,9 @@ export function isChosen(name: string, { choice }: Pick<Provider, 'choice'>, env
 }
 
 /**
- * Values of an option (see `Option` in the catalog): of `-x v`, `-x=v` and `-xv`, or of a key in these. An option that is the last argument has an empty value.
- * @param pathOf makes the path of a file absolute
+ * Returns the values of an option (see `Option` in the catalog) in `-x v`, `-x=v` and `-xv`, or of a key in these values. The last
+ * argument has an empty value.
+ * @param pathOf makes a file's path absolute
  */
 function valuesOf(option: string, args: readonly string[], pathOf: (file: string) => string): string[] {
   const [name, key] = spelled(option).split(' ') as [string, string | undefined];
@@ -221,13 +222,13 @@ function valuesOf(option: string, args: readonly string[], pathOf: (file: string
   });
 }
 
-/** An option in words: `--settings env.X` for `--settings {env.X}`. */
+/** Returns an option for a message: `--settings env.X` for `--settings {env.X}`. */
 function nameOf(option: string): string {
   return option.replace(/[{}]/g, '');
 }
 
 /**
- * Reports whether an address leads to a host that no credential is for. An address that programs could read in two ways does.
+ * Reports whether an address leads to a host outside the entry's hosts. True for an address that programs could read in two ways.
  * @param value an address, or a host with or without a path
  */
 export function isOtherHost(value: string, { names }: Pick<Hosts, 'names'>): boolean {
@@ -244,7 +245,7 @@ export function isOtherHost(value: string, { names }: Pick<Hosts, 'names'>): boo
   });
 }
 
-/** Whose account a command runs with. `line` says it to the person. */
+/** The decision between the user's choice and the accounts. `line` tells the user about it. */
 export interface Ruling {
   /** The original runs as the user wrote it, or the accounts count. */
   runs: 'original' | 'accounts';
@@ -257,8 +258,8 @@ export interface Ruling {
 /**
  * Decides between the user's own choice and the accounts.
  * @param choice the account that comes first
- * @throws WrapError `other-host` or `own-credential` where an account is named, and an option names a host that it is not for, or gives
- *   a credential
+ * @throws WrapError `other-host` or `own-credential` if an account is named, and an option names a different host or gives a
+ *   credential
  */
 export function ruleOn(own: OwnChoice, choice: Choice, { cli, prefer, provider }: Known): Ruling {
   const { fixed } = own;
@@ -281,12 +282,12 @@ export function ruleOn(own: OwnChoice, choice: Choice, { cli, prefer, provider }
   return { runs: 'accounts', why, choice: names, line: notUsed(cli, names) };
 }
 
-/** All variables, options and files of a choice, in words. */
+/** Lists the variables, options and files of a choice. */
 export function namesIn({ hosts, accounts }: OwnChoice): string {
   return [...new Set([...hosts, ...accounts])].join(', ');
 }
 
-/** The error for an option and an account that can't both count. */
+/** Returns the error for an option that conflicts with a named account. */
 function refusal(option: string, why: 'other-host' | 'own-credential', choice: Named, host = ''): WrapError {
   const account = `the account "${choice.name}" ${choice.by === 'job' ? 'created the job' : 'is named'}`;
   const what =
@@ -300,7 +301,7 @@ function refusal(option: string, why: 'other-host' | 'own-credential', choice: N
 
 type Named = Exclude<Choice, { by: 'default' }>;
 
-/** The line for a choice that does not count. */
+/** Returns the message about a choice that does not count. */
 export function notUsed(cli: string, names: string): string {
   return `${cli}: ${names} is not used, because ${cli} has accounts`;
 }

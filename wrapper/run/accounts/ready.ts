@@ -1,4 +1,4 @@
-// Makes an account ready for an attempt: its credentials, its environment, and a login step where the environment can't switch the CLI.
+// Prepares an account for an attempt: reads its credentials, builds its environment, and runs its prepare command.
 import { join } from 'node:path';
 import { readOptional } from '../../../daemon/core/files.ts';
 import { sha256 } from '../../../daemon/core/hash.ts';
@@ -16,17 +16,17 @@ import { stripAnsi } from '../rules/classify.ts';
 import { isChosen, isOtherHost } from './own-choice.ts';
 import { pinForChildren } from './select-account.ts';
 
-/** Most runs of a credential program in one run: the second shows whether its value rotates. */
+/** Most calls of a credential program in one run: the second call shows whether the value rotates. */
 const MOST_READINGS = 2;
-/** Length of the line that is repeated from a prepare command, in characters. */
+/** Longest quotation from a prepare command's output, in characters. */
 const LONGEST = 200;
 
-/** An account that is ready. */
+/** An account that is ready for an attempt. */
 export interface Usable {
   ok: true;
   environment(): NodeJS.ProcessEnv;
   credentials: Record<string, string>;
-  /** Digest of the prepare command that has run. */
+  /** Digest of the prepare command, if it has run. */
   digest?: string;
 }
 
@@ -37,7 +37,7 @@ interface Needs {
   credentials: Credentials;
 }
 
-/** Opens the credentials of one run. A program that gives some is asked once, because it may mint a new value each time. */
+/** Returns a run's credentials. Keeps the values of a credential program, because it may mint a new value on each call. */
 export function openCredentials(
   { secretTimeoutMs }: Pick<Plan, 'secretTimeoutMs'>,
   { env }: Pick<Context, 'env'>,
@@ -63,7 +63,7 @@ export function openCredentials(
   return credentials;
 }
 
-/** The credentials of an account, and the environment for a program that uses it, or why it can't be used. */
+/** Returns an account's credentials and the environment for a program that uses it, or why the account can't be used. */
 export async function makeReady(
   account: Account,
   { plan, state, context, credentials }: Needs,
@@ -87,11 +87,11 @@ export async function makeReady(
 type Prepared = { ok: true; digest?: string } | { ok: false; problem: string };
 
 /**
- * Runs `prepare_command` when it is due. `once`: once for every rendered command. `switch`: when the last command was another.
- * `always`: every time. `{NAME}` reaches sh as `"$NAME"`, so a credential is in no argument list.
- * @param environment gives the account's whole environment
- * @param account its credentials, for rendering
- * @returns the digest to remember, when it ran
+ * Runs `prepare_command` when due. `once`: once for every rendered command. `switch`: if the last command was different.
+ * `always`: every time. `{NAME}` reaches sh as `"$NAME"`, so that argument lists contain no credential.
+ * @param environment returns the account's whole environment
+ * @param account name and credentials to render the command with
+ * @returns the digest to remember, if the command ran
  */
 async function prepare(
   provider: Provider,
@@ -124,7 +124,7 @@ async function prepare(
   return { ok: true, digest };
 }
 
-/** Ends, in `state`, the pause of accounts whose refused credential has been changed since. */
+/** Removes, from `state`, the pauses of accounts whose refused credential has changed since. */
 export async function clearChangedCredentials(
   { accounts }: Pick<Plan, 'accounts'>,
   state: CliState,
@@ -147,7 +147,7 @@ const OURS = [
   'CULVERT_WRAP_STATE_DIR',
 ];
 
-/** Variables that `culvert trust` sets: a shell that began before then lacks them. */
+/** Variables that `culvert trust` sets. A shell that started earlier lacks them. */
 const TRUST = /^(NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)="(\/[^"]*)"$/gm;
 
 function trustVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
@@ -156,9 +156,9 @@ function trustVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
- * The caller's environment as it was before the shim. The shim takes what would slow down or change our own Node
- * (NODE_EXTRA_CA_CERTS makes Node 20 start 2.8 times slower) and keeps it under another name. Upstreams get the certificates that
- * tools were made to trust, unless the caller names others.
+ * Returns the caller's environment as it was before the shim. The shim renames variables that would slow down or change our Node
+ * (NODE_EXTRA_CA_CERTS makes Node 20 start 2.8 times slower). Upstreams get the certificates from `culvert trust`, unless the
+ * caller names other certificates.
  */
 export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const result = { ...env };
@@ -172,10 +172,10 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
- * The environment for a run with one account. Every variable that carries a credential of this CLI or chooses one is unset first, the
- * sources of other accounts included.
+ * Returns the environment for a run with one account. Unsets every variable that carries or chooses a credential of this CLI,
+ * including the sources of other accounts.
  * @param caller see `callerEnvironment`
- * @param credentials the account's, resolved
+ * @param credentials the account's resolved credentials
  */
 export function accountEnvironment(
   plan: Pick<Plan, 'cli' | 'provider' | 'accounts'>,
@@ -192,9 +192,9 @@ export function accountEnvironment(
       if (source.startsWith('env:')) delete env[source.slice(4)];
     }
   }
-  // a directory with a login, or a profile, would count next to the account
+  // a directory with a login, or a profile, would compete with the account
   for (const name of provider.choice.env) if (isChosen(name, provider, env)) delete env[name];
-  // a credential goes to the hosts of its entry, or to the host that its account names
+  // a credential may only go to the hosts of its catalog entry, or to the host that its account names
   for (const name of provider.hosts.env) if (env[name] && isOtherHost(env[name], provider.hosts)) delete env[name];
   const home = join(paths.state, 'homes', cli, account.name);
   for (const name of provider.home) env[name] = home;

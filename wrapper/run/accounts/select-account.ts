@@ -1,4 +1,4 @@
-// Selects the first account, unless an outer run has. A run and `explain` share this, so that they can't disagree.
+// Selects the account to try first, and detects nested runs. A run and `explain` share this, so that they can't disagree.
 
 import { readOptional } from '../../../daemon/core/files.ts';
 import type { Context, Invocation } from '../../context.ts';
@@ -18,17 +18,17 @@ type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>;
 export interface Chosen {
   choice: Choice;
   notice?: string;
-  /** A clause about the session that the CLI keeps, where its account can't be used. */
+  /** Clause about the session that the CLI would continue, if the session's account can't be used. */
   lostSession?: string;
 }
 
 /**
- * In this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job named in the arguments or kept by the CLI for this
- * command, a trusted directory file, the default.
- * The user has not named a session that the CLI keeps, so another account may run in place of the session's account.
+ * Chooses the account in this order: `CULVERT_WRAP_ACCOUNT`, the account that created a job in the arguments or a session that the
+ * CLI continues, a trusted directory file, the default.
+ * The user did not name the session, so another account may run in place of the session's account.
  * @returns the choice, a notice about a choice that was not followed, and the session that is not continued
  * @throws WrapError `unknown-account` for a named account that can't be used, `directory-broken` for a trusted file that
- *   can't be read: a person who named an account never runs as another one
+ *   can't be read: a user who named an account never runs as another account
  */
 export async function chooseAccount(
   plan: Plan,
@@ -62,7 +62,7 @@ export async function chooseAccount(
 }
 
 /**
- * Whose account counts, where the user chose without culvert-wrap; `undefined` where that is not so, or no account is enabled.
+ * Decides whether the user's own choice or an account counts; `undefined` without such a choice or an enabled account.
  * @throws WrapError as `chooseAccount` and `ruleOn`
  */
 export async function rulingFor(
@@ -78,8 +78,8 @@ export async function rulingFor(
 }
 
 /**
- * The error for a command without a named account whose default is lost, where another account is another set of things: none is
- * guessed.
+ * Returns the error for a lost default if the user named no account and accounts are not interchangeable, because culvert-wrap must
+ * not guess one.
  */
 export function lostDefault(plan: Plan, state: Pick<CliState, 'default'>, choice: Choice): WrapError | undefined {
   const { cli, accounts } = plan;
@@ -94,7 +94,7 @@ export function lostDefault(plan: Plan, state: Pick<CliState, 'default'>, choice
   );
 }
 
-/** The account of a trusted directory file, or the default. */
+/** Returns the account that a trusted directory file names, or the default. */
 async function chosenByDirectory(plan: Plan, context: Place): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
   if (!directoryFile(context.cwd)) return { choice };
@@ -135,7 +135,7 @@ function unknownAccount(plan: Plan, name: string, where: string): WrapError {
   });
 }
 
-/** The job that is named in the arguments, alone or as the value of an option. */
+/** Returns the job that the arguments name, as a word or as the value of an option. */
 export function jobIn(
   args: readonly string[],
   { jobs }: Pick<CliState, 'jobs'>,
@@ -146,8 +146,8 @@ export function jobIn(
 }
 
 /**
- * The source that names an account for a command whose accounts can't be read, in words, or `undefined` when nothing does.
- * @param paths of the installation whose accounts these are
+ * Describes the account that a command names although its accounts can't be read, or returns `undefined` if it names no account.
+ * @param paths paths of the accounts' installation
  */
 export async function namedAccount(
   cli: string,
@@ -166,7 +166,7 @@ export async function namedAccount(
   return directory.kind === 'broken' ? `the account that ${directory.file} names` : undefined;
 }
 
-/** Reports whether this CLI was started within another run of it, with no other account named since. */
+/** Reports whether another run of this CLI started it, and no other account was named since. */
 export async function isNested(
   cli: string,
   args: readonly string[],
@@ -180,13 +180,13 @@ export async function isNested(
   const job = jobIn(args, readState(paths, cli));
   if (job) return job.account === account;
   const file = directoryFile(cwd);
-  // After a failure another account than the directory's is in use.
+  // After a failure, the outer run may use a different account than the directory's.
   if (file === undefined || encodeURIComponent(file) === run.file) return true;
   const directory = (await load()).chooseByDirectory(cli, cwd, paths);
   return directory.kind === 'chosen' ? directory.account === account : directory.kind !== 'broken';
 }
 
-/** The ids of the CLI's last session, where the command continues it. */
+/** Returns the ids of the CLI's last sessions, if the command continues them. */
 function keptSessions({ provider, ownPatterns }: Plan, command: string, env: NodeJS.ProcessEnv): string[] {
   return provider.session_files
     .filter(({ commands, unless }) => isCommandIn(command, commands) && !isCommandIn(command, unless))
@@ -203,8 +203,8 @@ function keptSessions({ provider, ownPatterns }: Plan, command: string, env: Nod
 }
 
 /**
- * Reports whether `CULVERT_WRAP_ACCOUNT` names an account without which a CLI must not run. A name alone may be meant for another
- * CLI, so it counts only for those that have this account.
+ * Reports whether `CULVERT_WRAP_ACCOUNT` names an account that a CLI must run with. A name alone may be meant for another CLI, so
+ * it counts only for CLIs that have this account.
  */
 export function demandsAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>, value: string | undefined): boolean {
   const named = pinnedAccount(cli, value);
@@ -212,8 +212,8 @@ export function demandsAccount({ cli, accounts }: Pick<Plan, 'cli' | 'accounts'>
 }
 
 /**
- * The account that `CULVERT_WRAP_ACCOUNT` names for a CLI. `team-b` counts for whatever is run; `firecrawl=team-b,npm=ci`
- * for these only. An empty name, as of a variable that is not set, is one of no account.
+ * Returns the account that `CULVERT_WRAP_ACCOUNT` names for a CLI. `team-b` counts for every CLI; `firecrawl=team-b,npm=ci` counts
+ * for these two only. An empty name, as in `npm=$UNSET`, matches no account.
  */
 export function pinnedAccount(cli: string, value: string | undefined): string | undefined {
   const entries = entriesOf(value);
@@ -225,7 +225,7 @@ function namesCli(cli: string, value: string | undefined): boolean {
   return entriesOf(value).some(entry => entry.cli === cli);
 }
 
-/** People write blanks around commas and equals signs. */
+/** Parses `CULVERT_WRAP_ACCOUNT`. People write blanks around commas and equals signs. */
 function entriesOf(value: string | undefined): { cli: string | undefined; account: string }[] {
   return (value ?? '')
     .split(',')
@@ -240,8 +240,9 @@ function entriesOf(value: string | undefined): { cli: string | undefined; accoun
 }
 
 /**
- * The value for the environment of an upstream: what counted for `cli` alone must not reach the CLIs that it starts.
- * @param used the account that the upstream runs with, which is another one after a failure
+ * Returns `CULVERT_WRAP_ACCOUNT` for an upstream: limits a name without a CLI to `cli`, because it is not meant for the
+ * CLIs that the upstream starts.
+ * @param used the account that the upstream runs with, which may differ after a failure
  */
 export function pinForChildren(cli: string, value: string, used?: string): string {
   return entriesOf(value)

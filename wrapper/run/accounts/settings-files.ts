@@ -1,4 +1,4 @@
-// Reads what settings of a CLI say of its host and credential: JSON of the command line, files of the user, and files of a project.
+// Finds a CLI's host and credential settings in JSON on the command line and in files of the user and of a project.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
@@ -9,10 +9,10 @@ import type { Hosts, Provider } from '../../catalog/provider.ts';
 import { expandHome } from '../../system/notation.ts';
 import { at, parseJson } from '../rules/classify.ts';
 
-/** Value of a text that can't be read here, which may say anything. */
+/** Value that stands for a text that can't be read here, and that may contain any setting. */
 export const UNREADABLE = '';
 
-/** The value at a path in JSON with or without comments, or in a file of it. @param pathOf makes the path of a file absolute */
+/** Returns the value at a path in JSON (comments allowed), or in a JSON file. @param pathOf makes a file's path absolute */
 export function valueInJson(text: string, path: string, pathOf: (file: string) => string): string[] {
   if (text.trim().startsWith('{')) return valueAt(text, path);
   const document = textOf(pathOf(text));
@@ -34,9 +34,9 @@ function parseToml(text: string): unknown {
   }
 }
 
-/** JSON without comments and without commas before a bracket, which some programs accept. */
+/** Removes comments, and commas before a closing bracket, because some programs accept both in JSON. */
 function withoutComments(text: string): string {
-  // strings and comments that do not end reach to the end, so that the time is in proportion to the length
+  // an unclosed string or comment extends to the end of the text, so that the time is linear in the length
   const plain = text.replace(
     /("(?:[^"\\]|\\[\s\S])*(?:"|$))|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g,
     (_, kept = ' ') => kept,
@@ -44,18 +44,18 @@ function withoutComments(text: string): string {
   return plain.replace(/("(?:[^"\\]|\\[\s\S])*(?:"|$))|,(?=\s*[}\]])/g, (_, kept = '') => kept);
 }
 
-/** Place in which the files of a CLI are looked for, and how their values are judged. */
+/** Context for finding a CLI's files and judging their values. */
 export interface Place {
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Values of an option or a variable, or none. */
+  /** Returns the values of an option or a variable. */
   valuesOf: (name: string) => readonly string[];
-  /** Reports whether a variable counts before a file: it is set to a host of the entry, or an account brings it. */
+  /** Reports whether a variable precedes a file: an account sets it, or its value is a host of the entry. */
   isAbove: (variable: string) => boolean;
   isOther: (host: string) => boolean;
 }
 
-/** The files that name another host, as a person would write them. */
+/** Returns the files that name another host, with `~` for the home directory. */
 export function filesWithOtherHost({ env, files, env_files }: Hosts, place: Place): string[] {
   const found = [
     ...files
@@ -69,19 +69,19 @@ export function filesWithOtherHost({ env, files, env_files }: Hosts, place: Plac
   return [...new Set(found)].map(path => shortened(path, place));
 }
 
-/** A value of the user's own in a file, in words that do not hold it: `GEMINI_API_KEY in ~/.gemini/.env`. */
+/** A setting of the user in a file, described without its value: `GEMINI_API_KEY in ~/.gemini/.env`. */
 export interface Setting {
   words: string;
-  /** Variable, or what the catalog calls the value. */
+  /** The variable, or the catalog's name for the value. */
   name: string;
-  /** It counts before the environment. */
+  /** True if the setting precedes the environment. */
   isBeforeEnv: boolean;
 }
 
 /**
- * The credentials, and other choices of an account, that a CLI reads in files.
- * @param names of variables
- * @param counts reports whether a variable chooses something with a value
+ * Returns the credentials and other choices of an account that a CLI reads from files.
+ * @param names names of variables
+ * @param counts reports whether a variable with this value chooses something
  */
 export function choicesInFiles(
   { hosts, choice, stored }: Pick<Provider, 'hosts' | 'choice' | 'stored'>,
@@ -112,15 +112,15 @@ export function choicesInFiles(
   return found.filter(({ words }, index) => found.findIndex(each => each.words === words) === index);
 }
 
-/** Reports whether a file belongs to a project: it is in the working directory, or in one above it. */
+/** Reports whether a file belongs to a project: its path is relative to the working directory or a parent directory. */
 export function isOfProject(file: string): boolean {
   return !/^(?:[~/]|\{[^}]*:[~/])/.test(file);
 }
 
-/** Names in the path of a file: `{NAME:default}`, `{-e|--env|NAME}`. */
+/** Matches the names in a file's path: `{NAME:default}`, `{-e|--env|NAME}`. */
 const NAMES = /\{([\w|-]+)(?::([^}]*))?\}/g;
 
-/** The options and variables that move the files of an entry, or are part of their paths. */
+/** Returns the options and variables that move an entry's files, or that their paths contain without a default. */
 export function namesThatMove({ hosts, choice }: Pick<Provider, 'hosts' | 'choice'>): string[] {
   const all = [...hosts.files, ...hosts.env_files, ...choice.files].flatMap(({ file, moved_by }) => [
     ...moved_by,
@@ -140,7 +140,7 @@ function pathsOf({ file, up, moved_by: movedBy }: OwnFile, place: Place): string
   return directoriesOf(resolve(cwd), up).flatMap(directory => files.map(each => join(directory, each)));
 }
 
-/** A path for each value of the names in it. */
+/** Returns a path for each value of the names in it. */
 function filled(file: string, place: Place): string[] {
   const [text, names = '', fallback] = new RegExp(NAMES.source).exec(file) ?? [];
   if (text === undefined) return [file];
@@ -168,11 +168,11 @@ function valuesOfFile(path: string, { key, pattern }: Pick<ValueFile, 'key' | 'p
   const text = textOf(path);
   if (text === undefined || text === UNREADABLE) return text === undefined ? [] : [text];
   if (key !== undefined) return valueAt(text, key, path.endsWith('.toml'));
-  // programs differ in which of several lines counts
+  // if several lines match, programs differ in the line that counts
   return [...text.matchAll(new RegExp(pattern ?? '(?!)', 'g'))].flatMap(([, value]) => value ?? []);
 }
 
-/** The values of a variable in a file. */
+/** Returns the values of a variable in a file. */
 function valuesIn(path: string, name: string, { at: place }: Pick<VariableFile, 'at'>): string[] {
   const text = textOf(path);
   if (text === undefined || text === UNREADABLE) return text === undefined ? [] : [text];
@@ -184,7 +184,7 @@ function valuesIn(path: string, name: string, { at: place }: Pick<VariableFile, 
   return [...text.matchAll(line)].map(([, , quoted, plain]) => quoted ?? plain ?? '').filter(value => value !== '');
 }
 
-/** The text of a file, or `undefined` for a missing or empty one. Reading a pipe would take its text from the CLI. */
+/** Returns a file's text, or `undefined` if it is missing or empty. Does not read a pipe, because the CLI needs its text. */
 function textOf(path: string): string | undefined {
   try {
     const file = ofWorktree(path);
@@ -196,7 +196,7 @@ function textOf(path: string): string | undefined {
   }
 }
 
-/** A file of a repository: in a worktree `.git` is a file that names the directory (gitrepository-layout(5)). */
+/** Resolves a path below `.git`: in a worktree, `.git` is a file that names the directory (gitrepository-layout(5)). */
 function ofWorktree(path: string): string {
   const [, git, name = ''] = /^(.*\/\.git)\/(.*)$/.exec(path) ?? [];
   if (git === undefined || !statSync(git, { throwIfNoEntry: false })?.isFile()) return path;

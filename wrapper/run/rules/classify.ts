@@ -1,5 +1,5 @@
-// Classifies the end of an attempt by the catalog's rules, and recognizes answers of a proxy or a login page on the way.
-// Pure, so that recordings can be replayed through it.
+// Classifies the end of an attempt by the catalog's rules, and recognizes answers from a proxy or a login page on the way.
+// Pure: tests can replay recordings through it.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Rule } from '../../catalog/provider.ts';
@@ -10,7 +10,7 @@ import { CAUSE_NOTES, causeOfFailure } from './refusal-causes.ts';
 
 export type FailureClass = 'quota' | 'rate' | 'auth' | 'usage' | 'other';
 
-/** End of an upstream process. `stdout` and `stderr` may be only the part that was held. */
+/** The end of an upstream process. `stdout` and `stderr` may contain only the held part of the output. */
 export interface Outcome {
   exit: number | null;
   signal: NodeJS.Signals | null;
@@ -22,7 +22,7 @@ export interface Outcome {
 
 export type { Verdict } from '../../store/pause.ts';
 
-/** A figure of what is left, in a sentence about a limit. */
+/** The remaining amount, in a sentence about a limit. */
 const LEFT =
   /\byou (?:only |currently )?have (\d[\d,]*) (?:[a-z]+ ){0,2}(?:remaining|left|available)\b|\bcan only afford (\d[\d,]*)\b/i;
 
@@ -34,11 +34,11 @@ const DEFAULT_PAUSE: Record<'quota' | 'rate' | 'auth', NamedPause> = {
 
 type Match = string[] & { groups?: Record<string, string | undefined>; input?: string; index?: number };
 
-/** Length of the text after a match that may name a time. */
+/** Length of the text from a match on that may name a time. */
 const AFTER = 600;
 
 /**
- * The first rule that matches decides. Without one, exit 0 is success and everything else final.
+ * Returns the verdict of the first rule that matches. If no rule matches, exit 0 is success and everything else final.
  * @param rules the provider's rules, in the order of the catalog
  * @param now milliseconds since the epoch
  */
@@ -63,22 +63,22 @@ export function classify(outcome: Outcome, rules: readonly Rule[], now = Date.no
   return outcome.exit === 0 ? { kind: 'success' } : { kind: 'final', class: 'other' };
 }
 
-/** Reports whether `command` is one of `names`, or a subcommand of one (`r2` covers `r2 bucket list`). */
+/** Reports whether `command` is in `names` or is a subcommand of a name in it (`r2` covers `r2 bucket list`). */
 export function isCommandIn(command: string, names: readonly string[]): boolean {
   return names.some(name => command === name || command.startsWith(`${name} `));
 }
 
-/** Text without terminal control sequences (ECMA-48 CSI, OSC) and the markers that readline wraps them in. */
+/** Removes terminal control sequences (ECMA-48 CSI, OSC) and the markers that readline wraps them in. */
 export function stripAnsi(text: string): string {
   return text.replace(/\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]|[\x01\x02]/g, '');
 }
 
-/** The words of a failure that a rule has matched: those behind the match, and the document on stdout. */
+/** Returns the words of a failure that a rule has matched: the text from the match on, and the document on stdout. */
 function wordsOf({ input = '', index = 0 }: Match, stdout: string): unknown[] {
   return [input.slice(index, index + AFTER), parseJson(stdout)];
 }
 
-/** Reports whether a page is behind the words that a rule has matched. What a tool prints besides may hold pages of the web. */
+/** Reports whether the text from a rule's match on holds a page. Other output of a tool may contain web pages. */
 function isPageIn({ json }: Rule, { input = '', index = 0 }: Match, { stdout }: Outcome): boolean {
   return (
     isForeignText(input.slice(index, index + AFTER)) || (json !== undefined && isForeignText(stdout.slice(0, 4_000)))
@@ -110,8 +110,9 @@ function matchRule(
 }
 
 /**
- * The provider's time wins over the catalog's, because a pause must never be shorter. A refused credential has no time.
- * @param named a time still to come
+ * Returns the pause after a failure. The provider's time takes precedence, because a pause must never be shorter. A refused
+ * credential has no time.
+ * @param named a time in the future
  * @returns `stated` for the provider's time
  */
 export function pauseOf(
@@ -125,14 +126,14 @@ export function pauseOf(
   return { rest: DEFAULT_PAUSE[failure] };
 }
 
-/** Units that an account has left, as a refusal says it: "You have 11 characters remaining, while 70 characters are required". */
+/** Reads an account's remaining units from a refusal: "You have 11 characters remaining, while 70 characters are required". */
 export function leftIn(text: string): { left?: number } {
   const [, having, affording] = LEFT.exec(text) ?? [];
   const figure = having ?? affording;
   return figure === undefined ? {} : { left: Number(figure.replaceAll(',', '')) };
 }
 
-/** The times that a match names, most definite first. */
+/** Returns the times that a match names, the most definite first. */
 function statedIn({ retry_after }: Pick<Rule, 'retry_after'>, match: Match, stdout: string): (Moment | undefined)[] {
   const { groups, input = '', index = 0 } = match;
   const inJson = retry_after === undefined ? undefined : at(parseJson(stdout), retry_after);
@@ -145,8 +146,8 @@ function statedIn({ retry_after }: Pick<Rule, 'retry_after'>, match: Match, stdo
 }
 
 /**
- * The text from each line's start on, with white space collapsed: CLIs wrap their messages at the terminal's width, so
- * a phrase may run over lines, while a rule must still be anchored at the start of one.
+ * Returns, for each line, the text from its start on, with white space collapsed. CLIs wrap their messages at the terminal's
+ * width: a phrase may span lines, but a rule must still be anchored at the start of a line.
  */
 function lineStarts(text: string): string[] {
   const lines = stripControls(text)
@@ -162,7 +163,7 @@ function lineStarts(text: string): string[] {
   });
 }
 
-/** The passages of a text that one of the rules for stderr could match. */
+/** Returns the passages of a text that a rule for stderr could match. */
 export function findFailures(text: string, rules: readonly Rule[]): string[] {
   const patterns = rules.flatMap(rule => (rule.stderr && rule.class !== 'usage' ? [new RegExp(rule.stderr)] : []));
   return patterns.length === 0 ? [] : lineStarts(text).filter(start => patterns.some(pattern => pattern.test(start)));
@@ -181,7 +182,7 @@ function firstMatch(source: string, starts: string[]): RegExpExecArray | undefin
   return undefined;
 }
 
-/** The value of a JSON text, or `undefined` for other text. Some programs begin it with a byte order mark. */
+/** Parses a JSON text, or returns `undefined` for other text. Some programs begin their JSON with a byte order mark. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
@@ -190,7 +191,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The value at a dotted path (`data.remainingCredits`, `errors.0.code`), or `undefined`. */
+/** Returns the value at a dotted path (`data.remainingCredits`, `errors.0.code`), or `undefined`. */
 export function at(value: unknown, path: string): unknown {
   let current = value;
   for (const key of path.split('.')) {
@@ -200,34 +201,34 @@ export function at(value: unknown, path: string): unknown {
   return current;
 }
 
-/** For a person. */
+/** The note for the user. */
 export const FOREIGN_NOTE =
   'a proxy, a filter or a login page on the way has answered in place of the provider, so this says nothing about the account. No other account is tried.';
 
-/** Logins of a proxy or a page; no provider of the catalog asks for its key in one of these. */
+/** Authentication schemes of a proxy or a login page; the providers of the catalog ask for their keys by other schemes. */
 const OTHER_LOGIN = /\b(?:Basic|Digest|NTLM|Negotiate|Kerberos|Cloudflare-Access)\b/i;
-/** Programs in between that name themselves; a program that passes an answer on keeps the name of the provider's server. */
+/** Proxies and filters that name themselves. A program that forwards an answer keeps the name of the provider's server. */
 const GATEKEEPER =
   /\b(?:squid|zscaler|netskope|blue ?coat|proxysg|symantec|forcepoint|websense|mcafee|skyhigh|forti(?:gate|guard|proxy|web)|palo ?alto|barracuda|sophos|iboss|menlo|ironport|cisco-wsa|umbrella|check ?point|smoothwall|lightspeed|securly|privoxy|cloudflare-gateway|big-?ip)\b/i;
 /** API gateways, which check keys themselves. */
 const API_GATEWAY = /\b(?:kong|tyk|apigee|gravitee|krakend)\b/i;
-/** Headers that only a program in between sends. */
+/** Headers that only a proxy or a filter sends. */
 const OF_GATEKEEPER = /^(?:x-(?:squid-error|netskope|bluecoat|zscaler|mcafee|fortigate|cisco-wsa|iboss)|cf-access-)/;
-/** Elements of pages that a text may begin with. */
+/** HTML elements that a page may begin with. */
 const ELEMENT = '(?:html|head|title|meta|link|style|body|script|center|h[1-6]|div|p|br|b|table|font|form|img|pre|span)';
-/** The start of a page: behind a byte order mark, a declaration of XML and comments. Errors of storage services are XML, and no page. */
+/** The start of a page, after a byte order mark, an XML declaration and comments. Errors of storage services are plain XML. */
 const PAGE = new RegExp(
   `^(?:\\uFEFF|\\s|<\\?xml[^>]*>|<!--[\\s\\S]{0,2000}?-->)*<(?:!doctype\\s+html|wispr|WISPAccessGatewayParam|${ELEMENT}\\b)`,
   'i',
 );
-/** A page within the words of a tool, or what its reader of JSON says of one. */
+/** A page within a tool's message, or the error of the tool's JSON parser about a page. */
 const PAGE_IN_TEXT =
   /<(?:!doctype html|html|head|title|body)\b|\b(?:unexpected token|invalid character|unexpected character)[: ]+['"`‘“]?</i;
-/** A login that a tool could not do, or a refusal of a proxy. */
+/** A tool's message about a login that it does not support, or a refusal from a proxy. */
 const PROXY_IN_TEXT =
   /\bneed: (?:Digest|NTLM|Negotiate|Kerberos|Basic\b[^\n]{0,20}realm="?[^"\n]*(?:squid|proxy|firewall))|\bProxy[ -]Authentication[ -]Required\b|\bproxy\b[^\n]{0,40}\b407\b|\b407\b[^\n]{0,40}\b(?:proxy|tunnel)|\btunnel\w*\b[^\n]{0,60}\b(?:statusCode=|status |code )?407\b|\b(?:511 )?Network Authentication Required\b/i;
 
-/** Reports whether an answer over HTTP is not the provider's. @param keyScheme by which the provider itself asks for its key */
+/** Reports whether an HTTP answer is not the provider's. @param keyScheme the scheme in which the provider asks for its key */
 export function isForeign(
   { status, body, headers }: { status: number; body: string; headers: IncomingHttpHeaders },
   { key_scheme: keyScheme }: { key_scheme: string },
@@ -247,20 +248,20 @@ export function isForeign(
 }
 
 /**
- * Reports whether a 401 in a provider's form may come from a gateway in between: it is empty, or names one. Some providers answer the
- * same, so a rule of the catalog comes first.
+ * Reports whether a 401 in a provider's form may come from a gateway on the way: it is empty or names a gateway. Some
+ * providers send the same answer, so a rule of the catalog comes first.
  */
 export function mayBeForeign(body: string, headers: IncomingHttpHeaders): boolean {
   const programs = `${headers.server ?? ''} ${headers['www-authenticate'] ?? ''}`;
   return body.trim() === '' || GATEKEEPER.test(body) || API_GATEWAY.test(programs);
 }
 
-/** Reports whether what a tool printed about a refusal holds a page, or a login of a proxy. */
+/** Reports whether a tool's message about a refusal contains a page or a proxy's login. */
 export function isForeignText(text: string): boolean {
   return PAGE_IN_TEXT.test(text) || PROXY_IN_TEXT.test(text);
 }
 
-/** Reports whether a gatekeeper has only passed an answer on: it has the words of an error, or a header that servers of programs send. */
+/** Reports whether a gatekeeper only forwarded an answer: it has the fields of an error, or a header that API servers send. */
 function isOfProvider(body: string, headers: IncomingHttpHeaders): boolean {
   return (
     /"(?:errors?|message|detail|code)"\s*:/.test(body) ||
@@ -269,7 +270,7 @@ function isOfProvider(body: string, headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Reports whether Cloudflare has answered in front of the provider, which is about the address that asks: with a line for programs, or
+ * Reports whether Cloudflare answered in place of the provider, because of the client's address: with a line for programs, or
  * with a document (developers.cloudflare.com, "Cloudflare 1xxx errors").
  */
 function isOfCloudflare(body: string): boolean {

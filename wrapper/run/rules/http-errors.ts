@@ -1,4 +1,4 @@
-// Judges what an error of a provider means for the account, and whether it comes from the provider at all. Pure.
+// Judges what a provider's HTTP error means for the account, and whether it comes from the provider at all. Pure.
 import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord } from '../../../daemon/core/shape.ts';
 import type { HttpProvider } from '../../catalog/programs.ts';
@@ -10,31 +10,31 @@ import { CAUSE_NOTES, causeOfFailure, isRefusedByName } from './refusal-causes.t
 
 type Retry = Verdict & { kind: 'retry' };
 
-/** An error as it came. */
+/** An error as it was received. */
 export interface Seen {
   status: number;
-  /** Its first 64 KiB. */
+  /** The body's first 64 KiB. */
   body: string;
   headers: IncomingHttpHeaders;
-  /** When it came, in milliseconds since the epoch; otherwise now. */
+  /** Time of receipt, in milliseconds since the epoch; the current time by default. */
   at?: number;
 }
 
 const BY_STATUS: Record<number, Retry['class']> = { 401: 'auth', 402: 'quota', 429: 'rate' };
 
-/** Words of services with the interface of OpenAI, whose 429 is either of two things, and whose 403 may be about the balance. */
+/** Codes of services with OpenAI's interface: a 429 is a rate limit or a used-up quota; a 403 may be about the balance. */
 const USED_UP =
   /^(?:insufficient_(?:user_)?quota|quota_exceeded|exceeded_current_quota_error|billing_hard_limit_reached|billing_not_active|usage_limit_reached)$/;
 const CODES = ['error.code', 'error.type', 'code', 'type', 'detail.code', 'detail.status'];
 const WAITS = ['', 'error.', 'detail.', 'data.'].flatMap(place =>
   ['retry_after', 'retryAfter', 'retry_after_seconds', 'resets_in_seconds', 'resets_at'].map(name => place + name),
 );
-/** Length of a body's start in which a sentence may name a time. */
+/** Length of a body's start that is searched for a sentence with a time. */
 const SENTENCE = 4_000;
 
 /**
- * The meaning of an error for the account, or `undefined` for none. `final` is for an error that another account must not be tried
- * after.
+ * Returns the meaning of an error for the account, or `undefined` if it says nothing about the account. After a `final` error,
+ * no other account may be tried.
  */
 export function verdictOf(
   { status, body, headers, at: now = Date.now() }: Seen,
@@ -68,14 +68,14 @@ export function verdictOf(
   return { kind: 'retry', class: failure, ...pauseOf(rule ?? {}, failure, firstToCome(named, now)), text, ...left };
 }
 
-/** Reports whether the first event of a stream is there; comments keep a connection open. */
+/** Reports whether the first event of a stream has arrived; comments, which keep a connection open, don't count. */
 export function hasEvent(start: string): boolean {
   return eventsIn(start)
     .slice(0, -1)
     .some(lines => !isComment(lines));
 }
 
-/** The code of an error that a stream of events begins with, or `undefined` where it begins with something else. */
+/** Returns the code of the error at the start of an event stream, or `undefined` if the stream begins with something else. */
 export function errorInEvents(start: string): string | undefined {
   const lines = eventsIn(start).find(each => !isComment(each)) ?? [];
   const data = lines.filter(line => line.startsWith('data:')).map(line => line.slice('data:'.length));
@@ -97,17 +97,20 @@ function isComment(lines: readonly string[]): boolean {
   return lines.every(line => line === '' || line.startsWith(':') || /^(?:id|retry):/.test(line));
 }
 
-/** A provider refuses a key with a document, or without a body where a rule of the catalog says so; other words are those of a proxy or a filter. */
+/** Reports whether a refusal of a key has a provider's form: a document or no body. Other text is from a proxy or a filter. */
 function isOwnForm(body: string, document: unknown): boolean {
   return body.trim() === '' || document !== undefined || /^\s*<\?xml\b/.test(body);
 }
 
-/** A refusal that says nothing about the account may be one for the network or a right. */
+/** Reports whether an error without a known class may be about the network or a missing right. */
 function mayBeAboutRights(status: number): boolean {
   return [400, 403, 451].includes(status);
 }
 
-/** GitHub names in a header that a token has to be authorized for an organization (docs.github.com, "About authentication with SAML"). */
+/**
+ * Returns `sso_required` if GitHub's header says that a token must be authorized for an organization (docs.github.com, "About
+ * authentication with SAML").
+ */
 function ssoIn(headers: IncomingHttpHeaders): string | undefined {
   return headers['x-github-sso'] === undefined ? undefined : 'sso_required';
 }
@@ -117,7 +120,7 @@ function classOf(status: number, document: unknown): Retry['class'] | undefined 
   return (status === 429 || status === 403) && isUsedUp ? 'quota' : BY_STATUS[status];
 }
 
-/** The times that a `Retry-After` in milliseconds and one in seconds state. */
+/** Returns the times of `Retry-After-Ms` and `Retry-After`. */
 export function inHeaders(headers: IncomingHttpHeaders): (Moment | undefined)[] {
   const ms = headers['retry-after-ms'];
   return [
@@ -126,13 +129,13 @@ export function inHeaders(headers: IncomingHttpHeaders): (Moment | undefined)[] 
   ];
 }
 
-/** The longest of several numbers, as two servers on the way write them into one header; any other value as it is. */
+/** Returns the largest number of a list, which two servers may have written into one header; other values unchanged. */
 function longestIn(value: string | undefined): string | undefined {
   const isList = value !== undefined && /^\s*\d+(?:\s*,\s*\d+)+\s*$/.test(value);
   return isList ? String(Math.max(...value.split(',').map(Number))) : value;
 }
 
-/** The times that the fields of a document name, and a sentence at its start. */
+/** Returns the times in the fields of a document and in the sentence at the start of the body. */
 export function inBody(body: string, document: unknown): (Moment | undefined)[] {
   // google.rpc.RetryInfo
   const details = at(document, 'error.details');
@@ -141,7 +144,7 @@ export function inBody(body: string, document: unknown): (Moment | undefined)[] 
   return [...fields.map(readMoment), momentInText(body.slice(0, SENTENCE))];
 }
 
-/** Headers about several limits: the times of those that nothing is left of, else the shortest. */
+/** Returns the reset times in the headers: first those of used-up limits, then all of them, the shortest wait first. */
 function inLimits(headers: IncomingHttpHeaders, now: number): (Moment | undefined)[] {
   const limits = [...Object.entries(headers).flatMap(([name, value]) => limitsOf(name, String(value), headers))];
   const resets = limits.flatMap(({ reset, left }) => {
@@ -158,7 +161,7 @@ interface Limit {
   left: string | undefined;
 }
 
-/** The limits of one header. A service with several may have them in one list. */
+/** Returns the limits in one header. A service may put several limits into one list. */
 function limitsOf(name: string, value: string, headers: IncomingHttpHeaders): Limit[] {
   // `limit=100, remaining=0, reset=50` (the same draft up to its version 06)
   const [reset, left] = ['reset', 'remaining'].map(part => new RegExp(`\\b${part}=(\\d+)`).exec(value)?.[1]);

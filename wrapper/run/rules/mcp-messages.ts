@@ -1,4 +1,4 @@
-// Reads the messages of MCP, and judges what an error means for the account. Pure.
+// Reads MCP messages and judges what an error means for the account. Pure.
 
 import { isRecord } from '../../../daemon/core/shape.ts';
 import type { McpServer } from '../../catalog/programs.ts';
@@ -10,35 +10,35 @@ import { causeOfFailure } from './refusal-causes.ts';
 
 export type Id = string | number;
 
-/** One JSON-RPC message; the bytes of its line are passed on. */
+/** A JSON-RPC message as read; the bytes of its line are forwarded. */
 export interface Message {
   id: Id | undefined;
   method: string | undefined;
   params: Record<string, unknown> | undefined;
   result: Record<string, unknown> | undefined;
-  /** Token of a progress notification, or of the notifications that a request asks for. */
+  /** The progress token of a notification, or of a request that asks for progress notifications. */
   token: Id | undefined;
-  /** An `error`, or a result that says `isError`. */
+  /** The words of an `error`, or of a result with `isError`. */
   failure: Said | undefined;
 }
 
-/** Words of a server. */
+/** A server's words about a call. */
 interface Said {
   text: string;
-  /** Structured fields: those of the protocol, or the text itself where it is a JSON document. */
+  /** Structured fields: the protocol's, or those in the text if it is a JSON document. */
   fields: unknown;
 }
 
-/** Longer lines are not parsed, which would take up to 48 times their size. */
+/** The longest server line to parse, because parsing can take up to 48 times its size. */
 const PARSED_BYTES = 1024 * 1024;
-/** Places of an answer's id in the lines of the SDKs: before the result, or at the end. */
+/** The positions in which the SDKs write an answer's id: before the result, or at the end. */
 const ID_FIRST = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")[,}]/;
 const ID_LAST = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{1,100}")\}\s*$/;
 const ID_BYTES = 200;
-/** An error is no longer document. */
+/** The longest text to parse as an error's document. */
 const DOCUMENT_BYTES = 16_384;
 
-/** The messages of a line: one, several in a batch of the older protocol, or none if it is not JSON. */
+/** Reads the messages of a line: one, several in a batch of the older protocol, or none if the line is not JSON. */
 export function readMessages(line: Buffer): Message[] {
   let parsed: unknown;
   try {
@@ -49,7 +49,7 @@ export function readMessages(line: Buffer): Message[] {
   return (Array.isArray(parsed) ? parsed : [parsed]).flatMap(each => (isRecord(each) ? [readMessage(each)] : []));
 }
 
-/** The same for a line of a server. Of one over 1 MiB only the id is read, so that its call counts as answered. */
+/** Reads the messages of a server's line. If the line is over 1 MiB, reads only the id, and the call counts as answered. */
 export function readFromServer(line: Buffer): Message[] {
   if (line.length <= PARSED_BYTES) return readMessages(line);
   const first = ID_FIRST.exec(line.toString('utf8', 0, ID_BYTES));
@@ -70,7 +70,7 @@ function failureOf({ error }: Record<string, unknown>, result: Record<string, un
   return result?.isError === true ? saidIn(result) : undefined;
 }
 
-/** The words of a result, whether or not it says that it is an error. */
+/** Returns the words of a result, with or without `isError`. */
 function saidIn(result: Record<string, unknown>): Said {
   return said(at(result, 'content.0.text'), result.structuredContent);
 }
@@ -81,14 +81,14 @@ function said(value: unknown, data: unknown): Said {
   return { text, fields: isRecord(data) ? data : isDocument ? parseJson(text) : undefined };
 }
 
-/** The name that a result gives its server's version; each era has its own place for it. */
+/** Returns the server's version from a result. Its place depends on the version of the protocol. */
 export function versionIn(result: Record<string, unknown> | undefined): string | undefined {
   const meta = isRecord(result?._meta) ? result._meta['io.modelcontextprotocol/serverInfo'] : undefined;
   const version = at(result, 'serverInfo.version') ?? at(meta, 'version');
   return typeof version === 'string' ? version : undefined;
 }
 
-/** The line of a message of our own. */
+/** Returns the line for one of our own messages. */
 export function lineOf(message: Record<string, unknown>): Buffer {
   return Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 }
@@ -100,12 +100,13 @@ export function idOf(value: unknown): Id | undefined {
 type Rule = McpServer['rules'][number];
 type Retry = Verdict & { kind: 'retry' };
 
-/** Length of a text's start that is read. What follows may quote a page. */
+/** Length of a text's start that is read. The rest may quote a page. */
 const START = 4_000;
 
 /**
- * The verdict about the answer to a call, or `undefined` where it says nothing about the account. Rules about structured fields come
- * before those about words. A result without `isError` is read only where the catalog says that the server omits it.
+ * Returns the verdict on the answer to a call, or `undefined` if the answer says nothing about the account. Rules about
+ * structured fields come before rules about words. A result without `isError` is read only by rules that the catalog marks
+ * as `unflagged`.
  */
 export function verdictOf(
   { failure, result }: Pick<Message, 'failure' | 'result'>,
@@ -124,7 +125,7 @@ export function verdictOf(
         const match = matchOf(rule, words);
         if (!match) continue;
         const start = words.text.slice(0, START);
-        // a page in between, the network or a missing right says nothing about the account
+        // a page from a proxy, the network or a missing right says nothing about the account
         const isOther = isForeignText(start) || causeOfFailure(rule.class, words.fields, start) !== undefined;
         return isOther ? undefined : verdictBy(rule, match, words, now);
       }

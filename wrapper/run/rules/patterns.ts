@@ -1,4 +1,4 @@
-// Compiles the catalog's patterns for one run, and stops patterns of the user's entries that would run forever.
+// Compiles the catalog's patterns for one run, and stops patterns from the user's entries that would run forever.
 
 import { Script } from 'node:vm';
 import type { Invocation } from '../../context.ts';
@@ -18,7 +18,7 @@ export interface Patterns extends OutputPatterns {
   sessionOf(stderr: string): string | undefined;
 }
 
-/** The shipped patterns are known to be fast; the user's own are given a limited time. */
+/** Compiles the patterns of a plan. Shipped patterns are known to be fast; the user's own have a time limit. */
 export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation: Invocation): Patterns {
   let warned = false;
   const limited = <T>(work: () => T, otherwise: T): T => {
@@ -72,15 +72,15 @@ export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation
 /** Time limit for a pattern of the user's own catalog entries. */
 export const USER_PATTERN_MS = 500;
 
-/** Longest attempt, as a multiple of the limit: on a busy machine a program gets only part of the time. */
+/** The longest attempt, as a multiple of the limit: on a busy machine a program gets only part of the time. */
 const LONGEST = 4;
 const WORK = Symbol.for('culvert-wrap.work');
 const script = new Script(`globalThis[Symbol.for('culvert-wrap.work')]()`);
 
 /**
- * Runs `work`, which may evaluate regular expressions, with a limit of processor time. V8 checks for the end of its time while
- * a regular expression backtracks, which nothing else in JavaScript can interrupt. That time goes on while a busy machine runs
- * other programs, so work that got less than its share begins again with more: at most seven times the limit in all.
+ * Runs `work`, which may evaluate regular expressions, with a limit on processor time. V8's timeout also stops a backtracking
+ * regular expression; nothing else in JavaScript can. The timeout runs on while a busy machine runs other programs, so work
+ * that got too little processor time starts again with a longer timeout: at most seven times the limit in total.
  * @param ms the limit, in milliseconds
  * @param work must be safe to run again
  * @returns `otherwise` if the limit was exceeded

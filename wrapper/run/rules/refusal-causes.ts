@@ -1,11 +1,11 @@
-// Distinguishes refusals of the network or of a missing right from those of the credential itself, for all providers.
+// Tells refusals because of the network or a missing right from refusals of the credential itself, for all providers.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Causes of a refusal that has the status of a refused credential. */
+/** Causes of a refusal that only looks like a refused credential. */
 export type Cause = 'address' | 'activity' | 'right';
 
-/** For a person; `{vpn}` stands for a sentence about WARP or another VPN. */
+/** Notes for the user; `{vpn}` stands for a sentence about WARP or another VPN. */
 export const CAUSE_NOTES: Record<Cause, string> = {
   address: 'the provider refuses this network address or location, not the key; {vpn}. No other account is tried.',
   activity: 'the provider objects to unusual activity, not to the key; {vpn}. No other account is tried.',
@@ -13,7 +13,7 @@ export const CAUSE_NOTES: Record<Cause, string> = {
     'the provider says that the key or its account lacks a right for this, not that the key is dead. No other account is tried.',
 };
 
-/** The same in a few words. */
+/** The causes in a few words. */
 export const SHORT_CAUSES: Record<Cause, string> = {
   address: 'it refuses this network address or location, not the key',
   activity: 'it objects to unusual activity',
@@ -27,22 +27,22 @@ const KEY =
   '(?:api[ _-]?keys?|(?:secret |access |private )?keys?|(?:\\w+ )?tokens?|credentials?|bearer|authorization|grant|session|login)';
 const DEAD =
   '(?:invalid(?! (?:scopes?|permissions?))|incorrect|expired|revoked|unknown|malformed|deactivated|disabled|deleted|leaked|bad|wrong|unrecognized|not (?:valid|recognized|found|exist)|no longer valid|could not be (?:verified|found))';
-/** Words for a key that directly precede a statement about it: no place, right or address stands in between. */
+/** Words for a key directly before a statement about it, with no place, right or address in between. */
 const OWN_KEY =
   '(?:(?:this|that|your|the|api|x-api|access|auth|bearer|oauth|personal|secret|subscription|user)[ _-]){0,4}(?:keys?|tokens?|credentials?|jwt)';
 const GONE =
   '(?:revoked|expired|deactivated|deleted|leaked|compromised|malformed|unrecognized|incorrect|archived|rotated)';
-/** Those without whom a key does not work. */
+/** The owners of a key; without them it does not work. */
 const OWNER = '(?:organi[sz]ation|account|workspace|project|team|tenant|subscription|consumer)';
 const ODD = '(?:unusual|suspicious|abnormal|irregular|abusive|fraudulent)';
-/** Ways to hide where a request comes from. */
+/** Services that hide the origin of a request. */
 const HIDDEN = '(?:VPNs?|prox(?:y|ies)|Tor|anonymi[sz](?:ing|ers?|ed) (?:services?|prox(?:y|ies)|networks?))';
 const RIGHT = '(?:permissions?|scopes?|privileges?|entitlements?|access rights?)';
 
-/** `dead` is about the key itself, `key` may be about a key that works elsewhere (RFC 6750 has `invalid_token` for "other reasons"). */
+/** `dead`: the key itself is invalid. `key`: it may work elsewhere (RFC 6750 has `invalid_token` for "other reasons"). */
 type Found = Cause | 'dead' | 'key';
 
-/** Names of errors, in lower case with underscores; the first that matches counts. */
+/** Patterns for error names, in lower case with underscores; the first match counts. */
 const CODES: [RegExp, Found][] = [
   [
     /(?:invalid|expired|revoked|incorrect|deactivated|disabled|malformed)_(?:\w+_)?(?:api_?key|key|credentials?)$|(?:expired|revoked|deactivated)_(?:\w+_)?token$|(?:key|token|credentials?)_(?:\w+_)?(?:expired|revoked|disabled|deleted|leaked|not_found)$|key_invalid$/,
@@ -94,9 +94,9 @@ const CODES: [RegExp, Found][] = [
   ],
 ];
 
-/** Sentences; the first that matches counts. */
+/** Patterns for sentences; the first match counts. */
 const WORDS: [RegExp, Found][] = [
-  // a list of causes, as in "Invalid API-key, IP, or permissions", and a key without a scope say nothing of the kind
+  // a list of causes ("Invalid API-key, IP, or permissions") or a key without a scope does not mean a dead key
   [
     new RegExp(
       `\\b(?:${GONE}|invalid|bad|wrong|unknown|disabled) ${OWN_KEY}\\b(?!,?(?: or| and)? (?:[\\w-]+ )?(?:IP|scopes?|permissions?|locations?|regions?)\\b|, does not contain)`,
@@ -238,18 +238,18 @@ const WORDS: [RegExp, Found][] = [
   ],
   [/\bno (?:read|write|admin) permissions?\b|\bgated repo\b|\byour role does not\b/i, 'right'],
   [/\b(?:is|are) read-?\s?only\b|\bverify your (?:e-?mail|phone|account|identity)\b/i, 'right'],
-  // Google, of an interface that a project has not turned on
+  // Google's words for an API that a project has not enabled
   [/\bAPI has not been used in project\b[^.]{0,40}\bdisabled\b/i, 'right'],
   [/\b(?:accept|agree to)\b[^.]{0,60}\b(?:terms|license|agreement|conditions)\b|\bmust be verified\b/i, 'right'],
 ];
 
-/** Deeper values and longer lists are content. */
+/** Limits for errors; deeper values and longer lists are content. */
 const DEPTH = 5;
 const MOST = 60;
 const SENTENCE = 1_000;
 
 /**
- * The cause of a refusal, where its words say that it is not about the credential.
+ * Returns the cause of a refusal if its words say that the credential is not the cause.
  * @param texts an error's words, its names (`ip_not_authorized`), or its document
  */
 export function causeOf(...texts: unknown[]): Cause | undefined {
@@ -258,19 +258,19 @@ export function causeOf(...texts: unknown[]): Cause | undefined {
     .slice(0, MOST)
     .map(readable);
   const found = [firstIn(CODES, all.flatMap(codesIn)), firstIn(WORDS, all.map(inOneSentence))];
-  // a dead key counts whatever else is said, then an address, and a key that is refused more than a right: providers name several causes
+  // Providers name several causes: a dead key counts most, then activity, an address, a refused key and a missing right.
   const order = ['dead', 'activity', 'address', 'key', 'right'] as const;
   const cause = order.find(each => found.includes(each));
   return cause === 'key' || cause === 'dead' ? undefined : cause;
 }
 
-/** The cause of a failure of a class: a limit of the account's may be one of unusual activity, which another account must not share. */
+/** Returns the cause of a failure. After a limit, only unusual activity counts: no other account may be tried then. */
 export function causeOfFailure(failure: 'quota' | 'rate' | 'auth', ...texts: unknown[]): Cause | undefined {
   const cause = causeOf(...texts);
   return failure === 'auth' || cause === 'activity' ? cause : undefined;
 }
 
-/** Reports whether the name of an error says that the credential is refused, and that nothing else is the cause. */
+/** Reports whether the name of an error says that the credential is refused, and its words give no other cause. */
 export function isRefusedByName(...texts: unknown[]): boolean {
   const names = texts
     .flatMap(text => textsIn(text, DEPTH))
@@ -280,14 +280,14 @@ export function isRefusedByName(...texts: unknown[]): boolean {
   return (found === 'dead' || found === 'key') && causeOf(...texts) === undefined;
 }
 
-/** A text without its links, whose words are names of pages; a range such as `198.51.100.0/24` stays. */
+/** Removes the links from a text, because their words name pages. A range such as `198.51.100.0/24` stays. */
 function readable(text: string): string {
   return text
     .slice(0, SENTENCE)
     .replace(/\bhttps?:\/\/\S+|\b[\w-]+(?:\.[\w-]+)+\/\S*/gi, link => (/^(?:\d+\.){3}\d+\/\d/.test(link) ? link : ' '));
 }
 
-/** A dot within a word (`203.0.113.7`, `api.example.com`, `1.5`) ends no sentence. */
+/** Replaces the dots within words (`203.0.113.7`, `api.example.com`, `1.5`), which don't end a sentence. */
 function inOneSentence(text: string): string {
   return text.replace(/\s+/g, ' ').replace(/(?<=\w)\.(?=\w)/g, '_');
 }
@@ -304,7 +304,7 @@ function textsIn(value: unknown, depth: number): string[] {
     .flatMap(each => textsIn(each, depth - 1));
 }
 
-/** Words of a text that are names of errors, in one spelling: `IP_NOT_ALLOWED`, `ipNotAllowed`, `ip-not-allowed`. */
+/** Returns the error names in a text in one spelling, for `IP_NOT_ALLOWED`, `ipNotAllowed` and `ip-not-allowed` alike. */
 function codesIn(text: string): string[] {
   const isName = /^[\w.-]{2,80}$/.test(text);
   const names = isName ? [text] : (text.match(/\b[a-z]+(?:_[a-z]+)+\b|\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? []);
@@ -316,10 +316,10 @@ function codesIn(text: string): string[] {
   );
 }
 
-/** The daemon of Culvert writes the state of WARP here (daemon/view/client/status-file.ts), the third line. */
+/** The file whose third line is WARP's state; Culvert's daemon writes it (daemon/view/client/status-file.ts). */
 const STATUS = 'culvert/status';
 
-/** @param note of the catalog; `{vpn}` stands for a sentence about WARP or another VPN */
+/** @param note text from the catalog; `{vpn}` stands for a sentence about WARP or another VPN */
 export function noteText(cli: string, note: string, env: NodeJS.ProcessEnv = process.env): string {
   return `${cli}: ${note.replace('{vpn}', vpnSentence(env))}`;
 }
@@ -334,7 +334,7 @@ function isWarpConnected({ XDG_RUNTIME_DIR: directory = '' }: NodeJS.ProcessEnv)
   try {
     const [process, , state] = readFileSync(join(directory, STATUS), 'utf8').split('\n');
     const [pid = ''] = process!.split(' ');
-    // a daemon that is gone left its last state
+    // After a daemon's end, the file still has its last state.
     return state === 'connected' && readFileSync(`/proc/${Number(pid)}/stat`, 'utf8') !== '';
   } catch {
     return false;

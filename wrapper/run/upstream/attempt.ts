@@ -1,4 +1,4 @@
-// Runs the upstream once with one account, passes signals on to it, and ends with its status or signal.
+// Runs the upstream once with one account, forwards signals to it, and ends this process with its status or signal.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, readdirSync } from 'node:fs';
 import { isatty } from 'node:tty';
@@ -11,15 +11,15 @@ export interface AttemptOptions {
   program: string;
   args: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** No other account follows, so nothing needs to be held. */
+  /** True if no other account follows, so nothing needs to be held. */
   last: boolean;
-  /** Streams that must be read. The other is the caller's own when nothing needs to be held. */
+  /** Streams that must be read. The upstream gets the caller's own for other streams if nothing needs to be held. */
   read: { stdout: boolean; stderr: boolean };
-  /** The output is meant for a program even at a terminal. */
+  /** True if the output is meant for a program, even on a terminal. */
   machineReadable: boolean;
   commit: OutputOptions['commit'];
   patterns: OutputPatterns;
-  /** Recognizes in its stderr that the upstream goes on retrying, and how long it may. */
+  /** Recognizes in stderr that the upstream keeps retrying, and limits how long it may. */
   storm?: { seenIn(text: string): boolean; afterMs: number } | undefined;
   stdin: Stdin;
   signals: SignalForwarding;
@@ -28,7 +28,7 @@ export interface AttemptOptions {
 export interface Attempt {
   exit: number | null;
   signal: NodeJS.Signals | null;
-  /** It was ended because it went on retrying. */
+  /** True if the upstream was ended because it kept retrying. */
   storm: boolean;
   startError?: Error;
   output: HeldOutput;
@@ -36,7 +36,7 @@ export interface Attempt {
 
 const GRACE_MS = 250;
 const KILL_AFTER_MS = 2_000;
-/** A person who watches wants to see progress sooner. */
+/** Longest hold of stderr on a terminal, where users expect progress sooner. */
 const TERMINAL_STDERR_AFTER_MS = 2_000;
 
 /** Runs the upstream to its end. Never throws for anything the upstream does. */
@@ -79,7 +79,7 @@ function ended(child: ChildProcess): Promise<Pick<Attempt, 'exit' | 'signal' | '
   });
 }
 
-/** Ends an upstream, with its children, that goes on retrying after a limit. */
+/** Ends an upstream and its children if it keeps retrying after a limit. */
 function stormGuard(child: ChildProcess, { storm, last }: AttemptOptions) {
   let timer: NodeJS.Timeout | undefined;
   let seen = last || !storm;
@@ -105,7 +105,7 @@ function stormGuard(child: ChildProcess, { storm, last }: AttemptOptions) {
 
 const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 
-/** Forwarding that starts with the first child. Between two children a signal ends this process. */
+/** Forwards signals from the first child on. Between two children, a signal ends this process. */
 export function signalForwarding(): SignalForwarding {
   let child: SignalTarget | undefined;
   let isActive = false;
@@ -121,7 +121,7 @@ export function signalForwarding(): SignalForwarding {
   const forwarding: SignalForwarding = {
     received: undefined,
     forwardTo: start => {
-      // before the child exists: a signal in between would end this process and leave the child behind
+      // before the child exists; otherwise a signal in between would end this process and leave the child running
       if (!isActive) for (const signal of PASSED_ON) process.on(signal, receive);
       isActive = true;
       const started = start();
@@ -137,26 +137,26 @@ export function signalForwarding(): SignalForwarding {
   return forwarding;
 }
 
-/** Reports whether a child has already ended by a signal that this process, which got it as well, handles only now. */
+/** Reports whether a child has ended by a signal that this process also received, but handles only now. */
 function isEndedBy({ exitCode, signalCode }: SignalTarget, signal: NodeJS.Signals): boolean {
   return signalCode === signal || exitCode === 128 + (SIGNAL_NUMBERS[signal] ?? Number.NaN);
 }
 
-/** The terminal sends Ctrl-C to the whole foreground group, the upstream included: twice would be once too often. */
+/** Reports whether this process is in the foreground group: the terminal sends Ctrl-C to the whole group, with the upstream. */
 function ownsTerminal(): boolean {
   const stat = readOptional('/proc/self/stat') ?? '';
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[4] !== '0' && fields[5] === fields[2];
 }
 
-/** Ends this process as the upstream ended: by the same signal or with the same status. Never returns. */
+/** Ends this process like the upstream, by the same signal or with the same status. Never returns. */
 export function exitLike(exit: number | null, signal: NodeJS.Signals | null): never {
   // on SIGUSR1 Node would open a debugger
   if (signal && signal !== 'SIGUSR1') {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   }
-  // Reached after a signal that this process ignores (SIGPIPE) or that is delivered late.
+  // Reached if this process ignores the signal (SIGPIPE) or gets it late.
   process.exit(exit ?? 128 + (SIGNAL_NUMBERS[signal ?? ''] ?? 1));
 }
 
@@ -169,7 +169,7 @@ const SIGNAL_NUMBERS: Record<string, number> = {
   SIGHUP: 1,
 };
 
-/** Sends a signal to a process and everything it started that is still its descendant. */
+/** Sends a signal to a process and all its current descendants. */
 export function killTree(pid: number, signal: NodeJS.Signals): void {
   for (const child of childrenOf(pid)) killTree(child, signal);
   try {

@@ -1,5 +1,5 @@
-// Chooses stdin, stdout and stderr of an upstream (the caller's, a pipe, or our own terminal), and hands stdin to one attempt after
-// another.
+// Chooses stdin, stdout and stderr of an upstream (the caller's, a pipe, or our own terminal), and feeds stdin to each attempt
+// in turn.
 import type { ChildProcess } from 'node:child_process';
 import { createReadStream, fstatSync, type Stats } from 'node:fs';
 import { Socket } from 'node:net';
@@ -11,18 +11,18 @@ import { followWindowSize, type OutputTerminal, openTerminals, passKeys } from '
 
 export interface Channels {
   stdio: ('inherit' | 'ignore' | 'pipe' | number)[];
-  /** Descriptors to be closed once the upstream has them. */
+  /** Descriptors that this process closes once the upstream has them. */
   handed: number[];
-  /** At least one output of the caller is a terminal. */
+  /** True if at least one output of the caller is a terminal. */
   onTerminal: boolean;
-  /** The stream that feeds the upstream's stdin, if it is fed. */
+  /** Returns the stream that feeds the upstream's stdin, if this process feeds it. */
   stdinOf(child: ChildProcess): Writable | undefined;
-  /** The outputs that this process reads. */
+  /** Returns the outputs that this process reads. */
   outputOf(child: ChildProcess): { stdout?: Source; stderr?: Source };
   stop(): Promise<void>;
 }
 
-/** `inherit`: the caller's own. `terminal`: a pseudo-terminal in place of the caller's. */
+/** `inherit`: the caller's own stream. `terminal`: a pseudo-terminal in place of the caller's terminal. */
 type Mode = 'inherit' | 'pipe' | 'terminal';
 
 interface Wishes {
@@ -32,7 +32,7 @@ interface Wishes {
   stdin: 'inherit' | 'ignore' | 'pipe';
 }
 
-/** Opens what one attempt needs. */
+/** Opens the channels for one attempt. */
 export function openChannels(wishes: Wishes): Channels {
   const modes = { stdout: stdoutMode(wishes), stderr: stderrMode(wishes) };
   const terminals = terminalsFor(modes);
@@ -46,7 +46,7 @@ export function openChannels(wishes: Wishes): Channels {
     stderr: modes.stderr === 'pipe' ? shimPipe('stderr') : undefined,
   };
   for (const pipe of Object.values(pipes)) pipe?.drain();
-  // Before the upstream starts: without a writer it would read end of file.
+  // Opened before the upstream starts; without a writer, the upstream would read end of file.
   const feed = pipes.stdin && new Socket({ fd: pipes.stdin.writer(false), writable: true, readable: false });
   const handed = [pipes.stdin?.childReader(), handedOut('stdout'), handedOut('stderr')];
   const stopFollowing = terminals ? followWindowSize(Object.values(terminals), real()) : () => {};
@@ -84,7 +84,7 @@ export function openChannels(wishes: Wishes): Channels {
 
 function stdoutMode({ last, read }: Wishes): Mode {
   if (closedByCaller(1)) return 'inherit';
-  // Even where no rule reads it: another account may take over only while nothing has been shown.
+  // Held even if no rule reads it: another account may take over only while nothing has been shown.
   if (last && !read.stdout) return 'inherit';
   return isatty(1) ? 'terminal' : 'pipe';
 }
@@ -95,7 +95,7 @@ function stderrMode({ last, read }: Wishes): Mode {
   return isatty(2) ? 'terminal' : 'pipe';
 }
 
-/** A descriptor of the caller's terminal. */
+/** Returns a descriptor of the caller's terminal. */
 function real(): 1 | 2 {
   return isatty(1) ? 1 : 2;
 }
@@ -114,8 +114,8 @@ function plain(mode: Mode): 'inherit' | 'pipe' {
 }
 
 /**
- * Open descriptors of the caller, as the shim names them: `0125`. Node opens /dev/null in place of closed ones when it starts, and
- * closes those beyond stderr for its children.
+ * The caller's open descriptors as the shim lists them: `0125`. Node opens /dev/null in place of closed standard descriptors
+ * when it starts, and closes descriptors beyond stderr for its children.
  */
 const open = process.env.CULVERT_WRAP_FDS ?? '012';
 
@@ -124,13 +124,13 @@ function closedByCaller(fd: 0 | 1 | 2): boolean {
   return !open.includes(String(fd));
 }
 
-/** Entries after stderr in the `stdio` of an upstream. Node leaves ignored descriptors beyond stderr closed. */
+/** Returns the entries after stderr in an upstream's `stdio`. Node leaves ignored descriptors beyond stderr closed. */
 export function furtherDescriptors(): ('inherit' | 'ignore')[] {
   const last = Number(open.at(-1) ?? 2);
   return Array.from({ length: Math.max(0, last - 2) }, (_, i) => (open.includes(String(i + 3)) ? 'inherit' : 'ignore'));
 }
 
-/** Program and arguments that run `program` without the standard descriptors that the caller had closed. */
+/** Returns the program and arguments that run `program` with the same standard descriptors closed as in the caller. */
 export function startable(program: string, args: readonly string[]): [string, readonly string[]] {
   const closing = ([0, 1, 2] as const).filter(closedByCaller).map(fd => (fd === 0 ? '<&-' : `${fd}>&-`));
   if (closing.length === 0) return [program, args];
@@ -138,20 +138,20 @@ export function startable(program: string, args: readonly string[]): [string, re
 }
 
 export interface Stdin {
-  /** Stdin of the next attempt: descriptor 0 itself, nothing, or a pipe to be fed. */
+  /** Returns the stdin of the next attempt: descriptor 0 itself, nothing, or a pipe that this process feeds. */
   mode(): 'inherit' | 'ignore' | 'pipe';
-  /** Feeds an attempt from the first byte on. Returns how to stop. */
+  /** Feeds an attempt from the first byte on. Returns a function that stops. */
   feed(target: Writable): () => void;
-  /** No further attempt will need the earlier input. */
+  /** Stops keeping input, because no further attempt will need it. */
   forget(): void;
-  /** Reports whether a next attempt would get all of it. */
+  /** Reports whether another attempt would get all input. */
   canRepeat(): boolean;
-  /** All of it, read to its end, for the queue; `undefined` when it is not ours to read. */
+  /** Reads stdin to its end, for the queue; returns `undefined` if this process may not read it. */
   all(): Promise<Buffer | undefined>;
 }
 
 /**
- * A stdin that may have no reader is left alone: in `while read line; do cli "$line"; done` it belongs to the loop.
+ * Opens stdin, but leaves it alone if it may have no reader: in `while read line; do cli "$line"; done` it belongs to the loop.
  * @param mayRepeat whether a second attempt is possible
  * @param isRead whether the catalog says that the command reads stdin
  */
@@ -161,14 +161,14 @@ export function openStdin(mayRepeat: boolean, isRead: boolean): Stdin {
   if (stat.isFile()) {
     const start = offset();
     const file = replaying(() => createReadStream('/proc/self/fd/0', { start }));
-    // An upstream that has not touched the file leaves it as it was for the next one, and for the caller.
+    // If an upstream has not read from the file, the next upstream and the caller can read it from the same offset.
     return { ...file, mode: () => (offset() === start ? 'inherit' : 'pipe') };
   }
   if (!isRead || !(stat.isFIFO() || stat.isSocket())) return inherited;
   return replaying(() => new Socket({ fd: 0, readable: true, writable: false }));
 }
 
-/** For commands whose stdin is not theirs to read. */
+/** The stdin for commands that must not read the caller's. */
 export const noStdin: Stdin = {
   mode: () => 'ignore',
   feed: () => () => {},
@@ -193,7 +193,7 @@ function offset(): number {
 
 function replaying(open: () => Readable): Stdin {
   const bytes = new KeptBytes();
-  /** Set once nothing has to be kept anymore: the latest piece alone. */
+  /** The latest piece, set once earlier pieces are no longer kept. */
   let latest: { at: number; chunk: Buffer } | undefined;
   let keep = true;
   let total = 0;
@@ -205,7 +205,7 @@ function replaying(open: () => Readable): Stdin {
     try {
       if (keep) bytes.append(chunk);
     } catch {
-      // The temporary directory is full: this attempt still gets everything.
+      // The temporary directory is full; this attempt still gets all input.
       keep = false;
     }
     if (!keep) latest = { at: total, chunk };
@@ -269,7 +269,7 @@ function replaying(open: () => Readable): Stdin {
         waiting = false;
         step();
       };
-      // The upstream may close its stdin whenever it likes.
+      // The upstream may close its stdin at any time.
       target.on('error', () => target.destroy());
       wake = step;
       step();

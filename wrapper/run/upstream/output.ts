@@ -2,11 +2,11 @@
 import { KeptBytes, PIECE, relay, relayRest, type Source, writeAll } from './pipes.ts';
 
 export interface OutputOptions {
-  /** No other account follows, so stderr need not be held. */
+  /** True if no other account follows, so stderr need not be held. */
   last: boolean;
-  /** Bytes of stdout, and milliseconds after its first byte, at which the output is committed. */
+  /** Bytes of stdout, and milliseconds after its first byte, after which the output is committed. */
   commit: { bytes: number; afterMs: number; stderrAfterMs: number };
-  /** A person may be asked something on stderr: half a line that nothing follows is shown immediately. */
+  /** True if the upstream may ask the user on stderr; then half a line followed by silence is shown early. */
   showsPrompts: boolean;
   patterns: OutputPatterns;
   /** Called once when the output is committed. */
@@ -17,15 +17,15 @@ export interface OutputOptions {
 
 /** Functions that search output; the texts may contain terminal control sequences. */
 export interface OutputPatterns {
-  /** The ids of jobs that a text names; absent where the command creates none. */
+  /** Returns the job ids in a text; absent if the command creates no jobs. */
   jobs?: ((text: string) => string[]) | undefined;
-  /** The passages that a rule for stderr could match. */
+  /** Returns the passages that a rule for stderr could match. */
   failures(text: string): string[];
   /** Reports whether a line of stdout is only a banner, which does not start the commit window. */
   isBanner(line: string): boolean;
 }
 
-/** After half a line and a silence of this length, a person is being asked, or was. */
+/** Length of the silence after half a line that means a question to the user. */
 const PROMPT_MS = 200;
 const NEWLINE = Buffer.from('\n');
 
@@ -36,7 +36,7 @@ interface Sources {
 
 /** The output of one attempt. */
 export class HeldOutput {
-  /** Output has been shown, so no other attempt can replace this one. */
+  /** True once output has been shown, so no other attempt can replace this attempt. */
   committed = false;
   /** Ids of jobs that the upstream has created. */
   readonly jobs: string[] = [];
@@ -50,10 +50,10 @@ export class HeldOutput {
   #windowOpen = false;
   #stderrTimed = false;
   #stderrLive: boolean;
-  /** When stderr last wrote half a line, in `performance.now()` time. */
+  /** The time of stderr's latest half line, in `performance.now()` time. */
   #halfLineAt: number | undefined;
   #promptTimer: NodeJS.Timeout | undefined;
-  /** A failure was seen on a live stderr: the rest is held back. */
+  /** True once a failure was seen on a live stderr; the rest is held back. */
   #failureSeen = false;
   #relayed: Promise<void> | undefined;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -77,15 +77,15 @@ export class HeldOutput {
     return this.#texts.stderr.toString();
   }
 
-  /** Resolves when both streams of an upstream that has ended did so and were passed on, at the latest after `graceMs`. */
+  /** Resolves once both streams have ended and their data was forwarded, at the latest after `graceMs`. */
   async drained(graceMs: number): Promise<void> {
-    // a delayed event loop runs its timers before its pipes: one more turn reads the rest of the output
+    // a delayed event loop runs timers before pipes, so one more turn reads the rest of the output
     const grace = new Promise<void>(resolve => this.#after(graceMs, () => setImmediate(resolve)));
     await Promise.race([this.#ended.then(() => this.#relayed), grace]);
     for (const timer of [...this.#timers, this.#promptTimer]) clearTimeout(timer);
   }
 
-  /** Shows what is still held. `beforeWriting` is called when that may block. */
+  /** Shows the held output. Calls `beforeWriting` first if writing may block. */
   release(beforeWriting: () => void): void {
     if (this.#segments.length > 0) beforeWriting();
     this.#show();
@@ -93,7 +93,7 @@ export class HeldOutput {
     relayRest(2, this.#sources.stderr);
   }
 
-  /** Closes the streams and forgets what is held. */
+  /** Closes the streams and discards the held output. */
   dispose(): void {
     this.#sources.stdout?.close();
     this.#sources.stderr?.close();
@@ -128,8 +128,8 @@ export class HeldOutput {
   }
 
   /**
-   * Recognizes questions. What follows an answered one begins a line for the rules: the line end was the answer's, and is
-   * not in this stream.
+   * Recognizes questions. The rules get a line end after an answered question, because the answer's line end is not in this
+   * stream.
    */
   #noteHalfLine(chunk: Buffer): void {
     const at = performance.now();
@@ -142,7 +142,7 @@ export class HeldOutput {
     }
   }
 
-  /** Reports whether a piece of a live stderr belongs to a failure that another account may still make good. */
+  /** Reports whether a piece of a live stderr belongs to a failure after which another account may still succeed. */
   #holdsBack(chunk: Buffer): boolean {
     if (this.#options.last || this.committed) return false;
     this.#failureSeen ||= this.#options.patterns.failures(chunk.toString('utf8')).length > 0;
@@ -173,7 +173,7 @@ export class HeldOutput {
     this.#held.clear();
   }
 
-  /** Shows stderr as it comes from now on, unless it already reports a failure. */
+  /** Shows stderr live from now on, unless it already reports a failure. */
   #showStderr(): void {
     if (this.committed || this.#options.patterns.failures(this.stderr).length > 0) return;
     this.#stderrLive = true;
@@ -185,7 +185,7 @@ export class HeldOutput {
     try {
       this.#held.append(chunk);
     } catch {
-      // The temporary directory is full: showing output early is better than losing it.
+      // The temporary directory is full; showing output early is better than losing it.
       this.#commit();
       writeAll(fd, chunk);
       return;
@@ -200,8 +200,8 @@ export class HeldOutput {
   }
 
   /**
-   * Removes held output, of one descriptor or of both, and yields it in the order of its arrival. A chunk is valid until
-   * the next one.
+   * Removes the held output of one or both descriptors, and yields it in the order of its arrival. A chunk is valid until the
+   * next chunk.
    */
   *#take(only?: 1 | 2): Generator<{ fd: 1 | 2; chunk: Buffer }> {
     const taken = this.#segments.filter(({ fd }) => only === undefined || fd === only);
@@ -228,28 +228,28 @@ const OVERLAP = 1024;
 const LINE_FEED = 10;
 
 /**
- * The text of one stream: its beginning, its end, and from between only text that a rule could match. It keeps bytes and decodes them
- * when asked: as strings, a flood would leave garbage among V8's long-lived objects.
+ * The text of one stream: its beginning, its end, and from the middle only text that a rule could match. It keeps bytes and
+ * decodes them on demand: as strings, a flood would leave garbage among V8's long-lived objects.
  */
 export class OutputText {
-  /** The first bytes, each piece as it came. */
+  /** The first bytes, in the pieces as they arrived. */
   readonly #head: Buffer[] = [];
   #headLength = 0;
-  /** The last bytes, in a buffer that is used again; empty until the head is full. */
+  /** The last bytes, in a reused buffer; empty until the head is full. */
   #tail: Buffer = Buffer.alloc(0);
   #tailLength = 0;
   #searched = 0;
-  /** Length of the piece that came last. */
+  /** Length of the latest piece. */
   #latest = 0;
   readonly #matches: string[] = [];
   readonly #findMatches: (text: string) => string[];
 
-  /** @param findMatches the passages of a text that a rule could match */
+  /** @param findMatches returns the passages of a text that a rule could match */
   constructor(findMatches: (text: string) => string[]) {
     this.#findMatches = findMatches;
   }
 
-  /** @param chunk is copied */
+  /** @param chunk a piece, which is copied */
   push(chunk: Buffer): void {
     this.#latest = chunk.length;
     const room = HEAD - this.#headLength;
@@ -261,7 +261,7 @@ export class OutputText {
     if (chunk.length > room) this.#keepLast(first ? chunk.subarray(room) : chunk);
   }
 
-  /** The piece that came last, with the end of what came before it, for patterns that lie across both. */
+  /** Returns the latest piece and the end of the text before it, for patterns that span both. */
   recent(): string {
     const size = this.#latest + OVERLAP;
     const tail = this.#tail.subarray(Math.max(0, this.#tailLength - size), this.#tailLength);

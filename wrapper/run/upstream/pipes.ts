@@ -1,5 +1,5 @@
-// Reads, keeps and passes on the output of an upstream, through real pipes. Node gives children sockets, on which opening
-// /dev/stderr fails and which cat can't reopen; the shim's empty here-documents are pipes, and /proc/self/fd opens either end again.
+// Reads, keeps and forwards an upstream's output through real pipes. Node gives children sockets: opening /dev/stderr fails on
+// them, and cat can't reopen them. The shim's empty here-documents are pipes, and /proc/self/fd reopens either end.
 
 import { spawn } from 'node:child_process';
 import {
@@ -20,43 +20,43 @@ import type { Readable } from 'node:stream';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 
-/** Descriptors that the shim sets up, by what they are used for; see `shimText`. */
+/** Descriptors that the shim sets up, by their use; see `shimText`. */
 const DESCRIPTORS = { stdout: 7, stderr: 8, stdin: 9 } as const;
-/** Value of CULVERT_WRAP_SHIM that says they are there: without it these numbers may be pipes of Node's own (26 has such). */
+/** The CULVERT_WRAP_SHIM value if these pipes exist; otherwise the numbers may be Node's own pipes (as in version 26). */
 export const WITH_PIPES = 'pipes';
-/** The end of a shell's command that sets them up. */
+/** The end of a shell command that sets up these descriptors. */
 export const HERE_DOCUMENTS = '7<<E 8<<E 9<<E\nE\nE\nE\n';
 
 export interface AnonymousPipe {
-  /** The descriptor this is built on: a read end that blocks. */
+  /** The underlying descriptor: a blocking read end. */
   base: number;
-  /** A new non-blocking read end. */
+  /** Opens a new non-blocking read end. */
   reader(): number;
-  /** A new write end; non-blocking for this process, blocking to be handed to a child. */
+  /** Opens a new write end: non-blocking for this process, blocking for a child. */
   writer(blocking: boolean): number;
-  /** A new blocking read end, to be handed to a child. */
+  /** Opens a new blocking read end for a child. */
   childReader(): number;
-  /** Discards the rest of an earlier attempt. */
+  /** Discards data that an earlier attempt left in the pipe. */
   drain(): void;
-  /** Gives it up: writers get EPIPE once no other reader is left. */
+  /** Closes the underlying descriptor; writers get EPIPE once no other reader is left. */
   close(): void;
 }
 
-/** Descriptors given up; their numbers may mean something else by now. */
+/** Closed descriptors; their numbers may have been reused. */
 const closed = new Set<number>();
-/** Descriptors that an earlier attempt has had. */
+/** Descriptors that an earlier attempt has used. */
 const used = new Set<number>();
 
 /**
- * The pipe that the shim set up for `use`, or `undefined` without one (called without a shim, or by a shell whose
- * here-documents are files).
+ * Returns the pipe that the shim set up for `use`, or `undefined` if there is none (without a shim, or if the shell implements
+ * here-documents as files).
  */
 export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefined {
   if (process.env.CULVERT_WRAP_SHIM !== WITH_PIPES) return undefined;
   const base = DESCRIPTORS[use];
   if (closed.has(base)) return undefined;
   try {
-    // By the name under which it will be opened again: /proc may be missing.
+    // Checks the path that will be reopened: /proc may be missing.
     if (!statSync(`/proc/self/fd/${base}`).isFIFO()) return undefined;
   } catch {
     return undefined;
@@ -77,7 +77,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
       try {
         while (readSync(fd, buffer) > 0);
       } catch {
-        // EAGAIN: empty, but a process still holds the write end.
+        // EAGAIN: the pipe is empty, but a process still holds the write end.
       } finally {
         closeSync(fd);
       }
@@ -91,7 +91,7 @@ export function shimPipe(use: keyof typeof DESCRIPTORS): AnonymousPipe | undefin
 }
 
 /**
- * Writes all of `data`, also to a descriptor that another program made non-blocking.
+ * Writes all of `data`, even to a descriptor that another program made non-blocking.
  * @returns false once the pipe has no reader
  */
 export function writeAll(fd: number, data: Buffer): boolean {
@@ -112,7 +112,7 @@ const IN_MEMORY = 1024 * 1024;
 /** The longest result of a read. */
 export const PIECE = 65_536;
 
-/** A growing byte string that can be read from any offset: up to 1 MiB in memory, and all of it in an unlinked file once there is more. */
+/** A growing byte string, readable from any offset: up to 1 MiB in memory, and completely in an unlinked file if longer. */
 export class KeptBytes {
   #chunks: Buffer[] = [];
   #file: number | undefined;
@@ -124,7 +124,7 @@ export class KeptBytes {
   }
 
   /**
-   * @param chunk is copied
+   * @param chunk bytes, which are copied
    * @throws the system's error when the bytes outgrow memory and the temporary directory is full
    */
   append(chunk: Buffer): void {
@@ -137,9 +137,9 @@ export class KeptBytes {
   }
 
   /**
-   * Up to 64 KiB from `offset` on; empty at the end.
-   * @param into a buffer of `PIECE` bytes to read a file into, for many reads whose results are used immediately: V8 collects
-   * buffers only when they sum up to 64 MiB
+   * Returns up to 64 KiB from `offset` on; empty at the end.
+   * @param into a buffer of `PIECE` bytes for the file's data, if each result is used before the next read: V8 collects buffers
+   * only when they sum up to 64 MiB
    */
   read(offset: number, into?: Buffer): Buffer {
     if (offset >= this.#total) return Buffer.alloc(0);
@@ -153,7 +153,7 @@ export class KeptBytes {
     return all.subarray(offset, offset + PIECE);
   }
 
-  /** Gives the memory and the file back. */
+  /** Frees the memory and the file. */
   clear(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
@@ -179,18 +179,18 @@ function writeAt(fd: number, data: Buffer, position: number): void {
 
 /** One output of the upstream. */
 export interface Source {
-  /** Has each piece passed on to a listener, where it is valid until the next one. */
+  /** Passes each piece to the listener; a piece is valid until the next piece. */
   listen(listener: (chunk: Buffer) => void): void;
-  /** Resolves at the end of file, and when the source was closed. */
+  /** Resolves at the end of file, or when the source is closed. */
   ended: Promise<void>;
   /** Reports whether more data may come. */
   isOpen(): boolean;
   close(): void;
-  /** The pipe of the shim, if it is one. */
+  /** The shim's pipe, if the source is a pipe of the shim. */
   pipe?: AnonymousPipe;
 }
 
-/** A stream that Node reads: of a terminal, or of a child that was started without a shim. */
+/** Makes a source from a stream that Node reads: a terminal's, or that of a child started without a shim. */
 export function streamSource(stream: Readable): Source {
   return {
     listen: listener => void stream.on('data', listener),
@@ -203,7 +203,7 @@ export function streamSource(stream: Readable): Source {
   };
 }
 
-/** A pipe of the shim, read into one buffer again and again: V8 collects buffers only when they sum up to 64 MiB. */
+/** Makes a source from a shim's pipe. It reuses one buffer: V8 collects buffers only when they sum up to 64 MiB. */
 export function pipeSource(pipe: AnonymousPipe): Source {
   const buffer = Buffer.allocUnsafeSlow(PIECE);
   let pass = (_: Buffer) => {};
@@ -212,7 +212,7 @@ export function pipeSource(pipe: AnonymousPipe): Source {
     fd: pipe.reader(),
     readable: true,
     writable: true,
-    // so that it is not destroyed at end of file: that makes the caller's stderr non-blocking
+    // keeps Node from destroying the socket at end of file, which makes the caller's stderr non-blocking
     allowHalfOpen: true,
     onread: {
       buffer,
@@ -244,12 +244,12 @@ export function pipeSource(pipe: AnonymousPipe): Source {
   };
 }
 
-/** Has the pipe hold 1 MiB instead of 64 KiB (fcntl(2) F_SETPIPE_SZ), which takes fewer turns. Without Perl it stays as it is. */
+/** Enlarges the pipe from 64 KiB to 1 MiB (fcntl(2) F_SETPIPE_SZ), for fewer reads. Without Perl, its size stays the same. */
 const WIDEN = "perl -e 'open F, q(<&=3) and fcntl F, 1031, 1 << 20' 2>/dev/null </dev/null";
 
 /**
- * Streams the rest of `from` to descriptor `fd`, after `prefix`. Over a real pipe cat(1) takes the descriptor over and
- * Node copies nothing; it ignores the terminal's signals, because the upstream may still have something to say.
+ * Streams the rest of `from` to descriptor `fd`, after `prefix`. For a real pipe, cat(1) takes over the descriptor and Node
+ * copies nothing; cat ignores the terminal's signals, because the upstream may still write output.
  */
 export function relay(fd: 1 | 2, from: Source, prefix: Buffer): Promise<void> {
   const { pipe } = from;
@@ -265,7 +265,7 @@ export function relay(fd: 1 | 2, from: Source, prefix: Buffer): Promise<void> {
   });
   cat.stdin!.on('error', () => {});
   cat.stdin!.end(prefix);
-  // With no reader left here, an upstream whose reader is gone gets SIGPIPE as it would have without a wrapper.
+  // With no reader in this process, an upstream gets SIGPIPE when its reader ends, as without a wrapper.
   from.close();
   pipe.close();
   return new Promise(resolve => {
@@ -273,7 +273,7 @@ export function relay(fd: 1 | 2, from: Source, prefix: Buffer): Promise<void> {
   });
 }
 
-/** Lets a process that the upstream left behind go on writing where the caller reads. */
+/** Lets a process that the upstream left behind keep writing to the caller. */
 export function relayRest(fd: 1 | 2, from: Source | undefined): void {
   if (from?.pipe && from.isOpen()) void relay(fd, from, Buffer.alloc(0));
 }

@@ -1,24 +1,24 @@
-// Gives an upstream our own terminal for its output, so that it prints as without a wrapper, and the keyboard.
+// Gives an upstream our own terminal for its output, which makes it print as without a wrapper, and passes keys to it.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { ReadStream } from 'node:tty';
 
-/** One end for the upstream, the other for this process. */
+/** A pseudo-terminal with one end for the upstream and one end for this process. */
 export interface OutputTerminal {
-  /** Descriptor for the upstream; to be closed after it was started. */
+  /** Descriptor for the upstream; this process closes it once the upstream has started. */
   slave: number;
-  /** Output of the upstream. Ends when the last process has closed its end. */
+  /** Output of the upstream. Ends when the last process has closed the upstream's end. */
   stream: Readable;
   /** The descriptor behind `stream`. */
   master: number;
 }
 
 /**
- * Unlocks each pseudo-terminal that it inherits from descriptor 3 on, turns output processing off (the real terminal
- * does that), copies the window size from stdin, and prints the numbers. Node has no ioctl(2); perl is part of every
- * Debian system. The numbers are those of asm-generic/ioctls.h (x86, ARM, RISC-V); elsewhere the calls fail.
+ * Unlocks each inherited pseudo-terminal from descriptor 3 on, turns off output processing (the real terminal does it), copies
+ * the window size from stdin, and prints the terminals' numbers. Node has no ioctl(2); perl is part of every Debian system. The
+ * request numbers are from asm-generic/ioctls.h (x86, ARM, RISC-V); on other platforms the calls fail.
  */
 const UNLOCK = `for my $n (3 .. 2 + shift) {
   open(my $m, "+<&=", $n) or exit 1;
@@ -40,7 +40,7 @@ const RESIZE = `for my $n (3 .. 2 + shift) {
  * Opens pseudo-terminals with the size of the terminal behind `like`.
  * @param count one for each output stream that is a terminal
  * @param like a descriptor of the real terminal
- * @returns `undefined` where the platform gives none
+ * @returns `undefined` if the platform provides none
  */
 export function openTerminals(count: number, like: number): OutputTerminal[] | undefined {
   const { O_RDWR, O_NOCTTY } = constants;
@@ -62,7 +62,7 @@ export function openTerminals(count: number, like: number): OutputTerminal[] | u
   }
 }
 
-/** Passes a change of the window size on. Returns how to stop. */
+/** Forwards changes of the window size. Returns a function that stops. */
 export function followWindowSize(terminals: readonly OutputTerminal[], like: number): () => void {
   const resize = () => {
     spawnSync('perl', ['-e', RESIZE, String(terminals.length)], {
@@ -73,7 +73,7 @@ export function followWindowSize(terminals: readonly OutputTerminal[], like: num
   return () => void process.off('SIGWINCH', resize);
 }
 
-/** Reading from a terminal whose other end is closed fails with EIO: that is its end of file. */
+/** Makes a stream for a terminal. After the other end closes, a read fails with EIO, which counts as end of file. */
 function readerOf(master: number): Readable {
   const stream = new ReadStream(master);
   stream.on('error', () => stream.destroy());
@@ -81,13 +81,13 @@ function readerOf(master: number): Readable {
 }
 
 /**
- * Descriptor 0 is the real terminal and 3 ends with the wrapper; `$count` pseudo-terminals follow. `$read` is the one behind
- * stderr, which less and more read. Screen programs set the mode of stdout and read stdin, which is the real terminal.
- * While a pseudo-terminal is not in canonical mode, the real one has its mode, and `$read` gets the keys. A key is left for
- * 0.03 s first: `more FILE` waits for one at stdin and then reads stderr, other programs read stdin itself, and keys
- * typed after the one that ends a pager are for the next program. So another process may take a key first, and the
- * terminal is read through a descriptor that does not block. A real terminal is left alone if another program has set its
- * mode, or its foreground is another job. For the numbers see `openTerminals`; 2048 is O_NONBLOCK.
+ * Passes keys to a program. Descriptor 0 is the real terminal, and 3 ends with the wrapper; `$count` pseudo-terminals follow.
+ * `$read` is stderr's pseudo-terminal, which less and more read. Screen programs set the mode of stdout and read stdin, the
+ * real terminal. While a pseudo-terminal is not in canonical mode, the real terminal has its mode, and `$read` gets the keys.
+ * Each key is left for 0.03 s first: `more FILE` waits for a key on stdin and then reads stderr, other programs read stdin
+ * itself, and keys after the key that ends a pager are for the next program. Another process may take a key first, so the
+ * terminal is read through a non-blocking descriptor. The real terminal is left alone if another program has set its mode, or
+ * another job is in the foreground. For the numbers see `UNLOCK`; 2048 is O_NONBLOCK.
  */
 const FORWARD = `my ($count, $read) = @ARGV;
 my %file = map { open(my $f, $_ == 3 ? "<&=" : "+<&=", $_) or exit 1; ($_ => $f) } 0, 3 .. 3 + $count;
@@ -119,13 +119,13 @@ while (my $n = asking()) {
 }
 restore();`;
 
-/** After half a line and a silence of this length, a program may be waiting for a key. */
+/** Length of the silence after half a line that means that a program may be waiting for a key. */
 const SILENCE_MS = 200;
 
 /**
- * Watches terminals of an upstream for a program that wants keys. Nothing is read from the keyboard before one does.
+ * Watches an upstream's terminals for a program that waits for keys. Reads nothing from the keyboard before that.
  * @param like a descriptor of the real terminal
- * @returns how to stop; the real terminal is as it was once that has resolved
+ * @returns a function that stops; once its promise has resolved, the real terminal has its old mode again
  */
 export function passKeys(terminals: { stdout?: OutputTerminal; stderr?: OutputTerminal }, like: number) {
   const masters = Object.values(terminals).map(({ master }) => master);

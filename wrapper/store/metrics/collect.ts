@@ -1,4 +1,4 @@
-// Makes samples from the wrapper's files, without a request.
+// Collects metric samples from the wrapper's files, without sending requests.
 
 import { hmac } from '../../../daemon/core/hash.ts';
 import { OUTCOMES } from '../audit.ts';
@@ -12,19 +12,19 @@ import type { Tally } from './tally.ts';
 
 export type WrapSamples = Samples<typeof WRAP_FAMILIES>;
 
-/** The classes of failures that lead to another account. */
+/** Classes of failures that make a run switch to another account. */
 const CLASSES = ['quota', 'rate', 'auth'];
 
 interface Options {
-  /** ms since the epoch. */
+  /** Current time, in ms since the epoch. */
   now: number;
   tally: Tally;
-  /** With it, accounts have a keyed hash in place of their names. */
+  /** If set, labels have keyed hashes in place of names. */
   key?: string | undefined;
 }
 
 /**
- * Samples of accounts, their pauses, the runs and this machine's part in a pool.
+ * Returns samples of accounts, their pauses, runs, gateways and, if configured, the pool.
  * @throws WrapError `config-broken`
  */
 export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): WrapSamples {
@@ -57,7 +57,7 @@ export function collectWrapSamples(paths: Paths, { now, tally, key }: Options): 
   };
 }
 
-/** Samples of the programs that use a gateway. */
+/** Returns samples of gateways and of the programs that use them. */
 function gatewaySamples(paths: Paths, key: string | undefined): WrapSamples {
   const gateways = gatewayClis(paths).map(cli => ({ cli, file: readGateway(paths, cli) }));
   const all = gateways.flatMap(({ cli, file }) =>
@@ -80,7 +80,7 @@ function gatewaySamples(paths: Paths, key: string | undefined): WrapSamples {
   };
 }
 
-/** Locally cached state of the pool. */
+/** Returns samples of the pool's locally cached state. */
 function poolSamples(paths: Paths): WrapSamples {
   const { degradedSince, degradedRuns, waits, unsent } = readLocal(paths);
   const one = (value: number): Sample[] => [{ labels: {}, value }];
@@ -92,15 +92,15 @@ function poolSamples(paths: Paths): WrapSamples {
   };
 }
 
-/** Sample for unreadable files. */
+/** Samples if the files cannot be read. */
 export const UNREADABLE: WrapSamples = { culvert_wrap_store_readable: [{ labels: {}, value: 0 }] };
 
-/** Short enough for a graph, and its secret key keeps others from trying names against it. */
+/** Returns a hash short enough for a graph. The secret key prevents guessing the name. */
 function hashName(key: string, cli: string, name: string): string {
   return hmac(key, `${cli} ${name}`).slice(0, 12);
 }
 
-/** The names that are known begin at 0, so that the first increase can be seen. */
+/** Returns samples of a counter. Known names start at 0, which makes their first increase visible. */
 function counted(table: Tally['runs'], clis: readonly string[], label: string, names: readonly string[]): Sample[] {
   return [...new Set([...clis, ...Object.keys(table)])].flatMap(cli =>
     [...new Set([...names, ...Object.keys(table[cli] ?? {})])].map(name => ({

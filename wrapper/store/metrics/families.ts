@@ -1,7 +1,7 @@
-// Defines the metrics of the wrapper, and writes samples as text that Prometheus reads. The daemon uses both.
+// Defines the wrapper's metrics and formats samples as text for Prometheus. The daemon uses this module, too.
 import { Counter, Gauge, type Histogram, Registry, type RegistryContentType } from 'prom-client';
 
-/** Description of a metric, apart from its values. */
+/** Description of a metric, without its values. */
 interface Family {
   type: 'gauge' | 'counter';
   help: string;
@@ -14,15 +14,16 @@ export interface Sample {
   labels: Readonly<Record<string, string>>;
   value: number;
 }
-/** Samples by the name of their metric; a metric without samples is left out. */
+/** Samples by metric name; the output omits metrics without samples. */
 export type Samples<F extends Families = Families> = { [Name in keyof F & string]?: readonly Sample[] };
 
-/** A longer value is cut: it is not a name that people gave. */
+/** Maximum length of a label's value; names that users give are shorter. */
 const LABEL_CHARACTERS = 128;
 
 /**
+ * Returns samples and histograms as text for Prometheus.
  * @param format `openmetrics` for the API; `prometheus` for the textfile collector of a node exporter
- * @param histograms metrics that hold their values themselves
+ * @param histograms metrics that already hold their values
  */
 export async function exposition(
   families: Families,
@@ -48,12 +49,12 @@ export async function exposition(
   return registry.metrics();
 }
 
-/** prom-client escapes backslash, quote and newline; other control characters would reach terminals and web pages. */
+/** Cleans label values. prom-client escapes only backslash, quote and newline, not other control characters. */
 function cleaned(labels: Sample['labels']): Record<string, string> {
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, cleanLabel(value)]));
 }
 
-/** The value as it appears in the text, before escaping. */
+/** Returns a label's value as the text has it, before escaping. */
 export function cleanLabel(value: string): string {
   return value.slice(0, LABEL_CHARACTERS).replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]|\p{Surrogate}/gu, '\ufffd');
 }

@@ -1,5 +1,5 @@
-// Counts the entries of the audit log, each once, although the log is rotated and the counting may be interrupted; keeps the
-// counts, and the key of hashed names, between two runs.
+// Counts each entry of the audit log once, across log rotations and interruptions, and stores the counts and the key for
+// hashing names.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { errno } from '../../../daemon/core/errors.ts';
 import { readOptional } from '../../../daemon/core/files.ts';
@@ -11,37 +11,37 @@ import type { Paths } from '../paths.ts';
 import { cleanLabel } from './families.ts';
 
 const isCount = (value: unknown): value is number => isAmount(value) && Number.isSafeInteger(value);
-/** A file of the log; a new file may have the inode of a deleted one. */
+/** Identity of a log file. A new file may reuse a deleted file's inode. */
 const isIdentity = shape({
   inode: isCount,
-  /** Its first characters. */
+  /** First characters of the file. */
   head: isText,
 });
 type Identity = Checked<typeof isIdentity>;
 
 const isTable = recordOf(recordOf(isCount));
 const isTally = shape({
-  /** The log that was read last, and the rotated one; null without a log. */
+  /** The log read last, and (`older`) the rotated log; null if there is no such file. */
   log: nullable(isIdentity),
   older: nullable(isIdentity),
-  /** Bytes of `log` that were read, up to the end of a line. */
+  /** Number of bytes read from `log`, up to the end of a line. */
   position: isCount,
-  /** By CLI and outcome, and by CLI and class: how many. */
+  /** Counts by CLI and outcome, and (`switches`) by CLI and class. */
   runs: isTable,
   switches: isTable,
 });
-/** Counts, and the position in the log that they reach; stored as JSON. */
+/** Counts, and the position in the log up to which they go; stored as JSON. */
 export type Tally = Checked<typeof isTally>;
 
-/** Names beyond so many are counted as `other`: a damaged log must not make a metric for each line. */
+/** Limit of names in a table; further names count as `other`, because a damaged log could add a metric per line. */
 const NAMES = 200;
 const CHUNK = 65_536;
 const HEAD = 64;
 
-/** Nothing was counted; the count begins with the oldest kept entry. */
+/** Returns an empty tally that starts with the oldest kept entry. */
 export const emptyTally = (): Tally => ({ log: null, older: null, position: 0, runs: empty(), switches: empty() });
 
-/** Nothing was counted; the count begins with the next entry. */
+/** Returns an empty tally that starts with the next entry. */
 export function tallyFromNow(paths: Paths): Tally {
   return withLogs(paths, (log, older) => {
     const last = log ?? older;
@@ -50,8 +50,8 @@ export function tallyFromNow(paths: Paths): Tally {
 }
 
 /**
- * Counts new entries of the log. The count misses entries only if the log was rotated twice, at 1 MB each, since the last reading, or
- * if a run wrote without noticing a rotation.
+ * Adds the log's new entries to a tally. Misses entries only if the log was rotated twice, at 1 MB each, since the last reading,
+ * or if a run wrote without noticing a rotation.
  */
 export function advance(paths: Paths, tally: Tally): Tally {
   const { log: last, older: before, position } = tally;
@@ -70,8 +70,8 @@ export function advance(paths: Paths, tally: Tally): Tally {
 }
 
 /**
- * Counts on from where the last call ended, and stores that.
- * @returns also where it could not be stored: the next call then counts from the same place again
+ * Counts the entries since the last call and stores the tally.
+ * @returns the tally even if storing it failed; the next call then counts the same entries again
  */
 export function keepTally(paths: Paths, failed: (error: unknown) => void): Tally {
   try {
@@ -91,7 +91,7 @@ export function keepTally(paths: Paths, failed: (error: unknown) => void): Tally
 }
 
 /**
- * The key of hashed names, made when it is first needed.
+ * Returns the key for hashing names and creates it on first use.
  * @throws WrapError `not-stored`, `locked`
  */
 export function metricsKey(paths: Paths): string {
@@ -106,24 +106,24 @@ export function metricsKey(paths: Paths): string {
   );
 }
 
-/** A damaged file makes counting start again. */
+/** Reads the stored tally; a damaged file restarts the count. */
 function storedTally(paths: Paths): Tally {
   try {
     const stored: unknown = JSON.parse(readOptional(paths.tally) ?? '{}');
     if (isTally(stored)) return stored;
   } catch {
-    // below
+    // not JSON
   }
   return emptyTally();
 }
 
-/** Opens the log and the rotated one, so that neither is rotated away during the reading. */
+/** Opens the log and the rotated log; open files stay readable during a rotation. */
 function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) => T): T {
   const log = open(paths.audit);
   let older: Log | null = null;
   try {
     older = open(`${paths.audit}.1`);
-    // rotated between the two: it is one file
+    // rotated between the two calls: both are the same file
     return look(older && log?.inode === older.inode ? null : log, older);
   } finally {
     for (const each of [log, older]) if (each) closeSync(each.fd);
@@ -132,14 +132,14 @@ function withLogs<T>(paths: Paths, look: (log: Log | null, older: Log | null) =>
 
 const identityOf = (log: Log | null): Identity | null => log && { inode: log.inode, head: log.head };
 
-/** Reports whether it is the file of the last reading, perhaps with new entries. */
+/** Reports whether a log is the identified file, perhaps with new entries. */
 function isSame(log: Log, identity: Identity | null): boolean {
   return identity !== null && log.inode === identity.inode && log.head.startsWith(identity.head);
 }
 
 function count(tally: Tally, line: string): void {
   const entry = parseEntry(line);
-  // requests that a gateway turned away have another counter
+  // a gateway's turned-away requests have a separate counter
   if (!entry || entry.count !== undefined) return;
   add(tally.runs, entry.cli, entry.outcome);
   if (isSwitch(entry)) add(tally.switches, entry.cli, entry.class ?? 'other');
@@ -163,7 +163,7 @@ function keyIn(table: Record<string, unknown>, name: string): string {
   return Object.hasOwn(table, name) || Object.keys(table).length < NAMES ? name : 'other';
 }
 
-/** Tables without a prototype: the names of CLIs come from a file. */
+/** Returns a table without a prototype, because the names of CLIs come from a file. */
 function empty<T>(): Record<string, T> {
   return Object.create(null) as Record<string, T>;
 }
@@ -193,7 +193,7 @@ function open(file: string): Log | null {
   return { fd, inode, size, head: first.toString('latin1', 0, readSync(fd, first, 0, HEAD, 0)) };
 }
 
-/** Reads whole lines from a position. @returns the position after the last one */
+/** Reads whole lines from a position. @returns the position after the last line */
 function eachLine(fd: number, from: number, take: (line: string) => void): number {
   const buffer = Buffer.allocUnsafe(CHUNK);
   let remainder = Buffer.alloc(0);

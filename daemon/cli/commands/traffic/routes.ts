@@ -35,13 +35,13 @@ export const print: Run = async context => {
   return EXIT.ok;
 };
 
-/** Returns the width before comments: on a terminal, the longest entry that fills at most half of it. */
+/** Returns the width before comments: on a terminal, the length of the longest entry that fills at most half a line. */
 function commentColumn(entries: readonly { value: string }[], width: number): number {
   if (!Number.isFinite(width)) return 0;
   return Math.max(0, ...entries.map(({ value }) => value.length).filter(length => length <= width / 2));
 }
 
-/** Returns an entry with its comment; a long comment follows on separate lines. */
+/** Returns an entry with its comment, which follows on separate lines if it is long. */
 function commented(entry: string, comment: string, width: number): string {
   const line = `${entry}  # ${comment}`;
   if (line.length <= width) return line;
@@ -186,7 +186,7 @@ export const reset: Run = async (context, _, options) => {
   return askToKeep(context, 'routes', keeping);
 };
 
-/** Returns the list. @throws Failure if the list was never read: empty, it would mean "nothing bypasses WARP" */
+/** Returns the list. @throws Failure if no list was read yet, because an empty list would mean "nothing bypasses WARP" */
 function knownList(snapshot: Snapshot): SplitTunnel {
   const split = snapshot.splitTunnel;
   if (split.mode === null && split.ips.length + split.hosts.length === 0)

@@ -1,4 +1,4 @@
-// Describes the rows next to the text of the route list: its differences, presets, earlier lists and files.
+// Describes the rows next to the route list's text: differences, presets, earlier lists and files.
 import { type EditorState, missingEntries, type RoutesEditor } from '../../client/routes-editor.ts';
 import { CONFIRM_SECONDS, type Form, noteRow, type Row, workCommand } from '../../form.ts';
 import { formatCount, formatDate } from '../../format.ts';
@@ -14,9 +14,9 @@ import {
 import { fill, type Translator } from '../../translator.ts';
 import { underWay } from '../availability.ts';
 
-/** Most lines of each kind that a difference shows: GTK needs a quarter of a millisecond to lay out a line. */
+/** Maximum number of lines of each kind in a difference: GTK needs a quarter of a millisecond to lay out a line. */
 const SHOWN = 50;
-/** Most entries that the row of a preset names. */
+/** Maximum number of entries that a preset's row names. */
 const NAMED = 6;
 
 /** @param settable false while the tunnel's state allows no change */
@@ -104,13 +104,13 @@ function differenceRows(editor: RoutesEditor, free: boolean, tr: Translator): Ro
   ];
 }
 
-/** Says why a text can't be applied. */
+/** Explains why the text can't be applied. */
 function notApplicable(preview: EditorState['preview'], { _ }: Translator): string {
   if (!preview) return _('Preview the text first.');
   return preview.invalid.length > 0 ? _('Correct the text first.') : _('The text changes nothing.');
 }
 
-/** Words the progress while a list is being set; null otherwise. */
+/** Describes the progress while a list is being set; null otherwise. */
 function progressText({ progress, busy }: EditorState, tr: Translator): string | null {
   if (!progress) return busy === 'setting' ? tr._('Setting the list…') : null;
   const counts = [progress.done, progress.total].map(count => formatCount(count, tr));
