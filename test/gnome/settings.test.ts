@@ -44,18 +44,29 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await gone('OK');
     });
 
-    test('are looked for on request, and undone only after a question', async () => {
+    const open = async () => {
+      await stage.turn('updates');
+      await find('Installed version');
+    };
+
+    test('are looked for on request', async () => {
+      await open();
       await press('This is the newest version: Check');
       await stage.asked(1);
+      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
+    });
+
+    test('are undone only after a question', async () => {
       daemon.setUpdate({ previous: '0.2.6' });
+      await open();
       await press('Roll back to Culvert 0.2.6: Roll Back…');
       await press('Cancel');
       await gone('Roll back to Culvert 0.2.6?');
-      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
+      assert.deepEqual(daemon.asked, []);
       await press('Roll back to Culvert 0.2.6: Roll Back…');
       await press('Roll Back');
-      await stage.asked(2);
-      assert.deepEqual(daemon.asked[1], { line: 'POST /api/update/rollback', body: {} });
+      await find('Close and open this window to use it');
+      assert.deepEqual(daemon.asked, [{ line: 'POST /api/update/rollback', body: {} }]);
     });
 
     test('that cannot reach this computer are warned of across the window', async () => {

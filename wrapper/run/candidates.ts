@@ -79,8 +79,8 @@ export interface OrderOptions {
 }
 
 /**
- * Returns the enabled accounts in order of use: by strategy, then low accounts, then spent and paused accounts by the time when they
- * are available. An account that the user named always comes first. Accounts with a refused credential are left out; if no other
+ * Returns the enabled accounts in order of use: by strategy, then low accounts, then spent and paused accounts by the time they
+ * become available. An account that the user named always comes first. Accounts with a refused credential are left out; if no other
  * account exists, only the first is tried, so that the user sees the provider's answer.
  */
 export function orderCandidates(

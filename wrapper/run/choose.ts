@@ -1,4 +1,4 @@
-// Chooses which accounts may come next, and says what a failure means: a pause, and whether the request is made again. Pure.
+// Computes the accounts to try next, the pause after a failure, and whether a request may be repeated, as pure functions.
 
 import type { Provider } from '../catalog/provider.ts';
 import type { Account } from '../store/config.ts';
@@ -13,18 +13,18 @@ import { waitUntil } from './rules/moments.ts';
 export interface Failure {
   account: string;
   class: 'quota' | 'rate' | 'auth';
-  /** Why no other account may make the request again; see `obstacleTo`. */
+  /** Reason why no other account may repeat the request; see `obstacleTo`. */
   obstacle?: string | undefined;
 }
 
-/** One request on its way from account to account. */
+/** State of a request that moves from account to account. */
 export interface Choosing {
-  /** Accounts that are still to be tried, the best first. */
+  /** Accounts that have not been tried yet, the best first. */
   left: readonly Account[];
   failures: readonly Failure[];
-  /** An account was left out that becomes available automatically, and the request can wait for it. */
+  /** True if an omitted account becomes available automatically, and the request can wait for it. */
   awaits: boolean;
-  /** Accounts with one identity draw on one quota. */
+  /** True if accounts with one identity draw on one quota. */
   sharesQuota: boolean;
 }
 
@@ -32,34 +32,34 @@ export type Next =
   | {
       kind: 'accounts';
       choosing: Choosing;
-      /** Each of these may be tried now, the best first. */
+      /** Accounts that may be tried now, the best first. */
       accounts: readonly Account[];
       spared: readonly Spared[];
     }
   | {
       kind: 'end';
       spared: readonly Spared[];
-      /** Why the failed command is not repeated, if that is the reason. */
+      /** Reason not to repeat the failed command, if any. */
       obstacle: string | undefined;
-      /** Every account met a limit or is awaited, so that the request may succeed later. */
+      /** True if a limit was met or an account is awaited, so that the request may succeed later. */
       exhausted: boolean;
     };
 
-/** An account that is not tried because another one used up its quota. */
+/** An account that is not tried because another account met the limit of their shared quota. */
 interface Spared {
   account: string;
   sameAs: string;
 }
 
 interface Options {
-  /** The request can wait or be kept, so that no pause is shortened. */
+  /** True if the request can wait or be kept, so that paused accounts are left out. */
   patient: boolean;
-  /** The first account was named: it is tried whatever its state. */
+  /** True if the user named the first account, which is then tried whatever its state. */
   pinned: boolean;
   sharesQuota: boolean;
 }
 
-/** Begins with the candidates in their order. */
+/** Returns the initial state for candidates in their order. */
 export function begin(candidates: readonly Candidate[], { patient, pinned, sharesQuota }: Options): Choosing {
   const ready = candidates.filter(({ paused }, index) => !patient || !paused || (pinned && index === 0));
   return {
@@ -71,8 +71,8 @@ export function begin(candidates: readonly Candidate[], { patient, pinned, share
 }
 
 /**
- * The next step after a failure, or at the beginning.
- * @param state holds the latest figures of the accounts' quotas
+ * Returns the first step, or the next step after a failure.
+ * @param state latest figures of the accounts' quotas
  */
 export function next(choosing: Choosing, state: Pick<CliState, 'remaining'>, failure?: Failure): Next {
   const failures = failure ? [...choosing.failures, failure] : choosing.failures;
@@ -105,8 +105,8 @@ function sparedFor(
 }
 
 /**
- * The remaining accounts once one of them is tried, or none can be leased.
- * @param accounts those that `next` gave
+ * Returns the state after an account was taken, or no account could be leased.
+ * @param accounts the accounts that `next` returned
  * @param taken the account that is tried, the accounts that may follow, and whether more may come later
  */
 export function afterTaking(
@@ -119,7 +119,7 @@ export function afterTaking(
   return { ...choosing, left, awaits: choosing.awaits || taken.awaits };
 }
 
-/** The same with an account that was taken and is to be tried again. */
+/** Returns the state with a taken account put first again, for another try. */
 export function afterReturning(choosing: Choosing, account: Account): Choosing {
   return { ...choosing, left: [account, ...choosing.left] };
 }
@@ -128,30 +128,30 @@ export type Retry = Verdict & { kind: 'retry' };
 
 const QUOTA_PAUSE_MS = 3_600_000;
 const RATE_PAUSE_MS = 60_000;
-/** A refused key is asked about again, because a network or an outage may have refused it. */
+/** Pause before a refused key is tried again, because a network or an outage may have caused the refusal. */
 const AUTH_PAUSE_MS = 3_600_000;
-/** A longer pause is a mistake of the program that named it. */
+/** Longest pauses. A longer pause is a mistake of the program that stated it. */
 const LONGEST_MS = { rate: 3_600_000, quota: 366 * 86_400_000, auth: 366 * 86_400_000 } as const;
 const CLASS_TEXT = { quota: 'has no quota left', rate: 'is rate limited', auth: 'was refused' } as const;
 
 /**
- * The pause of an account after a failure.
- * @param resets when its quota starts again, as the provider stated it
+ * Returns the pause of an account after a failure.
+ * @param resets reset time of its quota, as the provider stated it
  * @param now milliseconds since the epoch
- * @param earlier the pause of the same credential before
+ * @param earlier previous pause of the same credential
  */
 export function pauseFor(failure: Retry, resets: string | null | undefined, now: number, earlier?: Pause): Pause {
   const { class: kind } = failure;
   const rest = withinReason(failure, now);
-  // an hour after its first refusal, the credential is asked about again
+  // the credential is tried again an hour after its first refusal
   const isFirst = kind === 'auth' && rest.until === 'credential' && !isRefusedAgain(earlier, now);
   const until = isFirst ? now + AUTH_PAUSE_MS : endOf(rest, resets, now);
   return { class: kind, until, since: now, ...(isAsStated(failure, now) && { stated: true }) };
 }
 
 /**
- * A pause as it counts: a rate limit pauses for the time that the provider states, else for a minute, and never for more than an hour. A
- * time that is over names no end.
+ * Limits a pause: a rate limit lasts for the time that the provider states, else for a minute, and never for more than an hour.
+ * Ignores a time in the past.
  */
 export function withinReason({ class: kind, rest }: Retry, now: number): NamedPause {
   const longest = LONGEST_MS[kind];
@@ -165,14 +165,14 @@ export function withinReason({ class: kind, rest }: Retry, now: number): NamedPa
   return rest.until === 'time' ? { until: 'period' } : rest;
 }
 
-/** Reports whether the provider named the time for which an account is paused: it was still to come, and was not cut. */
+/** Reports whether the pause is as long as the provider stated: its end is in the future, and it was not shortened. */
 function isAsStated({ class: kind, rest, stated }: Retry, now: number): boolean {
   if (!stated || (rest.until !== 'elapsed' && rest.until !== 'time')) return false;
   const wait = waitUntil(rest, now);
   return wait !== undefined && wait <= LONGEST_MS[kind];
 }
 
-/** In milliseconds since the epoch, or `null` until the credential changes. */
+/** Returns a pause's end, in milliseconds since the epoch, or `null` if it lasts until the credential changes. */
 function endOf(rest: NamedPause, resets: string | null | undefined, now: number): number | null {
   if (rest.until === 'credential') return null;
   if (rest.until === 'elapsed') return now + rest.ms;
@@ -181,12 +181,12 @@ function endOf(rest: NamedPause, resets: string | null | undefined, now: number)
   return end > now ? Math.min(end, now + LONGEST_MS.quota) : now + QUOTA_PAUSE_MS;
 }
 
-/** Reports whether a credential was refused an hour ago or earlier, and has not worked since. */
+/** Reports whether a credential was refused before, the pause is over, and the credential has not worked since. */
 function isRefusedAgain(earlier: Pause | undefined, now: number): boolean {
   return earlier?.class === 'auth' && earlier.since <= now && (earlier.until ?? 0) <= now;
 }
 
-/** The pause that an account has for this credential. */
+/** Returns the stored pause of an account, if it is for this credential. */
 export function earlierPause(
   { paused, salt }: Pick<CliState, 'paused' | 'salt'>,
   account: string,
@@ -196,7 +196,7 @@ export function earlierPause(
   return earlier?.credential === fingerprint(salt, credentials) ? earlier : undefined;
 }
 
-/** The first of these accounts that may be of use again: in how many seconds, and whether the provider named that. */
+/** Returns the shortest remaining pause of these accounts, in seconds, and whether the provider stated it. */
 export function firstToReturn(
   accounts: readonly Account[],
   { paused }: Pick<CliState, 'paused'>,
@@ -215,7 +215,7 @@ export function isLimitOfAddress(failure: Retry, provider: Pick<Provider, 'scope
   return failure.class !== 'auth' && (failure.scope ?? provider.scope) === 'ip';
 }
 
-/** A failure with its pause, for a person. */
+/** Returns the message about a failure and its pause. */
 export function describeFailure(cli: string, account: string, pause: Pause): string {
   const rest =
     pause.until === null
@@ -224,14 +224,14 @@ export function describeFailure(cli: string, account: string, pause: Pause): str
   return `${cli}: account "${account}" ${CLASS_TEXT[pause.class]} (${pause.class}, ${rest})`;
 }
 
-/** The refusal of a request that is larger than what its account has left, for a person. */
+/** Returns the message about a request that needs more than its account has left. */
 export function describeTooLarge(cli: string, account: string, left: number): string {
   return `${cli}: account "${account}" has ${left} left, and this wants more (quota, not paused)`;
 }
 
-/** A failure for a person, where no other account may take over. */
+/** Returns the message about a failure if the provider's terms allow no other account. */
 export function describeSelected(cli: string, account: string, kind: Retry['class'], pause: Pause | undefined): string {
-  // a refused credential is not paused here, and may be paused for an earlier limit
+  // a refused credential gets no pause here; a stored pause may come from an earlier limit
   const until = kind !== 'auth' && pause?.class === kind ? pause.until : null;
   const end = until === null ? '' : ` until ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return `${cli}: account "${account}" ${CLASS_TEXT[kind]}${end} (${kind}); by the provider's terms no other account is used`;
@@ -239,25 +239,25 @@ export function describeSelected(cli: string, account: string, kind: Retry['clas
 
 /** Known facts about a failed request. */
 export interface Traces {
-  /** Signal that ended it from outside: `SIGTERM`. */
+  /** Signal that interrupted the request, such as `SIGTERM`. */
   interrupted?: string | null | undefined;
-  /** The job that it created. */
+  /** Id of the job that the request created. */
   job?: string | undefined;
-  /** Part of its answer has been passed on. */
+  /** True if part of the answer has been passed on. */
   isShown: boolean;
-  /** It may be made twice. */
+  /** True if the request may be made twice. */
   isRepeatable: boolean;
-  /** Failures after which a job may exist whose id was not printed. */
+  /** Failures after which a job may exist without a printed id. */
   silentJob: readonly Failure['class'][];
   /** Options of the tool that print the id of the job. */
   showingOptions: readonly string[];
-  /** The limit is one of this network address. */
+  /** True if the limit applies to this network address. */
   isOfAddress: boolean;
-  /** Its input was kept. */
+  /** True if the request's input was kept. */
   isInputKept: boolean;
 }
 
-/** Why the request is not repeated, or `undefined` where it can be. */
+/** Returns why the request must not be repeated, or `undefined` if it may be. */
 export function obstacleTo(failure: Failure['class'], traces: Traces): string | undefined {
   const { interrupted, job, showingOptions } = traces;
   if (interrupted) return `${interrupted} arrived`;

@@ -1,4 +1,4 @@
-// Reads a command line the way the catalog describes the CLI, and loads the plan of the CLI.
+// Parses a command line by the catalog's description of the CLI, and loads the CLI's plan.
 import { existsSync } from 'node:fs';
 import type { Provider } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
@@ -12,7 +12,7 @@ type Rules = Pick<
   'passthrough' | 'once' | 'silent_jobs' | 'value_options' | 'stdin_args' | 'stdin_commands' | 'machine_args'
 >;
 
-/** Parses the arguments of a command. Nothing after `--` is taken for an option. */
+/** Parses a command's arguments. Nothing after `--` counts as an option. */
 export function readInvocation(args: readonly string[], provider: Rules): Invocation {
   const end = args.indexOf('--');
   const own = end < 0 ? [...args] : args.slice(0, end);
@@ -48,7 +48,7 @@ export function readInvocation(args: readonly string[], provider: Rules): Invoca
   };
 }
 
-/** A request, which has a command but no arguments. */
+/** Returns the invocation for a request, which has a command but no arguments. */
 export function invocationOfRequest(command: string): Invocation {
   return {
     args: [],
@@ -61,12 +61,12 @@ export function invocationOfRequest(command: string): Invocation {
   };
 }
 
-/** An option with its name in one spelling: programs with yargs take `--apiHost` for `--api-host`. */
+/** Converts an option's name to kebab case, because programs with yargs accept `--apiHost` for `--api-host`. */
 export function spelled(arg: string): string {
   return arg.replace(/^--[\w-]+/, name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`));
 }
 
-/** `--key value`, `--key=value`, and for one letter `-kvalue`. */
+/** Reports whether an argument is an option: `--key`, `--key=value`, or `-kvalue` for a one-letter option. */
 export function isOption(arg: string, option: string): boolean {
   const [given, name] = [spelled(arg), spelled(option)];
   if (given === name || given.startsWith(`${name}=`)) return true;
@@ -74,9 +74,9 @@ export function isOption(arg: string, option: string): boolean {
 }
 
 /**
- * The current plan of one CLI.
- * @throws WrapError as `readConfig`, `loadCatalog` and `providerOf`; `config-missing` when the file is gone and there were
- *   accounts in it
+ * Returns the current plan of a CLI, and compiles it if the stored plan is outdated.
+ * @throws WrapError as `readConfig`, `loadCatalog` and `providerOf`; `config-missing` if the file is gone and contained
+ *   accounts
  */
 export async function loadPlan(
   cli: string,
@@ -94,7 +94,7 @@ export async function loadPlan(
       hint: `restore it, or run \`culvert-wrap install ${cli}\` to go on without accounts`,
     });
   }
-  // another home may be meant to stay empty
+  // another home directory may be meant to stay empty
   if (configured || !hiddenPaths(context.env)) writePlan(plan, context);
   return plan;
 }

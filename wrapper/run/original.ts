@@ -1,4 +1,4 @@
-// Runs the original command without an account, and notices when an upgrade has replaced the shim with it.
+// Runs the original command without an account, and reports shims that an upgrade has replaced.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { furtherDescriptors, startable } from './upstream/channels.ts';
 
 /**
  * Runs the original with the caller's environment, terminal and signals, and no account.
- * @param plan of the CLI, so that an account that was named for it is not taken for one of the CLIs that it starts
+ * @param plan the CLI's plan, so that an account named for this CLI does not count for CLIs that it starts
  */
 export function passThrough(
   original: string,
@@ -40,7 +40,7 @@ export function passThrough(
   });
 }
 
-/** The error for an original that can't be started, with what to do about it. */
+/** Returns the error for an original that can't be started, with a hint. */
 export function cannotStart(original: string, error: Error): WrapError {
   const missing = errno(error) === 'ENOENT';
   return new WrapError(
@@ -55,9 +55,9 @@ export function cannotStart(original: string, error: Error): WrapError {
 }
 
 /**
- * Says for each replaced shim what to do. Called after a run and by the commands of `culvert-wrap`, for every CLI, because the replaced
- * command itself does not come here anymore.
- * @param again repeats earlier messages as well: a person asks, and a run does not
+ * Reports each replaced shim and its remedy. Runs and `culvert-wrap` commands call this for every CLI, because a replaced command
+ * no longer reaches this code.
+ * @param again true to repeat earlier messages, for a command that a person ran to check
  */
 export function reportReplacedShims({ paths, env }: Pick<Context, 'paths' | 'env'>, again = false): void {
   try {
@@ -77,7 +77,7 @@ export function reportReplacedShims({ paths, env }: Pick<Context, 'paths' | 'env
     if (news.every(({ line }) => reported.includes(line))) return;
     writeAtomic(file, `${[...reported.slice(-20), ...news.map(({ line }) => line)].filter(Boolean).join('\n')}\n`);
   } catch {
-    // This is a service; it must not stop a command.
+    // The report is optional, so a failure must not stop a command.
   }
 }
 
