@@ -114,7 +114,7 @@ export const unlock: Operation = ({ state, now }, [code = '']) => {
   return success;
 };
 
-/** Allows the local network for an hour; refused for consumers, who have no policy (2026.7.1377). */
+/** Allows the local network for an hour; refused for consumers because they have no policy (2026.7.1377). */
 export const allowLocalNetwork: Operation = ({ state, now }) => {
   if (!state.policy?.localNetwork) return notAuthorized;
   state.localNetworkUntil = now + HOUR;

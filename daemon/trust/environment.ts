@@ -123,7 +123,7 @@ function since(
   return { ...step, copy, made, undo: patchOf(step.path, content, original) };
 }
 
-/** Runs an undo. If the file was edited, its failure tells the user which block to remove. */
+/** Runs an undo. If the user edited the file, the error names the block to remove. */
 function undoBlock(path: string, undo: () => string | null): string | null {
   try {
     return undo();

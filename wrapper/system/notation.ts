@@ -1,4 +1,4 @@
-// Parses the durations, variables and home paths in the catalog and the configuration.
+// Parses and formats durations, and expands the variables and home paths of the catalog and the configuration.
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
