@@ -1,10 +1,10 @@
 // Describes states that end automatically, with rows that extend or end them, and rows that pause the tunnel.
 import type { Change } from '../../api/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Button, type Command, type Row } from '../form.ts';
+import { actionCommand, type Button, type Command, type Row, type Span } from '../form.ts';
 import { formatDuration, pauseText, secondsUntil } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { changeText, isPause, type Span } from './changes.ts';
+import { changeText, isPause } from './changes.ts';
 import { stateOf } from './summary.ts';
 import type { TunnelView } from './tunnel.ts';
 

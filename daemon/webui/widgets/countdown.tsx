@@ -1,6 +1,7 @@
 // Renders the countdown to the next end of a state: a ring, words, the time left, and buttons that change the end.
 import type { ComponentChildren } from 'preact';
-import { fractionLeft, type Span } from '../../view/states/changes.ts';
+import type { Span } from '../../view/form.ts';
+import { fractionLeft } from '../../view/states/changes.ts';
 import { describeCountdown, timeLeftText } from '../../view/states/timed.ts';
 import { useApp } from '../app.ts';
 import { CommandButton } from './rows/words.tsx';

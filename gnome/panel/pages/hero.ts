@@ -2,8 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { Command, Tone } from '../../../daemon/view/form.ts';
-import type { Span } from '../../../daemon/view/states/changes.ts';
+import type { Command, Span, Tone } from '../../../daemon/view/form.ts';
 import type { ProofView } from '../../../daemon/view/states/proof.ts';
 import { type Countdown, describeCountdown, timeLeftText } from '../../../daemon/view/states/timed.ts';
 import type { View } from '../../../daemon/view/view.ts';

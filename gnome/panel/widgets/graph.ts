@@ -2,7 +2,8 @@
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Cairo from 'cairo';
-import { fractionLeft, type Span } from '../../../daemon/view/states/changes.ts';
+import type { Span } from '../../../daemon/view/form.ts';
+import { fractionLeft } from '../../../daemon/view/states/changes.ts';
 import { textColor } from './compat.ts';
 
 /** Default number of values that fit the width. */
