@@ -162,10 +162,7 @@ function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
             {...able(mayChange)}
             onClick={() => mayChange && void page.toggleShortcut(appId)}
           >
-            <span class="word">{word}</span>
-            <span class="sign" aria-hidden="true">
-              {shortcut === null ? '+' : '−'}
-            </span>
+            {word}
           </button>
         </>
       )}

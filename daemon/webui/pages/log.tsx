@@ -66,9 +66,10 @@ export function LogPage() {
         </section>
       ) : (
         <VirtualList items={entries.value} rowHeight={ROW_HEIGHT} label={_('Log')} followEnd>
-          {entry => (
+          {(entry, tabIndex) => (
             <button
               type="button"
+              tabIndex={tabIndex}
               class={entry.ok ? 'log-line' : 'log-line failed'}
               aria-expanded={chosen.value?.id === entry.id}
               onClick={() => {

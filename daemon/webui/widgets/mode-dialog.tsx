@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { describeModeChoice, type ModeCard } from '../../view/forms/tunnel/choose-mode.ts';
 import { useApp } from '../app.ts';
 import { goTo } from '../navigation.ts';
-import { moveFocus } from './rows/control-rows.tsx';
+import { moveAmongChoices } from './rows/control-rows.tsx';
 
 export function ModeDialog() {
   return useApp().choosingMode.value ? <Shown /> : null;
@@ -68,7 +68,7 @@ function Card({ card, sensitive, why, close }: { card: ModeCard; sensitive: bool
       aria-labelledby={id}
       aria-describedby={usable ? `${id}-more` : `${id}-more ${why}`}
       aria-disabled={usable ? undefined : true}
-      onKeyDown={moveFocus}
+      onKeyDown={moveAmongChoices}
       onClick={() => {
         if (!usable) return;
         close();
