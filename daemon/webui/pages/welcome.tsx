@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { formatCount } from '../../view/format.ts';
 import { UNKNOWN_DESKTOP } from '../../view/forms/preferences.ts';
-import { setupForm } from '../../view/forms/setup.ts';
 import { seenCommand, WELCOME_STEPS, welcomeStep } from '../../view/forms/welcome.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
@@ -33,7 +32,7 @@ export function WelcomePage() {
       <h2 tabIndex={-1} ref={heading}>
         {setup ? _('Set up WARP') : title}
       </h2>
-      {setup ? <FormView form={setupForm(app.view.value, app.tr.value)} /> : <p>{text}</p>}
+      {!setup && <p>{text}</p>}
       <FormView form={form} />
       <div class="toolbar">
         <button type="button" onClick={() => turn(step.value - 1)}>

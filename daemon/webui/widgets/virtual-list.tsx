@@ -51,7 +51,15 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
   const from = printed ? 0 : Math.min(first.value, Math.max(0, items.length - 1));
   const rows = items.slice(from, printed ? items.length : from + shown.value);
   const inSight = Math.min(Math.floor(top.value / rowHeight), items.length - 1);
-  const { stop, ...keyboard } = useStop({ box, top, rowHeight, length: items.length, from, to: from + rows.length, inSight });
+  const { stop, ...keyboard } = useStop({
+    box,
+    top,
+    rowHeight,
+    length: items.length,
+    from,
+    to: from + rows.length,
+    inSight,
+  });
   return (
     <section
       class="virtual-list"

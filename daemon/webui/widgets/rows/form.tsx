@@ -139,11 +139,7 @@ function GroupView({ group }: { group: Group }) {
           {description}
         </p>
       )}
-      <div
-        class="card"
-        data-rows={idsOf(rows)}
-        {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}
-      >
+      <div class="card" data-rows={idsOf(rows)} {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}>
         <GroupDescription.Provider value={description && `${id}-about`}>
           {order ? (
             <OrderedRows rows={rows} order={order}>

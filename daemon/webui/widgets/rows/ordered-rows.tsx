@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Group, Row } from '../../../view/form.ts';
-import { formatCount } from '../../../view/format.ts';
 import { fill } from '../../../view/translator.ts';
 import { useApp } from '../../app.ts';
 
@@ -29,9 +28,8 @@ export function OrderedRows({ rows, order: { ids, move }, children }: OrderedRow
     if (to < 0 || to >= ids.length || to === ids.indexOf(id)) return;
     focused.current = document.activeElement;
     if (!(await host.run(move(id, to)))) return;
-    const count = (n: number) => formatCount(n, tr.value);
-    // Translators: the %s is the name of a row; the first %d is its new place, and the second one the number of rows
-    said.value = fill(_('%s: place %d of %d'), title, count(to + 1), count(ids.length));
+    // Translators: the new place of a row in its list, such as 2 of 5
+    said.value = `${title}: ${fill(_('%s of %s'), to + 1, ids.length)}`;
   };
   return (
     <>

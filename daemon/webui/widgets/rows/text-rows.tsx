@@ -84,10 +84,10 @@ export function NoteRow({ row }: { row: RowOf<'note'> }) {
 }
 
 /** Shows values over the curve of one of them, as a link. */
-export function FiguresRow({ row: { title, figures, curve, page, row } }: { row: RowOf<'figures'> }) {
-  const text = figures.map(({ title, value }) => `${title} ${value}`).join(', ');
+export function FiguresRow({ row: { title, subtitle, figures, curve, page, row } }: { row: RowOf<'figures'> }) {
+  const texts = figures.map(({ title, value }) => `${title} ${value}`);
   return (
-    <a class="row figures" href={addressOfPage(page, row)} aria-label={`${title}: ${text}`}>
+    <a class="row figures" href={addressOfPage(page, row)} aria-label={[title, ...texts, subtitle].filter(Boolean).join('. ')}>
       {figures.map(({ title, value }) => (
         <span key={title} class="figure">
           <span class="number">{value}</span>
