@@ -62,7 +62,8 @@ export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
   return {
     ...form,
     ...(status && { status: { ...status, buttons: status.buttons.map(usable), menu: status.menu?.map(usable) } }),
-    groups: groups.map(group => ({
+    // without a daemon, no order can be sent
+    groups: groups.map(({ order: _, ...group }) => ({
       ...group,
       actions: group.actions?.map(usable),
       menu: group.menu?.map(usable),

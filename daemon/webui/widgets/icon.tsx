@@ -8,14 +8,12 @@ import needsYou from '../../../data/icons/hicolor/scalable/status/org.culvert.Cu
 import paused from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-paused-symbolic.svg';
 import unable from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unable-symbolic.svg';
 import unknown from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unknown-symbolic.svg';
-import apps from '../../../data/icons/panel/culvert-apps-symbolic.svg';
 import cliMissing from '../../../data/icons/panel/culvert-cli-missing-symbolic.svg';
+import consoleIcon from '../../../data/icons/panel/culvert-console-symbolic.svg';
 import graph from '../../../data/icons/panel/culvert-graph-symbolic.svg';
 import notAuthorized from '../../../data/icons/panel/culvert-not-authorized-symbolic.svg';
 import notRegistered from '../../../data/icons/panel/culvert-not-registered-symbolic.svg';
-import routes from '../../../data/icons/panel/culvert-routes-symbolic.svg';
 import serviceStopped from '../../../data/icons/panel/culvert-service-stopped-symbolic.svg';
-import settings from '../../../data/icons/panel/culvert-settings-symbolic.svg';
 import termsNotAccepted from '../../../data/icons/panel/culvert-terms-not-accepted-symbolic.svg';
 import { STATES, type State } from '../../api/states.ts';
 import type { Tone } from '../../view/form.ts';
@@ -37,14 +35,12 @@ const STATE_ICONS: Record<State, Paths> = {
 
 const ICONS = new Map<string, Paths>([
   ...STATES.map(state => [stateIcon(state), STATE_ICONS[state]] as const),
-  ['culvert-apps-symbolic', apps],
   ['culvert-cli-missing-symbolic', cliMissing],
+  ['culvert-console-symbolic', consoleIcon],
   ['culvert-graph-symbolic', graph],
   ['culvert-not-authorized-symbolic', notAuthorized],
   ['culvert-not-registered-symbolic', notRegistered],
-  ['culvert-routes-symbolic', routes],
   ['culvert-service-stopped-symbolic', serviceStopped],
-  ['culvert-settings-symbolic', settings],
   ['culvert-terms-not-accepted-symbolic', termsNotAccepted],
 ]);
 

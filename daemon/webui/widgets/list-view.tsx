@@ -32,11 +32,11 @@ export function ListView({ list, search }: ListProps) {
           {fill(ngettext('%d entry', '%d entries', items.length), formatCount(items.length, tr.value))}
         </span>
       </div>
+      {items.length === 0 && <p class="empty">{list.empty.title}</p>}
       <VirtualList items={items} rowHeight={ROW_HEIGHT} label={list.title}>
         {(item, tabIndex) => {
           const { label, command } = list.removal(item);
           return (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: the list is one stop of the keyboard, and this its place
             <div class="row" tabIndex={tabIndex}>
               <div class="words">
                 <span class="title">{item.title}</span>

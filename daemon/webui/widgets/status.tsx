@@ -1,5 +1,5 @@
 // Renders the head of a page: an icon, the state in a title and one sentence, and at most two buttons.
-import { useId } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Span, Status } from '../../view/form.ts';
 import { fractionLeft } from '../../view/states/changes.ts';
 import { useApp } from '../app.ts';
@@ -10,6 +10,12 @@ import { Buttons, Menu } from './rows/menu.tsx';
 export function StatusView({ status, alone }: { status: Status; alone: boolean }) {
   const { _ } = useApp().tr.value;
   const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const held = box.current?.contains(document.activeElement);
+  useLayoutEffect(() => {
+    // the button that had the focus is gone
+    if (held && document.activeElement === document.body) box.current!.querySelector('button')?.focus();
+  });
   const { icon, tone, title, sentence, line, buttons, menu, span, waiting, details } = status;
   return (
     <section class={`hero tone-${tone}${alone ? ' alone' : ''}`}>
@@ -24,7 +30,7 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
         </p>
       </div>
       {line !== undefined && <p class="now">{line}</p>}
-      <div class="buttons">
+      <div class="buttons" ref={box}>
         <Buttons buttons={buttons} why={id} />
         {menu && menu.length > 0 && <Menu entries={menu} name={title} />}
       </div>

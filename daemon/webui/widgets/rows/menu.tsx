@@ -4,7 +4,7 @@ import type { TargetedEvent } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import type { MenuButton, Row } from '../../../view/form.ts';
 import { useApp } from '../../app.ts';
-import { CommandButton, useDescription } from './words.tsx';
+import { CommandButton, idList, useDescription, useGeneralReason } from './words.tsx';
 
 interface ButtonsProps {
   buttons: readonly MenuButton[];
@@ -14,9 +14,9 @@ interface ButtonsProps {
 }
 
 export function Buttons({ buttons, why, role }: ButtonsProps) {
-  return buttons.map(({ label, name, style, sensitive = true, command }) => (
+  return buttons.map(({ label, name, style, sensitive = true, command }, i) => (
     <CommandButton
-      key={label}
+      key={i} // a button that gets another label keeps the focus
       class={style}
       role={role}
       aria-label={name}
@@ -42,6 +42,7 @@ interface MenuProps {
 /** Shows a menu button. Escape closes the menu and returns the focus to the button, as the browser does for a popover. */
 export function Menu({ entries, name, label, sensitive = true, description }: MenuProps) {
   const { _ } = useApp().tr.value;
+  const reason = useGeneralReason();
   const id = useId();
   const open = useSignal(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -56,7 +57,7 @@ export function Menu({ entries, name, label, sensitive = true, description }: Me
         aria-haspopup="menu"
         aria-expanded={open}
         aria-label={`${name}: ${label ?? _('More')}`}
-        aria-describedby={description}
+        aria-describedby={sensitive ? description : idList(description, reason)}
         aria-disabled={sensitive ? undefined : true}
       >
         {label ?? <span aria-hidden="true">⋮</span>}

@@ -32,18 +32,7 @@ export function Words({ row, id }: { row: Row; id?: string }) {
             {reason}
           </span>
         )}
-        {level != null && (
-          <span
-            class={`level tone-${tone}`}
-            role="meter"
-            aria-label={row.title}
-            aria-valuenow={Math.round(100 * level)}
-            aria-valuemin={0}
-            aria-valuemax={100}
-          >
-            <span style={{ width: `${100 * level}%` }} />
-          </span>
-        )}
+        {level != null && <meter class={`tone-${tone}`} aria-label={row.title} value={level} />}
       </div>
     </>
   );
