@@ -32,7 +32,7 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
       {line !== undefined && <p class="now">{line}</p>}
       <div class="buttons" ref={box}>
         <Buttons buttons={buttons} why={id} />
-        {menu && menu.length > 0 && <Menu entries={menu} name={title} />}
+        {menu && menu.length > 0 && <Menu entries={() => menu} name={title} />}
       </div>
       {waiting !== undefined && (
         <p class="subtitle waiting" role="status">

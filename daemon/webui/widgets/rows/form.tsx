@@ -122,7 +122,7 @@ function GroupHeading({ group: { title, actions = [], menu }, id }: { group: Gro
           <span aria-hidden="true">{SIGNS[icon]}</span> {label}
         </CommandButton>
       ))}
-      {menu && menu.length > 0 && <Menu entries={menu} name={title ?? _('More')} />}
+      {menu && menu.length > 0 && <Menu entries={() => menu} name={title ?? _('More')} />}
     </div>
   );
 }

@@ -30,7 +30,8 @@ export function Buttons({ buttons, why, role }: ButtonsProps) {
 }
 
 interface MenuProps {
-  entries: readonly MenuButton[];
+  /** Called when the menu opens. */
+  entries(): readonly MenuButton[];
   /** Subject of the commands, for assistive technology. */
   name: string;
   /** By default the button has only an icon. */
@@ -70,11 +71,13 @@ export function Menu({ entries, name, label, sensitive = true, description }: Me
         tabIndex={-1}
         aria-label={name}
         onBeforeToggle={({ newState }) => {
-          open.value = newState === 'open';
-          if (open.value) placeBelow(button.current!, list.current!);
+          if (newState !== 'open') return;
+          open.value = true;
+          placeBelow(button.current!, list.current!);
         }}
         onToggle={({ newState }) => {
-          if (newState !== 'open') return;
+          open.value = newState === 'open'; // the browser has returned the focus before a closed menu loses its items
+          if (!open.value) return;
           keepInSight(button.current!, list.current!);
           items()[0]?.focus();
         }}
@@ -86,7 +89,7 @@ export function Menu({ entries, name, label, sensitive = true, description }: Me
           if (target instanceof Element && target.closest('button:not([aria-disabled])')) list.current!.hidePopover();
         }}
       >
-        {open.value && <Buttons buttons={entries} role="menuitem" />}
+        {open.value && <Buttons buttons={entries()} role="menuitem" />}
       </div>
     </span>
   );
@@ -97,7 +100,7 @@ export function RowMenu({ row, id }: { row: Row; id: string }) {
   const description = useDescription(row, id);
   if (!row.menu?.length) return null;
   const { title, menu, menuLabel, sensitive } = row;
-  return <Menu entries={menu} name={title} label={menuLabel} sensitive={sensitive} description={description} />;
+  return <Menu entries={() => menu} name={title} label={menuLabel} sensitive={sensitive} description={description} />;
 }
 
 /** Places a menu below its button, so that both end at the same edge. */
