@@ -17,7 +17,7 @@ import { CommandButton, GroupDescription, type RowOf, Words } from './words.tsx'
 export function FormView({ form }: { form: Form }) {
   const client = useApp().client.value;
   const { status, groups } = client.offline ? withoutDaemon(form, client) : form;
-  const filled = groups.filter(({ rows, live }) => rows.length > 0 || live);
+  const filled = groups.filter(({ rows, live, actions }) => rows.length > 0 || live || actions?.length);
   const folded = filled.filter(group => group.folded);
   return (
     <>
@@ -83,7 +83,7 @@ function ExpanderRow({ row }: { row: RowOf<'expander'> }) {
     <div class="expander">
       <div class="beside">
         <FoldButton open={open}>
-          <Words row={row} />
+          <Words row={row} id={id} />
         </FoldButton>
         {row.button && <Buttons buttons={[row.button]} />}
         <RowMenu row={row} id={id} />

@@ -1,6 +1,5 @@
 // Renders buttons with a command, alone or in a menu that a button opens.
 import { useSignal } from '@preact/signals';
-import type { TargetedEvent } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import type { MenuButton, Row } from '../../../view/form.ts';
 import { useApp } from '../../app.ts';
@@ -121,7 +120,7 @@ function keepInSight(button: HTMLElement, list: HTMLElement): void {
 const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
 
 /** Moves the focus among elements with the arrow keys, Home and End. */
-export function moveFocus(event: TargetedEvent<HTMLElement, KeyboardEvent>, among: readonly HTMLElement[]): void {
+export function moveFocus(event: Pick<KeyboardEvent, 'key' | 'preventDefault'>, among: readonly HTMLElement[]): void {
   const at = among.findIndex(element => element === document.activeElement);
   const step = STEPS[event.key];
   const to = event.key === 'Home' ? 0 : event.key === 'End' ? -1 : step && (at + step) % among.length;

@@ -6,6 +6,8 @@ import type { Group, Row } from '../../../view/form.ts';
 import { fill } from '../../../view/translator.ts';
 import { useApp } from '../../app.ts';
 
+const STEPS: Record<string, number> = { ArrowUp: -1, ArrowDown: 1 };
+
 interface OrderedRowsProps {
   rows: readonly Row[];
   order: NonNullable<Group['order']>;
@@ -21,9 +23,9 @@ export function OrderedRows({ rows, order: { ids, move }, children }: OrderedRow
   useLayoutEffect(() => {
     // an element loses the focus when it moves in the document
     const { current } = focused;
-    if (current instanceof HTMLElement && current.isConnected && document.activeElement === document.body)
-      current.focus();
-  });
+    if (current instanceof HTMLElement && document.activeElement === document.body) current.focus();
+    focused.current = null;
+  }, [ids.join('\n')]);
   const send = async ({ id, title }: Row, to: number) => {
     if (to < 0 || to >= ids.length || to === ids.indexOf(id)) return;
     focused.current = document.activeElement;
@@ -55,7 +57,7 @@ export function OrderedRows({ rows, order: { ids, move }, children }: OrderedRow
               if (moved) void send(moved, ids.indexOf(row.id));
             }}
             onKeyDown={event => {
-              const step = event.altKey && { ArrowUp: -1, ArrowDown: 1 }[event.key];
+              const step = event.altKey && STEPS[event.key];
               if (!step) return;
               event.preventDefault();
               void send(row, ids.indexOf(row.id) + step);
