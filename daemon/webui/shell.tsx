@@ -131,7 +131,13 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
             <path d="M6.5 1a5.5 5.5 0 1 0 3.4 9.800l4 4 1.400-1.400-4-4A5.500 5.500 0 0 0 6.500 1zm0 2a3.500 3.500 0 1 1 0 7 3.500 3.500 0 0 1 0-7z" />
           </svg>
         </button>
-        <SearchField query={query} label={_('Search settings')} />
+        <SearchField
+          label={_('Search settings')}
+          text={query.value}
+          type={text => {
+            query.value = text;
+          }}
+        />
       </search>
       <ul class="places">{PLACES.map(place => link(place, placeOfPage(page) === place))}</ul>
       <div class="further">

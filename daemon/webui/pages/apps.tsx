@@ -9,6 +9,7 @@ import { appBadge, appDetails, launchable, noAppsText } from '../../view/states/
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
+import { SearchField } from '../widgets/rows/entry-row.tsx';
 import { Menu } from '../widgets/rows/menu.tsx';
 import { CommandButton, useGeneralReason } from '../widgets/rows/words.tsx';
 
@@ -69,13 +70,7 @@ function AppList() {
   return (
     <>
       <div class="toolbar">
-        <input
-          type="search"
-          aria-label={_('Search apps')}
-          placeholder={_('Search apps')}
-          value={by.query}
-          onInput={event => page.narrow({ query: event.currentTarget.value })}
-        />
+        <SearchField label={_('Search apps')} text={by.query} type={query => page.narrow({ query })} />
         <label>
           <input
             type="checkbox"

@@ -38,7 +38,13 @@ export function LogPage() {
   return (
     <>
       <div class="toolbar">
-        <SearchField query={query} label={_('Search commands and output')} />
+        <SearchField
+          label={_('Search commands and output')}
+          text={query.value}
+          type={text => {
+            query.value = text;
+          }}
+        />
         <select
           aria-label={_('Filter')}
           value={shows}

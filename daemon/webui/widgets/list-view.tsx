@@ -4,6 +4,7 @@ import { formatCount } from '../../view/format.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
 import type { ListProps } from './page-view.tsx';
+import { SearchField } from './rows/entry-row.tsx';
 import { CommandButton, useGeneralReason } from './rows/words.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
@@ -19,15 +20,7 @@ export function ListView({ list, search }: ListProps) {
   return (
     <>
       <div class="toolbar">
-        {search && (
-          <input
-            type="search"
-            aria-label={search.label}
-            placeholder={search.label}
-            value={search.text}
-            onInput={event => search.type(event.currentTarget.value)}
-          />
-        )}
+        {search && <SearchField {...search} />}
         <span class="count" role="status">
           {fill(ngettext('%d entry', '%d entries', items.length), formatCount(items.length, tr.value))}
         </span>

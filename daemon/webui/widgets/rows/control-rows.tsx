@@ -62,7 +62,7 @@ export function RadioRow({ row }: { row: RowOf<'radio'> }) {
 }
 
 /** Moves the focus among the choices of a group. */
-export function moveAmongChoices(event: TargetedKeyboardEvent<HTMLElement>): void {
+function moveAmongChoices(event: TargetedKeyboardEvent<HTMLElement>): void {
   const group = event.currentTarget.closest('[role=radiogroup]')!;
   moveFocus(event, [...group.querySelectorAll<HTMLElement>('[role=radio]')]);
 }
