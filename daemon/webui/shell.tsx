@@ -128,7 +128,7 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
           onClick={({ currentTarget }) => currentTarget.parentElement!.querySelector('input')!.focus()}
         >
           <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
-            <path d="M6.5 1a5.5 5.5 0 1 0 3.4 9.800l4 4 1.400-1.400-4-4A5.500 5.500 0 0 0 6.500 1zm0 2a3.500 3.500 0 1 1 0 7 3.500 3.500 0 0 1 0-7z" />
+            <path d="M6.5 1a5.5 5.5 0 1 0 3.4 9.8l4 4 1.4-1.4-4-4A5.5 5.5 0 0 0 6.5 1zm0 2a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7z" />
           </svg>
         </button>
         <SearchField

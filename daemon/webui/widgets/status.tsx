@@ -8,7 +8,8 @@ import { Buttons, Menu } from './rows/menu.tsx';
 
 /** @param alone true if the page has nothing else */
 export function StatusView({ status, alone }: { status: Status; alone: boolean }) {
-  const { _ } = useApp().tr.value;
+  const { host, tr } = useApp();
+  const { _ } = tr.value;
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const held = box.current?.contains(document.activeElement);
@@ -43,6 +44,9 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
         <details>
           <summary>{_('Technical details')}</summary>
           <pre>{details}</pre>
+          <button type="button" class="small" onClick={() => void host.copy(details)}>
+            {_('Copy')}
+          </button>
         </details>
       )}
     </section>

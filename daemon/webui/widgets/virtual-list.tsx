@@ -122,21 +122,23 @@ interface StopOptions {
 /** Returns the item that Tab reaches, with handlers for keys that move to another item or remove it. */
 function useStop({ box, top, rowHeight, length, from, to, inSight }: StopOptions) {
   const place = useSignal(0);
-  /** True if the item at `place` is to get the focus. */
+  /** True if the item at `place` gets the focus once it is drawn. */
   const wanted = useRef(false);
   const current = Math.min(place.value, length - 1);
   const isDrawn = current >= from && current < to;
   const find = (selector: string) =>
     box.current!.querySelector<HTMLElement>(`li[aria-posinset="${place.value + 1}"] ${selector}`);
+  const had = box.current?.contains(document.activeElement);
   useLayoutEffect(() => {
-    const { activeElement } = document;
-    const isHere = box.current!.contains(activeElement);
-    if (wanted.current && isDrawn && (isHere || activeElement === document.body)) {
+    const isHere = box.current!.contains(document.activeElement);
+    // the item that had the focus is gone
+    const isLost = had && document.activeElement === document.body;
+    if (isDrawn && (isLost || (isHere && wanted.current))) {
       place.value = current;
       find('[tabindex="0"]')?.focus({ preventScroll: true });
-      // the focused element now shows another item
+      wanted.current = false;
+      // the element that has the focus now shows another item
     } else if (!isDrawn && isHere) box.current!.focus({ preventScroll: true });
-    if (isDrawn) wanted.current = false;
   });
   const goTo = (index: number) => {
     const list = box.current!;
@@ -157,13 +159,10 @@ function useStop({ box, top, rowHeight, length, from, to, inSight }: StopOptions
       const page = Math.floor(box.current!.clientHeight / rowHeight);
       const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -length, End: length };
       const step = Object.entries(steps).find(([key]) => key === event.key)?.[1];
-      if (event.key === 'Delete') {
-        wanted.current = true;
-        find('[aria-keyshortcuts=Delete]')?.click();
-      } else if (step !== undefined) {
-        event.preventDefault();
-        goTo(current + step);
-      }
+      if (event.key === 'Delete') find('[aria-keyshortcuts=Delete]')?.click();
+      if (step === undefined) return;
+      event.preventDefault();
+      goTo(current + step);
     },
   };
 }
