@@ -1,5 +1,6 @@
 // Renders the page's only dialog and its toasts, which screen readers read as they appear.
 import { type Signal, useSignal } from '@preact/signals';
+import type { TargetedInputEvent } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type DialogContent, type OpenDialog, type Toast, useApp } from '../app.ts';
 import { CommandBox } from './rows/text-rows.tsx';
@@ -89,15 +90,15 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
 
 interface Field {
   label: string;
-  type: 'text' | 'password';
+  secret: boolean;
   placeholder?: string;
   check(text: string): string | null;
 }
 
 /** Returns the fields of a dialog: its secrets, or one text that is not secret. */
 function fieldsOf({ secrets = [], field }: DialogContent): Field[] {
-  if (field) return [{ ...field, type: 'text' }];
-  return secrets.map(label => ({ label, type: 'password', check: () => null }));
+  if (field) return [{ ...field, secret: false }];
+  return secrets.map(label => ({ label, secret: true, check: () => null }));
 }
 
 interface FieldsProps {
@@ -118,26 +119,31 @@ function Fields({ fields, typed, problems, accept }: FieldsProps) {
         accept();
       }}
     >
-      {fields.map(({ label, type, placeholder }, i) => (
-        <div key={label} class="field">
-          <label for={`${id}-${i}`}>{label}</label>
-          <input
-            id={`${id}-${i}`}
-            type={type}
-            autocomplete={type === 'password' ? 'new-password' : 'off'}
-            placeholder={placeholder}
-            aria-invalid={problems[i] !== null}
-            aria-describedby={problems[i] ? `${id}-${i}-problem` : undefined}
-            value={typed.value[i]}
-            onInput={({ currentTarget: { value } }) => {
-              typed.value = typed.value.map((text, at) => (at === i ? value : text));
-            }}
-          />
-          <p id={`${id}-${i}-problem`} class="problem" role="alert">
-            {problems[i]}
-          </p>
-        </div>
-      ))}
+      {fields.map(({ label, secret, placeholder }, i) => {
+        const attributes = {
+          id: `${id}-${i}`,
+          placeholder,
+          'aria-invalid': problems[i] !== null,
+          'aria-describedby': problems[i] ? `${id}-${i}-problem` : undefined,
+          value: typed.value[i],
+          onInput({ currentTarget: { value } }: TargetedInputEvent<HTMLInputElement>) {
+            typed.value = typed.value.map((text, at) => (at === i ? value : text));
+          },
+        };
+        return (
+          <div key={label} class="field">
+            <label for={`${id}-${i}`}>{label}</label>
+            {secret ? (
+              <input {...attributes} type="password" autocomplete="new-password" />
+            ) : (
+              <input {...attributes} type="text" autocomplete="off" />
+            )}
+            <p id={`${id}-${i}-problem`} class="problem" role="alert">
+              {problems[i]}
+            </p>
+          </div>
+        );
+      })}
       <input type="submit" hidden />
     </form>
   );

@@ -107,7 +107,7 @@ function usePrinted(): boolean {
 }
 
 interface StopOptions {
-  box: RefObject<HTMLElement>;
+  box: RefObject<HTMLElement | null>;
   /** Distance that the list is scrolled, in px. */
   top: Signal<number>;
   rowHeight: number;

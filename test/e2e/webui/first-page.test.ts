@@ -237,6 +237,8 @@ test('in print there is only the page', async t => {
   await page.emulateMedia({ media: 'print' });
   for (const part of ['nav', '.banners', '.toolbar >> nth=0'])
     assert.equal(await page.locator(part).isVisible(), false, part);
-  const height = await page.locator('.virtual-list').evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
+  const height = await page
+    .locator('.virtual-list')
+    .evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
   assert.equal(height, 0, 'the list has all of its rows');
 });
