@@ -28,6 +28,7 @@ export interface DialogContent extends Question {
   notice?: boolean;
 }
 export interface OpenDialog {
+  id: number;
   content: DialogContent;
   /** Closes the dialog. @param given the texts that the user typed; null if the user declined */
   answer(given: string[] | null): void;

@@ -7,7 +7,7 @@ import { CommandBox } from './rows/text-rows.tsx';
 
 export function Dialog() {
   const { dialog } = useApp().messages;
-  return dialog.value && <Shown key={dialog.value.content.heading} open={dialog.value} />;
+  return dialog.value && <Shown key={dialog.value.id} open={dialog.value} />;
 }
 
 function Shown({ open: { content, answer } }: { open: OpenDialog }) {

@@ -87,7 +87,11 @@ export function NoteRow({ row }: { row: RowOf<'note'> }) {
 export function FiguresRow({ row: { title, subtitle, figures, curve, page, row } }: { row: RowOf<'figures'> }) {
   const texts = figures.map(({ title, value }) => `${title} ${value}`);
   return (
-    <a class="row figures" href={addressOfPage(page, row)} aria-label={[title, ...texts, subtitle].filter(Boolean).join('. ')}>
+    <a
+      class="row figures"
+      href={addressOfPage(page, row)}
+      aria-label={[title, ...texts, subtitle].filter(Boolean).join('. ')}
+    >
       {figures.map(({ title, value }) => (
         <span key={title} class="figure">
           <span class="number">{value}</span>
