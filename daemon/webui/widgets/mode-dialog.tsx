@@ -27,6 +27,7 @@ function Shown() {
     <dialog ref={element} aria-labelledby={id} onClose={close}>
       <h2 id={id}>{heading}</h2>
       <p role="status">{remark}</p>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a choice clicks it */}
       <div
         class="modes"
         role="radiogroup"

@@ -121,7 +121,7 @@ const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1
 
 /** Moves the focus among elements with the arrow keys, Home and End. */
 export function moveFocus(event: Pick<KeyboardEvent, 'key' | 'preventDefault'>, among: readonly HTMLElement[]): void {
-  const at = among.findIndex(element => element === document.activeElement);
+  const at = among.indexOf(document.activeElement as HTMLElement);
   const step = STEPS[event.key];
   const to = event.key === 'Home' ? 0 : event.key === 'End' ? -1 : step && (at + step) % among.length;
   if (to === undefined) return;
