@@ -214,6 +214,7 @@ describe('the page in other languages', { concurrency: false }, () => {
 
   test('on a phone, the words of a graph are not smaller than 10 pixels, and what happened is in sight', async () => {
     const { page } = await openTab(browser, address, { locale: 'de', viewport: { width: 360, height: 740 } });
+    await visit(page, 'history');
     await page.locator('main .chart text').first().waitFor();
     const heights = await page
       .locator('main .chart text')
@@ -222,7 +223,6 @@ describe('the page in other languages', { concurrency: false }, () => {
       heights.every(height => height >= 10),
       heights.join(', '),
     );
-    await visit(page, 'history');
     await page.locator('main th time').first().waitFor();
     const edge = await page.locator('main tr:has(th time) td:nth-child(2)').first().boundingBox();
     assert.ok(edge!.x + edge!.width <= 360, JSON.stringify(edge));

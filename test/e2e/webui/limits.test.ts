@@ -70,6 +70,17 @@ test('the page at its limits', async t => {
     await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))');
     await page.keyboard.press('End');
     await page.getByText('10.19.135.0/24').waitFor();
+    const stop = () => page.evaluate<string>('document.activeElement.closest("li")?.querySelector(".title").innerText');
+    await until(async () => (await stop()) === '10.19.135.0/24', 'the last row has the focus');
+    await page.keyboard.press('ArrowUp');
+    await until(async () => (await stop()) === '10.19.134.0/24', 'the row above');
+    await page.keyboard.press('Tab');
+    assert.equal(await stop(), undefined, 'the list is one stop');
+    await page.keyboard.press('Shift+Tab');
+    assert.equal(await stop(), '10.19.134.0/24');
+    const asked = page.waitForRequest('**/api/action');
+    await page.keyboard.press('Delete');
+    assert.match((await asked).postData()!, /10\.19\.134\.0\/24/);
     await checkAccessibility(page, 'a long list');
     await page.context().close();
   });

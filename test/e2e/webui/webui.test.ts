@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
 
-test('connecting moves nothing: each control and the chart keep their places', async t => {
+test('connecting moves nothing: each control and the figures keep their places', async t => {
   const { page, complaints } = await openDemo(t, openBrowser, { CULVERT_EMULATOR_CONNECT_MS: '700' });
   for (const width of [1000, 360]) {
     await page.setViewportSize({ width, height: 800 });
@@ -22,11 +22,11 @@ test('connecting moves nothing: each control and the chart keep their places', a
       page.evaluate<{ places: number[]; state: string }>(
         `({
           state: document.querySelector('main .state').innerText,
-          places: [...document.querySelectorAll('main .buttons, main .row, main .chart')].slice(0, 4)
+          places: [...document.querySelectorAll('main .buttons, main .row')].slice(0, 5)
             .map(element => Math.round(element.getBoundingClientRect().top + scrollY)),
         })`,
       );
-    await page.locator('main .chart').waitFor();
+    await page.locator('main .figures').waitFor();
     const before = await look();
     const seen: Awaited<ReturnType<typeof look>>[] = [];
     await press(page, 'Connect');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
-import { commandsOf, type Form, type Row } from '../../../../daemon/view/form.ts';
+import { actionCommand, commandsOf, type Form, goTo, type Row } from '../../../../daemon/view/form.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
@@ -68,7 +68,9 @@ for (const code of CODES)
           .map(factsOf);
       assert.deepEqual(facts(lost[name]!), facts(form), name);
       for (const row of rowsOf(lost[name]!)) {
-        const asks = commandsOf({ groups: [{ id: '', rows: [row] }] }).map(({ ask }) => ask.kind);
+        // an expander still opens, and each command of a menu is unusable by itself
+        const own = row.kind === 'expander' ? [] : [{ ...row, menu: [] }];
+        const asks = commandsOf({ groups: [{ id: '', rows: own }] }).map(({ ask }) => ask.kind);
         if (asks.some(kind => kind !== 'page' && kind !== 'client'))
           assert.equal(row.sensitive, false, `${name}: ${row.id}`);
       }
@@ -103,6 +105,30 @@ test('a control that needs no daemon can still be used', () => {
     rowsOf(withoutDaemon(form, client)).map(({ sensitive }) => sensitive ?? true),
     [true, true, false],
   );
+});
+
+test('buttons of a status, a heading, a menu and an expander need the daemon like rows', () => {
+  const client = clientState({}, { offline: { code: 'stopped', detail: '' } });
+  const buttons = [
+    { label: 'page', command: goTo('mode') },
+    { label: 'action', command: actionCommand({ action: 'connect' }) },
+  ];
+  const row: Row = { kind: 'note', id: 'a', title: '', menu: buttons };
+  const status = { icon: '', tone: 'neutral', title: '', sentence: null, buttons, menu: buttons } as const;
+  const actions = buttons.map(button => ({ ...button, icon: 'add' as const }));
+  const expander: Row = { kind: 'expander', id: 'b', title: '', rows: [row], button: buttons[1]! };
+  const form = withoutDaemon({ status, groups: [{ id: 'all', rows: [row, expander], actions, menu: buttons }] }, client);
+  const [group] = form.groups;
+  const unfolded = group!.rows[1]!;
+  assert.ok(unfolded.kind === 'expander');
+  const lists = [form.status!.buttons, form.status!.menu, group!.actions, group!.menu];
+  for (const list of [...lists, ...[group!.rows[0]!, ...unfolded.rows].map(({ menu }) => menu)])
+    assert.deepEqual(
+      list!.map(({ sensitive }) => sensitive ?? true),
+      [true, false],
+    );
+  assert.equal(unfolded.button!.sensitive, false);
+  assert.equal(unfolded.sensitive ?? true, true);
 });
 
 test('the banner says why on every page, with the button that helps', () => {
