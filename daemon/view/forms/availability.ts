@@ -47,6 +47,13 @@ function needsDaemon(ask: Ask): boolean {
 /** Disables the controls that need the daemon. A switch with an unknown position becomes a note. */
 export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
   const inert = (row: Row): Row => {
+    // it still opens
+    if (row.kind === 'expander')
+      return {
+        ...row,
+        rows: row.rows.map(inert),
+        ...(row.button && { button: { ...row.button, sensitive: !needsDaemon(row.button.command.ask) } }),
+      };
     if (!commandsOf({ groups: [{ id: '', rows: [row] }] }).some(({ ask }) => needsDaemon(ask))) return row;
     const { id, title, subtitle } = row;
     if (snapshot === null && row.kind === 'switch') return { kind: 'note', id, title, subtitle };

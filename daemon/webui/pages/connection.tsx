@@ -4,12 +4,13 @@ import { useEffect } from 'preact/hooks';
 import type { Snapshot } from '../../api/schema.ts';
 import type { Row } from '../../view/form.ts';
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../view/format.ts';
+import { pauseRow } from '../../view/forms/connection.ts';
 import { setupView } from '../../view/forms/setup.ts';
 import { modeLink } from '../../view/forms/tunnel/choose-mode.ts';
 import { placeDetail, placeName } from '../../view/places.ts';
 import { killSwitchSummary } from '../../view/states/killswitch.ts';
 import { describeProof } from '../../view/states/proof.ts';
-import { offRows, timedRows } from '../../view/states/timed.ts';
+import { timedRows } from '../../view/states/timed.ts';
 import { durationText } from '../../view/states/tunnel.ts';
 import { figuresOf } from '../../view/states/words.ts';
 import type { Translator } from '../../view/translator.ts';
@@ -47,7 +48,7 @@ export function ConnectionPage() {
           <FormView
             form={{
               groups: [
-                { id: 'off', title: _('Pause WARP'), rows: offRows(tunnel, tr) },
+                { id: 'off', rows: [pauseRow(tunnel, app.host.run, tr)] },
                 { id: 'details', title: _('Details'), rows: tunnel.live ? facts(snapshot, tr) : [] },
               ],
             }}
