@@ -88,13 +88,16 @@ function statusOf({ client, tunnel, unconfirmed }: View, now: number, tr: Transl
 
 /** Returns the buttons of the state, the most important first. @param free false while an action is under way */
 function buttonsOf(free: boolean, tunnel: TunnelView, countdown: Countdown | null, tr: Translator): MenuButton[] {
-  const { remedy, other, state, look } = tunnel;
+  const { other, state, look, toggle } = tunnel;
+  const { ask = null } = tunnel.remedy?.command ?? {};
+  // the main button does the same
+  const isSame = ask?.kind === 'action' && ask.request.action === toggle.action;
+  const remedy = isSame ? null : tunnel.remedy;
   const plain = (button: Button | null): MenuButton[] => (button ? [{ ...button, sensitive: free }] : []);
   const first: MenuButton[] = plain(remedy).map(button => ({ ...button, style: 'suggested' }));
-  // the banner offers to start the daemon as well
-  if (look === 'unavailable') return first.length ? first : mainButtons(tunnel, tr);
-  const main = mainButtons(tunnel, tr);
-  const demo = tunnel.emulated && remedy?.command.ask.kind !== 'restart' ? plain(leaveDemo(tr)) : [];
+  const main = mainButtons({ ...tunnel, remedy }, tr);
+  if (look === 'unavailable') return first.length ? first : main;
+  const demo = tunnel.emulated && ask?.kind !== 'restart' ? plain(leaveDemo(tr)) : [];
   // a blocked state has the same two buttons, whatever its cause
   if (state === 'blocked' && other) return [...main, ...plain(other), ...first, ...demo];
   return [...first, ...main, ...countdownButtons(countdown), ...plain(other), ...demo];

@@ -26,8 +26,11 @@ export const connectionPage: Page = (host, changed) => {
       return connectionForm(view, facts, host.tr());
     },
     shown() {
-      isShown = true;
-      accounts.shown();
+      if (isShown) accounts.shown();
+      else {
+        isShown = true;
+        changed();
+      }
     },
     close: accounts.close,
   };
