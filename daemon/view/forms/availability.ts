@@ -1,7 +1,7 @@
 // Explains why controls can't be used now, and disables a form without a daemon.
 
 import type { ClientState } from '../client/client-state.ts';
-import { type Ask, type ClientTask, commandsOf, type Form, type Row } from '../form.ts';
+import { type Ask, type ClientTask, commandsOf, type Form, type MenuButton, type Row } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 
@@ -44,20 +44,33 @@ function needsDaemon(ask: Ask): boolean {
   return ask.kind !== 'open' && ask.kind !== 'page' && ask.kind !== 'copy';
 }
 
+/** Disables a button that needs the daemon. */
+function idle<B extends MenuButton>(button: B): B {
+  return needsDaemon(button.command.ask) ? { ...button, sensitive: false } : button;
+}
+
 /** Disables the controls that need the daemon. A switch with an unknown position becomes a note. */
 export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
   const inert = (row: Row): Row => {
-    // it still opens
+    // it still unfolds
     if (row.kind === 'expander')
-      return {
-        ...row,
-        rows: row.rows.map(inert),
-        ...(row.button && { button: { ...row.button, sensitive: !needsDaemon(row.button.command.ask) } }),
-      };
+      return { ...row, rows: row.rows.map(inert), ...(row.button && { button: idle(row.button) }) };
     if (!commandsOf({ groups: [{ id: '', rows: [row] }] }).some(({ ask }) => needsDaemon(ask))) return row;
     const { id, title, subtitle } = row;
     if (snapshot === null && row.kind === 'switch') return { kind: 'note', id, title, subtitle };
     return { ...row, sensitive: false };
   };
-  return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(inert) })) };
+  const { status } = form;
+  return {
+    ...form,
+    ...(status && {
+      status: { ...status, buttons: status.buttons.map(idle), ...(status.menu && { menu: status.menu.map(idle) }) },
+    }),
+    groups: form.groups.map(({ rows, actions, menu, ...group }) => ({
+      ...group,
+      ...(actions && { actions: actions.map(idle) }),
+      ...(menu && { menu: menu.map(idle) }),
+      rows: rows.map(inert),
+    })),
+  };
 }
