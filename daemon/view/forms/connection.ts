@@ -74,7 +74,8 @@ function statusOf({ client, tunnel, unconfirmed }: View, now: number, tr: Transl
     : [];
   return {
     icon: tunnel.icon,
-    tone: tunnel.tone,
+    // a request that bypassed WARP contradicts a connection
+    tone: proof?.tone === 'warning' && tunnel.tone === 'success' ? 'warning' : tunnel.tone,
     title: tunnel.label,
     sentence: tunnel.sentence,
     line: lineOf(client.snapshot, { tunnel, countdown, proof, now }, tr),
@@ -133,7 +134,7 @@ interface Lines {
   now: number;
 }
 
-/** Words how long the state has lasted and where, or what a proof found, or how long the state lasts. */
+/** Words the time left of a countdown and the result of a proof; without both, the duration and the place of the state. */
 function lineOf(snapshot: Snapshot | null, { tunnel, countdown, proof, now }: Lines, tr: Translator): string | null {
   const isAsking = proof?.button.sensitive === false;
   const proven = isAsking ? proof.button.label : (proof?.text ?? null);

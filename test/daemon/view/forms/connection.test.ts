@@ -226,11 +226,14 @@ test('a blocked state has its way out beside Connect, and its cause’s remedy i
 
 test('the line says where the user appears, once that is checked', () => {
   const client = given({ state: 'connected' });
-  const line = (result: object | null) =>
-    formOf({ ...client, proof: { connection: connectionOf(client.snapshot!), result: result as never } }).status!.line;
+  const statusOf = (result: object | null) =>
+    formOf({ ...client, proof: { connection: connectionOf(client.snapshot!), result: result as never } }).status!;
+  const line = (result: object | null) => statusOf(result).line;
   const proof = { ok: true, through: true, answered: true, seen: message(''), address: '104.28.0.1', at: at(0) };
   assert.equal(line({ ...proof, dataCenter: 'FRA' }), 'You appear in Frankfurt, 104.28.0.1 — verified just now');
   assert.equal(line(null), 'Checking…');
+  const bypassed = statusOf({ ...proof, through: false, seen: message('warp=off') });
+  assert.deepEqual([bypassed.line, bypassed.tone], ['Not through WARP: warp=off', 'warning']);
 });
 
 test('buttons wait while an action is under way', () => {
