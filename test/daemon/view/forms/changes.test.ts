@@ -9,12 +9,7 @@ import { type Command, commandsOf } from '../../../../daemon/view/form.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
 import { advancedForm, modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { countdownText, describeUnconfirmed, fractionLeft } from '../../../../daemon/view/states/changes.ts';
-import {
-  describeCountdown,
-  describeTimed,
-  timedRows,
-  timeLeftText,
-} from '../../../../daemon/view/states/timed.ts';
+import { describeCountdown, describeTimed, timedRows, timeLeftText } from '../../../../daemon/view/states/timed.ts';
 import { change } from '../../../support/gnome/initial.ts';
 import { scripted } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';

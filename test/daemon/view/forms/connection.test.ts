@@ -13,7 +13,7 @@ import { describe } from '../../../../daemon/view/view.ts';
 import { change, KILL_SWITCH, richTool, tool, toolAccount } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
-import { client as worldOf, OFFLINE, opened, settled } from '../../../support/gnome/view/world.ts';
+import { OFFLINE, opened, settled, client as worldOf } from '../../../support/gnome/view/world.ts';
 
 const NOW = Date.parse('2026-11-21T15:21:00.000Z');
 const at = (seconds: number) => new Date(NOW + 1000 * seconds).toISOString();
@@ -25,7 +25,11 @@ const UNTIL = change('mode', { value: 'doh', setAt: at(-60), endsAt: at(840) });
 
 type Parts = Parameters<typeof clientState>[0];
 
-function given(status: Partial<Snapshot['status']>, parts: Parts = {}, changes = [] as Snapshot['changes']): ClientState {
+function given(
+  status: Partial<Snapshot['status']>,
+  parts: Parts = {},
+  changes = [] as Snapshot['changes'],
+): ClientState {
   const client = clientState({ ...parts, status: { since: at(-720), reason: null, ...status } });
   return { ...client, isLong: false, snapshot: { ...client.snapshot!, changes } };
 }
@@ -96,15 +100,7 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     ['Connect'],
     [],
   ],
-  [
-    'disconnected',
-    given({ state: 'disconnected' }),
-    'Disconnected',
-    UNPROTECTED,
-    SINCE,
-    ['Connect'],
-    [],
-  ],
+  ['disconnected', given({ state: 'disconnected' }), 'Disconnected', UNPROTECTED, SINCE, ['Connect'], []],
   [
     'disconnected in the demo',
     given({ state: 'disconnected' }, DEMO),
@@ -237,7 +233,11 @@ test('the line says where the user appears, once that is checked', () => {
 });
 
 test('buttons wait while an action is under way', () => {
-  const client = { ...given({ state: 'unable', reason: reason('NoNetwork') }), pending: 'connect' as const, slow: true };
+  const client = {
+    ...given({ state: 'unable', reason: reason('NoNetwork') }),
+    pending: 'connect' as const,
+    slow: true,
+  };
   const { status } = formOf(client);
   assert.ok(status!.buttons.every(({ sensitive }) => sensitive === false));
   assert.equal(status!.waiting, 'Waiting for WARP…');
@@ -257,7 +257,10 @@ test('the figures are dashes until they are known', () => {
 
 test('the figures have a curve and its range in words', () => {
   const figures = [30, 34].map(latencyMs => ({ at: NOW, latencyMs, loss: 0, received: null, sent: null }));
-  const row = named(rowsOf(formOf(given({ state: 'connected' }, { tunnel: { latencyMs: 31 } }), { figures })), 'figures');
+  const row = named(
+    rowsOf(formOf(given({ state: 'connected' }, { tunnel: { latencyMs: 31 } }), { figures })),
+    'figures',
+  );
   assert.ok(row.kind === 'figures');
   assert.deepEqual([row.curve, row.page, row.row], [[30, 34], 'history', 'now']);
   assert.equal(row.subtitle, 'Latency over time: from 30 ms to 34 ms, 32 ms on average');

@@ -451,7 +451,10 @@ function questionOf(program?: string | null) {
 }
 
 test('the question about the team says that Culvert finishes the sign-in, and in place of which program', () => {
-  assert.match(questionOf('Zero Trust Team Enrollment').body, /Culvert finishes sign-ins, not “Zero Trust Team Enrollment”/);
+  assert.match(
+    questionOf('Zero Trust Team Enrollment').body,
+    /Culvert finishes sign-ins, not “Zero Trust Team Enrollment”/,
+  );
   for (const program of ['culvert', null]) assert.match(questionOf(program).body, /Culvert finishes it\.$/);
   assert.doesNotMatch(questionOf(undefined).body, /Culvert/, 'a browser does not know the program');
   const { check } = questionOf().field!;

@@ -37,9 +37,15 @@ test('the last step sets WARP up and offers the demo, whose banner leads back', 
   assert.deepEqual(asks(fresh).at(-1), { kind: 'restart', demo: true });
   const demo = stepOf(2, {}, true);
   assert.deepEqual([demo.setup, demo.title, asks(demo).filter(Boolean)], [false, 'The demo is ready', []]);
-  assert.ok(demo.form.groups[0]!.rows.every(({ kind }) => kind === 'link'), 'what people do next');
+  assert.ok(
+    demo.form.groups[0]!.rows.every(({ kind }) => kind === 'link'),
+    'what people do next',
+  );
   const missing = stepOf(2, { status: { blocked: 'cli-missing' } });
-  assert.ok(!missing.form.groups.some(({ rows }) => rows.some(({ id }) => id === 'demo')), 'the status offers the demo');
+  assert.ok(
+    !missing.form.groups.some(({ rows }) => rows.some(({ id }) => id === 'demo')),
+    'the status offers the demo',
+  );
 });
 
 test('the first steps are remembered as seen once', () => {
