@@ -51,8 +51,11 @@ export type Ask =
   /** Restarts the daemon, as a demo or not. */
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
-  /** Work of the control's page. If it resolves with a text, clients show the text instead of `done`. */
-  | { kind: 'work'; work(): Promise<unknown> };
+  /**
+   * Work of the control's page, which gets the texts that the user typed into the command's question. If it resolves with a
+   * text, clients show the text instead of `done`.
+   */
+  | { kind: 'work'; work(typed?: readonly string[]): Promise<unknown> };
 
 /** A change of the rules for networks. */
 export type NetworksChange =
@@ -307,7 +310,10 @@ export function clientCommand(task: ClientTask, more: Omit<Command, 'ask'> = {})
 }
 
 /** Wraps work of the control's page in a command. */
-export function workCommand(work: () => Promise<unknown>, more: Omit<Command, 'ask'> = {}): Command {
+export function workCommand(
+  work: (typed?: readonly string[]) => Promise<unknown>,
+  more: Omit<Command, 'ask'> = {},
+): Command {
   return { ask: { kind: 'work', work }, ...more };
 }
 

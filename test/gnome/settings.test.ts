@@ -273,7 +273,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     test('a device that is not registered is set up with one button, or joins an organization', async () => {
       block('not-registered');
       await press('Join an Organization…');
-      await find('Team name');
+      await find('Join an organization: Sign In…');
       await press('Back');
       daemon.onAction = () => block(null);
       await press('Set Up');

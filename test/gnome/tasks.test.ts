@@ -84,9 +84,18 @@ const TASKS: Task[] = [
   },
   {
     task: 'join an organization',
-    ...takes(3, 3),
-    mouse: ['Settings', 'Account', ACCOUNT_READ, { type: 'example' }, 'Team name: Join'],
-    keys: [['ctrl+f'], { type: 'account' }, ['Return', 'Team name'], ACCOUNT_READ, { type: 'example' }, ['Return']],
+    // the sign-in needs neither a copy of an address nor a further press
+    ...takes(4, 4),
+    mouse: ['Settings', 'Account', ACCOUNT_READ, 'Join an organization: Sign In…', { type: 'example' }, 'Join'],
+    keys: [
+      ['ctrl+f'],
+      { type: 'account' },
+      ['Return', 'Join an organization: Sign In…'],
+      ACCOUNT_READ,
+      ['Return', 'Team name'],
+      { type: 'example' },
+      ['Return'],
+    ],
     asks: action('registerOrganization', 'example'),
     bar: none,
   },

@@ -1,7 +1,7 @@
 // Defines the pages that are forms, and the data that each page reads while visible. `page-list.ts` has their titles.
 import { createRuleEditor } from '../client/rule-editor.ts';
 import { clientCommand, type Form } from '../form.ts';
-import { accountForm } from '../forms/account.ts';
+import { accountForm, joinCommand } from '../forms/account.ts';
 import { checksForm, type ServiceTask } from '../forms/checks.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../forms/preferences.ts';
 import { READ_AGAIN_MS, toolAccountsForm } from '../forms/tool-accounts.ts';
@@ -78,18 +78,29 @@ const networksPage: Page = (host, changed) => {
   };
 };
 
-/** The account page, which reads the details whenever it is opened and when the registration changes. */
+/**
+ * The account page, which reads the details whenever it is opened and when the registration changes. In a desktop app,
+ * Culvert finishes the sign-in of an organization that the user joins.
+ */
 const accountPage: Page = (host, changed) => {
   const account = reading(host, changed, {
     read: () => host.model.call('GET /api/account'),
     of: ({ client }) => JSON.stringify(client.snapshot?.account ?? null),
   });
+  const join = async (team: string) => {
+    const { desktop } = host;
+    if (desktop && desktop.signInProgram() !== 'culvert' && !(await host.task('handle-sign-in'))) return;
+    await host.run(joinCommand(team));
+  };
   return {
     form(view) {
       const { value, failed } = account.now(view);
+      const joining = { program: host.desktop?.signInProgram(), join };
       // without details, the page shows the snapshot's summary
-      return accountForm(view.client, failed === null ? value : null, host.tr(), host.desktop?.signInProgram());
+      return accountForm(view.client, failed === null ? value : null, host.tr(), joining);
     },
+    // the first field is secret
+    first: 'team',
     shown: account.shown,
     close: account.close,
   };

@@ -10,6 +10,7 @@ import { changeNetworks } from '../client/network-document.ts';
 import { askAboutChange } from '../client/requests.ts';
 import type { Ask, Command } from '../form.ts';
 import type { Host } from '../host.ts';
+import { describeProof } from '../states/proof.ts';
 
 /**
  * Runs a command after its question, and reports the result. Never rejects.
@@ -56,7 +57,8 @@ async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise
       return true;
     case 'proof':
       await model.prove();
-      return true;
+      // clients show the result in a line that screen readers do not announce
+      return describeProof(model.state(), host.now(), host.tr())?.text ?? true;
     case 'copy':
       return host.copy(ask.text);
     case 'fix':
@@ -76,7 +78,7 @@ async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise
     case 'client':
       return host.task(ask.task);
     case 'work': {
-      const said = await ask.work();
+      const said = await ask.work(secrets);
       return typeof said === 'string' ? said : true;
     }
   }

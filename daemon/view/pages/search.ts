@@ -146,7 +146,7 @@ function linksForm(view: View, tr: Translator): Form {
 export function searchPages(pages: readonly SearchedPage[], query: string, tr: Translator): Hit[] {
   const keywords = rowKeywords(tr);
   const rows = pages.flatMap(([page, place, { groups }]) =>
-    groups.flatMap(group => group.rows.map(row => ({ page, place, group, row }))),
+    groups.flatMap(group => group.rows.flatMap(unfolded).map(row => ({ page, place, group, row }))),
   );
   const ranks = rankRows(
     rows.map(({ page, place, group, row }) => [
@@ -173,6 +173,11 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
   });
   hits.sort((a, b) => a.rank - b.rank);
   return unique(hits.map(({ hit }) => hit)).slice(0, 50);
+}
+
+/** Returns a row with the rows that it unfolds. */
+function unfolded(row: Row): Row[] {
+  return row.kind === 'expander' ? [row, ...row.rows.flatMap(unfolded)] : [row];
 }
 
 /** Joins the context of a row: its description, values, group and page. */

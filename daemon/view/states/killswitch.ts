@@ -258,10 +258,13 @@ export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   };
 }
 
-/** Returns the row among other settings; without its helper or a daemon, a link to the kill switch page. */
+/** Returns the row among other settings, which opens the kill switch page; a link without its helper or a daemon. */
 export function killSwitchSummary(view: KillSwitchView, tr: Translator): Row {
   const { _ } = tr;
-  if (view.installed || view.look === 'demo') return killSwitchRow(view, tr);
+  if (view.installed || view.look === 'demo') {
+    const row = killSwitchRow(view, tr);
+    return row.kind === 'switch' ? { ...row, page: 'killswitch' } : row;
+  }
   const [id, title, subtitle] = ['killswitch', _('Kill Switch'), view.sentence];
   // without a daemon, the value is unknown
   const value = view.look === 'unavailable' ? {} : { value: _('Off') };

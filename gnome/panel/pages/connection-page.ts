@@ -4,13 +4,14 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { Row } from '../../../daemon/view/form.ts';
 import { formatBytes, formatDate, formatLatency, formatLoss } from '../../../daemon/view/format.ts';
+import { pauseRow } from '../../../daemon/view/forms/connection.ts';
 import { modeLink } from '../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { NOW, rangeOf } from '../../../daemon/view/graph.ts';
 import { pageTitle } from '../../../daemon/view/page-list.ts';
 import { placeDetail, placeName } from '../../../daemon/view/places.ts';
 import { killSwitchSummary } from '../../../daemon/view/states/killswitch.ts';
 import { describeProof } from '../../../daemon/view/states/proof.ts';
-import { offRows, timedRows } from '../../../daemon/view/states/timed.ts';
+import { timedRows } from '../../../daemon/view/states/timed.ts';
 import { durationText, type TunnelView } from '../../../daemon/view/states/tunnel.ts';
 import { figuresOf } from '../../../daemon/view/states/words.ts';
 import { fill } from '../../../daemon/view/translator.ts';
@@ -106,7 +107,7 @@ export class ConnectionPage extends Adw.Bin implements PageWidget {
       ],
     });
     this.#off.show({
-      groups: [{ id: 'off', title: _('Pause WARP'), rows: offRows(tunnel, tr) }],
+      groups: [{ id: 'off', rows: [pauseRow(tunnel, command => this.#host.run(command), tr)] }],
     });
     this.#showTunnel(view);
     this.tick();

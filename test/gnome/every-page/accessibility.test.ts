@@ -174,7 +174,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     editor: ['Edit as Text', 'No preview yet: Preview', 'Apply changes: Apply', 'Keep', 'Last change: Undo'],
     dns: ['Malware', 'Add a domain', 'Add a domain: Add', 'Remove corp'],
     networks: ['All Wi-Fi networks', 'Add Wi-Fi name', 'Remove Home'],
-    account: ['Team name', 'License key', 'Remove this device: Remove…'],
+    account: ['Join an organization: Sign In…', 'License key', 'Remove this device: Remove…'],
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
     tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
     certificate: ['Which tools trust it: Check Again', 'Git: Undo…', 'Node.js: Apply…'],
@@ -213,7 +213,6 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     editor: { 'Edit as Text': { role: 'text' } },
     advanced: { Port: { role: 'text', value: '' } },
     account: {
-      'Team name': { role: 'text', value: '' },
       'License key': { role: 'password text' },
       'Remove this device: Remove…': { role: 'push button' },
     },
@@ -326,7 +325,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   test('a page that is not shown is not there', async () => {
     await turn('mode', 'MASQUE');
     const names = (await survey()).map(({ name }) => name);
-    assert.ok(!names.includes('Search settings') && !names.includes('Team name'));
+    assert.ok(!names.includes('Search settings') && !names.includes('License key'));
   });
 
   test('a failure, a step of the set-up and the text of a toast have names and actions', async () => {

@@ -57,6 +57,11 @@ const confirmed = (button: string, accept: string) => async (hands: Hands) => {
   await hands.click('button', button);
   await hands.accept(accept);
 };
+const named = (button: string, field: string, text: string, accept: string) => async (hands: Hands) => {
+  await hands.click('button', button);
+  await hands.write(field, text);
+  await hands.accept(accept);
+};
 const afterOpening = (group: string, step: Step[1]) => async (hands: Hands) => {
   await hands.click('button', group);
   await step(hands);
@@ -112,8 +117,14 @@ export const STEPS: readonly Step[] = [
   // on a machine that is too slow for the local proxy, its change was reverted, and nothing is connected
   ['connection', press('Disconnect', 'Cancel', 'Connect')],
   ['account', confirmed('Remove this device: Remove…', 'Remove')],
-  ['account', fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc')],
-  ['account', fill('Team name', 'example-team')],
+  [
+    'account',
+    afterOpening(
+      'The browser did not come back?',
+      fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc'),
+    ),
+  ],
+  ['account', named('Join an organization: Sign In…', 'Team name', 'example-team', 'Join')],
 ];
 
 /** Steps that only some states of the emulator offer. */

@@ -18,11 +18,15 @@ import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const CODES: OfflineReason['code'][] = ['not-running', 'stopped', 'not-responding', 'refused'];
 
+const unregistered = ({ snapshot }: ClientState) =>
+  snapshot && { ...snapshot, account: { ...snapshot.account, registered: false } };
+
 /** Every form that needs the state alone. */
 function forms(client: ClientState): Record<string, Form> {
   const { tunnel, killSwitch, update } = describeAll(client, '1', tr);
   const made = {
     account: accountForm(client, null, tr),
+    'account before set-up': accountForm({ ...client, snapshot: unregistered(client) }, null, tr),
     advanced: advancedForm(client, tunnel.settable, tr),
     dns: dnsForm(client, tunnel.settable, tr),
     killswitch: killSwitchForm(killSwitch, 0, tr),
@@ -34,6 +38,9 @@ function forms(client: ClientState): Record<string, Form> {
   if (!client.offline) return made;
   return Object.fromEntries(Object.entries(made).map(([name, form]) => [name, withoutDaemon(form, client)]));
 }
+
+/** An expander opens without the daemon; its rows can’t be used. */
+const unfolded = (row: Row): Row[] => (row.kind === 'expander' ? row.rows.flatMap(unfolded) : [row]);
 
 /** Facts of the state in a row. */
 const factsOf = (row: Row) => [
@@ -67,13 +74,16 @@ for (const code of CODES)
           .filter(({ kind }) => kind !== 'note')
           .map(factsOf);
       assert.deepEqual(facts(lost[name]!), facts(form), name);
-      for (const row of rowsOf(lost[name]!)) {
+      for (const row of rowsOf(lost[name]!).flatMap(unfolded)) {
         // an expander still opens, and each command of a menu is unusable by itself
         const own = row.kind === 'expander' ? [] : [{ ...row, menu: [] }];
         const asks = commandsOf({ groups: [{ id: '', rows: own }] }).map(({ ask }) => ask.kind);
         if (asks.some(kind => kind !== 'page' && kind !== 'client'))
           assert.equal(row.sensitive, false, `${name}: ${row.id}`);
       }
+      for (const { label, sensitive, command } of lost[name]!.status?.buttons ?? [])
+        if (command.ask.kind !== 'page' && command.ask.kind !== 'client')
+          assert.equal(sensitive, false, `${name}: ${label}`);
     }
   });
 

@@ -8,7 +8,7 @@ import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import { type Command, commandsOf, type Form } from '../../../../daemon/view/form.ts';
 import { formatLatency, formatLoss, formatRate } from '../../../../daemon/view/format.ts';
-import { accountForm } from '../../../../daemon/view/forms/account.ts';
+import { accountForm, joinCommand } from '../../../../daemon/view/forms/account.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { navigationGroups, overviewForm, settingsForm } from '../../../../daemon/view/forms/settings.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
@@ -21,6 +21,7 @@ import { axisEnd, createHistory, FINEST, rangeOf } from '../../../../daemon/view
 import { placeOf } from '../../../../daemon/view/page-list.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
 import { describe } from '../../../../daemon/view/view.ts';
+import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const unregistered = () => {
@@ -76,6 +77,7 @@ function elsewhere(): Record<string, Command[]> {
       { ask: { kind: 'action', request: { action: 'disconnect' } } },
     ],
     apps: [{ ask: { kind: 'action', request: { action: 'enableLocalProxy' } } }],
+    'account, with the name of a team': [joinCommand('example')],
     routes: [
       ...entries.map(({ value }) => ({ ask: { kind: 'action', request: addRoute(value) } }) as const),
       ...entries.map(entry => removal(entry, tr)),
@@ -441,25 +443,56 @@ test('the version of MASQUE in use is checked, and none where WARP does not say'
   assert.deepEqual(checked(null), []);
 });
 
-test('the program that finishes sign-ins is left as it is until the user chooses Culvert', () => {
-  const groupOf = (program?: string | null) =>
-    accountForm(clientState({}), null, tr, program).groups.find(({ id }) => id === 'organization')!;
-  const rowOf = (program?: string | null) => groupOf(program).rows.find(({ id }) => id === 'hand-over');
-  const vendor = rowOf('Zero Trust Team Enrollment');
-  assert.match(vendor?.subtitle ?? '', /Zero Trust Team Enrollment/);
-  assert.ok(vendor?.kind === 'button');
-  assert.deepEqual(vendor.command.ask, { kind: 'client', task: 'handle-sign-in' });
-  assert.ok(rowOf(null));
-  assert.deepEqual([rowOf('culvert'), rowOf(undefined)], [undefined, undefined]);
-  assert.doesNotMatch(groupOf('culvert').description ?? '', /paste/);
+function questionOf(program?: string | null) {
+  const form = accountForm(clientState({}), null, tr, { program, join: async () => {} });
+  const row = named(rowsOf(form), 'team');
+  assert.ok(row.kind === 'button' && row.command.confirm?.field);
+  return row.command.confirm;
+}
+
+test('the question about the team says that Culvert finishes the sign-in, and in place of which program', () => {
+  assert.match(
+    questionOf('Zero Trust Team Enrollment').body,
+    /Culvert finishes sign-ins, not “Zero Trust Team Enrollment”/,
+  );
+  for (const program of ['culvert', null]) assert.match(questionOf(program).body, /Culvert finishes it\.$/);
+  assert.doesNotMatch(questionOf(undefined).body, /Culvert/, 'a browser does not know the program');
+  const { check } = questionOf().field!;
+  assert.deepEqual([check('example-team'), check('two words') === null], [null, false]);
 });
 
-test('the first field of an account is not a secret one', () => {
-  const fields = accountForm(clientState({ account: { registered: true } }), null, tr, null)
-    .groups.flatMap(({ rows }) => rows)
-    .filter(row => row.kind === 'entry');
-  assert.ok(fields.some(({ secret }) => secret));
-  assert.ok(!fields[0]!.secret, fields[0]!.id);
+test('an address is pasted only if the browser did not come back', () => {
+  const rows = rowsOf(accountForm(unregistered(), null, tr));
+  assert.deepEqual(
+    rows.map(({ id, kind }) => [id, kind]),
+    [
+      ['team', 'button'],
+      ['by-hand', 'expander'],
+    ],
+  );
+});
+
+test('the first row of an account is not a secret field', () => {
+  const rows = rowsOf(accountForm(clientState({ account: { registered: true } }), null, tr));
+  const first = rows.findIndex(({ kind }) => kind === 'entry');
+  assert.ok(rows.findIndex(({ id }) => id === 'team') < first);
+});
+
+test('the status of an account has the plan, the organization and the name of this device', () => {
+  const device = { deviceId: 'a', name: 'laptop', model: 'ThinkPad', os: 'linux', active: true };
+  const account = {
+    ok: true as const,
+    license: '****1234',
+    deviceId: 'a',
+    devices: [device, { ...device, deviceId: 'b', name: null }],
+  };
+  const client = clientState({ account: { registered: true, type: 'Team', organization: 'example' } });
+  const form = accountForm(client, account as never, tr);
+  assert.deepEqual([form.status!.title, form.status!.sentence], ['Team', 'example · laptop']);
+  const devices = named(rowsOf(form), 'devices');
+  assert.ok(devices.kind === 'expander');
+  assert.deepEqual([devices.title, devices.rows.map(({ title }) => title)], ['2 devices', ['laptop', 'ThinkPad']]);
+  assert.deepEqual(accountForm(client, null, tr).status!.sentence, 'example');
 });
 
 test('access to the local network is one control that shows what WARP reports', () => {

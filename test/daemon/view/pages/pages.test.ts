@@ -327,3 +327,22 @@ test('a browser lists the settings without a search, and the first steps, for wh
   assert.equal(form().search, undefined);
   assert.equal(rowsOf(form()).at(-1)!.title, 'First Steps');
 });
+
+test('Culvert becomes the program that finishes the sign-in before a team is joined', async () => {
+  const join = async (desktop: Parameters<typeof client>[1], done = true) => {
+    const did: string[] = [];
+    const world = client(clientState(), desktop);
+    world.host.task = async task => did.push(task) > 0 && done;
+    world.host.run = async ({ ask }) => did.push(ask.kind === 'action' ? ask.request.action : ask.kind) > 0;
+    const row = named(rowsOf(opened(FORM_PAGES.account.open, world).form()), 'team');
+    assert.ok(row.kind === 'button' && row.command.ask.kind === 'work');
+    await row.command.ask.work(['example']);
+    return did;
+  };
+  const both = ['handle-sign-in', 'registerOrganization'];
+  assert.deepEqual(await join({ signInProgram: () => null }), both);
+  assert.deepEqual(await join({ signInProgram: () => 'Zero Trust' }), both);
+  assert.deepEqual(await join({ signInProgram: () => 'culvert' }), ['registerOrganization']);
+  assert.deepEqual(await join(null), ['registerOrganization'], 'a browser can’t do it');
+  assert.deepEqual(await join({ signInProgram: () => null }, false), ['handle-sign-in'], 'a failure ends it');
+});
