@@ -304,7 +304,7 @@ test('a pause until a time of day asks for the time', async () => {
   assert.deepEqual(problems, [false, false, false, true, true, true]);
   assert.ok(ask.kind === 'work');
   await ask.work(['']);
-  assert.deepEqual(ran, [], 'no time, no pause');
+  assert.equal(ran.length, 0, 'no time, no pause');
   await ask.work(['18:00']);
   const paused = ran[0]!.ask;
   assert.ok(paused.kind === 'action' && paused.request.action === 'disconnect');
