@@ -33,6 +33,20 @@ export function networkTitle({ kind, name }: Pick<NetworkLink, 'kind' | 'name'>,
   return fill(named[kind], name);
 }
 
+/** Describes a link: title and value for a row of the page, and the known facts, in English, for the command line. */
+export function linkText(link: NetworkLink, tr: Translator) {
+  const facts: [label: string, value: string | null][] = [
+    ['security', link.security],
+    ['gateway', [link.gateway, link.gatewayHardware].filter(Boolean).join(', ') || null],
+    ['access point', link.bssid],
+    ['connection', link.uuid],
+    ['metered', link.metered === null ? null : link.metered ? 'yes' : 'no'],
+    ['connectivity', link.connectivity],
+  ];
+  const known = facts.flatMap(([label, value]) => (value === null ? [] : [[label, value]]));
+  return { title: networkTitle(link, tr), value: link.device, facts: known };
+}
+
 /** Words the networks that a rule matches. */
 export function matchText({ match }: Pick<NetworkRule, 'match'>, tr: Translator): string {
   const { _ } = tr;

@@ -6,10 +6,10 @@ import { clientCommand, type Group, noteRow, type Question, type Row, workComman
 import {
   allowQuestion,
   effectText,
+  linkText,
   loginLink,
   matchText,
   networksCommand,
-  networkTitle,
   ownSettingText,
   ruleEffects,
   ruleStrength,
@@ -58,12 +58,10 @@ export function networkGroups(
 function hereRows(networks: NetworksState, snapshot: Means['snapshot'], tr: Translator): Row[] {
   const { _ } = tr;
   const { links, rules, decision, acted, reverted, problem } = networks;
-  const rows: Row[] = links.map(link => ({
-    kind: 'fact',
-    id: `link-${link.device}`,
-    title: networkTitle(link, tr),
-    value: link.device,
-  }));
+  const rows: Row[] = links.map(link => {
+    const { title, value } = linkText(link, tr);
+    return { kind: 'fact', id: `link-${link.device}`, title, value };
+  });
   rows.push(...signInRows(networks, snapshot, tr));
   if (links.length === 0) rows.push(noteRow('no-link', _('No network')));
   for (const effect of decision.effects) {
