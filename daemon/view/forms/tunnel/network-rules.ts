@@ -1,7 +1,8 @@
 // Describes the groups of the networks page that show the present network and Culvert's rules for networks.
 import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import type { RuleEditor } from '../../client/rule-editor.ts';
+import { linesOf } from '../../client/network-document.ts';
+import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
 import { clientCommand, type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
 import {
   allowQuestion,
@@ -139,9 +140,8 @@ function ownRows({ links, decision }: NetworksState, options: Snapshot['options'
   });
 }
 
-function trustRule({ name, security }: NetworkLink): { name: string; lines: string[] } {
-  const lines = [`ssid = ${JSON.stringify(name)}`, ...(security ? [`security = "${security}"`] : []), 'warp = "pause"'];
-  return { name: name!, lines };
+function trustRule(link: NetworkLink): { name: string; lines: string[] } {
+  return { name: link.name!, lines: linesOf({ match: matchOf(link), effects: { warp: 'pause' } }) };
 }
 
 function trustQuestion({ name }: NetworkLink, { _ }: Translator): Question {

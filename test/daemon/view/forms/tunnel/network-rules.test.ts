@@ -21,7 +21,7 @@ function state(document: string, answer: boolean | null = null, more: Partial<Ne
   const { rules } = parseRules(document);
   const answers = new Map(answer === null ? [] : rules.map(rule => [keyOf(rule), answer]));
   const links = more.links ?? [home];
-  const situation = { managed: false, modeLocked: false, switchLocked: false, mode: 'warp', answers };
+  const situation = { managed: false, modeLocked: false, switchLocked: false, before: () => 'warp', answers };
   return {
     service: 'NetworkManager',
     links,
