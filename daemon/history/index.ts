@@ -118,8 +118,7 @@ export function openHistory(
       await pause();
     },
     read,
-    ruled({ subject, value, rule, ended }) {
-      const effect = { subject, value, rule, ...(ended ? { ended } : {}) };
+    ruled(effect) {
       if (recording) unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect });
     },
   };

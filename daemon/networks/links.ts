@@ -176,8 +176,7 @@ const UP = ['degraded', 'routable'];
 
 /** @param json reply of `Describe` */
 function linksOfNetworkd(json: string): Link[] {
-  const described = parsed(json);
-  return described.flatMap((each): Link[] => {
+  return parsed(json).flatMap((each): Link[] => {
     const { success, data } = z.safeParse(Interface, each);
     const kind = success ? NETWORKD_KINDS[data.Type] : undefined;
     if (!data || !kind || data.Kind || !UP.includes(data.OperationalState ?? '')) return [];
@@ -258,10 +257,8 @@ function linksOfIwd(objects: Objects): Link[] {
 function withIwd(links: readonly Link[], wifi: readonly Link[]): Link[] {
   const rest = wifi.filter(({ device }) => !links.some(each => each.device === device));
   const joined = links.map(link => {
-    const station = wifi.find(({ device }) => device === link.device);
-    if (!station) return link;
-    const { name, bssid, security } = station;
-    return { ...link, kind: 'wifi' as const, name: name ?? link.name, bssid: bssid ?? link.bssid, security };
+    const station = wifi.find(({ device }) => device === link.device) ?? {};
+    return { ...link, ...Object.fromEntries(Object.entries(station).filter(([, value]) => value !== null)) };
   });
   return [...joined, ...rest];
 }

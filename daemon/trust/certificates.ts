@@ -1,15 +1,16 @@
-// Reads the organization's certificates that WARP installed, and writes lists of authorities that contain them.
+// Reads the organization's certificates, says which are valid, and writes lists of authorities that contain them.
 import { X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
+import type { TrustCertificate } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
 import { BUNDLES } from '../core/ca-certificates.ts';
 import { errno } from '../core/errors.ts';
 import { makeDirectory, readText, replaceFile } from '../core/files.ts';
 import { printable } from '../core/printable.ts';
 import { message } from '../view/message.ts';
-import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
+import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
 
 /** A certificate authority in a file. */
 export interface Certificate {
@@ -19,10 +20,6 @@ export interface Certificate {
   /** Start of the validity, in milliseconds since 1970; `until` is its end. */
   from: number;
   until: number;
-}
-
-export interface Installed extends Certificate {
-  source: string;
 }
 
 interface Refused {
@@ -42,8 +39,54 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_CERTIFICATES = 50;
 const NAME_LENGTH = 80;
 
+type Listed = TrustCertificate & { pem: string };
+
+interface Reading {
+  place: Place;
+  journal: Readonly<Record<'known' | 'confirmed', readonly Certificate[]>>;
+  system: SystemList | null;
+  isMember: boolean | null;
+}
+
+/** Lists installed, confirmed, and removed but still trusted certificates, and the files that it refused. */
+export function listCertificates({ place, journal, system, isMember }: Reading) {
+  const { certificates: installed, refused } = installedCertificates(place);
+  const seen = new Set<string>();
+  const rows = [
+    ...installed.map(each => ({ ...each, gone: isMember === false, confirmed: false })),
+    ...journal.confirmed.map(each => ({ ...each, source: null, gone: false, confirmed: true })),
+    ...journal.known.map(each => ({ ...each, source: null, gone: true, confirmed: false })),
+  ].filter(({ fingerprint }) => !seen.has(fingerprint) && seen.add(fingerprint));
+  const certificates: Listed[] = rows.map(({ from, until, gone, ...each }) => ({
+    ...each,
+    from: new Date(from).toISOString(),
+    until: new Date(until).toISOString(),
+    state: stateOf({ from, until }, gone),
+    inSystem: system?.fingerprints.has(each.fingerprint) ?? false,
+  }));
+  return { certificates, refused };
+}
+
+function stateOf({ from, until }: { from: number; until: number }, gone: boolean): TrustCertificate['state'] {
+  const now = Date.now();
+  if (until <= now) return 'expired';
+  if (gone) return 'withdrawn';
+  return from > now ? 'not-yet-valid' : 'valid';
+}
+
+export type Organization = ReturnType<typeof organizationOf>;
+
+/** Selects the valid certificates, and the certificates that are expired or withdrawn. */
+export function organizationOf(certificates: readonly Listed[]) {
+  const all = certificates.map(each => ({ ...each, from: Date.parse(each.from), until: Date.parse(each.until) }));
+  return {
+    valid: all.filter(({ state }) => state === 'valid'),
+    gone: all.filter(({ state }) => state === 'expired' || state === 'withdrawn'),
+  };
+}
+
 /** Returns the distinct certificates that WARP installed, and the refused files. */
-export function installedCertificates(place: Place): { certificates: Installed[]; refused: Refused[] } {
+function installedCertificates(place: Place) {
   const refused: Refused[] = [];
   const read = (path: string) => readPlace(path, place, refused);
   const current = [...SYSTEM_PLACES, ...filesIn(DIRECTORY, place)].flatMap(read);
@@ -64,7 +107,7 @@ function filesIn(directory: string, { root }: Place): string[] {
   }
 }
 
-function readPlace(path: string, place: Place, refused: Refused[]): Installed[] {
+function readPlace(path: string, place: Place, refused: Refused[]) {
   try {
     const real = realpathSync(place.root + path);
     const writer = otherWriter(place.root + path, place) ?? otherWriter(real, place);
@@ -115,7 +158,8 @@ export function parseCertificates(text: string): Certificate[] {
   });
 }
 
-function describe(certificate: X509Certificate): Certificate {
+/** Returns the properties of a certificate. */
+export function describe(certificate: X509Certificate): Certificate {
   return {
     fingerprint: certificate.fingerprint256,
     // without the surrounding text of the file, which may confuse a program

@@ -5,8 +5,7 @@ import { reason } from '../core/errors.ts';
 import { makeDirectory } from '../core/files.ts';
 import { type Feature, lazy } from '../feature.ts';
 import type { Place } from './certificates.ts';
-import { isMember } from './organization.ts';
-import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
+import { DIRECTORY, isMember, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
 
 export function openTrust(context: FeatureContext): Feature<'trust'> {
   const lists = keepTrustLists(context);

@@ -1,6 +1,7 @@
 // Records the changes for each tool in a journal, with copies of the original files, and undoes changes of files byte for byte.
 // It writes the journal before each change.
 
+import { X509Certificate } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { applyPatch } from 'diff';
@@ -10,6 +11,7 @@ import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.t
 import { acquireLock } from '../core/lock.ts';
 import { digest, digestOf, keepCopy, removeCopies, restoreFile, rewriteFile } from '../core/undo.ts';
 import { addedLines, differenceOf, patchOf, withoutRemoved } from '../patch.ts';
+import { describe } from './certificates.ts';
 
 const FileStep = z.object({
   kind: z.literal('file'),
@@ -42,13 +44,11 @@ export type NssStep = z.infer<typeof NssStep>;
 /** One change with its undo data. */
 const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
 
-const Known = z.object({
-  fingerprint: z.string(),
-  pem: z.string(),
-  name: z.string(),
-  from: z.number(),
-  until: z.number(),
-});
+/** A certificate; its properties are read again from its text. */
+const Known = z.pipe(
+  z.object({ pem: z.string() }),
+  z.transform(({ pem }) => describe(new X509Certificate(pem))),
+);
 
 const Journal = z.object({
   /** Changes by tool. */

@@ -7,7 +7,7 @@ import type { Message } from '../api/values.ts';
 import { makeDirectory, readText } from '../core/files.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { bundleFile, type Certificate, extraFile, fingerprintsIn, parseCertificates } from './certificates.ts';
+import { bundleFile, extraFile, fingerprintsIn, type Organization, parseCertificates } from './certificates.ts';
 import { type Plan, type Planning, planChange } from './changes.ts';
 import type { Probe, Site, Target } from './probe.ts';
 import { CONNECTING } from './tools/connecting.ts';
@@ -84,13 +84,6 @@ interface Judgment {
   lacks: List | null;
   /** The list that the tool verifies with; null if it verifies nothing or reads another list. */
   list: List | null;
-}
-
-/** The organization's certificates. */
-export interface Organization {
-  valid: readonly (Certificate & { source: string | null })[];
-  /** Expired or withdrawn certificates. */
-  gone: readonly Certificate[];
 }
 
 interface Judging {

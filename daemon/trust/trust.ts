@@ -10,15 +10,21 @@ import { withProblems } from '../problem.ts';
 import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { installedCertificates, type Place, parseCertificates, systemList, writeLists } from './certificates.ts';
+import {
+  listCertificates,
+  organizationOf,
+  type Place,
+  parseCertificates,
+  systemList,
+  writeLists,
+} from './certificates.ts';
 import { makeChange, planChange, renewStores, undoChange } from './changes.ts';
 import { applyEnvironment, type Session, variablesOf } from './environment.ts';
 import { type Journal, journalFile, readJournal, TRUST_FAILURES, trustFailure, withJournal } from './journal.ts';
 import { judgeTools, TOOLS } from './judge.ts';
-import { isMember, listCertificates, organizationOf } from './organization.ts';
+import { DIRECTORY, isMember, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
 import { ask, openProbe, openSite } from './probe.ts';
 import { firstProgram, type Look } from './tools/tool.ts';
-import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './warp-paths.ts';
 
 export interface TrustOptions {
   env: NodeJS.ProcessEnv;
@@ -237,9 +243,8 @@ type Machine = ReturnType<typeof readMachine>;
 
 function readMachine({ directory, isMember, place }: Setting) {
   const journal = readJournal(directory);
-  const { certificates, refused } = installedCertificates(place);
   const system = systemList(place.root);
-  return { journal, refused, system, certificates: listCertificates({ certificates, journal, system, isMember }) };
+  return { journal, system, ...listCertificates({ place, journal, system, isMember }) };
 }
 
 function hasValid({ certificates }: Machine): boolean {

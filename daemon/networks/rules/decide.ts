@@ -1,12 +1,10 @@
 // Decides by the rules which settings apply on the networks of this machine. Pure.
-import type { DecidedEffect, NetworkDecision, NetworkEffects, NetworkLink, NetworkRule } from '../../api/networks.ts';
+import type { DecidedEffect, NetworkDecision, NetworkLink, NetworkRule } from '../../api/networks.ts';
 import type { Mode } from '../../api/schema.ts';
-import { ruleValues } from '../../view/states/networks.ts';
+import { RULE_SUBJECTS, ruleValues } from '../../view/states/networks.ts';
 import { keyOf, type Rule } from './rules.ts';
 
 type Subject = DecidedEffect['subject'];
-
-const SUBJECTS: readonly Subject[] = ['connection', 'mode', 'protocol', 'killSwitch', 'routes'];
 
 /** Settings without the rules, and the wishes of the user and the organization. */
 export interface Situation {
@@ -14,26 +12,34 @@ export interface Situation {
   managed: boolean | null;
   modeLocked: boolean;
   switchLocked: boolean;
-  mode: string | null;
+  /** Returns the value of a subject. An unknown value counts as full protection. */
+  before(subject: Ranked): unknown;
   /** Answers about rules, by their keys; absent if the user was not asked. */
   answers: ReadonlyMap<string, boolean>;
 }
 
-/** Rank of each mode by the share of the traffic that it protects. */
-const STRENGTH: Record<Mode, number> = {
-  warp: 3,
-  'warp+doh': 3,
-  'warp+dot': 3,
-  tunnel_only: 2,
-  proxy: 1,
-  doh: 0,
-  dot: 0,
-};
-const FULL = 3;
+/** Modes by the share of the traffic that they protect. */
+const MODES: Record<Mode, number> = { warp: 3, 'warp+doh': 3, 'warp+dot': 3, tunnel_only: 2, proxy: 1, doh: 0, dot: 0 };
+/** Ranks of values by their protection, for the subjects whose values protect differently. */
+const RANKS = { connection: { on: 1, off: 0, true: 1, false: 0 }, mode: MODES };
+type Ranked = keyof typeof RANKS;
+const isRanked = (subject: Subject): subject is Ranked => Object.hasOwn(RANKS, subject);
 
-/** Returns the strength of a mode. A mode of a later version counts as full protection. */
-export function strengthOfMode(mode: string | null): number {
-  return STRENGTH[mode as Mode] ?? FULL;
+/** Returns the rank of a value. An unknown value, such as a mode of a later version, counts as full protection. */
+function rankOf(subject: Subject, value: unknown): number {
+  if (!isRanked(subject)) return 0;
+  const ranks: Record<string, number> = RANKS[subject];
+  return ranks[String(value)] ?? Math.max(...Object.values(ranks));
+}
+
+/** True for a value that protects less than the previous value, and for all routes. */
+function isWeaker(subject: Subject, value: unknown, before?: unknown): boolean {
+  return subject === 'routes' || rankOf(subject, value) < rankOf(subject, before);
+}
+
+/** True if a change reverts when the device leaves the network: a protocol, routes, or lower protection. */
+export function isReturning({ subject, set, before }: { subject: Subject; set?: unknown; before?: unknown }): boolean {
+  return isRanked(subject) ? isWeaker(subject, set, before) : subject !== 'killSwitch';
 }
 
 /** A link, and the names of the rules whose beacon answered on it. */
@@ -68,15 +74,11 @@ export function isFor({ match }: Rule, link: NetworkLink): boolean {
   );
 }
 
-/** True for effects that can lower the protection. */
-function weakens({ warp, mode, routes }: NetworkEffects): boolean {
-  return warp === 'pause' || routes !== undefined || (mode !== undefined && STRENGTH[mode] < FULL);
-}
-
 /** Returns a rule in the form that clients see. */
 export function describe(rule: Rule, answers: ReadonlyMap<string, boolean>): NetworkRule {
   const proof = rule.match.beacon ? 'beacon' : 'copyable';
-  return { ...rule, proof, weakens: weakens(rule.effects), allowed: answers.get(keyOf(rule)) ?? null };
+  const weakens = ruleValues(rule.effects).some(({ subject, value }) => isWeaker(subject, value));
+  return { ...rule, proof, weakens, allowed: answers.get(keyOf(rule)) ?? null };
 }
 
 /** A value that the rule of a link wants for a subject. */
@@ -90,13 +92,13 @@ export function decide(places: readonly Placed[], rules: readonly Rule[], situat
   const chosen = places.map(place => ruleFor(place, rules));
   const combine = (subject: Subject): DecidedEffect[] => {
     const wishes = chosen.flatMap((rule): Wish[] => {
-      const value = rule && ruleValues(rule.effects)[subject];
-      return rule && value ? [{ rule, value }] : [];
+      const effect = rule && ruleValues(rule.effects).find(each => each.subject === subject);
+      return rule && effect ? [{ rule, value: effect.value }] : [];
     });
     const [first, ...others] = wishes;
     if (!first) return [];
     const strongest = others.reduce(
-      (best, each) => (strengthOf(subject, each.value) > strengthOf(subject, best.value) ? each : best),
+      (best, each) => (rankOf(subject, each.value) > rankOf(subject, best.value) ? each : best),
       first,
     );
     const isCommon =
@@ -106,7 +108,7 @@ export function decide(places: readonly Placed[], rules: readonly Rule[], situat
   };
   return {
     links: places.map(({ link }, at) => ({ device: link.device, rule: chosen[at]?.name ?? null })),
-    effects: SUBJECTS.flatMap(combine),
+    effects: RULE_SUBJECTS.flatMap(([subject]) => combine(subject)),
   };
 }
 
@@ -116,11 +118,13 @@ function judge(
   { wishes, strongest, isCommon }: { wishes: readonly Wish[]; strongest: Wish; isCommon: boolean },
   situation: Situation,
 ): DecidedEffect {
-  const { managed, modeLocked, switchLocked, answers } = situation;
+  const { managed, modeLocked, switchLocked, before, answers } = situation;
   const answerOf = ({ rule }: Wish) => (rule.match.beacon ? true : answers.get(keyOf(rule)));
   const undecided = wishes.find(wish => answerOf(wish) === undefined);
   const refused = wishes.find(wish => answerOf(wish) === false);
-  const lowers = isWeaker(subject, strongest.value, situation);
+  // a pause counts as weaker even while WARP is off, because the user may connect at any time
+  const compared = isRanked(subject) && subject !== 'connection' ? before(subject) : undefined;
+  const lowers = isWeaker(subject, strongest.value, compared);
   const decisive = lowers ? (refused ?? undecided ?? strongest) : strongest;
   const effect = { subject, value: strongest.value, rule: decisive.rule.name };
   const left = (reason: DecidedEffect['reason']): DecidedEffect => ({ ...effect, state: 'left', reason });
@@ -133,19 +137,6 @@ function judge(
     if (undecided) return { ...effect, state: 'asks', reason: null };
   }
   return { ...effect, state: 'holds', reason: null };
-}
-
-function strengthOf(subject: Subject, value: string): number {
-  if (subject === 'mode') return strengthOfMode(value);
-  return subject === 'connection' && value === 'off' ? 0 : 1;
-}
-
-/** True for a value that protects less than the settings without the rules. */
-function isWeaker(subject: Subject, value: string, { mode }: Situation): boolean {
-  if (subject === 'connection') return value === 'off';
-  if (subject === 'routes') return true;
-  if (subject !== 'mode') return false;
-  return strengthOfMode(value) < strengthOfMode(mode);
 }
 
 /** Returns a key of the networks and their rules: the user's own changes hold until the key changes. */

@@ -8,6 +8,8 @@ import type {
   NetworksWhatIf,
   SupposedNetwork,
 } from '../../api/networks.ts';
+import type { Snapshot } from '../../api/schema.ts';
+import { currentValue } from '../../changes/values.ts';
 import type { FeatureContext } from '../../controls.ts';
 import { errno, reason } from '../../core/errors.ts';
 import { makeDirectory, replaceFile } from '../../core/files.ts';
@@ -15,7 +17,7 @@ import { Problem } from '../../problem.ts';
 import { type Reading, unknownLink } from '../links.ts';
 import type { isProven } from './beacon.ts';
 import { decide, describe, isFor, type Placed, placeKey, type Situation } from './decide.ts';
-import { createApplier, createHolder, keepMemory, type Limit, type Parts } from './hold.ts';
+import { createApplier, createHolder, keepMemory, type Limit, type Memory, type Parts } from './hold.ts';
 import { EMPTY_DOCUMENT, keyOf, parseRules, type Rule, revisionOf } from './rules.ts';
 
 export type Context = Pick<FeatureContext, 'env' | 'paths' | 'state' | 'tunnel' | 'say'>;
@@ -35,20 +37,7 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
   let lacks: Lacks = { gateways: [], hasSilentBeacon: false };
   const answers = () => new Map([...Object.entries(memory.answers), ...once]);
   let last: Promise<unknown> = Promise.resolve();
-
-  /** Returns the settings without the rules' changes. */
-  function situation(): Situation {
-    const { account, options, settings } = state.snapshot();
-    const changed = memory.made.find(({ change }) => change.subject === 'mode')?.change;
-    return {
-      managed: account.managed,
-      modeLocked: options.modeLocked === true,
-      switchLocked: options.switchLocked === true,
-      mode: changed?.subject === 'mode' ? changed.before : (settings.Mode ?? null),
-      answers: answers(),
-    };
-  }
-
+  const situation = () => situationOf(state.snapshot(), memory.made, answers());
   const ask = (reading: Reading, rules: readonly Rule[]) => askBeacons(reading, rules, { proves, env: context.env });
 
   /** @param asks true to ask each beacon again for the same links and rules */
@@ -134,6 +123,21 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
         await holder.revert();
         save({ reverted: true });
       }),
+  };
+}
+
+/** Returns the settings without the rules' changes. */
+function situationOf(snapshot: Snapshot, made: Memory['made'], answers: Situation['answers']): Situation {
+  return {
+    managed: snapshot.account.managed,
+    modeLocked: snapshot.options.modeLocked === true,
+    switchLocked: snapshot.options.switchLocked === true,
+    before(subject) {
+      const change = made.find(each => each.change.subject === subject)?.change;
+      // without a rule's change, a stale value is the best guess
+      return change && 'before' in change ? change.before : currentValue(subject, { ...snapshot, stale: [] })?.value;
+    },
+    answers,
   };
 }
 

@@ -3,18 +3,18 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
-import { MODES, PROTOCOLS, type TunnelSubject } from '../../api/actions.ts';
+import type { TunnelSubject } from '../../api/actions.ts';
 import { type DecidedEffect, type NetworkDecision, RuleEffect, type RuleRecord } from '../../api/networks.ts';
 import { Time } from '../../api/values.ts';
-import { actionsTo, currentValue, knownNow, valueNotRead } from '../../changes/values.ts';
+import { actionsTo, currentValue, knownNow, Value, valueNotRead } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
 import { errno, reason } from '../../core/errors.ts';
 import { makeDirectory, replaceFile } from '../../core/files.ts';
 import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/document.ts';
-import { strengthOfMode } from './decide.ts';
+import { isReturning } from './decide.ts';
 import { keyOf, type Rule } from './rules.ts';
 
-/** Time, in seconds, in which the user cannotice and keep a rule's change. */
+/** Time, in seconds, in which the user can notice and keep a rule's change. */
 const TRIAL_SECONDS = 120;
 /** Subjects that can cut the machine off from the network. */
 const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];
@@ -80,29 +80,30 @@ export function createHolder(
     save({ tried: those(null), kept: [...new Set([...memory.kept, ...those(true)])].slice(-MAX_KEPT) });
   }
 
-  function record({ subject, value, rule }: DecidedEffect, change: Made): void {
+  function record(effect: RuleEffect, change: Made): void {
     const before = memory.made.find(each => each.change.subject === change.subject && each.returns);
     const others = memory.made.filter(each => each.change.subject !== change.subject);
-    const returns = before !== undefined || returnsAfter(change);
-    save({ made: [...others, { change: joined(before?.change, change), returns, effect: { subject, value, rule } }] });
+    const returns = before !== undefined || isReturning(change);
+    save({ made: [...others, { change: joined(before?.change, change), returns, effect }] });
   }
 
   /** @param limit if undefined, a change that can cut the machine off has a limit until the user has kept it once */
-  async function set(effect: DecidedEffect, limit: Limit | undefined, rules: readonly Rule[]): Promise<void> {
-    const rule = rules.find(({ name }) => name === effect.rule);
-    const trial = `${rule && keyOf(rule)} ${effect.subject} ${effect.value}`;
-    const isTried = CUT_OFF.includes(effect.subject) && !memory.kept.includes(trial);
-    const name = `${effect.subject} ${effect.value}`;
+  async function set({ subject, value, rule }: RuleEffect, limit: Limit | undefined, rules: readonly Rule[]) {
+    const effect: RuleEffect = { subject, value, rule };
+    const content = rules.find(({ name }) => name === rule);
+    const name = `${subject} ${value}`;
+    const trial = `${content && keyOf(content)} ${name}`;
+    const isTried = CUT_OFF.includes(subject) && !memory.kept.includes(trial);
     if (memory.followed.includes(name)) return; // keep the user's later change
     // called before the change, which may take effect even if it fails or the daemon dies
-    const intend = (made: Made) => void (returnsAfter(made) && record(effect, made));
+    const intend = (made: Made) => void (isReturning(made) && record(effect, made));
     const change = await applier.set(effect, limit ?? (isTried ? { confirmWithin: TRIAL_SECONDS } : {}), intend);
     save({ followed: [...memory.followed, name] });
     if (change === null) return;
     ruled(effect);
-    save({ acted: { rule: effect.rule, at: new Date().toISOString() } });
+    save({ acted: { rule, at: new Date().toISOString() } });
     if (isTried) save({ tried: [...memory.tried.filter(each => each !== trial), trial] });
-    if (!returnsAfter(change)) record(effect, change);
+    if (!isReturning(change)) record(effect, change);
   }
 
   return {
@@ -133,14 +134,7 @@ export function createHolder(
 function joined(first: Made | undefined, second: Made): Made {
   if (first?.subject === 'routes' && second.subject === 'routes')
     return { subject: 'routes', set: [...new Set([...first.set, ...second.set])] };
-  return first && 'before' in first && 'before' in second ? ({ ...second, before: first.before } as Made) : second;
-}
-
-/** True if a change reverts when the device leaves the network: a protocol, routes, or lower protection. */
-function returnsAfter(made: Made): boolean {
-  if (made.subject === 'connection') return !made.set;
-  if (made.subject === 'killSwitch') return false;
-  return made.subject !== 'mode' || strengthOfMode(made.set) < strengthOfMode(made.before);
+  return first && 'before' in first && 'before' in second ? { ...second, before: first.before } : second;
 }
 
 /** A change reverts unless the user confirms it within `confirmWithin` seconds. */
@@ -165,18 +159,19 @@ export function createApplier(
   const valueNow = (subject: TunnelSubject) => currentValue(subject, knownNow(context));
 
   /**
-   * Returns the current value, or null if the tunnel client reports no value.
+   * Returns the current value with its subject, or null if the tunnel client reports no value.
    * @throws Problem tunnel-cli-failed if the value can't be read; the rule then applies later
    */
   async function readValue(subject: TunnelSubject) {
     await tunnel.refresh('stale');
     const now = valueNow(subject);
     if (!now && tunnel.stale().length > 0) throw valueNotRead();
-    return now?.value ?? null;
+    return now;
   }
 
-  async function setValue(wanted: Settable, limit: Limit): Promise<void> {
-    for (const action of actionsTo(wanted, null)) await changes.runWithLimit({ ...action, ...limit });
+  async function setValue(subject: TunnelSubject, value: Plain, limit: Limit): Promise<void> {
+    for (const action of actionsTo({ subject, value } as Settable, null))
+      await changes.runWithLimit({ ...action, ...limit });
   }
 
   /** Returns the entries of a preset, or an empty list if it does not exist. */
@@ -204,7 +199,7 @@ export function createApplier(
      * @returns the change, or null if nothing changed
      * @throws Problem from the tunnel or the kill switch
      */
-    async set({ subject, value }: DecidedEffect, limit: Limit, intend: Intend): Promise<Made | null> {
+    async set({ subject, value }: RuleEffect, limit: Limit, intend: Intend): Promise<Made | null> {
       if (subject === 'killSwitch') {
         const { enabled, allowLan, confirmable } = state.snapshot().killSwitch;
         if (enabled) return null;
@@ -212,12 +207,12 @@ export function createApplier(
         return { subject };
       }
       if (subject === 'routes') return addPreset(value, limit, intend);
-      const before = await readValue(subject);
+      const now = await readValue(subject);
       const set = subject === 'connection' ? value === 'on' : value;
-      if (before === set || (before === null && subject !== 'protocol')) return null;
-      const made = { subject, before, set } as Made;
+      if (!now || now.value === set) return null;
+      const made: Made = { subject, before: now.value as Plain, set };
       intend(made);
-      await setValue({ subject, value: set } as Settable, limit);
+      await setValue(subject, set, limit);
       return made;
     },
 
@@ -231,11 +226,11 @@ export function createApplier(
     },
 
     /** True if an effect's value is set and confirmed; null while a change waits for confirmation, or if the value is unknown. */
-    isKept({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>): boolean | null {
+    isKept({ subject, value }: Pick<RuleEffect, 'subject' | 'value'>): boolean | null {
       const { changes, killSwitch } = state.snapshot();
       if (changes.some(change => change.subject === subject && change.confirmBy !== null)) return null;
       if (subject === 'killSwitch') return killSwitch.enabled;
-      const now = valueNow(subject as TunnelSubject);
+      const now = valueNow(subject);
       return now && now.value === value;
     },
 
@@ -260,22 +255,27 @@ export function createApplier(
         if (isChanged) await control.apply({ document: left, cause: 'preset' });
         return isChanged;
       }
-      if ((await readValue(made.subject)) !== made.set) return false;
-      await setValue({ subject: made.subject, value: made.before } as Settable, {});
+      if ((await readValue(made.subject))?.value !== made.set) return false;
+      await setValue(made.subject, made.before, {});
       return true;
     },
   };
 }
 
+const Plain = z.nullable(z.union([z.boolean(), z.string()]));
+type Plain = z.infer<typeof Plain>;
+/** Subjects with one value: routes are a list, and rules only turn the kill switch on. */
+const SIMPLE = RuleEffect.shape.subject.options.filter(each => each !== 'routes' && each !== 'killSwitch');
+const isValid = ({ subject, ...values }: { subject: TunnelSubject; before: Plain; set: Plain }) =>
+  Object.values(values).every(value => z.safeParse(Value, { subject, value }).success);
+
 /** A value that a rule set, with the previous value. */
-const Made = z.discriminatedUnion('subject', [
-  z.object({ subject: z.literal('connection'), before: z.boolean(), set: z.boolean() }),
-  z.object({ subject: z.literal('mode'), before: z.enum(MODES), set: z.enum(MODES) }),
-  z.object({ subject: z.literal('protocol'), before: z.nullable(z.enum(PROTOCOLS)), set: z.enum(PROTOCOLS) }),
+const Made = z.union([
   /** `set`: the canonical entries that a rule added. */
   z.object({ subject: z.literal('routes'), set: z.array(z.string()) }),
   /** A kill switch that a rule turned on. */
   z.object({ subject: z.literal('killSwitch') }),
+  z.object({ subject: z.enum(SIMPLE), before: Plain, set: Plain }).check(z.refine(isValid)),
 ]);
 type Made = z.infer<typeof Made>;
 
@@ -297,7 +297,7 @@ const Memory = z.object({
   /** The user's answers about rules that lower the protection, by rule key. */
   answers: z.record(z.string(), z.boolean()),
 });
-type Memory = z.infer<typeof Memory>;
+export type Memory = z.infer<typeof Memory>;
 
 const EMPTY: Memory = z.parse(Memory, {
   version: 1,

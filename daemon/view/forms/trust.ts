@@ -116,6 +116,11 @@ function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): 
   return rows;
 }
 
+/** Returns what identifies a certificate, for the page and the command line. */
+export const certificateFacts = ({ fingerprint }: TrustCertificate): [label: string, value: string][] => [
+  ['SHA-256', fingerprint],
+];
+
 function certificateRow(certificate: TrustCertificate, tr: Translator): Row {
   const { _ } = tr;
   const { fingerprint, name, until, state } = certificate;
@@ -128,11 +133,12 @@ function certificateRow(certificate: TrustCertificate, tr: Translator): Row {
     withdrawn: [_('Withdrawn'), 'error'],
   };
   const [text, tone] = states[state];
+  const facts = certificateFacts(certificate).map(([label, value]) => `${_(label)} ${value.replaceAll(':', ' ')}`);
   return {
     kind: 'note',
     id: `certificate-${fingerprint}`,
     title: name || _('No name'),
-    subtitle: `${text}\nSHA-256 ${fingerprint.replaceAll(':', ' ')}`,
+    subtitle: [text, ...facts].join('\n'),
     englishLines: [1],
     tone,
   };

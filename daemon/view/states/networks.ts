@@ -1,4 +1,5 @@
 // Words networks, their rules, and the effects of the rules.
+import { MODES, PROTOCOLS } from '../../api/actions.ts';
 import type {
   DecidedEffect,
   NetworkDecision,
@@ -13,6 +14,7 @@ import { modeName } from '../client/labels.ts';
 import type { Command, NetworksChange, Question } from '../form.ts';
 import { formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
+import { presetName } from './routes.ts';
 
 /** Names a network by its kind and name, `Wi-Fi “Home”`, or by its kind alone if it has no name. */
 export function networkTitle({ kind, name }: Pick<NetworkLink, 'kind' | 'name'>, { _ }: Translator): string {
@@ -31,6 +33,20 @@ export function networkTitle({ kind, name }: Pick<NetworkLink, 'kind' | 'name'>,
     other: _('Other network “%s”'),
   };
   return fill(named[kind], name);
+}
+
+/** Describes a link: title and value for a row of the page, and the known facts, in English, for the command line. */
+export function linkText(link: NetworkLink, tr: Translator) {
+  const facts: [label: string, value: string | null][] = [
+    ['security', link.security],
+    ['gateway', [link.gateway, link.gatewayHardware].filter(Boolean).join(', ') || null],
+    ['access point', link.bssid],
+    ['connection', link.uuid],
+    ['metered', link.metered === null ? null : link.metered ? 'yes' : 'no'],
+    ['connectivity', link.connectivity],
+  ];
+  const known = facts.flatMap(([label, value]) => (value === null ? [] : [[label, value]]));
+  return { title: networkTitle(link, tr), value: link.device, facts: known };
 }
 
 /** Words the networks that a rule matches. */
@@ -71,33 +87,73 @@ export function securityText(security: NonNullable<NetworkMatch['security']>, { 
   return texts[security];
 }
 
+type Subject = DecidedEffect['subject'];
+type Act = Pick<DecidedEffect, 'subject' | 'value'>;
+
+interface RuleSubject {
+  /** Words an effect: `WARP is paused`. */
+  act(value: string, tr: Translator): string;
+  /** Key of the subject in a rule, unless it is the subject's name. */
+  key?: 'warp';
+  /** Row in the form of a rule, with the key's values. The kill switch has a switch instead. */
+  row?(tr: Translator): { title: string; values: readonly (readonly [value: string, label: string])[] };
+}
+
+const PRESETS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
+
+/** The subjects of rules, in the order of their effects. */
+const SUBJECTS: Record<Subject, RuleSubject> = {
+  connection: {
+    act: (value, { _ }) => (value === 'on' ? _('WARP is on') : _('WARP is paused')),
+    key: 'warp',
+    row: ({ _ }) => ({
+      title: 'WARP',
+      values: [
+        ['connect', _('Connect')],
+        ['pause', _('Pause')],
+      ],
+    }),
+  },
+  mode: {
+    // Translators: %s is a mode such as All traffic
+    act: (value, tr) => fill(tr._('Mode: %s'), modeName(value as Mode, tr).title),
+    row: tr => ({ title: tr._('Mode'), values: MODES.map(mode => [mode, modeName(mode, tr).title]) }),
+  },
+  protocol: {
+    // Translators: %s is MASQUE or WireGuard
+    act: (value, { _ }) => fill(_('Protocol: %s'), value),
+    row: ({ _ }) => ({ title: _('Protocol'), values: PROTOCOLS.map(protocol => [protocol, protocol]) }),
+  },
+  killSwitch: { act: (_value, { _ }) => _('Kill switch is on') },
+  routes: {
+    // Translators: %s names entries, such as lan or docker
+    act: (value, { _ }) => fill(_('Networks of “%s” bypass WARP'), value),
+    row: tr => ({ title: tr._('Bypasses WARP'), values: PRESETS.map(preset => [preset, presetName(preset, tr)]) }),
+  },
+};
+export const RULE_SUBJECTS = Object.entries(SUBJECTS) as [Subject, RuleSubject][];
+
+/** Values of rules that effects name differently. */
+const READABLE: Record<string, string> = { connect: 'on', pause: 'off', true: 'on' };
+
+/** Returns what a rule sets, in the order of the subjects. */
+export function ruleValues(effects: NetworkEffects): Act[] {
+  return RULE_SUBJECTS.flatMap(([subject, { key }]) => {
+    const value = effects[key ?? (subject as keyof NetworkEffects)];
+    return value ? [{ subject, value: READABLE[String(value)] ?? String(value) }] : [];
+  });
+}
+
 /** Words an effect of a rule: `WARP is paused`. */
-export function actText({ subject, value }: Pick<DecidedEffect, 'subject' | 'value'>, tr: Translator): string {
-  const { _ } = tr;
-  switch (subject) {
-    case 'connection':
-      return value === 'on' ? _('WARP is on') : _('WARP is paused');
-    case 'mode':
-      // Translators: %s is a mode such as All traffic
-      return fill(_('Mode: %s'), modeName(value as Mode, tr).title);
-    case 'protocol':
-      // Translators: %s is MASQUE or WireGuard
-      return fill(_('Protocol: %s'), value);
-    case 'killSwitch':
-      return _('Kill switch is on');
-    case 'routes':
-      // Translators: %s names entries, such as lan or docker
-      return fill(_('Networks of “%s” bypass WARP'), value);
-  }
+export function actText({ subject, value }: Act, tr: Translator): string {
+  // a newer daemon may set further subjects
+  return SUBJECTS[subject]?.act(value, tr) ?? subject;
 }
 
 /** Words all effects of a rule. */
 export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Translator): string {
-  const acts = Object.entries(ruleValues(effects)) as [DecidedEffect['subject'], string | undefined][];
-  return formatList(
-    acts.flatMap(([subject, value]) => (value ? [actText({ subject, value }, tr)] : [])),
-    tr,
-  );
+  const acts = ruleValues(effects).map(act => actText(act, tr));
+  return formatList(acts, tr);
 }
 
 /** Returns the only network of this machine, if it is a named Wi-Fi network without its own rule; else null. */
@@ -202,16 +258,4 @@ export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'al
     return _('Lowers protection. You allowed it, though anyone can copy what identifies this network.');
   if (allowed === false) return _('Would lower protection. You refused it.');
   return _('Would lower protection, and asks first: anyone can copy what identifies this network.');
-}
-
-/** Returns the value that a rule sets for each subject; undefined if it sets no value. */
-export function ruleValues(effects: NetworkEffects): { [S in DecidedEffect['subject']]: string | undefined } {
-  const { warp, mode, protocol, killSwitch, routes } = effects;
-  return {
-    connection: warp && (warp === 'connect' ? 'on' : 'off'),
-    mode,
-    protocol,
-    killSwitch: killSwitch && 'on',
-    routes,
-  };
 }

@@ -16,6 +16,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { nameIn } from '../../../daemon/trust/certificates.ts';
+import { certificateFacts } from '../../../daemon/view/forms/trust.ts';
 import { listen } from '../../support/listen.ts';
 import { npmEnvironment } from '../../support/npm-environment.ts';
 import { temporary } from '../../support/temporary.ts';
@@ -231,6 +232,7 @@ test('names the certificate by its fingerprint, and what is at its path only whe
       },
     ],
   );
+  assert.deepEqual(certificates.map(certificateFacts), [[['SHA-256', organization.fingerprint]]]);
   assert.deepEqual(refused, []);
   chmodSync(path.dirname(pc.root + MANAGED), 0o777);
   const open = pc.trust().summary();

@@ -84,7 +84,7 @@ test('accounts refer to a .env file on request only, which is said, and an impor
   fs.writeFileSync(file, ENV.replace('k1', 'k3'));
   await box.shim('fake', ['x']);
   const exported = (await box.wrap(['accounts', 'export'])).stdout;
-  assert.doesNotMatch(exported, /k1|k2/);
+  assert.doesNotMatch(exported.replaceAll(box.home, ''), /k1|k2/);
   const copy = path.join(box.home, 'copy.toml');
   fs.writeFileSync(copy, exported);
   assert.match((await box.wrap(['accounts', 'import', copy])).stdout, /^has already "main"/);

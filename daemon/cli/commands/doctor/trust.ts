@@ -13,6 +13,7 @@ import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../../core/terminal.ts';
 import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust } from '../../../trust/trust.ts';
+import { certificateFacts } from '../../../view/forms/trust.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { consent, createProgress, readSecret } from '../../dialog.ts';
 import { EXIT, Failure } from '../../errors.ts';
@@ -175,12 +176,12 @@ function administratorText(title: string, commands: readonly string[]): string[]
 }
 
 function describeCertificate(certificate: TrustCertificate, style: Style): string {
-  const { name, fingerprint, from, until, source, state, confirmed } = certificate;
+  const { name, from, until, source, state, confirmed } = certificate;
   const origin = source ?? (confirmed ? 'confirmed by you' : 'no longer on this machine');
   const day = (time: string) => time.slice(0, 10);
   return [
     `${style.bold(printable(name) || '(no name)')}: ${STATES[state]}, ${day(from)} to ${day(until)}`,
-    `  SHA-256 ${fingerprint}`,
+    ...certificateFacts(certificate).map(([label, value]) => `  ${label} ${value}`),
     `  ${printable(origin)}`,
   ].join('\n');
 }

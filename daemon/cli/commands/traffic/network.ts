@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import type {
   InvalidRule,
   NetworkDecision,
-  NetworkLink,
   NetworkRule,
   Networks,
   NetworksAnswer,
@@ -21,7 +20,7 @@ import { reason } from '../../../core/errors.ts';
 import { makeDirectory } from '../../../core/files.ts';
 import { printable } from '../../../core/printable.ts';
 import { quote } from '../../../view/fix.ts';
-import { effectText, matchText, networkTitle, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
+import { effectText, linkText, matchText, ruleEffects, ruleStrength } from '../../../view/states/networks.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
 import { confirm, isAttended } from '../../dialog.ts';
@@ -43,24 +42,15 @@ export const print: Run = async context => {
 function linkTable({ style, width }: Context, { service, links }: Networks): string {
   if (service === null) return 'Neither NetworkManager nor systemd-networkd nor iwd runs, so no network is known.';
   if (links.length === 0) return 'No network: no physical link is up.';
-  const rows = links.flatMap(link => [[`${link.device}: ${networkTitle(link, english)}`], ...factsOf(link)]);
+  const rows = links.flatMap(link => {
+    const { title, facts } = linkText(link, english);
+    return [[`${link.device}: ${title}`], ...facts];
+  });
   return columns(
     rows,
     (text, column, row) => (rows[row]!.length === 1 ? style.bold(text) : column === 0 ? style.dim(text) : text),
     width,
   );
-}
-
-function factsOf(link: NetworkLink): string[][] {
-  const facts: [string, string | null][] = [
-    ['security', link.security],
-    ['gateway', [link.gateway, link.gatewayHardware].filter(Boolean).join(', ') || null],
-    ['access point', link.bssid],
-    ['connection', link.uuid],
-    ['metered', link.metered === null ? null : link.metered ? 'yes' : 'no'],
-    ['connectivity', link.connectivity],
-  ];
-  return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
 }
 
 function holdLines({ style }: Context, { decision, reverted, problem }: Networks): string[] {
@@ -89,9 +79,7 @@ const invalidLines = ({ invalid }: Pick<NetworksTried, 'invalid'>) =>
   invalid.map(each => `${invalidText(each)} The rules are not followed.`);
 
 /** Describes an error in a document, with its line. */
-function invalidText({ line, reason }: InvalidRule): string {
-  return line === null ? reason : `Line ${line}: ${reason}`;
-}
+const invalidText = ({ line, reason }: InvalidRule) => (line === null ? reason : `Line ${line}: ${reason}`);
 
 export const rules: Run = async context => {
   const networks = await context.client.call('GET /api/networks');

@@ -1,15 +1,16 @@
 // Describes the groups of the networks page that show the present network and Culvert's rules for networks.
 import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import type { RuleEditor } from '../../client/rule-editor.ts';
+import { linesOf } from '../../client/network-document.ts';
+import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
 import { clientCommand, type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
 import {
   allowQuestion,
   effectText,
+  linkText,
   loginLink,
   matchText,
   networksCommand,
-  networkTitle,
   ownSettingText,
   ruleEffects,
   ruleStrength,
@@ -58,12 +59,10 @@ export function networkGroups(
 function hereRows(networks: NetworksState, snapshot: Means['snapshot'], tr: Translator): Row[] {
   const { _ } = tr;
   const { links, rules, decision, acted, reverted, problem } = networks;
-  const rows: Row[] = links.map(link => ({
-    kind: 'fact',
-    id: `link-${link.device}`,
-    title: networkTitle(link, tr),
-    value: link.device,
-  }));
+  const rows: Row[] = links.map(link => {
+    const { title, value } = linkText(link, tr);
+    return { kind: 'fact', id: `link-${link.device}`, title, value };
+  });
   rows.push(...signInRows(networks, snapshot, tr));
   if (links.length === 0) rows.push(noteRow('no-link', _('No network')));
   for (const effect of decision.effects) {
@@ -141,9 +140,8 @@ function ownRows({ links, decision }: NetworksState, options: Snapshot['options'
   });
 }
 
-function trustRule({ name, security }: NetworkLink): { name: string; lines: string[] } {
-  const lines = [`ssid = ${JSON.stringify(name)}`, ...(security ? [`security = "${security}"`] : []), 'warp = "pause"'];
-  return { name: name!, lines };
+function trustRule(link: NetworkLink): { name: string; lines: string[] } {
+  return { name: link.name!, lines: linesOf({ match: matchOf(link), effects: { warp: 'pause' } }) };
 }
 
 function trustQuestion({ name }: NetworkLink, { _ }: Translator): Question {

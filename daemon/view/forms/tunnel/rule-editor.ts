@@ -1,8 +1,6 @@
 // Describes the form that edits a rule for networks, and the group that tries the rules on another network.
-import { MODES, PROTOCOLS } from '../../../api/actions.ts';
 import type { NetworkEffects, NetworkRule, NetworksState, SupposedNetwork } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { modeName } from '../../client/labels.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import { type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
 import { wordMessage } from '../../message.ts';
@@ -12,14 +10,12 @@ import {
   matchText,
   networkTitle,
   ownSettingText,
+  RULE_SUBJECTS,
   ruleEffects,
   ruleStrength,
 } from '../../states/networks.ts';
-import { presetName } from '../../states/routes.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow } from './rule-match.ts';
-
-const PRESETS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
 
 /** Returns the form of the draft; empty without a draft. */
 export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Translator): Group[] {
@@ -45,41 +41,20 @@ export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Tr
 
 function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator): Row[] {
   const { _ } = tr;
-  function row<K extends 'warp' | 'mode' | 'protocol' | 'routes'>(
-    key: K,
-    title: string,
-    values: readonly (readonly [NonNullable<NetworkEffects[K]>, string])[],
-  ): Row {
-    const { [key]: now, ...others } = effects;
+  const rows = RULE_SUBJECTS.flatMap(([subject, { key = subject, row }]) => {
+    if (!row) return [];
+    const { title, values } = row(tr);
+    const others = Object.fromEntries(Object.entries(effects).filter(([name]) => name !== key));
     const choices: Choice<NetworkEffects>[] = [
       { value: NONE, label: _('Leave as it is'), gives: others },
-      ...values.map(([value, label]) => ({ value, label, gives: { ...others, [key]: value } as NetworkEffects })),
+      ...values.map(([value, label]) => ({ value, label, gives: { ...others, [key]: value } })),
     ];
-    return select({ id: `draft-${key}`, title, choices, value: now ?? NONE }, gives =>
-      editor.change({ effects: gives }),
-    );
-  }
+    const value = String(effects[key as keyof NetworkEffects] ?? NONE);
+    return [select({ id: `draft-${key}`, title, choices, value }, gives => editor.change({ effects: gives }))];
+  });
   const { killSwitch, ...others } = effects;
   return [
-    row('warp', 'WARP', [
-      ['connect', _('Connect')],
-      ['pause', _('Pause')],
-    ]),
-    row(
-      'mode',
-      _('Mode'),
-      MODES.map(mode => [mode, modeName(mode, tr).title] as const),
-    ),
-    row(
-      'protocol',
-      _('Protocol'),
-      PROTOCOLS.map(protocol => [protocol, protocol] as const),
-    ),
-    row(
-      'routes',
-      _('Bypasses WARP'),
-      PRESETS.map(preset => [preset, presetName(preset, tr)] as const),
-    ),
+    ...rows,
     {
       kind: 'switch',
       id: 'draft-killswitch',

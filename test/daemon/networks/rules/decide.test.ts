@@ -72,7 +72,7 @@ const office = at(link('eth0', { kind: 'ethernet', gatewayHardware: '02:00:00:00
 const wire = at(link('eth0', { kind: 'ethernet', uuid: 'u1' }));
 const phone = at(link('wwan0', { kind: 'mobile' }));
 
-const free: Situation = { managed: false, modeLocked: false, switchLocked: false, mode: 'warp', answers: new Map() };
+const free = { managed: false, modeLocked: false, switchLocked: false, before: () => 'warp', answers: new Map() };
 const allowing = (...names: string[]): Situation => ({
   ...free,
   answers: new Map(names.map(name => [keyOf(rules.find(rule => rule.name === name)!), true])),
@@ -117,7 +117,7 @@ test('a rule that lowers the protection where anyone can copy the name asks, and
     'mode proxy by home: left refused',
   ]);
   // as strong as what is set, so that no question is needed
-  assert.deepEqual(effects([home], { ...free, mode: 'doh' })[1], 'mode proxy by home: holds');
+  assert.deepEqual(effects([home], { ...free, before: () => 'doh' })[1], 'mode proxy by home: holds');
 });
 
 test('a managed device is only ever protected more', () => {
@@ -188,7 +188,7 @@ test('a mode lowers the protection where it protects less than the previous mode
   for (const before of [...all, { mode: 'of a later version', rank: 0 }])
     for (const { mode, rank } of all) {
       const own = { name: 'x', match: { any: 'no-rule' as const }, effects: { mode } };
-      const [effect] = decide([cafe], [own], { ...free, mode: before.mode }).effects;
+      const [effect] = decide([cafe], [own], { ...free, before: () => before.mode }).effects;
       assert.equal(effect?.state, rank > before.rank ? 'asks' : 'holds', `${before.mode} to ${mode}`);
     }
 });

@@ -21,7 +21,7 @@ function state(document: string, answer: boolean | null = null, more: Partial<Ne
   const { rules } = parseRules(document);
   const answers = new Map(answer === null ? [] : rules.map(rule => [keyOf(rule), answer]));
   const links = more.links ?? [home];
-  const situation = { managed: false, modeLocked: false, switchLocked: false, mode: 'warp', answers };
+  const situation = { managed: false, modeLocked: false, switchLocked: false, before: () => 'warp', answers };
   return {
     service: 'NetworkManager',
     links,
@@ -45,6 +45,8 @@ const ask = (found: Row | undefined) =>
 test('without a daemon that follows them, the page has nothing of networks', () => {
   assert.deepEqual([networkGroups(null, tr), networkGroups(undefined, tr)], [[], []]);
   assert.equal(row(state('', null, { links: [] }), 'no-link')?.title, 'No network');
+  const present = { kind: 'fact', id: 'link-wlan0', title: 'Wi-Fi “Home”', value: 'wlan0' };
+  assert.deepEqual(row(state(''), 'link-wlan0'), present);
 });
 
 test('a login page has its button, also where none was noticed, and says what happens', () => {

@@ -18,7 +18,7 @@ function setUp(given = RULE, links: NetworkLink[] = [home]) {
   let document = given;
   const sent: [line: string, body: unknown][] = [];
   const answers = new Map<string, boolean>();
-  const situation = { managed: false, modeLocked: false, switchLocked: false, mode: 'warp', answers };
+  const situation = { managed: false, modeLocked: false, switchLocked: false, before: () => 'warp', answers };
   const tried = (text: string, network?: NetworksWhatIf['network']) => {
     const { rules, invalid } = parseRules(text);
     const at = network ? link('what-if', network as object) : home;
