@@ -1,7 +1,7 @@
 // Explains why controls can't be used now, and disables a form without a daemon.
 
 import type { ClientState } from '../client/client-state.ts';
-import { type Ask, type ClientTask, commandsOf, type Form, type Row } from '../form.ts';
+import { type Ask, type ClientTask, commandsOf, type Form, type MenuButton, type Row } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 
@@ -46,11 +46,37 @@ function needsDaemon(ask: Ask): boolean {
 
 /** Disables the controls that need the daemon. A switch with an unknown position becomes a note. */
 export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
+  const inertButton = <B extends MenuButton>(button: B): B =>
+    needsDaemon(button.command.ask) ? { ...button, sensitive: false } : button;
   const inert = (row: Row): Row => {
+    // a folded row still unfolds
+    if (row.kind === 'expander')
+      return {
+        ...row,
+        rows: row.rows.map(inert),
+        ...(row.button ? { button: inertButton(row.button) } : {}),
+        ...(row.menu ? { menu: row.menu.map(inertButton) } : {}),
+      };
     if (!commandsOf({ groups: [{ id: '', rows: [row] }] }).some(({ ask }) => needsDaemon(ask))) return row;
     const { id, title, subtitle } = row;
     if (snapshot === null && row.kind === 'switch') return { kind: 'note', id, title, subtitle };
     return { ...row, sensitive: false };
   };
-  return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(inert) })) };
+  const { status } = form;
+  return {
+    ...form,
+    ...(status && {
+      status: {
+        ...status,
+        buttons: status.buttons.map(inertButton),
+        ...(status.menu ? { menu: status.menu.map(inertButton) } : {}),
+      },
+    }),
+    groups: form.groups.map(group => ({
+      ...group,
+      ...(group.actions ? { actions: group.actions.map(inertButton) } : {}),
+      ...(group.menu ? { menu: group.menu.map(inertButton) } : {}),
+      rows: group.rows.map(inert),
+    })),
+  };
 }
