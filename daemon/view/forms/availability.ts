@@ -46,36 +46,27 @@ function needsDaemon(ask: Ask): boolean {
 
 /** Disables the controls that need the daemon. A switch with an unknown position becomes a note. */
 export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
-  const inertButton = <B extends MenuButton>(button: B): B =>
+  const usable = <B extends MenuButton>(button: B): B =>
     needsDaemon(button.command.ask) ? { ...button, sensitive: false } : button;
   const inert = (row: Row): Row => {
-    // a folded row still unfolds
-    if (row.kind === 'expander')
-      return {
-        ...row,
-        rows: row.rows.map(inert),
-        ...(row.button ? { button: inertButton(row.button) } : {}),
-        ...(row.menu ? { menu: row.menu.map(inertButton) } : {}),
-      };
-    if (!commandsOf({ groups: [{ id: '', rows: [row] }] }).some(({ ask }) => needsDaemon(ask))) return row;
-    const { id, title, subtitle } = row;
-    if (snapshot === null && row.kind === 'switch') return { kind: 'note', id, title, subtitle };
-    return { ...row, sensitive: false };
+    const shown: Row = row.menu ? { ...row, menu: row.menu.map(usable) } : row;
+    if (shown.kind === 'expander')
+      return { ...shown, button: shown.button && usable(shown.button), rows: shown.rows.map(inert) };
+    const own = commandsOf({ groups: [{ id: '', rows: [{ ...shown, menu: [] }] }] });
+    if (!own.some(({ ask }) => needsDaemon(ask))) return shown;
+    const { id, title, subtitle } = shown;
+    if (snapshot === null && shown.kind === 'switch') return { kind: 'note', id, title, subtitle };
+    return { ...shown, sensitive: false };
   };
-  const { status } = form;
+  const { status, groups } = form;
   return {
     ...form,
-    ...(status && {
-      status: {
-        ...status,
-        buttons: status.buttons.map(inertButton),
-        ...(status.menu ? { menu: status.menu.map(inertButton) } : {}),
-      },
-    }),
-    groups: form.groups.map(group => ({
+    ...(status && { status: { ...status, buttons: status.buttons.map(usable), menu: status.menu?.map(usable) } }),
+    // without a daemon, no order can be sent
+    groups: groups.map(({ order: _, ...group }) => ({
       ...group,
-      ...(group.actions ? { actions: group.actions.map(inertButton) } : {}),
-      ...(group.menu ? { menu: group.menu.map(inertButton) } : {}),
+      actions: group.actions?.map(usable),
+      menu: group.menu?.map(usable),
       rows: group.rows.map(inert),
     })),
   };

@@ -24,7 +24,6 @@ import {
   WORST_FIRST,
 } from '../states/findings.ts';
 import { leaveDemo } from '../states/killswitch.ts';
-import { stateIcon } from '../states/state-table.ts';
 import { fill, type Translator } from '../translator.ts';
 
 const LOOKS: Record<Verdict, { tone: Tone; mark: Mark }> = {
@@ -102,31 +101,26 @@ function statusOf(state: ChecksState, open: readonly CheckResult[], tr: Translat
 
 function verdictOf({ running, results, failed }: ChecksState, open: readonly CheckResult[], tr: Translator) {
   const { _, ngettext } = tr;
-  const verdict = (
-    state: Parameters<typeof stateIcon>[0],
-    tone: Tone,
-    title: string,
-    sentence: string | null = null,
-  ) => ({
-    icon: stateIcon(state),
+  const verdict = (name: string, tone: Tone, title: string, sentence: string | null = null) => ({
+    icon: `${name}-symbolic`,
     tone,
     title,
     sentence,
   });
-  if (running) return verdict('connecting', 'accent', _('Checking…'));
-  if (failed !== null) return verdict('unable', 'error', _('The checks could not run'), failed);
+  if (running) return verdict('view-refresh', 'accent', _('Checking…'));
+  if (failed !== null) return verdict('dialog-error', 'error', _('The checks could not run'), failed);
   if (!results.length) {
     const about = _('Checks service, DNS, network and desktop. Nothing leaves this computer.');
-    return verdict('unknown', 'neutral', _('Not checked yet'), about);
+    return verdict('dialog-question', 'neutral', _('Not checked yet'), about);
   }
   const [worst] = open;
-  if (!worst) return verdict('connected', 'success', _('Everything is fine'));
+  if (!worst) return verdict('object-select', 'success', _('Everything is fine'));
   const title = fill(
     ngettext('%d thing to look at', '%d things to look at', open.length),
     formatCount(open.length, tr),
   );
-  const state = worst.verdict === 'problem' ? 'unable' : 'needs-you';
-  return verdict(state, LOOKS[worst.verdict].tone, title, summary(open, tr));
+  const icon = worst.verdict === 'problem' ? 'dialog-error' : 'dialog-warning';
+  return verdict(icon, LOOKS[worst.verdict].tone, title, summary(open, tr));
 }
 
 /** Returns the numbers of problems, hints and incomplete checks as a text. */
@@ -203,7 +197,7 @@ const PROGRAMS = /^(?:apt|dnsmasq|nft|systemd)\b/;
 
 /** @param template English text of the message, which begins with a word, a value or the name of a program */
 function capitalized(text: string, template: string): string {
-  if (!/^[a-z]+ /.test(template) || PROGRAMS.test(template)) return text;
+  if (!/^[a-z]+[ :]/.test(template) || PROGRAMS.test(template)) return text;
   return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }
 

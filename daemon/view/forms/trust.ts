@@ -14,7 +14,6 @@ import {
 } from '../form.ts';
 import { formatCount, formatDay } from '../format.ts';
 import { wordMessage, wordMessages } from '../message.ts';
-import { stateIcon } from '../states/state-table.ts';
 import { fill, type Translator } from '../translator.ts';
 
 interface TrustState {
@@ -72,7 +71,7 @@ function isEmpty({ certificates, refused, removalDue, tools }: TrustReport): boo
 
 function noCertificate({ _ }: Translator): Form {
   return statusForm({
-    icon: stateIcon('disconnected'),
+    icon: 'application-certificate-symbolic',
     tone: 'neutral',
     title: _('No organization certificate'),
     sentence: _('You need this only when a company inspects your traffic.'),

@@ -2,7 +2,6 @@
 
 import { clientCommand, type Form, type MenuButton, type Row, type Status } from '../form.ts';
 import { formatDate } from '../format.ts';
-import { stateIcon } from '../states/state-table.ts';
 import type { UpdateView } from '../states/updates.ts';
 import { fill, type Translator } from '../translator.ts';
 import { underWay } from './availability.ts';
@@ -33,6 +32,12 @@ function statusOf(
   const { _ } = tr;
   const { outcome, problem, progress, hasSource, latest, applicable, checkedAt } = view;
   const isNewer = applicable || view.command !== null;
+  const look: Pick<Status, 'icon' | 'tone'> =
+    problem !== null
+      ? { icon: 'dialog-warning-symbolic', tone: 'warning' }
+      : !isNewer && hasSource && checkedAt !== null
+        ? { icon: 'object-select-symbolic', tone: 'success' }
+        : { icon: 'software-update-available-symbolic', tone: isNewer ? 'accent' : 'neutral' };
   const check: MenuButton = { label: _('Check'), sensitive: free, command: clientCommand('check-update') };
   const install: MenuButton = {
     label: _('Install'),
@@ -43,10 +48,7 @@ function statusOf(
     command: clientCommand('apply-update'),
   };
   return {
-    icon: stateIcon(
-      problem !== null ? 'unable' : isNewer ? 'needs-you' : checkedAt && hasSource ? 'connected' : 'unknown',
-    ),
-    tone: problem !== null ? 'warning' : isNewer ? 'accent' : checkedAt && hasSource ? 'success' : 'neutral',
+    ...look,
     title: progress ? fill(_('Culvert %s is being installed'), latest ?? '') : (outcome ?? _('Not checked yet')),
     sentence: problem ?? (applicable ? _('Culvert restarts. The tunnel stays as it is.') : null),
     // Translators: %s is a date and time

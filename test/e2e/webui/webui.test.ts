@@ -102,8 +102,8 @@ test('without warp-cli the page says what to install, and goes on once it is the
   assert.equal(new URL((await guide).url()).host, 'pkg.cloudflareclient.com');
   // pages that need no warp-cli work, and its own settings can't be used
   await visit(page, 'checks');
-  await press(page, 'Check this computer: Run');
-  await page.getByText('Install Cloudflare WARP, or try Culvert without it').waitFor();
+  await press(page, 'Run Checks');
+  await page.getByText('Install Cloudflare WARP, or try Culvert without it').first().waitFor();
   await visit(page, 'mode');
   await checkAccessibility(page, 'the modes without warp-cli');
   assert.equal(await page.getByRole('radio').and(page.locator(':enabled:not([aria-disabled=true])')).count(), 0);

@@ -203,7 +203,7 @@ export const why: Run = async (context, [target]) => {
 };
 
 function describe({ style }: Context, answer: Why): string {
-  const { target, addresses, fallback } = answer;
+  const { target, fallback } = answer;
   const lines: string[] = [];
   if (fallback) {
     const by = fallback.resolvers.length ? fallback.resolvers.join(', ') : "the system's own name servers";

@@ -15,7 +15,6 @@ import {
   pauseName,
   setKillSwitch,
 } from '../../states/killswitch.ts';
-import { stateIcon } from '../../states/state-table.ts';
 import { fill, type Translator } from '../../translator.ts';
 
 /**
@@ -96,7 +95,7 @@ function absentForm(view: KillSwitchView, tr: Translator): Form {
   const isDemo = view.look === 'demo';
   return {
     status: {
-      icon: stateIcon('blocked'),
+      icon: 'channel-secure-symbolic',
       tone: 'neutral',
       title: isDemo ? view.sentence : _('The kill switch is not installed'),
       sentence: isDemo ? null : _('It blocks traffic outside the tunnel. An administrator installs it once.'),
