@@ -169,7 +169,10 @@ describe('the forecast', () => {
     );
     assert.deepEqual([found.kernel, found.disagrees], [null, false]);
     const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
-    assert.deepEqual([answer!.kernel, answer!.disagreement], ['The demo routes nothing, so the kernel is not asked.', null]);
+    assert.deepEqual(
+      [answer!.kernel, answer!.disagreement],
+      ['The demo routes nothing, so the kernel is not asked.', null],
+    );
   });
 });
 

@@ -26,7 +26,7 @@ import { errorText, errorWithDetail, problemText } from '../../../daemon/view/st
 import { describeTimed } from '../../../daemon/view/states/timed.ts';
 import { configProblemText, describeTunnel } from '../../../daemon/view/states/tunnel.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
-import { whyForm, whyAnswers } from '../../../daemon/view/states/why.ts';
+import { whyAnswers, whyForm } from '../../../daemon/view/states/why.ts';
 import { chosenLanguage, english, fill, type Translator } from '../../../daemon/view/translator.ts';
 import { type Entry, menuOf, tooltipOf } from '../../../gnome/session/menu.ts';
 import { initialConfig, KILL_SWITCH, noUpdate } from '../../support/gnome/initial.ts';

@@ -180,13 +180,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     certificate: ['Tools that trust the certificate: Check', 'Git: Undo…', 'Node.js: Apply…'],
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // findings are summed up at the end
-    checks: [
-      'Run Again',
-      'Fix: Title of a',
-      'Fix: Title of b',
-      '1 check is fine',
-      '2 things to look at',
-    ],
+    checks: ['Run Again', 'Fix: Title of a', 'Fix: Title of b', '1 check is fine', '2 things to look at'],
     log: ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK'],
     preferences: ['Start at login', 'Theme', 'Language', 'Export settings: Export…'],
     updates: ['Back', 'Check'],

@@ -141,7 +141,13 @@ describe('the page of checks', () => {
   test('begins with a verdict, which counts what ended while the checks run', () => {
     const shown = (checks: ChecksState) => {
       const { title, sentence, line, tone, buttons } = statusOf(checks);
-      return [title, sentence, line, tone, ...buttons.map(({ label, sensitive }) => (sensitive ? label : `(${label})`))];
+      return [
+        title,
+        sentence,
+        line,
+        tone,
+        ...buttons.map(({ label, sensitive }) => (sensitive ? label : `(${label})`)),
+      ];
     };
     const of = (...verdicts: Verdict[]) => state(...verdicts.map((verdict, i) => result(String(i), verdict)));
     const about = 'Checks service, DNS, network and desktop. Nothing leaves this computer.';
@@ -197,7 +203,10 @@ describe('the page of checks', () => {
     });
     assert.deepEqual([now.running, now.results.map(({ verdict }) => verdict), now.undo?.id], [null, ['ok'], 'a']);
     assert.equal(rowOf(now, 'undo').subtitle, 'L');
-    assert.ok(!rowsOf(now, { offline: true }).some(({ id }) => id === 'undo'), 'without a daemon nothing is taken back');
+    assert.ok(
+      !rowsOf(now, { offline: true }).some(({ id }) => id === 'undo'),
+      'without a daemon nothing is taken back',
+    );
     now = receiveProgress(now, { ...progress, running: false, undo: [] });
     assert.equal(now.undo, null);
     assert.equal(receiveReport({ results: [result('b', 'ok')], undo: [] }).results[0]?.id, 'b');

@@ -172,7 +172,12 @@ const causes: [code: string | null, text: string, title: RegExp, remedy: string 
   ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Try WireGuard'],
   [null, 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
   ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
-  ['InsufficientSystemResource', 'Insufficient system resource: file descriptor', /too many open files/, 'Restart WARP'],
+  [
+    'InsufficientSystemResource',
+    'Insufficient system resource: file descriptor',
+    /too many open files/,
+    'Restart WARP',
+  ],
   ['NoNetwork', 'No Network', /offline/, 'Network Settings'],
   ['Port53Bound', '', /DNS port/, 'Leave DNS Alone'],
   ['ProxyAddressBound', '', /proxy’s port/, 'Change Port'],
