@@ -201,9 +201,9 @@ function capitalized(text: string, template: string): string {
   return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }
 
-/** Splits a text after its first sentence. A period after a number or an abbreviation of a letter ends no sentence. */
+/** Splits a text after its first sentence. A period after a number or a single letter ends no sentence. */
 function firstSentence(text: string): [first: string, rest: string] {
-  const end = /(?<=[\p{L}\p{N}”»")]{2})[.!?؟]\s|[。！？]/u.exec(text);
+  const end = /(?<=[\p{L}\p{M}”»")]{2})[.!?؟]\s|[。！？]/u.exec(text);
   if (!end) return [text, ''];
   const at = end.index + end[0].trimEnd().length;
   return [text.slice(0, at), text.slice(at).trim()];
@@ -301,7 +301,6 @@ function fixButton(
     label: _('Fix…'),
     // Translators: %s is a sentence about a problem
     name: fill(_('Fix: %s'), sentence),
-    style: 'suggested',
     sensitive,
     command: command(),
   };

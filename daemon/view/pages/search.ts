@@ -193,7 +193,7 @@ function statusRows({ title, sentence, buttons, menu = [] }: Status, page: PageN
     ...[...buttons, ...menu].map(({ label, command: { ask } }): Row => {
       const isReport = ask.kind === 'client' && ask.task === 'report';
       return isReport
-        ? { ...link, id: ask.task, title: label, subtitle: title, task: ask.task }
+        ? { ...link, id: 'report', title: label, subtitle: title, task: 'report' }
         : { ...link, id: label, title: label, subtitle: title };
     }),
   ];
