@@ -221,7 +221,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await find('1 thing to look at');
       await find('Why.');
       const names = await stage.names();
-      assert.ok(names.indexOf('Title of mode') < names.indexOf('1 check is fine'));
+      assert.ok(names.indexOf('Why.') < names.indexOf('1 check is fine'));
       daemon.onAsked = asked => {
         const undo = asked.line.endsWith('fix')
           ? [{ id: 'mode', label: 'Use another mode', at: new Date().toISOString() }]
