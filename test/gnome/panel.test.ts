@@ -398,7 +398,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.turn('routes');
     await stage.enter('Address, range or host to add', host);
     await press('Add a route');
-    await find(`${host} added`);
+    await find(`${host} bypasses WARP`);
     const texts = (await stage.ask({ do: 'texts' })) as { text: string; cut: boolean; overflows: boolean }[];
     assert.deepEqual(
       texts.filter(({ cut, overflows }) => cut || overflows),

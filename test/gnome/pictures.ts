@@ -56,7 +56,7 @@ const READ: Partial<Record<PageName, string>> = {
   history: 'SomethingNew',
   apps: 'Firefox',
   log: 'tunnel host add example.com',
-  checks: 'DNS configuration',
+  checks: 'WARP can’t read a search domain with an invalid character.',
   updates: '0.2.7',
   tools: 'team-a',
   certificate: 'Git',

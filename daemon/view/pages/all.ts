@@ -1,4 +1,5 @@
 // Defines the pages that are forms, and the data that each page reads while visible. `page-list.ts` has their titles.
+import type { ClientState } from '../client/client-state.ts';
 import { createRuleEditor } from '../client/rule-editor.ts';
 import { clientCommand, type Form } from '../form.ts';
 import { accountForm, joinCommand } from '../forms/account.ts';
@@ -165,6 +166,11 @@ const preferencesPage: Page = ({ desktop, tr }, changed) => {
   };
 };
 
+const checkedOf = ({ offline, snapshot }: ClientState) => ({
+  offline: offline !== null,
+  demo: snapshot?.tunnelCli.emulated === true,
+});
+
 /** The checks page, which shows findings as they arrive; a desktop app also offers repairs with an administrator's password. */
 const checksPage: Page = (host, changed) => {
   const { checks, desktop } = host;
@@ -187,9 +193,8 @@ const checksPage: Page = (host, changed) => {
   };
   return {
     form({ client }) {
-      const offline = client.offline !== null;
       const ways = desktop && { repair: { service, root: desktop.canRepair() ? root : null } };
-      return checksForm(checks.state(), { offline, ...ways }, host.tr());
+      return checksForm(checks.state(), { ...checkedOf(client), ...ways }, host.tr());
     },
     shown() {
       // a browser may run on a computer other than the checked one
@@ -200,7 +205,7 @@ const checksPage: Page = (host, changed) => {
   };
 };
 
-/** The updates page. In a desktop app, it checks for updates if no check was made yet. */
+/** The updates page. In a desktop app, it checks for updates if no check was made yet and a source is set. */
 const updatesPage: Page = (host, changed) => {
   const { updates } = host;
   let opened = false;
@@ -208,8 +213,9 @@ const updatesPage: Page = (host, changed) => {
     form: ({ update, client }) =>
       updatesForm(update, { offline: client.offline !== null, waiting: updates.waiting() }, host.tr()),
     shown() {
-      const { client } = host.view();
-      if (host.desktop && !opened && !client.update && !client.offline) void updates.check().catch(host.showError);
+      const { client, update } = host.view();
+      if (host.desktop && !opened && !client.update && !client.offline && update.hasSource)
+        void updates.check().catch(host.showError);
       opened = true;
     },
     close: updates.subscribe(changed),
@@ -238,7 +244,7 @@ export const FORM_PAGES = {
   account: { open: accountPage, searched: ({ client }, tr) => accountForm(client, null, tr) },
   checks: {
     open: checksPage,
-    searched: ({ client }, tr, checks) => checksForm(checks, { offline: client.offline !== null }, tr),
+    searched: ({ client }, tr, checks) => checksForm(checks, checkedOf(client), tr),
   },
   updates: {
     open: updatesPage,

@@ -1,17 +1,16 @@
 // Defines the split tunnel's pages: the list, and an editor for the list as text.
 import type { Why } from '../../api/schema.ts';
 import { createRoutesEditor } from '../client/routes-editor.ts';
-import { actionCommand, type Form, type Group, type List, type ListItem } from '../form.ts';
+import type { Form, Group, List, ListItem } from '../form.ts';
 import { searchedText } from '../forms/search-rows.ts';
 import { editorForm } from '../forms/tunnel/routes-editor.ts';
 import {
-  addRoute,
+  addition,
   describeRoutes,
   type RouteEntry,
   type RoutesView,
   removal,
   resetRoutes,
-  routeKindName,
   routeMatches,
 } from '../forms/tunnel/split-tunnel.ts';
 import { checks } from '../forms/validate.ts';
@@ -63,6 +62,8 @@ function createEntries(host: Host) {
   let described: { view: View; routes: RoutesView } | null = null;
   let key = '';
   let entries: ReadonlyMap<string, RouteEntry> = new Map();
+  /** The user's entries that came while the page was open, newest first, so that the user sees an added entry. */
+  let newest: readonly string[] = [];
   let query = '';
   let items: readonly ListItem[] | null = null;
   return {
@@ -72,9 +73,11 @@ function createEntries(host: Host) {
       described = { view, routes };
       const now = JSON.stringify([routes.entries, routes.sensitive]);
       if (now !== key) {
-        key = now;
+        const added = routes.entries.filter(({ value, isBuiltIn }) => !isBuiltIn && !entries.has(value));
+        if (key !== '') newest = [...added.map(({ value }) => value), ...newest];
         entries = new Map(routes.entries.map(entry => [entry.value, entry]));
         items = null;
+        key = now;
       }
       return routes;
     },
@@ -83,7 +86,9 @@ function createEntries(host: Host) {
     shown(): Pick<List, 'items' | 'removal' | 'empty'> {
       const tr = host.tr();
       const { _ } = tr;
-      items ??= [...entries.values()].filter(entry => routeMatches(entry, query)).map(entry => itemOf(entry, tr));
+      items ??= sorted(entries, newest)
+        .filter(entry => routeMatches(entry, query))
+        .map(itemOf);
       return {
         items,
         removal: ({ id }) => ({
@@ -104,8 +109,14 @@ function createEntries(host: Host) {
   };
 }
 
-function itemOf({ value, kind, origin, note, removable }: RouteEntry, tr: Translator): ListItem {
-  return { id: value, title: value, badge: `${routeKindName(kind, tr)} · ${origin}`, note, removable };
+/** Returns the entries with the newest first. */
+function sorted(entries: ReadonlyMap<string, RouteEntry>, newest: readonly string[]): RouteEntry[] {
+  const first = new Map(newest.flatMap(value => (entries.has(value) ? [[value, entries.get(value)!] as const] : [])));
+  return [...new Map([...first, ...entries]).values()];
+}
+
+function itemOf({ value, origin, note, removable }: RouteEntry): ListItem {
+  return { id: value, title: value, badge: origin, note, removable };
 }
 
 /** A sentence about the list, a link to the editor, and the field that adds an entry. */
@@ -128,8 +139,7 @@ function changeGroup(routes: RoutesView, isListed: (value: string) => boolean, t
         check: text => checks(tr).route(text) ?? (isListed(text) ? _('It is already on the list') : null),
         sensitive,
         reason,
-        // Translators: %s is an address or a host name
-        command: value => actionCommand(addRoute(value), { done: fill(_('%s added'), value) }),
+        command: value => addition(value, routes.mode, tr),
       },
     ],
   };

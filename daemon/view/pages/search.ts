@@ -1,7 +1,7 @@
 // Searches the rows of all pages by title, values and keywords, and defines the page of all settings, which contains the
 // search in a desktop app.
 
-import type { ClientTask, Form, Group, Row } from '../form.ts';
+import { type ClientTask, clientCommand, type Form, type Group, type Row, type Status } from '../form.ts';
 import { formatCount } from '../format.ts';
 import { rankRows, rowKeywords } from '../forms/search-match.ts';
 import {
@@ -63,7 +63,8 @@ export const settingsPage: Page = (host, changed) => {
           begin: () => void search.begin(),
           enter() {
             const [first] = search.find(query, host.view()).hits;
-            if (first) host.goTo(first.page, first.row);
+            if (first?.task) void host.run(clientCommand(first.task));
+            else if (first) host.goTo(first.page, first.row);
           },
           ...(isSearched && { found: count }),
         },
@@ -145,9 +146,10 @@ function linksForm(view: View, tr: Translator): Form {
 /** Returns the rows that contain every word of `query`, best first; if no row does, the rows that contain some. */
 export function searchPages(pages: readonly SearchedPage[], query: string, tr: Translator): Hit[] {
   const keywords = rowKeywords(tr);
-  const rows = pages.flatMap(([page, place, { groups }]) =>
-    groups.flatMap(group => group.rows.flatMap(unfolded).map(row => ({ page, place, group, row }))),
-  );
+  const rows = pages.flatMap(([page, place, { status, groups }]) => [
+    ...(status ? statusRows(status, page).map(row => ({ page, place, group: STATUS, row })) : []),
+    ...groups.flatMap(group => group.rows.flatMap(unfolded).map(row => ({ page, place, group, row }))),
+  ]);
   const ranks = rankRows(
     rows.map(({ page, place, group, row }) => [
       row.title,
@@ -178,6 +180,23 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
 /** Returns a row with the rows that it unfolds. */
 function unfolded(row: Row): Row[] {
   return row.kind === 'expander' ? [row, ...row.rows.flatMap(unfolded)] : [row];
+}
+
+/** The group of a page's status, which has no title. */
+const STATUS: Group = { id: 'status', rows: [] };
+
+/** Returns a row for the state of a page and for each of its commands. A report starts from the search. */
+function statusRows({ title, sentence, buttons, menu = [] }: Status, page: PageName): Row[] {
+  const link = { kind: 'link', page } as const;
+  return [
+    { ...link, id: 'status', title, subtitle: sentence },
+    ...[...buttons, ...menu].map(({ label, command: { ask } }): Row => {
+      const isReport = ask.kind === 'client' && ask.task === 'report';
+      return isReport
+        ? { ...link, id: 'report', title: label, subtitle: title, task: 'report' }
+        : { ...link, id: label, title: label, subtitle: title };
+    }),
+  ];
 }
 
 /** Joins the context of a row: its description, values, group and page. */

@@ -26,7 +26,7 @@ import { errorText, errorWithDetail, problemText } from '../../../daemon/view/st
 import { describeTimed } from '../../../daemon/view/states/timed.ts';
 import { configProblemText, describeTunnel } from '../../../daemon/view/states/tunnel.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
-import { whyForm, whyText } from '../../../daemon/view/states/why.ts';
+import { whyAnswers, whyForm } from '../../../daemon/view/states/why.ts';
 import { chosenLanguage, english, fill, type Translator } from '../../../daemon/view/translator.ts';
 import { type Entry, menuOf, tooltipOf } from '../../../gnome/session/menu.ts';
 import { initialConfig, KILL_SWITCH, noUpdate } from '../../support/gnome/initial.ts';
@@ -162,7 +162,7 @@ test('every text of the daemon is put into the reader’s language, and what it 
     resolveProblem: 'gone',
     wording: [message('the name does not exist')],
   };
-  assert.equal(whyText(address, why, marked).kernel, '<The kernel could not be asked: <ip printed no route>>');
+  assert.equal(whyAnswers(why, marked)[0]!.kernel, '<The kernel could not be asked: <ip printed no route>>');
   const rows = whyForm(why, async () => {}, marked).groups.flatMap(group => group.rows);
   assert.match(rows.at(-1)?.subtitle ?? '', /<The kernel could not be asked: <ip printed no route>>/);
 

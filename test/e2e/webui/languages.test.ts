@@ -153,9 +153,11 @@ describe('the page in other languages', { concurrency: false }, () => {
 
   test('the results of the checks are in the language, and quote what this computer says', async () => {
     const { page, complaints } = await openTab(browser, `${address}#/checks`, { locale: 'de-DE' });
-    await page.getByRole('button', { name: 'Diesen Rechner prüfen: Prüfen' }).click();
-    await page.getByText('der eingebaute Emulator: Nichts wird getunnelt').waitFor();
-    await until(async () => (await page.locator('main [aria-busy=true]').count()) === 0, 'the checks end');
+    await page.getByRole('button', { name: 'Prüfen', exact: true }).click();
+    await page.locator('main details').first().waitFor();
+    const busy = page.locator('main .hero button[aria-disabled=true]');
+    await until(async () => (await busy.count()) === 0, 'the checks end');
+    await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
     const shown = (await page.locator('main').innerText()).split('\n');
     const report = z.parse(
       DoctorReport,

@@ -177,19 +177,13 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     account: ['Join an organization: Sign In…', 'License key', 'Remove this device: Remove…'],
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
     tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
-    certificate: ['Which tools trust it: Check Again', 'Git: Undo…', 'Node.js: Apply…'],
+    certificate: ['Tools that trust the certificate: Check', 'Git: Undo…', 'Node.js: Apply…'],
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // findings are summed up at the end
-    checks: [
-      'Check this computer: Run Again',
-      'Report a problem: Show Report…',
-      'Apply “Use another mode”: Apply',
-      'Apply “Use another protocol”: Apply',
-      '2 problems',
-    ],
+    checks: ['Run Again', 'Fix: Title of a', 'Fix: Title of b', '1 check is fine', '2 things to look at'],
     log: ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK'],
     preferences: ['Start at login', 'Theme', 'Language', 'Export settings: Export…'],
-    updates: ['Back', 'This is the newest version: Check'],
+    updates: ['Back', 'Check'],
     welcome: ['What WARP does', 'Skip', 'Next'],
   };
   type Wanted = Partial<Pick<Node, 'role' | 'value' | 'description' | 'checked' | 'selected'>>;
@@ -251,7 +245,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ['tools', '“team-d” is turned off: Remove…', ['Cancel'], 'Cancel'],
     ['tools', 'netlify: Set Up…', ['Cancel'], 'Cancel'],
     ['certificate', 'Node.js: Apply…', ['Make these changes?', 'Apply', 'Cancel'], 'Cancel'],
-    ['checks', 'Report a problem: Show Report…', ['Save…'], 'Close'],
+    ['checks', 'Fix: Title of a', ['Use another mode', 'Apply', 'Cancel'], 'Cancel'],
   ];
   for (const [page, opens, shown, closes] of sample(dialogs, 3))
     test(`the dialog behind “${opens}” has names and the order of the Tab key`, async () => {

@@ -67,9 +67,6 @@ function elsewhere(): Record<string, Command[]> {
   const entries = ['192.0.2.1', '192.0.2.0/24', 'example.com'].map(value => ({
     value,
     kind: routeKind(value)!,
-    origin: '',
-    removable: true,
-    note: null,
   }));
   return {
     connection: [
@@ -177,7 +174,12 @@ const causes: [code: string | null, text: string, title: RegExp, remedy: string 
   ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Try WireGuard'],
   [null, 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
   ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
-  ['InsufficientSystemResource', 'Insufficient system resource: file descriptor', /file handles/, 'Restart WARP'],
+  [
+    'InsufficientSystemResource',
+    'Insufficient system resource: file descriptor',
+    /too many open files/,
+    'Restart WARP',
+  ],
   ['NoNetwork', 'No Network', /offline/, 'Network Settings'],
   ['Port53Bound', '', /DNS port/, 'Leave DNS Alone'],
   ['ProxyAddressBound', '', /proxy’s port/, 'Change Port'],
@@ -302,7 +304,7 @@ test('typed text is checked, and an empty field is valid', () => {
   }
 });
 
-test('routes are listed with their kind and origin', () => {
+test('routes are listed with their kind and origin, those of the user first', () => {
   const client = clientState();
   client.snapshot!.splitTunnel = {
     mode: 'exclude',
@@ -318,17 +320,32 @@ test('routes are listed with their kind and origin', () => {
   assert.deepEqual(
     view.entries.map(({ kind, origin }) => [kind, origin]),
     [
-      ['range', 'Default'],
-      ['address', 'Added'],
-      ['address', 'Default'],
-      ['range', 'Default'],
-      ['host', 'Added'],
+      ['host', 'yours'],
+      ['address', 'yours'],
+      ['range', 'built in'],
+      ['address', 'built in'],
+      ['range', 'built in'],
     ],
   );
 });
 
+test('domains for the user’s own DNS are listed with their origin, and adding one can be undone', () => {
+  const fallbackDomains = ['corp', 'corp.example', 'lan'].map(domain => ({ domain, note: null }));
+  const rows = dnsForm(clientState({ options: { fallbackDomains } }), true, tr).groups.flatMap(group => group.rows);
+  assert.deepEqual(
+    rows.filter(({ kind }) => kind === 'item').map(({ title, subtitle }) => `${title}: ${subtitle}`),
+    ['corp.example: yours', 'corp: built in', 'lan: built in'],
+  );
+  const add = rows.find(({ id }) => id === 'fallback-add');
+  assert.ok(add?.kind === 'entry');
+  assert.deepEqual([add.check('lan'), add.check('lan.example')], ['It is already on the list', null]);
+  const { undo, done } = add.command('lan.example');
+  const request = { action: 'removeFallbackDomain', value: 'lan.example' };
+  assert.deepEqual([done, undo], ['lan.example added', { kind: 'action', request }]);
+});
+
 test('a removal can be undone', () => {
-  const { ask, undo } = removal({ value: '192.0.2.0/24', kind: 'range', origin: '', removable: true, note: null }, tr);
+  const { ask, undo } = removal({ value: '192.0.2.0/24', kind: 'range' }, tr);
   assert.deepEqual(ask, { kind: 'action', request: { action: 'removeSplitRange', value: '192.0.2.0/24' } });
   assert.deepEqual(undo, { kind: 'action', request: { action: 'addSplitRange', value: '192.0.2.0/24' } });
 });

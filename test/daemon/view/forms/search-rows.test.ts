@@ -74,9 +74,9 @@ test('the answer offers the change that sends the target the other way, where on
 test('a block by the kill switch and a contradiction of the kernel are in the answer', () => {
   const [blocked] = answerRows(why([address({ tunnel: false, blocked: true })]), viewOf([]), tr);
   assert.equal(blocked!.title, 'example.com');
-  assert.match(blocked!.subtitle!, /^This would bypass WARP, and the kill switch blocks it\.\n/);
+  assert.match(blocked!.subtitle!, /^Blocked: it would bypass WARP\n/);
   const [contradicted] = answerRows(why([address({ disagrees: true })]), viewOf([]), tr);
-  assert.match(contradicted!.subtitle!, /another program may have changed it/);
+  assert.match(contradicted!.subtitle!, /another program changed the routes/);
   assert.equal(contradicted!.tone, 'warning');
 });
 

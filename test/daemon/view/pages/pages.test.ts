@@ -5,7 +5,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { settingsPage } from '../../../../daemon/view/pages/search.ts';
-import { app, KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
+import { app, initialConfig, KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState } from '../../../support/gnome/view/translator.ts';
 import { client, INSTALLED, OFFLINE, opened, settled } from '../../../support/gnome/view/world.ts';
@@ -244,6 +244,31 @@ test('the window of a desktop runs the checks and looks for updates when their p
   }
 });
 
+test('a build that git or packages update is never asked for a newer version, and offers no check', () => {
+  const config = initialConfig();
+  config.config.updates.source = '';
+  const world = client(clientState({}, { update: null, config }), { canRepair: () => false });
+  const { shown, form } = opened(FORM_PAGES.updates.open, world);
+  shown.shown?.();
+  assert.deepEqual(world.asked, []);
+  const { title, buttons } = form().status!;
+  assert.deepEqual([title, buttons], ['Updates come with git or your packages', []]);
+});
+
+test('without an organization’s certificate, the page says what it is for', async () => {
+  const world = client();
+  const { form } = opened(FORM_PAGES.certificate.open, world);
+  const tools = TRUST.tools.map(tool => ({ ...tool, applied: false }));
+  world.open[0]!.answer({ ...TRUST, certificates: [], refused: [], tools, removalDue: false });
+  await settled();
+  const { status, groups } = form();
+  assert.deepEqual([status?.title, groups], ['No organization certificate', []]);
+  assert.deepEqual(
+    status?.buttons.map(({ command }) => command.ask),
+    [{ kind: 'page', page: 'account' }],
+  );
+});
+
 test('a client asks for the checks once, also during the run of another, which ends with its daemon', () => {
   const world = client();
   const { checks } = world.host;
@@ -263,8 +288,8 @@ test('one request for an update runs at a time, and the page shows it', async ()
   const first = updates.check();
   assert.equal(updates.waiting(), 'check');
   assert.ok(changes() > 0);
-  const row = named(rowsOf(form()), 'check');
-  assert.ok(row.kind === 'button' && row.busy);
+  const { buttons, waiting } = form().status!;
+  assert.deepEqual([buttons.at(-1)!.sensitive, waiting], [false, 'Checking…']);
   assert.equal(await updates.apply(), false);
   world.open[0]!.answer({});
   assert.equal(await first, true);

@@ -58,7 +58,8 @@ test('finds rows on list pages, and on the pages of checks and updates', () => {
     ['tunnel stats', 'log/=warp-cli tunnel stats'],
     ['exit 3', 'log/=warp-cli tunnel stats'],
     ['timeline', 'history/timeline'],
-    ['check this computer', 'checks/run'],
+    ['nothing leaves this computer', 'checks/null'],
+    ['report a problem', 'checks/report'],
     ['installed version', 'updates/current'],
   ];
   for (const [query, place] of places) {
