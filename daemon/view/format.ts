@@ -68,6 +68,14 @@ export function formatElapsed(seconds: number, tr: Translator): string {
   return fill(tr.ngettext('%d day, %s', '%d days, %s', days), count(days), rest);
 }
 
+/** Formats seconds like `formatElapsed`, but below an hour with seconds: `2 min 19 s`. */
+export function formatLasted(seconds: number, tr: Translator): string {
+  const [minutes, rest] = [Math.floor(seconds / 60), Math.floor(seconds % 60)];
+  if (minutes < 1 || minutes > 59 || rest === 0) return formatElapsed(seconds, tr);
+  // Translators: minutes and seconds, both numbers
+  return isolate(fill(tr._('%s min %s s'), formatCount(minutes, tr), formatCount(rest, tr)), tr);
+}
+
 /** Formats the approximate time from now: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
 export function formatIn(seconds: number, { locale }: Translator): string {
   const format = relativeTimes(locale, { numeric: 'always' });
@@ -104,6 +112,16 @@ export function formatDay(day: string, { locale }: Translator): string {
 export function formatTime(time: string | number, { locale }: Translator): string {
   const twoDigits = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
   return dates(locale, { ...twoDigits, hourCycle: 'h23' }).format(new Date(time));
+}
+
+/** Formats a time of day without seconds: `15:06`. */
+export function formatClock(time: number, { locale }: Translator): string {
+  return dates(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(time);
+}
+
+/** Formats a day without its year: `Nov 27`. */
+export function formatMonthDay(time: number, { locale }: Translator): string {
+  return dates(locale, { month: 'short', day: 'numeric' }).format(time);
 }
 
 /** Formats an integer in the language's digits. */

@@ -150,14 +150,15 @@ const toolAccountsPage: Page = (host, changed) => {
 };
 
 /** The preferences page, which watches the desktop's autostart entry, because the user may change it elsewhere. */
-const preferencesPage: Page = ({ desktop, tr }, changed) => {
+const preferencesPage: Page = ({ desktop, model, tr }, changed) => {
+  const clearHistory = () => model.call('POST /api/history/clear', { body: {} });
   let facts = UNKNOWN_DESKTOP;
   const learn = (change: Partial<DesktopFacts>) => {
     facts = { ...facts, ...change };
     changed();
   };
   return {
-    form: ({ client }) => preferencesForm(client, facts, tr()),
+    form: ({ client }) => preferencesForm(client, facts, tr(), clearHistory),
     shown() {
       void desktop?.hasTrayHost().then(tray => learn({ tray }));
       void desktop?.hasShortcuts().then(shortcuts => learn({ shortcuts }));

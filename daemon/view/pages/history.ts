@@ -1,10 +1,11 @@
 // Defines the history page, which reads and words the records of the span that the user chose.
 import type { History } from '../../api/schema.ts';
-import { type Command, workCommand } from '../form.ts';
-import { formatDate, formatDuration, formatTime } from '../format.ts';
-import { NOW, type Slot, type Span, slotsOf, spans } from '../graph.ts';
+import type { MenuButton, Status } from '../form.ts';
+import { formatClock, formatDay, formatLasted } from '../format.ts';
+import { type Charts, chartsOf, NOW, type Slot, type Span, slotsOf, spanFrom, spans, type Table } from '../graph.ts';
 import type { Host } from '../host.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../states/records.ts';
+import { dayOf, type Strip, sentenceOf, stretchesOf, stripOf } from '../states/strip.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
@@ -15,24 +16,42 @@ const LISTED = 50;
 const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
 const DAY_SECONDS = 86_400;
+/** Shortest phase of connecting that the page lists. */
+const PHASE_MS = 60_000;
+
+export interface HistoryEvent {
+  /** ISO 8601. */
+  at: string;
+  time: string;
+  title: string;
+  details: string;
+  /** A reason that has no words, as the tunnel CLI names it. */
+  code: string | null;
+  /** How long the state lasted. */
+  lasted: string;
+}
 
 /** Records of a span. The page returns the same object until something changes. */
 export interface Recorded {
-  figures: Slot[];
-  /** Words a time on the axis. */
-  formatAt(at: number): string;
-  /** Label of the left end of the axis. */
-  start: string;
-  /** True if the history is turned on. */
-  enabled: boolean;
-  /** True if the span has no records. */
-  isEmpty: boolean;
-  totals: { titles: string[]; rows: string[][] } | null;
+  sentence: string;
+  strip: Strip;
+  charts: Charts;
+  /** Turns the history on; null if it is on. */
+  off: MenuButton | null;
+  totals: Table | null;
   drops: string[];
-  /** The newest changes, newest first. */
-  timeline: { at: string; date: string; title: string; details: string; time: string }[];
-  /** True if there are more changes than `timeline` has. */
+  /** The newest changes, newest first, by day. The title is null if all changes are of one day. */
+  days: { title: string | null; events: HistoryEvent[] }[];
+  /** True if there are more changes than `days` has. */
   hasMore: boolean;
+}
+
+/** The page shows either its status, the charts of now, or records; nothing before the first answer. */
+interface Shown {
+  chosen: string;
+  status: Status | null;
+  charts: Charts | null;
+  recorded: Recorded | null;
 }
 
 /** Returns the choices: now, and the spans. */
@@ -41,7 +60,7 @@ export function historyChoices(tr: Translator): { id: string; title: string }[] 
 }
 
 /** The choice when the page opens. */
-export const FIRST_CHOICE = '1d';
+const FIRST_CHOICE = '1d';
 
 interface HistoryOptions {
   first?: string;
@@ -56,7 +75,10 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
   let chosen = first;
   let limit = LISTED;
   let events = 0;
-  let made: { of: object; limit: number; tr: Translator; recorded: Recorded } | null = null;
+  const now = kept(() => nowOf(host.figures(), host.tr()));
+  const past = kept(({ span, history }: { span: Span; history: History }) =>
+    pastOf({ span, history, limit }, host.tr()),
+  );
   const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
   const history = reading(host, changed, {
     async read() {
@@ -73,7 +95,7 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     },
     everyMs: () => ((span()?.seconds ?? 0) < DAY_SECONDS ? RENEW_SHORT_MS : RENEW_MS),
     when: ({ client }) => chosen !== NOW && !client.offline && !isHidden(),
-    of: ({ tunnel }) => `${chosen} ${tunnel.look} ${events}`,
+    of: ({ tunnel, client }) => [chosen, tunnel.look, events, client.config?.config.history.enabled].join(' '),
   });
   const unsubscribe = model.onEvent(({ event }) => {
     if (event !== 'history') return;
@@ -81,16 +103,13 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     changed();
   });
   return {
-    /** Returns the choice, its records (null until they are read), and the command that deletes the history. */
-    view(view: View) {
-      const tr = host.tr();
-      const clear = clearCommand(host);
+    view(view: View): Shown {
       const { value } = history.now(view);
+      const none = { chosen, status: null, charts: null, recorded: null };
+      if (chosen === NOW) return { ...none, ...now([host.figures(), host.tr()], undefined) };
       // the user may have chosen another span since the read
-      if (value?.span.id !== chosen) return { chosen, recorded: null, clear };
-      if (made?.of !== value || made.limit !== limit || made.tr !== tr)
-        made = { of: value, limit, tr, recorded: recordedOf(value, limit, tr) };
-      return { chosen, recorded: made.recorded, clear };
+      if (value?.span.id !== chosen) return none;
+      return { ...none, ...past([value, limit, host.tr()], value) };
     },
     choose(id: string): void {
       if (id === chosen) return;
@@ -102,6 +121,11 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
       limit += LISTED;
       changed();
     },
+    /** Lists all changes, for a print. */
+    all(): void {
+      limit = Number.POSITIVE_INFINITY;
+      changed();
+    },
     shown: history.shown,
     close(): void {
       unsubscribe();
@@ -110,37 +134,96 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
   };
 }
 
-function recordedOf({ span, history }: { span: Span; history: History }, limit: number, tr: Translator): Recorded {
-  const { samples, changes, totals, since, until, enabled } = history;
-  const formatAt = (at: number) => (span.seconds < DAY_SECONDS ? formatTime(at, tr) : formatDate(at, tr));
-  const timeline = changes.map((change, i) => ({
-    at: change.at,
-    date: formatDate(change.at, tr),
-    ...changeWords(change, tr),
-    time: change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, tr),
-  }));
-  return {
-    figures: slotsOf(samples, span, Date.parse(until)),
-    formatAt,
-    start: formatAt(Date.parse(since)),
-    enabled,
-    isEmpty: samples.length === 0 && changes.length === 0,
-    totals: totals && totalsTable(totals, tr),
-    drops: totals ? dropLines(totals, tr) : [],
-    timeline: timeline.slice(-limit).reverse(),
-    hasMore: timeline.length > limit,
+/** Makes again only what depends on something that changed. */
+function kept<A, T>(make: (of: A) => T) {
+  let made: { keys: readonly unknown[]; value: T } | null = null;
+  return (keys: readonly unknown[], of: A): T => {
+    if (!made || keys.some((key, i) => key !== made!.keys[i])) made = { keys, value: make(of) };
+    return made.value;
   };
 }
 
-function clearCommand({ model, tr }: Host): Command {
-  const { _ } = tr();
-  return workCommand(() => model.call('POST /api/history/clear', { body: {} }), {
-    confirm: {
-      heading: _('Delete the history?'),
-      body: _('Everything that was recorded is deleted, on this computer and for every window.'),
-      accept: _('Delete'),
-      destructive: true,
+function nowOf(figures: readonly Slot[], tr: Translator): Pick<Shown, 'status' | 'charts'> {
+  const { _ } = tr;
+  const charts = chartsOf(figures, tr);
+  if (charts.charts.length) return { charts, status: null };
+  return { charts: null, status: empty(_('No statistics yet'), _('They appear while the tunnel is connected.')) };
+}
+
+interface Wanted {
+  span: Span;
+  history: History;
+  /** Number of changes to list. */
+  limit: number;
+}
+
+function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorded'> {
+  const { _ } = tr;
+  const { changes, samples, totals, enabled, until } = wanted.history;
+  const off = enabled ? null : turnOn(tr);
+  // the begin of the recording alone is nothing to show
+  const isEmpty = !samples.length && !totals?.connectedSeconds && changes.every(({ kind }) => kind !== 'state');
+  if (isEmpty) {
+    const status = off
+      ? empty(_('The history is turned off'), _('It stays on this computer, for 90 days.'), [off])
+      : empty(_('Nothing recorded'), _('Connections and statistics appear here.'));
+    return { status, recorded: null };
+  }
+  const stretches = stretchesOf(wanted.history);
+  const { span } = wanted;
+  const isDay = span.seconds === DAY_SECONDS;
+  return {
+    status: null,
+    recorded: {
+      sentence: sentenceOf({ totals, until }, stretches, isDay ? null : span.title, tr),
+      strip: stripOf(stretches, tr),
+      charts: pastCharts(wanted, tr),
+      off,
+      totals: totals && totalsTable(totals, tr),
+      drops: totals ? dropLines(totals, tr) : [],
+      ...eventsOf(wanted, tr),
     },
-    done: _('The history is deleted'),
+  };
+}
+
+/** Returns the charts from the first figure on. */
+function pastCharts({ span, history: { samples, until } }: Wanted, tr: Translator): Charts {
+  const [first] = samples;
+  if (!first) return chartsOf([], tr);
+  const end = Date.parse(until);
+  return chartsOf(slotsOf(samples, spanFrom(Date.parse(first.at), end, span), end), tr);
+}
+
+function eventsOf({ history, limit }: Wanted, tr: Translator): Pick<Recorded, 'days' | 'hasMore'> {
+  const events = history.changes.flatMap((change, i) => {
+    const ms = lasted(history, i);
+    const isPhase = change.state === 'connecting' || change.state === 'disconnecting';
+    if (isPhase && change.kind === 'state' && !change.effect && ms < PHASE_MS) return [];
+    const { at } = change;
+    const time = formatClock(Date.parse(at), tr);
+    const length = change.kind === 'stop' ? '' : formatLasted(ms / 1000, tr);
+    return [{ day: dayOf(Date.parse(at)), at, time, ...changeWords(change, tr), lasted: length }];
   });
+  const listed = events.slice(-limit).reverse();
+  const days = [...new Set(listed.map(({ day }) => day))];
+  return {
+    days: days.map(day => ({
+      title: days.length > 1 ? formatDay(day, tr) : null,
+      events: listed.filter(each => each.day === day),
+    })),
+    hasMore: events.length > limit,
+  };
+}
+
+function turnOn({ _ }: Translator): MenuButton {
+  return {
+    label: _('Turn On'),
+    name: _('Turn on the history'),
+    style: 'suggested',
+    command: { ask: { kind: 'config', patch: { history: { enabled: true } } } },
+  };
+}
+
+function empty(title: string, sentence: string, buttons: MenuButton[] = []): Status {
+  return { icon: 'culvert-graph-symbolic', tone: 'neutral', title, sentence, buttons };
 }
