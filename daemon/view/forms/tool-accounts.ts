@@ -118,7 +118,7 @@ function toolGroup(tool: Tool, { refreshing, now }: { refreshing: boolean; now: 
   return {
     id: `tool-${cli}`,
     title: cli,
-    description: ruleText(tool, tr),
+    description: ruleText(tool, tr) || undefined,
     ...(accounts.length > 0 && { actions: [{ ...refreshButton(tool, now, tr), busy: refreshing }] }),
     ...(terms.url !== null && {
       menu: [{ label: _('Terms of the provider'), command: { ask: { kind: 'open', uri: terms.url } } }],
