@@ -17,7 +17,7 @@ export function accountRows(
   tool: Tool,
   now: number,
   tr: Translator,
-): Required<Pick<Group, 'rows'>> & Pick<Group, 'order'> {
+): Pick<Group, 'rows' | 'order'> {
   const { cli } = tool;
   const accounts = inOrderOfUse(tool);
   const folded = accounts.length < FOLDED_FROM ? [] : accounts.filter(account => isEmpty(account, now));

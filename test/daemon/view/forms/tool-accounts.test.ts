@@ -11,7 +11,7 @@ import { ApiError } from '../../../../daemon/api/client.ts';
 import type { Command, Row } from '../../../../daemon/view/form.ts';
 import { formatIn } from '../../../../daemon/view/format.ts';
 import { toolAccountsForm } from '../../../../daemon/view/forms/tool-accounts.ts';
-import { changeToolAccounts } from '../../../../daemon/view/pages/run-command.ts';
+import { changeToolAccounts, runCommand } from '../../../../daemon/view/pages/run-command.ts';
 import { problem } from '../../../support/gnome/daemon.ts';
 import { richTool, tool, toolAccount } from '../../../support/gnome/initial.ts';
 import { tr } from '../../../support/gnome/view/translator.ts';
@@ -157,7 +157,7 @@ test('the question for a new account says who shares a quota, and what the terms
 });
 
 test('a card has a sentence only where the order of the rows does not decide', () => {
-  const two = [toolAccount('a'), toolAccount('b')];
+  const two = [toolAccount('a', { default: true }), toolAccount('b')];
   const describe = (more: Partial<Tool>) => groupOf(tool('x', { accounts: two, ...more })).description;
   assert.equal(describe({}), undefined);
   assert.match(describe({ scope: 'ip' })!, /another account does not help/);
@@ -276,12 +276,12 @@ test('a refused key is replaced with one press, if Culvert stores it', () => {
 });
 
 test('says when the providers were asked, and while they are asked', () => {
-  const asked = tool('x', { accounts: [toolAccount('a', { at: later(-300) }), toolAccount('b')] });
-  const [refresh] = groupOf(asked).actions!;
+  const known = tool('x', { accounts: [toolAccount('a', { at: later(-300) }), toolAccount('b')] });
+  const [refresh] = groupOf(known).actions!;
   assert.deepEqual([refresh!.name, refresh!.busy], ['Refresh the credits of x, asked 5 minutes ago', false]);
   assert.equal(groupOf(tool('x', { accounts: [toolAccount('a')] })).actions![0]!.name, 'Refresh the credits of x');
   const busy = toolAccountsForm(
-    { answer: { ...answer(asked), refreshing: true }, failed: null },
+    { answer: { ...answer(known), refreshing: true }, failed: null },
     { offline: false, now },
     english,
   );
@@ -336,6 +336,29 @@ test('says why there is nothing to show', () => {
   );
   const [how] = formOf().status!.buttons;
   assert.ok(how?.command.ask.kind === 'copy' && how.command.confirm?.text === how.command.ask.text);
+});
+
+test('one account of several can be chosen where none is', () => {
+  const lost = anyRow('account-x-b', tool('x', { order: 'default', accounts: [toolAccount('a'), toolAccount('b')] }));
+  assert.ok(lost.kind === 'button' && lost.label === 'Use This Account');
+  assert.deepEqual(asked(lost.command), { change: 'use', cli: 'x', name: 'b' });
+});
+
+test('the answer to a question leads to the next command', async () => {
+  const done: string[] = [];
+  const host = {
+    answer: async ({ heading }: { heading: string }) => [heading],
+    toast: (text: string) => void done.push(text),
+    copy: async (text: string) => {
+      done.push(text);
+      return true;
+    },
+    tr: () => tr,
+  };
+  const question = { heading: 'name', body: '', accept: '' };
+  const command = (text: string): Command => ({ ask: { kind: 'copy', text }, done: 'copied' });
+  assert.equal(await runCommand(host as never, { ask: { kind: 'answer', command }, confirm: question }), true);
+  assert.deepEqual(done, ['name', 'copied']);
 });
 
 test('a key that no keyring takes goes into a file only if the user agrees', async () => {
