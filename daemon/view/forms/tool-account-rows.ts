@@ -13,13 +13,9 @@ export function accountsCommand(request: ToolAccountsChange, more: Omit<Command,
 const FOLDED_FROM = 8;
 
 /** Returns the rows of a tool's accounts in their order of use, and the order for the user to change. */
-export function accountRows(
-  tool: Tool,
-  now: number,
-  tr: Translator,
-): Pick<Group, 'rows' | 'order'> {
+export function accountRows(tool: Tool, now: number, tr: Translator): Pick<Group, 'rows' | 'order'> {
   const { cli } = tool;
-  const accounts = inOrderOfUse(tool);
+  const accounts = inOrderOfUse(tool).map(account => withoutOld(account, now));
   const folded = accounts.length < FOLDED_FROM ? [] : accounts.filter(account => isEmpty(account, now));
   const shown = accounts.filter(account => !folded.includes(account));
   const order = orderOf(tool, accounts, shown);
@@ -37,16 +33,17 @@ export function accountRows(
 }
 
 /** Returns the accounts from the default account on, with the disabled accounts just before it. */
-function inOrderOfUse({ accounts, order }: Tool): ToolAccount[] {
-  let start =
-    order === 'list'
-      ? Math.max(
-          0,
-          accounts.findIndex(account => account.default),
-        )
-      : 0;
+function inOrderOfUse({ accounts, order }: Tool): readonly ToolAccount[] {
+  if (order !== 'list') return accounts;
+  let start = accounts.findIndex(account => account.default);
   while (start > 0 && !accounts[start - 1]!.enabled) start--;
-  return [...accounts.slice(start), ...accounts.slice(0, start)];
+  return start > 0 ? [...accounts.slice(start), ...accounts.slice(0, start)] : accounts;
+}
+
+/** Omits a figure from before the last reset, which says nothing about the present period. */
+function withoutOld(account: ToolAccount, now: number): ToolAccount {
+  const [at, resets] = [account.at, account.resets].map(time => Date.parse(time ?? ''));
+  return at! < resets! && resets! <= now ? { ...account, remaining: null } : account;
 }
 
 const rowId = (cli: string, name: string) => `account-${cli}-${name}`;

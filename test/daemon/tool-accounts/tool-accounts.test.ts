@@ -78,7 +78,11 @@ test('changes the order of use, and replaces a key without losing the account', 
     ['a', false],
     ['b', false],
   ]);
-  for (const names of [['c', 'a'], ['c', 'a', 'b', 'b'], ['c', 'a', 'x']])
+  for (const names of [
+    ['c', 'a'],
+    ['c', 'a', 'b', 'b'],
+    ['c', 'a', 'x'],
+  ])
     await assert.rejects(order(...names), { code: 'wrapper-refused', extras: { reason: 'account-order' } });
   const key = { change: 'add', cli: 'fake', name: 'a', credentials: ['sk-new'], store: 'file', replace: true } as const;
   assert.deepEqual(listed(await accounts.change(key)), listed(reply));

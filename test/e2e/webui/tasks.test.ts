@@ -225,10 +225,10 @@ describe('one demo', { concurrency: false }, () => {
     };
     await add('team-a');
     await add('team-b');
-    await press(page, 'More for team-b');
+    await press(page, 'team-b: More');
     await press(page, 'Use First');
     await until(async () => (await firecrawl()).accounts[0]?.name === 'team-b');
-    await press(page, 'More for team-a');
+    await press(page, 'team-a: More');
     await confirmed(page, 'Remove…', 'Remove');
     await page.getByText('team-a', { exact: true }).waitFor({ state: 'detached' });
     await checkAccessibility(page, 'with accounts');

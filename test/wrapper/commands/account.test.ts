@@ -48,7 +48,11 @@ test('accounts are used in the order that the user gives', async t => {
   await box.auth('fake', ['disable', 'c']);
   assert.equal((await box.auth('fake', ['order', 'c', 'b', 'a'])).exit, 0);
   assert.equal((await box.auth('fake', ['default'])).stdout, 'b\n', 'a disabled account is not the default');
-  for (const names of [['a', 'b'], ['a', 'b', 'c', 'c'], ['a', 'b', 'other']]) {
+  for (const names of [
+    ['a', 'b'],
+    ['a', 'b', 'c', 'c'],
+    ['a', 'b', 'other'],
+  ]) {
     const refused = await order(...names);
     assert.equal(refused.exit, 2);
     assert.match(refused.stderr, /an order names each account of fake once\n.*accounts: c, b, a/);

@@ -66,10 +66,7 @@ test('shows unknown credits as unknown, never as 0', () => {
   const account = anyRow('account-x-a', one);
   assert.deepEqual([account.level, account.subtitle], [null, 'In use · Credits unknown · Key in the keyring']);
   const shim = row('switch', 'shim-x', one);
-  assert.deepEqual(
-    [shim.title, shim.level, shim.subtitle],
-    ['Use these accounts for “x”', null, 'Credits unknown'],
-  );
+  assert.deepEqual([shim.title, shim.level, shim.subtitle], ['Use these accounts for “x”', null, 'Credits unknown']);
   const partly = tool('x', {
     accounts: [toolAccount('a', { remaining: 5 }), toolAccount('b')],
     total: { remaining: 5, limit: null, used: null },
@@ -79,6 +76,12 @@ test('shows unknown credits as unknown, never as 0', () => {
   const unlimited = [toolAccount('a', { remaining: 5 }), toolAccount('b', { remaining: 1, limit: 2 })];
   const sum = { remaining: 6, limit: 2, used: null };
   assert.equal(row('switch', 'shim-x', tool('x', { accounts: unlimited, total: sum })).level, null);
+});
+
+test('a figure from before a reset is unknown', () => {
+  const old = toolAccount('a', { remaining: 0, limit: 9, at: later(-7200), resets: later(-3600) });
+  const { mark, level, subtitle } = anyRow('account-x-a', tool('x', { accounts: [old] }));
+  assert.deepEqual([mark, level, subtitle], ['active', null, 'In use · Credits unknown · Key in the keyring']);
 });
 
 test('says what an account waits for, and that a key was refused', () => {
@@ -135,7 +138,10 @@ test('a pause that has ended, and what is past, is not shown', () => {
   assert.equal(rows.find(({ id }) => id === 'account-x-a')?.subtitle, 'In use · 5 left');
   assert.equal('Use Now' in menuOf('account-x-a', tool('x', { accounts: [past] })), false);
   const unknown = rowsOf(tool('x', { accounts: [toolAccount('a', { resets: 'soon', sources: ['env', 'file'] })] }));
-  assert.equal(unknown.find(({ id }) => id === 'account-x-a')?.subtitle, 'In use · Credits unknown · Key in a variable, Key in a file');
+  assert.equal(
+    unknown.find(({ id }) => id === 'account-x-a')?.subtitle,
+    'In use · Credits unknown · Key in a variable, Key in a file',
+  );
 });
 
 test('the question for a new account says who shares a quota, and what the terms allow', () => {
@@ -180,7 +186,10 @@ test('accounts are in their order of use, which the user changes', () => {
   const accounts = names.map(name => toolAccount(name, { enabled: name !== 'off', default: name === 'c' }));
   const x = tool('x', { accounts });
   const order = groupOf(x).order!;
-  assert.deepEqual(order.ids, ['off', 'c', 'a', 'b'].map(name => `account-x-${name}`));
+  assert.deepEqual(
+    order.ids,
+    ['off', 'c', 'a', 'b'].map(name => `account-x-${name}`),
+  );
   assert.equal(anyRow('account-x-c', x).mark, 'active');
   const moved = (name: string, to: number) => {
     const change = asked(order.move(`account-x-${name}`, to));
@@ -206,7 +215,10 @@ test('from 8 accounts on, empty accounts are folded and keep their places', () =
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
   const accounts = names.map((name, i) => toolAccount(name, { default: i === 0, remaining: i % 2, limit: 1 }));
   const few = tool('x', { accounts: accounts.slice(1) });
-  assert.equal(rowsOf(few).some(({ id }) => id === 'empty-x'), false);
+  assert.equal(
+    rowsOf(few).some(({ id }) => id === 'empty-x'),
+    false,
+  );
   const many = tool('x', { accounts });
   const folded = row('expander', 'empty-x', many);
   assert.deepEqual([folded.title, folded.rows.map(({ title }) => title).join('')], ['4 more are empty', 'aceg']);
@@ -229,11 +241,7 @@ test('the controls ask for what they say, and the daemon takes it', () => {
     ['set up', row('button', 'set-up-netlify', ...tools).command, { change: 'install', cli: 'netlify' }],
     ['off', menu('team-a')['Turn Off']!.command, { change: 'disable', ...at('team-a') }],
     ['on', menu('team-d')['Turn On']!.command, { change: 'enable', ...at('team-d') }],
-    [
-      'wake',
-      row('button', 'account-firecrawl-team-b', ...tools).command,
-      { change: 'wake', ...at('team-b') },
-    ],
+    ['wake', row('button', 'account-firecrawl-team-b', ...tools).command, { change: 'wake', ...at('team-b') }],
     [
       'key',
       menu('team-d')['New Key…']!.command,
@@ -272,7 +280,10 @@ test('a refused key is replaced with one press, if Culvert stores it', () => {
   assert.ok(stored.menu!.some(({ label }) => label === 'Use Now'));
   const elsewhere = refused(['env']);
   assert.ok(elsewhere.kind === 'button' && elsewhere.label === 'Use Now');
-  assert.equal(elsewhere.menu!.some(({ label }) => label === 'New Key…'), false);
+  assert.equal(
+    elsewhere.menu!.some(({ label }) => label === 'New Key…'),
+    false,
+  );
 });
 
 test('says when the providers were asked, and while they are asked', () => {
@@ -295,7 +306,10 @@ test('an account is added by a name that fits, and its key is asked for', () => 
     ['', 'team-e', 'a b', '-x', '..', 'team-a'].map(text => name!.field!.check(text) === null),
     [true, true, false, false, false, false],
   );
-  assert.deepEqual(name!.links?.map(({ uri }) => uri), ['https://firecrawl.example/terms']);
+  assert.deepEqual(
+    name!.links?.map(({ uri }) => uri),
+    ['https://firecrawl.example/terms'],
+  );
   assert.ok(ask.kind === 'answer');
   const add = ask.command('team-e');
   assert.deepEqual(add.confirm?.secrets, ['FIRECRAWL_KEY']);
