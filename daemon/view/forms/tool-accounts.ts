@@ -150,7 +150,7 @@ function refreshButton({ cli, accounts }: Tool, now: number, tr: Translator) {
   };
 }
 
-/** Says what decides the account in use, unless it is the order of the rows and another account helps. */
+/** Says what decides which account is used; empty if the order of the rows does, and another account helps. */
 function ruleText(tool: Tool, tr: Translator): string {
   const { scope, terms, accounts, order } = tool;
   const { _ } = tr;
@@ -215,7 +215,7 @@ function shimRow(tool: Tool, now: number, tr: Translator): Row {
     title: left ?? name,
     name,
     subtitle: [problem, ...facts].filter(text => text !== null).join(' · '),
-    tone: shim === 'replaced' ? 'warning' : 'neutral',
+    tone: shim === 'replaced' || total.remaining === 0 ? 'warning' : 'neutral',
     level: isWhole(accounts) ? levelOf(total) : null,
     on: shim === 'installed',
     sensitive: path !== null,
@@ -247,10 +247,10 @@ function totalTexts({ accounts, total }: Tool, now: number, tr: Translator): str
 
 /** Forecasts how long the credits of all accounts last at the present rates; null if no rate is known. */
 function secondsLeft(enabled: readonly ToolAccount[], left: number, now: number): number | null {
-  const rates = enabled.flatMap(({ name, remaining, emptyAt, sharedWith }, i) => {
+  const rates = enabled.flatMap(({ remaining, emptyAt, sharedWith }, i) => {
     const seconds = emptyAt === null ? 0 : (Date.parse(emptyAt) - now) / 1000;
     // a quota that several accounts share counts once
-    const isCounted = enabled.slice(0, i).some(other => other.name !== name && sharedWith.includes(other.name));
+    const isCounted = enabled.slice(0, i).some(other => sharedWith.includes(other.name));
     return remaining !== null && seconds > 0 && !isCounted ? [remaining / seconds] : [];
   });
   const rate = rates.reduce((sum, each) => sum + each, 0);
