@@ -83,7 +83,10 @@ test('changes the order of use, and replaces a key without losing the account', 
     ['c', 'a', 'b', 'b'],
     ['c', 'a', 'x'],
   ])
-    await assert.rejects(order(...names), { code: 'wrapper-refused', extras: { reason: 'account-order' } });
+    await assert.rejects(order(...names), {
+      code: 'wrapper-refused',
+      extras: { reason: 'account-order', hint: 'accounts: c, a, b.' },
+    });
   const key = { change: 'add', cli: 'fake', name: 'a', credentials: ['sk-new'], store: 'file', replace: true } as const;
   assert.deepEqual(listed(await accounts.change(key)), listed(reply));
   assert.match(readFileSync(join(box.config, 'secrets/fake.env'), 'utf8'), /a\/FAKE_KEY=sk-new/);
