@@ -86,6 +86,11 @@ export const Tool = z.object({
     read: z.nullable(z.string()),
   }),
   accounts: z.array(ToolAccount),
+  /**
+   * How the next account is chosen: `list`, in the order of `accounts` from the default account on, then from the start;
+   * `default`, only the default account; otherwise by quota, by reset time, or in turn, as the strategies of culvert-wrap.
+   */
+  order: z.enum(['list', 'default', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
   /** Sum over the enabled accounts; a shared quota counts once. */
   total: z.object({ remaining: Count, limit: Count, used: Count }),
   /** Newest first, at most 5. */
@@ -112,7 +117,10 @@ const Cli = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/));
 const Name = z.string().check(z.regex(/^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/));
 const Credential = z.string().check(z.minLength(1), z.maxLength(8192), z.regex(/^[^\x00-\x1f\x7f]*$/));
 
-/** `refresh` asks the providers for the quota left; `wake` ends a pause; `install` and `uninstall` affect the shim. */
+/**
+ * `refresh` asks the providers for the quota left; `wake` ends a pause; `order` gives all accounts of a tool in their new
+ * order, and makes the first enabled account the default; `install` and `uninstall` affect the shim.
+ */
 export const ToolAccountsChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('refresh') }),
   z.strictObject({ change: z.enum(['use', 'enable', 'disable', 'wake', 'remove']), cli: Cli, name: Name }),
@@ -124,6 +132,13 @@ export const ToolAccountsChange = z.discriminatedUnion('change', [
     credentials: z.array(Credential).check(z.maxLength(8)),
     /** `file`, readable by this user only, is for systems without a keyring. */
     store: z.enum(['keyring', 'file']),
+    /** True to replace the credential of an account with this name. */
+    replace: z.optional(z.boolean()),
+  }),
+  z.strictObject({
+    change: z.literal('order'),
+    cli: Cli,
+    names: z.array(Name).check(z.minLength(1), z.maxLength(1000)),
   }),
   z.strictObject({ change: z.enum(['install', 'uninstall']), cli: Cli }),
 ]);

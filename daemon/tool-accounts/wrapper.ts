@@ -5,10 +5,10 @@ import * as z from 'zod/mini';
 import { type Catalog, loadCatalog } from '../../wrapper/catalog/catalog.ts';
 import type { Provider } from '../../wrapper/catalog/provider.ts';
 import { type AuditEntry, readAudit } from '../../wrapper/store/audit.ts';
-import { type Account, readConfig } from '../../wrapper/store/config.ts';
+import { accountsOf, type Config, readConfig } from '../../wrapper/store/config.ts';
 import { type AccountReport, describeAccounts, sharedWith, totalOf } from '../../wrapper/store/describe.ts';
 import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/store/installs.ts';
-import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
+import { type Sources, stampOf, whoseAccount } from '../../wrapper/store/plan.ts';
 import { readState } from '../../wrapper/store/state.ts';
 import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
 import type { Tool, ToolAccount, ToolAccountsChange, ToolRun } from '../api/accounts.ts';
@@ -25,7 +25,7 @@ type SourceKind = ToolAccount['sources'][number];
 const SOURCE_KINDS: readonly string[] = ['env', 'keyring', 'pass', 'command', 'file'] satisfies SourceKind[];
 
 interface Files {
-  accounts: Account[];
+  config: Config;
   catalog: Catalog;
   stamp: string;
 }
@@ -46,22 +46,25 @@ export function createReader(
   function files(): Files {
     const stamp = stampOf(sources);
     if (cache?.stamp === stamp) return cache;
-    const { accounts } = readConfig(paths.config);
-    cache = { accounts, catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
+    cache = { config: readConfig(paths.config), catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
     return cache;
   }
 
   return now => {
     try {
-      const { accounts, catalog } = files();
+      const { config, catalog } = files();
       const installs = readInstalls(paths);
       const log = readAudit(paths, LOGGED);
       const clis = [
-        ...new Set([...accounts.map(({ cli }) => cli), ...Object.keys(installs), ...Object.keys(catalog.providers)]),
+        ...new Set([
+          ...config.accounts.map(({ cli }) => cli),
+          ...Object.keys(installs),
+          ...Object.keys(catalog.providers),
+        ]),
       ];
       const tools = clis.flatMap(cli => {
         const provider = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli] : undefined;
-        const own = accounts.filter(account => account.cli === cli);
+        const own = accountsOf(config, cli);
         const command = commandOf(cli, installs, provider, search);
         if (own.length === 0 && command.path === null) return [];
         const reports = describeAccounts(own, readState(paths, cli), now);
@@ -72,6 +75,7 @@ export function createReader(
             ...command,
             ...describeProvider(provider),
             accounts: reports.map(report => describeAccount(report, reports)),
+            order: orderOf(cli, provider, config),
             total: totalOf(reports),
             runs: runsOf(cli, log),
             consumers: describeConsumers(gateway),
@@ -95,6 +99,13 @@ function commandOf(
   const installed = Object.hasOwn(installs, cli) ? installs[cli] : undefined;
   if (installed) return { shim: shimOf(installed.bin) === cli ? 'installed' : 'replaced', path: installed.bin };
   return { shim: 'none', path: findOnPath(provider?.bin ?? cli, search) ?? null };
+}
+
+function orderOf(cli: string, provider: Provider | undefined, { tools, capacity }: Config): Tool['order'] {
+  const failover = !provider || (provider.accounts !== 'one-per-person' && whoseAccount(provider, tools[cli]).failover);
+  if (!failover) return 'default';
+  const strategy = capacity[cli]?.strategy ?? 'in-order';
+  return strategy === 'in-order' ? 'list' : strategy;
 }
 
 function describeProvider(provider: Provider | undefined): Pick<Tool, 'variables' | 'scope' | 'terms'> {
@@ -198,7 +209,17 @@ export function wordsFor(change: ToolAccountsChange): string[] {
     case 'refresh':
       return ['status', '--json'];
     case 'add':
-      return ['accounts', 'add', change.cli, change.name, '--json', ...(change.store === 'file' ? ['--file'] : [])];
+      return [
+        'accounts',
+        'add',
+        change.cli,
+        change.name,
+        '--json',
+        ...(change.store === 'file' ? ['--file'] : []),
+        ...(change.replace ? ['--replace'] : []),
+      ];
+    case 'order':
+      return ['accounts', 'order', change.cli, ...change.names, '--json'];
     case 'install':
     case 'uninstall':
       return [change.change, change.cli, '--json'];

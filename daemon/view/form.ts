@@ -51,11 +51,10 @@ export type Ask =
   /** Restarts the daemon, as a demo or not. */
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
-  /**
-   * Work of the control's page, which gets the texts that the user typed into the command's question. If it resolves with a
-   * text, clients show the text instead of `done`.
-   */
-  | { kind: 'work'; work(typed?: readonly string[]): Promise<unknown> };
+  /** Runs the command for the text that answers the `field` of the command's question. */
+  | { kind: 'answer'; command(text: string): Command }
+  /** Work of the control's page. If it resolves with a text, clients show the text instead of `done`. */
+  | { kind: 'work'; work(): Promise<unknown> };
 
 /** A change of the rules for networks. */
 export type NetworksChange =
@@ -146,8 +145,11 @@ interface Common {
 export type Row = Common &
   (
     | { kind: 'fact'; value: string; copy?: boolean }
-    /** `page`: the row itself, beside its switch, opens a page. */
-    | { kind: 'switch'; on: boolean; command: Command; page?: PageName }
+    /**
+     * `page`: the row itself, beside its switch, opens a page. `name` names the switch for assistive technology. Default:
+     * the title.
+     */
+    | { kind: 'switch'; on: boolean; command: Command; page?: PageName; name?: string }
     /** One of a group's choices; `checked` marks the confirmed choice. */
     | { kind: 'radio'; checked: boolean; command: Command }
     | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }

@@ -85,16 +85,24 @@ export function formatIn(seconds: number, { locale }: Translator): string {
   return format.format(Math.round(seconds / 86400), 'day');
 }
 
+/** Formats the approximate time since an event: `1 minute ago`, `3 hours ago`, `2 days ago`. */
+export function formatAgo(seconds: number, { locale }: Translator): string {
+  const format = relativeTimes(locale, { numeric: 'always' });
+  const [unit, length] = unitOf(seconds);
+  return format.format(-Math.max(1, Math.round(seconds / length)), unit);
+}
+
 /** Formats an approximate duration: `12 minutes`, `3 hours`, `2 days`. */
 export function formatAbout(seconds: number, { locale }: Translator): string {
-  const [unit, length] =
-    seconds < 90 * 60
-      ? (['minute', 60] as const)
-      : seconds < 36 * 3600
-        ? (['hour', 3600] as const)
-        : (['day', 86400] as const);
+  const [unit, length] = unitOf(seconds);
   const format = numbers(locale, { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 0 });
   return format.format(Math.max(1, Math.round(seconds / length)));
+}
+
+/** Returns the unit for a rough time, and its length in seconds. */
+function unitOf(seconds: number): ['minute' | 'hour' | 'day', number] {
+  if (seconds < 90 * 60) return ['minute', 60];
+  return seconds < 36 * 3600 ? ['hour', 3600] : ['day', 86400];
 }
 
 /** Formats a date and time in this time zone, with 24 hours like all times in Culvert. */

@@ -66,6 +66,41 @@ test('adds, selects, disables and removes accounts, and never shows a key', asyn
   assert.ok(events.length >= 6 && events.every(({ event }) => event === 'accounts'));
 });
 
+test('changes the order of use, and replaces a key without losing the account', async t => {
+  const { box, accounts, fake, add } = setUp(t);
+  for (const name of ['a', 'b', 'c']) await add(name, [`sk-${name}`]);
+  assert.equal(fake().order, 'list');
+  const order = (...names: string[]) => accounts.change({ change: 'order', cli: 'fake', names });
+  const listed = (found: ToolAccounts) => fake(found).accounts.map(({ name, default: first }) => [name, first]);
+  const reply = await order('c', 'a', 'b');
+  assert.deepEqual(listed(reply), [
+    ['c', true],
+    ['a', false],
+    ['b', false],
+  ]);
+  for (const names of [
+    ['c', 'a'],
+    ['c', 'a', 'b', 'b'],
+    ['c', 'a', 'x'],
+  ])
+    await assert.rejects(order(...names), {
+      code: 'wrapper-refused',
+      extras: { reason: 'account-order', hint: 'accounts: c, a, b.' },
+    });
+  const key = { change: 'add', cli: 'fake', name: 'a', credentials: ['sk-new'], store: 'file', replace: true } as const;
+  assert.deepEqual(listed(await accounts.change(key)), listed(reply));
+  assert.match(readFileSync(join(box.config, 'secrets/fake.env'), 'utf8'), /a\/FAKE_KEY=sk-new/);
+});
+
+test('says what decides the order of use', t => {
+  const { box, fake } = setUp(t);
+  box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.configure('[capacity.fake]\nstrategy = "soonest-reset"\n');
+  assert.equal(fake().order, 'soonest-reset');
+  box.configure('[tools.fake]\nfailover = false\n');
+  assert.equal(fake().order, 'default');
+});
+
 test('gives culvert-wrap’s own words for what it refuses', async t => {
   const { accounts, add } = setUp(t);
   await add('team-a');
@@ -212,6 +247,11 @@ test('the words of each change hold no credential', () => {
     [{ change: 'uninstall', cli: 'fake' }, 'uninstall fake --json'],
     [{ change: 'add', ...at, credentials: [KEY], store: 'keyring' }, 'accounts add fake a --json'],
     [{ change: 'add', ...at, credentials: [KEY], store: 'file' }, 'accounts add fake a --json --file'],
+    [
+      { change: 'add', ...at, credentials: [KEY], store: 'keyring', replace: true },
+      'accounts add fake a --json --replace',
+    ],
+    [{ change: 'order', cli: 'fake', names: ['b', 'a'] }, 'accounts order fake b a --json'],
   ];
   for (const [change, words] of cases) assert.equal(wordsFor(change).join(' '), words);
   const refused = [
@@ -220,6 +260,8 @@ test('the words of each change hold no credential', () => {
     { change: 'add', ...at, credentials: ['two\nlines'], store: 'file' },
     { change: 'add', ...at, credentials: [''], store: 'file' },
     { change: 'use', ...at, extra: 1 },
+    { change: 'order', cli: 'fake', names: [] },
+    { change: 'order', cli: 'fake', names: ['a', '--file'] },
   ];
   for (const change of refused) assert.equal(ToolAccountsChange.safeParse(change).success, false);
   assert.deepEqual(parseRefresh({ clis: 3 }), new Map());

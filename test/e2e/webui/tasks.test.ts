@@ -214,23 +214,26 @@ describe('one demo', { concurrency: false }, () => {
     await visit(page, 'tools');
     await press(page, 'firecrawl: Set Up…');
     await press(page, 'Install');
+    const firecrawl = async () =>
+      ((await getJson(port, '/api/accounts')) as unknown as ToolAccounts).tools.find(({ cli }) => cli === 'firecrawl')!;
     const add = async (name: string) => {
-      await fill(page, 'Name of another account of firecrawl', name);
+      await press(page, 'New account for firecrawl: Add…');
+      await fill(page, 'Name', name);
       await fill(page, 'FIRECRAWL_API_KEY', 'fc-canary');
       // there is no keyring here
       await press(page, 'Store in a File');
-      await page.getByRole('switch', { name, exact: true }).waitFor();
+      await page.getByText(name, { exact: true }).waitFor();
     };
     await add('team-a');
     await add('team-b');
-    await page.getByLabel('First account').selectOption('team-b');
-    await page.getByRole('switch', { name: 'team-a', exact: true }).click();
-    await confirmed(page, '“team-a” is turned off: Remove…', 'Remove');
-    await page.getByRole('switch', { name: 'team-a', exact: true }).waitFor({ state: 'detached' });
+    await press(page, 'team-b: More');
+    await press(page, 'Use First');
+    await until(async () => (await firecrawl()).accounts[0]?.name === 'team-b');
+    await press(page, 'team-a: More');
+    await confirmed(page, 'Remove…', 'Remove');
+    await page.getByText('team-a', { exact: true }).waitFor({ state: 'detached' });
     await checkAccessibility(page, 'with accounts');
     await page.getByRole('switch', { name: 'Use these accounts for “firecrawl”' }).click();
-    const firecrawl = async () =>
-      ((await getJson(port, '/api/accounts')) as unknown as ToolAccounts).tools.find(({ cli }) => cli === 'firecrawl')!;
     await until(async () => (await firecrawl()).shim === 'none');
     assert.deepEqual(
       (await firecrawl()).accounts.map(({ name, sources }) => [name, sources]),

@@ -72,7 +72,7 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
     ...stops.filter(isBackwards).map(describeStop),
   ];
 }
-const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Notify me of', 'First account'];
+const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Notify me of'];
 
 /** True where the Tab key went against the order of reading: up, or back on a line. A second column begins above. */
 function isBackwards({ box, before, rightToLeft }: Stop): boolean {
@@ -176,7 +176,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     networks: ['All Wi-Fi networks', 'Add Wi-Fi name', 'Remove Home'],
     account: ['Join an organization: Sign In…', 'License key', 'Remove this device: Remove…'],
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
-    tools: ['What is left: Ask Now', 'team-a', 'netlify: Set Up…'],
+    tools: ['Use these accounts for “firecrawl”', 'team-b: Use Now', 'netlify: Set Up…'],
     certificate: ['Tools that trust the certificate: Check', 'Git: Undo…', 'Node.js: Apply…'],
     history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
     // findings are summed up at the end
@@ -210,7 +210,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       'License key': { role: 'password text' },
       'Remove this device: Remove…': { role: 'push button' },
     },
-    tools: { 'First account': { role: 'combo box' } },
+    tools: { 'Use these accounts for “firecrawl”': { role: 'check box', checked: true } },
     preferences: {
       'Start at login': { role: 'check box', checked: false },
       Theme: { role: 'combo box', description: 'Follow system' },

@@ -91,6 +91,7 @@ export function tool(cli: string, more: Partial<Tool> = {}): Tool {
     scope: 'key',
     terms: { accounts: 'allowed', note: null, url: null, read: null },
     accounts: [],
+    order: 'list',
     total: { remaining: null, limit: null, used: null },
     runs: [],
     consumers: [],

@@ -232,6 +232,15 @@ reserve = 3 # credits
   await box.auth('fake', ['add', 'three', '--env', 'FAKE_KEY=env:THREE']);
   await box.auth('fake', ['remove', 'three']);
   assert.equal(fs.readFileSync(config, 'utf8').trimEnd(), text.replace("'one'", '"uno"').trimEnd());
+  await box.auth('fake', ['order', 'two', 'uno']);
+  const ordered = fs.readFileSync(config, 'utf8');
+  assert.match(ordered, /^# mine\naudit = true   # yes\n\n# about two\n\[\[accounts\]\]\ncli = "fake"\nname = "two"\n/);
+  assert.match(
+    ordered,
+    /\n\n\[\[accounts\]\]   # the first\n[\s\S]*"uno" # quoted oddly\n[\s\S]*\n\n\[capacity\.fake\]/,
+  );
+  await box.auth('fake', ['order', 'uno', 'two']);
+  assert.equal(fs.readFileSync(config, 'utf8').trimEnd(), text.replace("'one'", '"uno"').trimEnd());
   await box.auth('fake', ['remove', 'two']);
   const left = fs.readFileSync(config, 'utf8');
   assert.match(left, /^# mine[\s\S]*"uno"[\s\S]*reserve = 3 # credits\n$/);
