@@ -312,10 +312,7 @@ export function clientCommand(task: ClientTask, more: Omit<Command, 'ask'> = {})
 }
 
 /** Wraps work of the control's page in a command. */
-export function workCommand(
-  work: (typed?: readonly string[]) => Promise<unknown>,
-  more: Omit<Command, 'ask'> = {},
-): Command {
+export function workCommand(work: () => Promise<unknown>, more: Omit<Command, 'ask'> = {}): Command {
   return { ask: { kind: 'work', work }, ...more };
 }
 

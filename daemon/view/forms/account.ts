@@ -140,14 +140,15 @@ function organizationGroup({ pending }: ClientState, free: boolean, tr: Translat
         label: _('Sign In…'),
         sensitive: free,
         busy: pending === 'registerOrganization',
-        command: workCommand(async ([team = ''] = []) => team && (await join(team)), {
+        command: {
+          ask: { kind: 'answer', command: team => workCommand(() => join(team)) },
           confirm: {
             heading: _('Join an organization'),
             body: finishes,
             accept: _('Join'),
             field: { label: _('Team name'), placeholder: 'example', check: check.team },
           },
-        }),
+        },
       },
       {
         kind: 'expander',

@@ -10,7 +10,6 @@ import {
   type MenuButton,
   type Row,
   type Status,
-  workCommand,
 } from '../form.ts';
 import { formatBytes, formatDate, formatDuration, formatLatency, formatLoss, secondsUntil } from '../format.ts';
 import { NOW, rangeOf, type Sample } from '../graph.ts';
@@ -34,7 +33,6 @@ export interface ConnectionFacts {
   figures: readonly Sample[];
   /** Command-line tools that may have accounts; empty before they are read. */
   tools: readonly Tool[];
-  run(command: Command): Promise<unknown>;
 }
 
 /** In place of a value that is not known. */
@@ -55,7 +53,7 @@ export function connectionForm(view: View, facts: ConnectionFacts, tr: Translato
           figuresRow(view, facts.figures, tr),
           { ...modeLink(tunnel, tr), subtitle: tunnel.lock },
           killSwitchSummary(killSwitch, tr),
-          pauseRow(tunnel, facts.run, tr),
+          pauseRow(tunnel, tr),
           ...creditsRows(facts.tools, tr),
         ],
       },
@@ -184,11 +182,7 @@ function figuresRow({ client, tunnel }: View, samples: readonly Sample[], tr: Tr
 }
 
 /** Returns the row that pauses the tunnel: its button for the last length, its menu for the others. */
-export function pauseRow(
-  { toggle, settable, lock, pauses }: TunnelView,
-  run: ConnectionFacts['run'],
-  tr: Translator,
-): Row {
+function pauseRow({ toggle, settable, lock, pauses }: TunnelView, tr: Translator): Row {
   const { _ } = tr;
   const isOn = toggle.action === 'disconnect';
   const [first, ...others] = offCommands(pauses, tr);
@@ -200,28 +194,28 @@ export function pauseRow(
     sensitive: isOn && settable && toggle.sensitive,
     reason: lock ?? (isOn ? null : _('There is no connection to pause.')),
     command: first!.command,
-    menu: [...others.map(({ title, command }) => ({ label: title, command })), untilButton(run, tr)],
+    menu: [...others.map(({ title, command }) => ({ label: title, command })), untilButton(tr)],
   };
 }
 
-function untilButton(run: ConnectionFacts['run'], { _ }: Translator): MenuButton {
+function untilButton({ _ }: Translator): MenuButton {
   const check = (text: string) =>
     text === '' || secondsUntil(text, new Date()) !== null ? null : _('Enter a time of day such as 18:00');
-  const pause = async ([text = '']: readonly string[] = []) => {
-    const forSeconds = secondsUntil(text, new Date());
-    if (forSeconds !== null) await run(actionCommand({ action: 'disconnect', forSeconds }));
-  };
   return {
     // Translators: the tunnel is paused until a time of day, which the user enters
     label: _('Until…'),
-    command: workCommand(pause, {
+    command: {
+      ask: {
+        kind: 'answer',
+        command: text => actionCommand({ action: 'disconnect', forSeconds: secondsUntil(text, new Date()) ?? 1 }),
+      },
       confirm: {
         heading: _('Pause WARP'),
         body: _('WARP connects again at this time.'),
         accept: _('Pause'),
         field: { label: _('Until (time)'), placeholder: '18:00', check },
       },
-    }),
+    },
   };
 }
 

@@ -1,6 +1,5 @@
 // Defines the first page, which also reads what is left of the credits of command-line tools. It is apart from `all.ts`,
 // because clients load it before the other pages.
-import type { Command } from '../form.ts';
 import { connectionForm } from '../forms/connection.ts';
 import { type Page, reading } from './page.ts';
 
@@ -22,7 +21,7 @@ export const connectionPage: Page = (host, changed) => {
     form(view) {
       const { value } = accounts.now(view);
       const tools = (view.client.snapshot?.toolAccounts.offered && value?.tools) || [];
-      const facts = { now: host.now(), figures: host.figures(), tools, run: (command: Command) => host.run(command) };
+      const facts = { now: host.now(), figures: host.figures(), tools };
       return connectionForm(view, facts, host.tr());
     },
     shown() {

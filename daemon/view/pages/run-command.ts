@@ -83,7 +83,7 @@ async function executeAsk(host: Host, ask: Ask, answers: string[] = []): Promise
     case 'answer':
       return runCommand(host, ask.command(answers[0] ?? ''));
     case 'work': {
-      const said = await ask.work(secrets);
+      const said = await ask.work();
       return typeof said === 'string' ? said : true;
     }
   }

@@ -360,8 +360,10 @@ test('Culvert becomes the program that finishes the sign-in before a team is joi
     world.host.task = async task => did.push(task) > 0 && done;
     world.host.run = async ({ ask }) => did.push(ask.kind === 'action' ? ask.request.action : ask.kind) > 0;
     const row = named(rowsOf(opened(FORM_PAGES.account.open, world).form()), 'team');
-    assert.ok(row.kind === 'button' && row.command.ask.kind === 'work');
-    await row.command.ask.work(['example']);
+    assert.ok(row.kind === 'button' && row.command.ask.kind === 'answer');
+    const { ask } = row.command.ask.command('example');
+    assert.ok(ask.kind === 'work');
+    await ask.work();
     return did;
   };
   const both = ['handle-sign-in', 'registerOrganization'];
