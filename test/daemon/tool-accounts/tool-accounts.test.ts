@@ -87,7 +87,14 @@ test('changes the order of use, and replaces a key without losing the account', 
       code: 'wrapper-refused',
       extras: { reason: 'account-order', hint: 'accounts: c, a, b.' },
     });
-  const key = { change: 'add', cli: 'fake', name: 'a', credentials: ['sk-new'], store: 'file', replace: true } as const;
+  const key: ToolAccountsChange = {
+    change: 'add',
+    cli: 'fake',
+    name: 'a',
+    credentials: ['sk-new'],
+    store: 'file',
+    replace: true,
+  };
   assert.deepEqual(listed(await accounts.change(key)), listed(reply));
   assert.match(readFileSync(join(box.config, 'secrets/fake.env'), 'utf8'), /a\/FAKE_KEY=sk-new/);
 });
