@@ -91,7 +91,7 @@ describe('the page of checks', () => {
       ],
     );
     assert.equal(rowOf(state(result('a', 'ok')), 'fine').title, '1 check is fine');
-    assert.equal(rowOf(state(result('a', 'ok')), 'seen-a').subtitle, 'seen\nseen too');
+    assert.equal(rowOf(state(result('a', 'ok')), 'seen-a').subtitle, 'seen\nSeen too');
   });
 
   test('says what is wrong in one sentence, and keeps the rest and the evidence folded and gray', () => {
@@ -106,10 +106,10 @@ describe('the page of checks', () => {
       'expander',
       'WARP 2026.4.1 does not connect.',
       'Title of a',
-      'seen\nseen too\nUpdate it. Or wait.',
+      'seen\nSeen too\nUpdate it. Or wait.',
       undefined,
     ]);
-    assert.deepEqual(line({ explanation: null }), ['note', 'Title of a', 'seen\nseen too', undefined, undefined]);
+    assert.deepEqual(line({ explanation: null }), ['note', 'Title of a', 'seen\nSeen too', undefined, undefined]);
   });
 
   test('begins evidence with a capital, unless it begins with a value or the name of a program', () => {

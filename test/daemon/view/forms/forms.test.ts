@@ -172,8 +172,8 @@ test('nothing can be asked for while the tunnel can’t be set', () => {
 const causes: [code: string | null, text: string, title: RegExp, remedy: string | null][] = [
   ['CaptivePortalTimedOut', '', /sign in/, 'Open Sign-in Page'],
   ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Try WireGuard'],
-  [null, 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
-  ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
+  [null, 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
+  ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
   [
     'InsufficientSystemResource',
     'Insufficient system resource: file descriptor',
