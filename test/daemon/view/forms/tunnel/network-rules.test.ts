@@ -7,7 +7,7 @@ import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts
 import { keyOf, parseRules } from '../../../../../daemon/networks/rules/rules.ts';
 import { NO_KILL_SWITCH } from '../../../../../daemon/state/store.ts';
 import type { Row } from '../../../../../daemon/view/form.ts';
-import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
+import { networksForm } from '../../../../../daemon/view/forms/tunnel/networks.ts';
 import { networkLine, trustableLink } from '../../../../../daemon/view/states/networks.ts';
 import { notificationOf, presentNotification } from '../../../../../daemon/view/states/notification.ts';
 import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
