@@ -202,9 +202,7 @@ function commandRows(buttons: readonly Button[], subtitle: string, page: PageNam
   const link = { kind: 'link', page, subtitle } as const;
   return buttons.map(({ label, command: { ask } }): Row => {
     const isReport = ask.kind === 'client' && ask.task === 'report';
-    return isReport
-      ? { ...link, id: 'report', title: label, task: 'report' }
-      : { ...link, id: label, title: label };
+    return isReport ? { ...link, id: 'report', title: label, task: 'report' } : { ...link, id: label, title: label };
   });
 }
 
