@@ -159,11 +159,11 @@ test('tool accounts that come by event are shown, whatever failed before', async
   const { form, changes } = opened(FORM_PAGES.tools.open, world);
   world.open[0]!.fail(new Error('busy'));
   await settled();
-  assert.equal(rowsOf(form())[0]!.subtitle, 'busy');
+  assert.equal(form().status!.sentence, 'busy');
   const changed = changes();
   world.send('accounts', { ok: true, tools: [], problem: 'No wrapper.' });
   assert.ok(changes() > changed);
-  assert.equal(rowsOf(form())[0]!.subtitle, 'No wrapper.');
+  assert.equal(form().status!.sentence, 'No wrapper.');
 });
 
 test('the account is read again when the registration changes', () => {
