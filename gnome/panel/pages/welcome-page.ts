@@ -15,7 +15,7 @@ import { labelButton } from '../widgets/buttons.ts';
 import { vertical } from '../widgets/columns.ts';
 import { announce } from '../widgets/compat.ts';
 import { FormGroups } from '../widgets/rows/form-groups.ts';
-import { SetupPage } from './setup-page.ts';
+import { createStatus, type StatusWidget } from '../widgets/status.ts';
 
 export class WelcomePage extends Adw.Bin implements PageWidget {
   static {
@@ -28,7 +28,8 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
   readonly #back = new Gtk.Button();
   readonly #next = new Gtk.Button({ css_classes: ['suggested-action'] });
   readonly #words = vertical(6);
-  readonly #setup: SetupPage;
+  /** The missing setup. */
+  readonly #setup: StatusWidget;
   readonly #groups: FormGroups;
   readonly #scrolled: Gtk.ScrolledWindow;
   readonly #endWatch: () => void;
@@ -38,8 +39,7 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
   constructor(host: WindowHost) {
     super();
     this.#host = host;
-    this.#setup = new SetupPage(host);
-    this.#setup.vexpand = true;
+    this.#setup = createStatus(host);
     const rows = vertical(18);
     this.#groups = new FormGroups(
       host,
@@ -49,17 +49,17 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
     this.#groups.name = pageTitle('welcome', tr);
     for (const label of [this.#title, this.#text]) this.#words.append(label);
     const content = vertical(18);
-    for (const widget of [this.#words, rows]) content.append(widget);
+    for (const widget of [this.#setup.widget, this.#words, rows]) content.append(widget);
     for (const side of ['margin_top', 'margin_bottom', 'margin_start', 'margin_end'] as const) content[side] = 12;
     this.#scrolled = new Gtk.ScrolledWindow({
+      vexpand: true,
       hscrollbar_policy: Gtk.PolicyType.NEVER,
-      propagate_natural_height: true,
       child: new Adw.Clamp({ maximum_size: 480, child: content }),
     });
     const bar = new Gtk.Box({ spacing: 6, margin_top: 6, margin_bottom: 6, margin_start: 12, margin_end: 12 });
     for (const widget of [this.#back, this.#place, this.#next]) bar.append(widget);
     const page = vertical(0);
-    for (const widget of [this.#setup, this.#scrolled, new Gtk.Separator(), bar]) page.append(widget);
+    for (const widget of [this.#scrolled, new Gtk.Separator(), bar]) page.append(widget);
     this.child = page;
     this.#back.connect('clicked', () => this.#turn(this.#step - 1));
     this.#next.connect('clicked', () => this.#turn(this.#step + 1));
@@ -73,11 +73,10 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
   }
 
   refresh(view: View): void {
-    const { title, text, form, setup } = welcomeStep(this.#step, view, this.#facts, tr);
-    if (setup) this.#setup.refresh(view);
-    this.#setup.visible = setup;
-    this.#words.visible = !setup;
-    this.#scrolled.vexpand = !setup;
+    const { title, text, form } = welcomeStep(this.#step, view, this.#facts, tr);
+    if (form.status) this.#setup.show(form.status);
+    this.#setup.widget.visible = form.status !== undefined;
+    this.#words.visible = form.status === undefined;
     [this.#title.label, this.#text.label] = [title, text];
     this.#groups.show(form);
     // Translators: the first %d is the number of a step, the second how many there are

@@ -9,16 +9,17 @@ import { fill } from '../../../daemon/view/translator.ts';
 import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
 import type { WindowHost } from '../host.ts';
-import { setName } from './accessible.ts';
+import { setDescription, setName } from './accessible.ts';
 import { commandBox } from './buttons.ts';
+import { vertical } from './columns.ts';
 import { ask } from './compat.ts';
 
-/** Asks a question; resolves with the secrets that the user typed, or with null if the user declined. */
+/** Asks a question; resolves with the texts that the user typed, or with null if the user declined. */
 export async function answerOf(
   { window, open }: Pick<WindowHost, 'window' | 'open'>,
-  { heading, body, accept, destructive, links, text, secrets }: Question,
+  { heading, body, accept, destructive, links, text, secrets, field }: Question,
 ): Promise<string[] | null> {
-  const typed = secrets?.length ? secretEntries(secrets) : null;
+  const typed = secrets?.length ? secretEntries(secrets) : field ? fieldEntry(field) : null;
   const answer = await ask(window, {
     heading,
     body,
@@ -28,31 +29,32 @@ export async function answerOf(
     ],
     ...(destructive ? { destructive: 'accept' } : { suggested: 'accept' }),
     ...(links ? { extra: linkBox(links, open) } : text ? { extra: preformatted(text) } : {}),
-    ...(typed ? { extra: typed.widget, gate: typed.gate } : {}),
+    ...(typed ? { extra: typed.widget, gate: typed.gate, focus: typed.first } : {}),
   });
   return answer === 'accept' ? (typed?.values() ?? []) : null;
 }
 
-interface SecretEntries {
+interface Typed {
   widget: Gtk.Widget;
-  /** Enables the response while every entry has text. */
+  /** The field that gets the keyboard focus. */
+  first: Gtk.Widget | null;
+  /** Enables the response while the texts can be accepted. */
   gate(allow: (allowed: boolean) => void): void;
   values(): string[];
 }
 
-/** Creates one entry for each name. */
-function secretEntries(names: readonly string[]): SecretEntries {
-  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });
+/** Creates one entry for each name; each needs a text. */
+function secretEntries(names: readonly string[]): Typed {
+  const box = vertical(6);
   const entries = names.map(name => {
     const entry = new Gtk.PasswordEntry({ show_peek_icon: true, activates_default: true, hexpand: true });
-    setName(entry, name);
-    box.append(new Gtk.Label({ label: name, xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }));
-    box.append(entry);
+    appendNamed(box, name, entry);
     return entry;
   });
   const values = () => entries.map(entry => entry.text.trim());
   return {
     widget: box,
+    first: entries[0] ?? null,
     values,
     gate(allow) {
       const check = () => allow(values().every(value => value !== ''));
@@ -62,8 +64,40 @@ function secretEntries(names: readonly string[]): SecretEntries {
   };
 }
 
+/** Creates an entry whose text is checked after each key. */
+function fieldEntry({ label, placeholder, check }: NonNullable<Question['field']>): Typed {
+  const widget = vertical(6);
+  const entry = new Gtk.Entry({ placeholder_text: placeholder, activates_default: true, hexpand: true });
+  appendNamed(widget, label, entry);
+  // its place is always there, so that the dialog does not jump
+  const wrong = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['error'] });
+  widget.append(wrong);
+  const text = () => entry.text.trim();
+  return {
+    widget,
+    first: entry,
+    values: () => [text()],
+    gate(allow) {
+      const show = () => {
+        const problem = text() === '' ? null : check(text());
+        wrong.label = problem ?? '';
+        setDescription(entry, problem ?? '');
+        allow(text() !== '' && problem === null);
+      };
+      entry.connect('changed', show);
+      show();
+    },
+  };
+}
+
+function appendNamed(box: Gtk.Box, name: string, entry: Gtk.Widget): void {
+  setName(entry, name);
+  box.append(new Gtk.Label({ label: name, xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }));
+  box.append(entry);
+}
+
 /** Creates links to web pages, one below the other. */
-export function linkBox(links: { label: string; uri: string }[], open: (uri: string) => void): Gtk.Widget {
+function linkBox(links: { label: string; uri: string }[], open: (uri: string) => void): Gtk.Widget {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, halign: Gtk.Align.CENTER });
   for (const { label, uri } of links) {
     const link = new Gtk.LinkButton({ label, uri });
@@ -173,7 +207,8 @@ export async function showReport(host: WindowHost): Promise<void> {
 
 /** Creates a preview in which each file unfolds below its name, and only then gets its text. */
 function preview({ files }: ReportView): Gtk.Widget {
-  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
+  const box = vertical(6);
+  box.add_css_class('culvert-entry');
   for (const { name, about, text } of files) {
     const expander = new Gtk.Expander({ label: `${name} · ${about}` });
     setName(expander, `${name} · ${about}`);
