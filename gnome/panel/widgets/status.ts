@@ -58,8 +58,8 @@ export function createStatus(host: Host): StatusWidget {
       const [main = null, other = null] = status.buttons;
       if (!other && hasFocus(second.widget)) first.widget.grab_focus();
       first.show(main && { ...main, about: words });
-      second.show(other);
-      menu.show(status.menu, _('More'));
+      second.show(other && { ...other, about: words });
+      menu.show(status.menu, `${status.title}: ${_('More')}`);
       waiting.show(status.waiting ?? null);
       details.show(status.details ?? null);
     },
