@@ -17,9 +17,10 @@ import { ask } from './compat.ts';
 /** Asks a question; resolves with the texts that the user typed, or with null if the user declined. */
 export async function answerOf(
   { window, open }: Pick<WindowHost, 'window' | 'open'>,
-  { heading, body, accept, destructive, links, text, secrets, field }: Question,
+  { heading, body, accept, destructive, links, text, secrets = [], field }: Question,
 ): Promise<string[] | null> {
-  const typed = secrets?.length ? secretEntries(secrets) : field ? fieldEntry(field) : null;
+  const fields = secrets.length ? secrets.map(label => ({ label })) : field ? [field] : [];
+  const typed = fields.length ? createFields(fields) : null;
   const answer = await ask(window, {
     heading,
     body,
@@ -34,66 +35,41 @@ export async function answerOf(
   return answer === 'accept' ? (typed?.values() ?? []) : null;
 }
 
-interface Typed {
-  widget: Gtk.Widget;
-  /** The field that gets the keyboard focus. */
-  first: Gtk.Widget | null;
-  /** Enables the response while the texts can be accepted. */
-  gate(allow: (allowed: boolean) => void): void;
-  values(): string[];
-}
-
-/** Creates one entry for each name; each needs a text. */
-function secretEntries(names: readonly string[]): Typed {
-  const box = vertical(6);
-  const entries = names.map(name => {
-    const entry = new Gtk.PasswordEntry({ show_peek_icon: true, activates_default: true, hexpand: true });
-    appendNamed(box, name, entry);
-    return entry;
-  });
-  const values = () => entries.map(entry => entry.text.trim());
-  return {
-    widget: box,
-    first: entries[0] ?? null,
-    values,
-    gate(allow) {
-      const check = () => allow(values().every(value => value !== ''));
-      for (const entry of entries) entry.connect('changed', check);
-      check();
-    },
-  };
-}
-
-/** Creates an entry whose text is checked after each key. */
-function fieldEntry({ label, placeholder, check }: NonNullable<Question['field']>): Typed {
+/** Creates an entry for each text; an entry without a check is secret. Each needs a text that passes its check. */
+function createFields(fields: readonly (Partial<NonNullable<Question['field']>> & { label: string })[]) {
   const widget = vertical(6);
-  const entry = new Gtk.Entry({ placeholder_text: placeholder, activates_default: true, hexpand: true });
-  appendNamed(widget, label, entry);
-  // its place is always there, so that the dialog does not jump
-  const wrong = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['error'] });
-  widget.append(wrong);
-  const text = () => entry.text.trim();
+  const rows = fields.map(({ label, placeholder = '', check }) => {
+    const common = { activates_default: true, hexpand: true };
+    const entry = check
+      ? new Gtk.Entry({ ...common, placeholder_text: placeholder })
+      : new Gtk.PasswordEntry({ ...common, show_peek_icon: true });
+    setName(entry, label);
+    widget.append(new Gtk.Label({ label, xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }));
+    widget.append(entry);
+    // its place is always there, so that the dialog does not jump
+    const wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: check !== undefined, css_classes: ['error'] });
+    widget.append(wrong);
+    return { entry, wrong, check };
+  });
+  /** Shows what is wrong; true if every text can be accepted. */
+  const isComplete = () => {
+    const problems = rows.map(({ entry, wrong, check }) => {
+      const text = entry.text.trim();
+      wrong.label = (text && check?.(text)) || '';
+      setDescription(entry, wrong.label);
+      return text === '' || wrong.label !== '';
+    });
+    return !problems.includes(true);
+  };
   return {
     widget,
-    first: entry,
-    values: () => [text()],
-    gate(allow) {
-      const show = () => {
-        const problem = text() === '' ? null : check(text());
-        wrong.label = problem ?? '';
-        setDescription(entry, problem ?? '');
-        allow(text() !== '' && problem === null);
-      };
-      entry.connect('changed', show);
-      show();
+    first: rows[0]!.entry,
+    values: () => rows.map(({ entry }) => entry.text.trim()),
+    gate(allow: (allowed: boolean) => void) {
+      for (const { entry } of rows) entry.connect('changed', () => allow(isComplete()));
+      allow(isComplete());
     },
   };
-}
-
-function appendNamed(box: Gtk.Box, name: string, entry: Gtk.Widget): void {
-  setName(entry, name);
-  box.append(new Gtk.Label({ label: name, xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }));
-  box.append(entry);
 }
 
 /** Creates links to web pages, one below the other. */

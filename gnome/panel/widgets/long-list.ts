@@ -18,7 +18,8 @@ export interface SearchBar {
   show(search: Search): void;
   /** Clears the field, including text that the page does not know yet. */
   clear(): void;
-  focus(): void;
+  /** @param isTyping true if the user is typing, so that the field must not select its text */
+  focus(isTyping?: boolean): void;
   /** Searches for a text that the user typed in another field. */
   type(text: string): void;
   /** Follows the first result. */
@@ -75,7 +76,10 @@ export function createSearchBar(first: Search, list: { menu: Gtk.Widget } | null
       if (search.text !== known) setText(search.text);
     },
     clear: () => setText(''),
-    focus: () => void entry.grab_focus(),
+    focus(isTyping = false) {
+      if (isTyping) (entry.get_delegate() as Gtk.Text).grab_focus_without_selecting();
+      else entry.grab_focus();
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import { PAGES, type PageName, pageTitle } from '../../../daemon/view/page-list.
 import { _, tr } from '../../i18n.ts';
 import { mendTree, setName } from '../widgets/accessible.ts';
 import { vertical } from '../widgets/columns.ts';
+import { createSearchBar, type SearchBar } from '../widgets/long-list.ts';
 
 /** Minimum window width for the list, in pixels. */
 export const SIDEBAR_FROM = 720;
@@ -16,10 +17,7 @@ export interface Sidebar {
   widget: Gtk.Widget;
   /** Lists the pages for a state, and marks the current page. */
   show(page: PageName, client: ClientState): void;
-  /** Focuses the search field. */
-  focusSearch(): void;
-  /** Clears the search field, without a search. */
-  clear(): void;
+  search: SearchBar;
 }
 
 interface Asks {
@@ -42,10 +40,10 @@ export function createSidebar({ goTo, search, enter }: Asks): Sidebar {
     child: list,
   });
   list.width_request = WIDTH;
-  const field = createSearchField(search, enter);
+  const field = createSearchBar({ label: _('Search settings'), text: '', type: search, enter }, null);
   const widget = vertical(0);
   widget.add_css_class('culvert-sidebar');
-  for (const child of [field.entry, scrolled]) widget.append(child);
+  for (const child of [field.widget, scrolled]) widget.append(child);
   let entries: { page: PageName; row: Gtk.ListBoxRow; title: string }[] = [];
   list.connect('row-activated', (_list: Gtk.ListBox, row: Gtk.ListBoxRow) => {
     const entry = entries[row.get_index()];
@@ -57,8 +55,7 @@ export function createSidebar({ goTo, search, enter }: Asks): Sidebar {
   });
   return {
     widget,
-    focusSearch: () => void field.entry.grab_focus(),
-    clear: field.clear,
+    search: field,
     show(page, client) {
       const listed = pagesOf(client);
       if (listed.map(entry => entry.page).join() !== entries.map(entry => entry.page).join()) {
@@ -70,28 +67,6 @@ export function createSidebar({ goTo, search, enter }: Asks): Sidebar {
       }
       const current = entryOfPage(page);
       for (const { row, page: own } of entries) mark(row, own === current);
-    },
-  };
-}
-
-/** Creates the search field. A search that moves the focus would end the typing, so the field takes the focus back. */
-function createSearchField(search: Asks['search'], enter: Asks['enter']) {
-  const placeholder_text = _('Search settings');
-  const entry = new Gtk.SearchEntry({ placeholder_text, width_chars: 8, css_classes: ['culvert-sidebar-search'] });
-  setName(entry, placeholder_text);
-  let known = '';
-  entry.connect('search-changed', () => {
-    if (entry.text === known) return;
-    known = entry.text;
-    search(known);
-    (entry.get_delegate() as Gtk.Text | null)?.grab_focus_without_selecting();
-  });
-  entry.connect('activate', enter);
-  return {
-    entry,
-    clear() {
-      known = '';
-      entry.text = '';
     },
   };
 }

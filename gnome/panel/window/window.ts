@@ -183,18 +183,22 @@ export class Window extends Adw.ApplicationWindow {
 
   /** Shows one search field of all pages: in the sidebar, or else on the page of all settings. */
   #placeSearch(): void {
-    if (this.#page !== 'settings') this.#sidebar?.clear();
+    if (this.#page !== 'settings') this.#sidebar?.search.clear();
     else if (this.#current.searchBar) this.#current.searchBar.widget.visible = !this.#sidebar?.widget.visible;
   }
 
   #searchFor(text: string): void {
     if (this.#page === 'settings') this.#current.searchBar?.type(text);
-    else this.goTo('settings', ({ searchBar }) => searchBar?.type(text));
+    else if (text)
+      this.goTo('settings', ({ searchBar }) => {
+        searchBar?.type(text);
+        this.#sidebar?.search.focus(true); // the page took the focus
+      });
   }
 
   #focusSearch(): void {
     if (this.#current.focusSearch && this.#page !== 'settings') this.#current.focusSearch();
-    else if (this.#sidebar?.widget.visible) this.#sidebar.focusSearch();
+    else if (this.#sidebar?.widget.visible) this.#sidebar.search.focus();
     else this.goTo('settings', settings => settings.focusSearch?.());
   }
 

@@ -252,10 +252,11 @@ function scrollTo(widget: Gtk.Widget): void {
 /** Adds the reason to each row that can't be used, unless a general reason applies to all rows. */
 function withReasons(form: Form, view: View): Form {
   if (generalReason(view, tr)) return form;
-  const explained = (row: Row): Row =>
-    row.sensitive === false && row.reason
-      ? { ...row, subtitle: [row.subtitle, row.reason].filter(Boolean).join('\n') }
-      : row;
+  const explained = (row: Row): Row => {
+    const shown = row.kind === 'expander' ? { ...row, rows: row.rows.map(explained) } : row;
+    if (row.sensitive !== false || !row.reason) return shown;
+    return { ...shown, subtitle: [row.subtitle, row.reason].filter(Boolean).join('\n') };
+  };
   return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
 }
 

@@ -113,6 +113,10 @@ export class FormPage extends Adw.Bin implements PageWidget {
     return box;
   }
 
+  scrollToStart(): void {
+    (this.#content.get_ancestor(Gtk.ScrolledWindow.$gtype) as Gtk.ScrolledWindow).vadjustment.value = 0;
+  }
+
   /** Updates the page if it is on screen; a hidden page is updated when it is shown. */
   #changed(): void {
     if (this.#seen) this.refresh(this.#host.view());
