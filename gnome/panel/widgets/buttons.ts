@@ -72,7 +72,7 @@ export function commandButton(run: Run, classes: string[] = [], wraps = false): 
       shown = look;
       if (icon && busy) widget.child = new Gtk.Spinner({ spinning: true });
       else if (icon) widget.icon_name = icon;
-      else widget.label = label;
+      else if (widget.label !== label) widget.label = label;
       if (wraps && widget.child instanceof Gtk.Label) wrapLabel(widget.child);
       widget.tooltip_text = icon ? label : '';
       widget.css_classes = [...classes, ...(style ? [`${style}-action`] : [])];
