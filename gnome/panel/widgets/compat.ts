@@ -115,7 +115,7 @@ export interface Dialog {
   focus?: Gtk.Widget | null;
   /** Receives a function that closes the dialog with its first response. */
   opened?(close: () => void): void;
-  /** Receives a function that enables the suggested response, for when `extra` is filled in. */
+  /** Receives a function that enables the suggested or destructive response, for when `extra` is filled in. */
   gate?(allow: (allowed: boolean) => void): void;
 }
 
@@ -134,7 +134,7 @@ export function ask(
     mendTree(dialog, heading);
     if (focus) dialog.connect('map', () => void Promise.resolve().then(() => focus.grab_focus()));
     opened?.(() => dialog.close());
-    gate?.(allowed => dialog.set_response_enabled(suggested!, allowed));
+    gate?.(allowed => dialog.set_response_enabled(suggested ?? destructive!, allowed));
   };
   return new Promise(resolve => {
     if (A.AlertDialog) {
