@@ -60,7 +60,7 @@ export function historyChoices(tr: Translator): { id: string; title: string }[] 
 }
 
 /** The choice when the page opens. */
-const FIRST_CHOICE = '1d';
+export const FIRST_CHOICE = '1d';
 
 interface HistoryOptions {
   first?: string;

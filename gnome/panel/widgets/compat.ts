@@ -300,6 +300,12 @@ export function textColor(widget: Gtk.Widget): { red: number; green: number; blu
   return able.get_color ? able.get_color.call(widget) : widget.get_style_context().get_color();
 }
 
+/** Returns a color that CSS names; null if there is none. The style context is deprecated since 4.10, without a replacement. */
+export function namedColor(widget: Gtk.Widget, name: string): Gdk.RGBA | null {
+  const [isKnown, color] = widget.get_style_context().lookup_color(name);
+  return isKnown ? color : null;
+}
+
 /**
  * Names a list's row for screen readers. Before 4.12, this names the list's own widget around the row. With newer releases,
  * code must not even touch that widget: see `within` in accessible.ts.

@@ -46,7 +46,7 @@ export function figuresRow(first: RowOf<'figures'>, host: Host): RowWidget<'figu
       const next = JSON.stringify(row.curve);
       if (next === curve) return;
       curve = next;
-      graph.plot([...row.curve]);
+      graph.plot([row.curve]);
     },
   };
 }
