@@ -31,6 +31,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
   readonly #sentence = new Gtk.Label({ xalign: 0, wrap: true, hexpand: true, css_classes: ['heading'] });
   readonly #status: ReturnType<typeof createStatus>;
   readonly #strip = createStrip();
+  readonly #eventBox = vertical(24);
   readonly #events: FormGroups;
   readonly #more = new Gtk.Button({ label: _('Show More'), halign: Gtk.Align.CENTER });
   readonly #charts = createCharts(() => this.#showTables());
@@ -58,19 +59,10 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     const column = vertical(24);
     for (const side of ['margin_top', 'margin_bottom'] as const) column[side] = 24;
     for (const side of ['margin_start', 'margin_end'] as const) column[side] = PAGE_MARGIN;
-    const groups = (name: string) => {
-      const box = vertical(24);
-      const made = new FormGroups(
-        host,
-        group => box.append(group),
-        group => box.remove(group),
-      );
-      made.name = name;
-      return { box, made };
-    };
-    const [events, tables] = [groups(_('Timeline')), groups(_('Totals'))];
-    [this.#events, this.#tables] = [events.made, tables.made];
-    const parts = [this.#strip.widget, events.box, this.#more, this.#charts.widget, tables.box];
+    const tables = vertical(12);
+    this.#events = groupsIn(this.#eventBox, host, _('Timeline'));
+    this.#tables = groupsIn(tables, host, _('Totals'));
+    const parts = [this.#strip.widget, this.#eventBox, this.#more, this.#charts.widget, tables];
     for (const child of [top, this.#status.widget, ...parts]) column.append(child);
     const child = new Adw.Clamp({ maximum_size: PAGE_WIDTH, child: column });
     this.child = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child });
@@ -127,7 +119,9 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     this.#sentence.label = recorded?.sentence ?? '';
     this.#strip.widget.visible = recorded !== null;
     if (recorded) this.#strip.show(recorded.strip);
-    this.#events.show(eventForm(recorded));
+    const events = eventForm(recorded);
+    this.#events.show(events);
+    this.#eventBox.visible = events.groups.some(({ rows }) => rows.length > 0);
     this.#more.visible = recorded?.hasMore ?? false;
     this.#charts.show(recorded?.charts ?? charts ?? { times: [], charts: [], ticks: [] });
     this.#showTables();
@@ -146,6 +140,16 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
       ],
     });
   }
+}
+
+function groupsIn(box: Gtk.Box, host: WindowHost, name: string): FormGroups {
+  const groups = new FormGroups(
+    host,
+    group => box.append(group),
+    group => box.remove(group),
+  );
+  groups.name = name;
+  return groups;
 }
 
 /** Returns the events of each day. */

@@ -9,7 +9,7 @@ import { HEIGHTS, type Kind, type Strip } from '../../../daemon/view/states/stri
 import { setName } from './accessible.ts';
 import { vertical } from './columns.ts';
 import { namedColor, textColor } from './compat.ts';
-import { Drawing, Graph, TimeAxis } from './graph.ts';
+import { Drawing, Graph, INSET, TimeAxis } from './graph.ts';
 
 /** @param chosen called when the user chooses another chart */
 export function createCharts(chosen: () => void) {
@@ -18,7 +18,7 @@ export function createCharts(chosen: () => void) {
   const caption = small();
   const end = small();
   const graph = new Graph();
-  const axis = new TimeAxis();
+  const axis = new TimeAxis(INSET);
   const widget = vertical(3);
   graph.height_request = 120;
   list.margin_bottom = 6;
@@ -125,8 +125,8 @@ class Bars extends Drawing {
 
 export function createStrip() {
   const bars = new Bars({ accessible_role: Gtk.AccessibleRole.IMG, height_request: 36 });
-  const axis = new TimeAxis();
-  const legend = small();
+  const axis = new TimeAxis(0);
+  const legend = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption'] });
   const widget = vertical(3);
   for (const child of [bars, axis, legend]) widget.append(child);
   let now: Strip | null = null;

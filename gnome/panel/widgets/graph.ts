@@ -11,7 +11,9 @@ import { textColor } from './compat.ts';
 /** Number of values that fit the width without an axis. */
 const CAPACITY = 60;
 /** Room at both ends of a line, in pixels. */
-const INSET = 5;
+export const INSET = 5;
+/** Minimum gap between the labels of an axis, in pixels. */
+const LABEL_GAP = 8;
 
 type Values = readonly (number | null)[];
 
@@ -107,10 +109,13 @@ export class TimeAxis extends Drawing {
   static {
     GObject.registerClass({ GTypeName: 'CulvertTimeAxis' }, TimeAxis);
   }
+  readonly #inset: number;
   #ticks: readonly Tick[] = [];
 
-  constructor() {
+  /** @param inset room at both ends of the picture above, in pixels */
+  constructor(inset: number) {
     super({ accessible_role: Gtk.AccessibleRole.PRESENTATION, css_classes: ['caption', 'dim-label', 'numeric'] });
+    this.#inset = inset;
   }
 
   plot(ticks: readonly Tick[]): void {
@@ -127,12 +132,12 @@ export class TimeAxis extends Drawing {
     for (const { at, label } of [...this.#ticks].reverse()) {
       const layout = this.create_pango_layout(label);
       const [own] = layout.get_pixel_size() as [number, number];
-      const middle = INSET + at * (width - 2 * INSET);
+      const middle = this.#inset + at * (width - 2 * this.#inset);
       const x = Math.max(0, Math.min(middle - own / 2, width - own));
       if (x + own > right) continue;
       cr.moveTo(x, 0);
       PangoCairo.show_layout(cr as never, layout);
-      right = x - 2 * INSET;
+      right = x - LABEL_GAP;
     }
   }
 }
