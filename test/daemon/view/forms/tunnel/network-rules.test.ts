@@ -8,7 +8,7 @@ import { keyOf, parseRules } from '../../../../../daemon/networks/rules/rules.ts
 import { NO_KILL_SWITCH } from '../../../../../daemon/state/store.ts';
 import type { Row } from '../../../../../daemon/view/form.ts';
 import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
-import { networkLine, trustableLink } from '../../../../../daemon/view/states/networks.ts';
+import { actText, networkLine, ruleValues, trustableLink } from '../../../../../daemon/view/states/networks.ts';
 import { notificationOf, presentNotification } from '../../../../../daemon/view/states/notification.ts';
 import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 import { link } from '../../../../support/networks/mocks.ts';
@@ -47,6 +47,15 @@ test('without a daemon that follows them, the page has nothing of networks', () 
   assert.equal(row(state('', null, { links: [] }), 'no-link')?.title, 'No network');
   const present = { kind: 'fact', id: 'link-wlan0', title: 'Wi-Fi “Home”', value: 'wlan0' };
   assert.deepEqual(row(state(''), 'link-wlan0'), present);
+});
+
+test('words subjects and values of a newer daemon', () => {
+  for (const subject of ['later', 'constructor'])
+    assert.equal(actText({ subject: subject as 'mode', value: 'x' }, tr), subject);
+  assert.deepEqual(ruleValues({ warp: 'later' as 'pause', killSwitch: true }), [
+    { subject: 'connection', value: 'off' },
+    { subject: 'killSwitch', value: 'on' },
+  ]);
 });
 
 test('a login page has its button, also where none was noticed, and says what happens', () => {
