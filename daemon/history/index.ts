@@ -118,7 +118,8 @@ export function openHistory(
       await pause();
     },
     read,
-    ruled(effect) {
+    ruled({ subject, value, rule, ended }) {
+      const effect = { subject, value, rule, ...(ended ? { ended } : {}) };
       if (recording) unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect });
     },
   };

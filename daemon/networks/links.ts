@@ -257,8 +257,10 @@ function linksOfIwd(objects: Objects): Link[] {
 function withIwd(links: readonly Link[], wifi: readonly Link[]): Link[] {
   const rest = wifi.filter(({ device }) => !links.some(each => each.device === device));
   const joined = links.map(link => {
-    const station = wifi.find(({ device }) => device === link.device) ?? {};
-    return { ...link, ...Object.fromEntries(Object.entries(station).filter(([, value]) => value !== null)) };
+    const station = wifi.find(({ device }) => device === link.device);
+    if (!station) return link;
+    const { name, bssid, security } = station;
+    return { ...link, kind: 'wifi' as const, name: name ?? link.name, bssid: bssid ?? link.bssid, security };
   });
   return [...joined, ...rest];
 }

@@ -43,7 +43,7 @@ type Listed = TrustCertificate & { pem: string };
 
 interface Reading {
   place: Place;
-  journal: Readonly<Record<'known' | 'confirmed', readonly Certificate[]>>;
+  journal: { readonly known: readonly Certificate[]; readonly confirmed: readonly Certificate[] };
   system: SystemList | null;
   isMember: boolean | null;
 }
@@ -158,8 +158,7 @@ export function parseCertificates(text: string): Certificate[] {
   });
 }
 
-/** Returns the properties of a certificate. */
-export function describe(certificate: X509Certificate): Certificate {
+function describe(certificate: X509Certificate): Certificate {
   return {
     fingerprint: certificate.fingerprint256,
     // without the surrounding text of the file, which may confuse a program

@@ -1,7 +1,6 @@
 // Records the changes for each tool in a journal, with copies of the original files, and undoes changes of files byte for byte.
 // It writes the journal before each change.
 
-import { X509Certificate } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { applyPatch } from 'diff';
@@ -11,7 +10,7 @@ import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.t
 import { acquireLock } from '../core/lock.ts';
 import { digest, digestOf, keepCopy, removeCopies, restoreFile, rewriteFile } from '../core/undo.ts';
 import { addedLines, differenceOf, patchOf, withoutRemoved } from '../patch.ts';
-import { describe } from './certificates.ts';
+import { parseCertificates } from './certificates.ts';
 
 const FileStep = z.object({
   kind: z.literal('file'),
@@ -44,10 +43,13 @@ export type NssStep = z.infer<typeof NssStep>;
 /** One change with its undo data. */
 const Step = z.discriminatedUnion('kind', [FileStep, VariableStep, NssStep]);
 
-/** A certificate; its properties are read again from its text. */
-const Known = z.pipe(
-  z.object({ pem: z.string() }),
-  z.transform(({ pem }) => describe(new X509Certificate(pem))),
+/**
+ * Certificates, whose fingerprint, name and validity come from `pem` when the journal is read. The file keeps these properties
+ * because earlier versions of Culvert require them. A text that is not a certificate is dropped, so that an undo still works.
+ */
+const Certificates = z.pipe(
+  z.array(z.object({ pem: z.string() })),
+  z.transform(all => all.flatMap(({ pem }) => parseCertificates(pem))),
 );
 
 const Journal = z.object({
@@ -58,9 +60,9 @@ const Journal = z.object({
   /** Variables that were set in the user's service manager, with their previous values. */
   session: z.array(z.object({ name: z.string(), before: z.nullable(z.string()) })),
   /** Certificates that Culvert made tools trust. */
-  known: z.array(Known),
+  known: Certificates,
   /** Certificates that the user confirmed by fingerprint. */
-  confirmed: z.array(Known),
+  confirmed: Certificates,
 });
 export type Journal = z.infer<typeof Journal>;
 

@@ -209,8 +209,9 @@ async function refresh(setting: Setting): Promise<boolean> {
 
 function write(directory: string, journal: Journal, { certificates, system }: Machine): boolean {
   const { valid } = organizationOf(certificates);
-  const all = new Map([...journal.known, ...valid].map(each => [each.fingerprint, each]));
-  journal.known = [...all.values()];
+  const texts = new Map([...journal.known, ...valid].map(({ fingerprint, pem }) => [fingerprint, pem]));
+  // store only the properties of a certificate
+  journal.known = [...texts.values()].flatMap(parseCertificates);
   return writeLists(directory, valid, system);
 }
 

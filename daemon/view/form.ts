@@ -302,7 +302,7 @@ export interface Form {
   /** Clients show it above everything else. With no group it fills the page. */
   status?: Status;
   groups: Group[];
-  /** Searches the list, or else the groups. Clients show it at the top. A form always has it, or never. */
+  /** Searches the list, or else the groups. Clients show it at the top. A form that has it keeps it. */
   search?: Search;
   /** A list below the groups. A form always has it, or never. */
   list?: List;

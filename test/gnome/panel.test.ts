@@ -212,7 +212,8 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.settled();
     const [remedy, toggle, ...others] = (await stage.ask({ do: 'pills' })) as Pill[];
     assert.deepEqual([remedy?.name, remedy?.suggested, toggle?.suggested, others], ['Try WireGuard', true, false, []]);
-    const gap = toggle!.place[1]! - remedy!.place[1]! - remedy!.place[3]!;
+    const [from, to] = [remedy!.place, toggle!.place] as [number[], number[]];
+    const gap = Math.max(to[0]! - from[0]! - from[2]!, to[1]! - from[1]! - from[3]!);
     assert.ok(gap >= 12, `a finger tells them apart: ${gap} pixels`);
     assert.ok(!(await stage.names()).includes(vendor), 'folded');
     await press('Technical details');

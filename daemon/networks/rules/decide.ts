@@ -13,7 +13,7 @@ export interface Situation {
   modeLocked: boolean;
   switchLocked: boolean;
   /** Returns the value of a subject. An unknown value counts as full protection. */
-  before(subject: Ranked): unknown;
+  before(subject: Compared): unknown;
   /** Answers about rules, by their keys; absent if the user was not asked. */
   answers: ReadonlyMap<string, boolean>;
 }
@@ -23,6 +23,8 @@ const MODES: Record<Mode, number> = { warp: 3, 'warp+doh': 3, 'warp+dot': 3, tun
 /** Ranks of values by their protection, for the subjects whose values protect differently. */
 const RANKS = { connection: { on: 1, off: 0, true: 1, false: 0 }, mode: MODES };
 type Ranked = keyof typeof RANKS;
+/** Subjects whose value is compared with the previous value. */
+type Compared = Exclude<Ranked, 'connection'>;
 const isRanked = (subject: Subject): subject is Ranked => Object.hasOwn(RANKS, subject);
 
 /** Returns the rank of a value. An unknown value, such as a mode of a later version, counts as full protection. */

@@ -169,7 +169,7 @@ export function createApplier(
     return now;
   }
 
-  async function setValue(subject: TunnelSubject, value: Plain, limit: Limit): Promise<void> {
+  async function setValue(subject: TunnelSubject, value: Plain | null, limit: Limit): Promise<void> {
     for (const action of actionsTo({ subject, value } as Settable, null))
       await changes.runWithLimit({ ...action, ...limit });
   }
@@ -210,7 +210,7 @@ export function createApplier(
       const now = await readValue(subject);
       const set = subject === 'connection' ? value === 'on' : value;
       if (!now || now.value === set) return null;
-      const made: Made = { subject, before: now.value as Plain, set };
+      const made: Made = { subject, before: now.value as Plain | null, set };
       intend(made);
       await setValue(subject, set, limit);
       return made;
@@ -262,20 +262,24 @@ export function createApplier(
   };
 }
 
-const Plain = z.nullable(z.union([z.boolean(), z.string()]));
+const Plain = z.union([z.boolean(), z.string()]);
 type Plain = z.infer<typeof Plain>;
 /** Subjects with one value: routes are a list, and rules only turn the kill switch on. */
 const SIMPLE = RuleEffect.shape.subject.options.filter(each => each !== 'routes' && each !== 'killSwitch');
-const isValid = ({ subject, ...values }: { subject: TunnelSubject; before: Plain; set: Plain }) =>
-  Object.values(values).every(value => z.safeParse(Value, { subject, value }).success);
+const Change = z.object({ subject: z.enum(SIMPLE), before: z.nullable(Plain), set: Plain });
+/** Checks a property against the values of its subject. */
+const validIn = (key: 'before' | 'set') =>
+  z.refine<z.infer<typeof Change>>(({ subject, [key]: value }) => z.safeParse(Value, { subject, value }).success, {
+    path: [key],
+  });
 
 /** A value that a rule set, with the previous value. */
-const Made = z.union([
+const Made = z.discriminatedUnion('subject', [
   /** `set`: the canonical entries that a rule added. */
   z.object({ subject: z.literal('routes'), set: z.array(z.string()) }),
   /** A kill switch that a rule turned on. */
   z.object({ subject: z.literal('killSwitch') }),
-  z.object({ subject: z.enum(SIMPLE), before: Plain, set: Plain }).check(z.refine(isValid)),
+  Change.check(validIn('before'), validIn('set')),
 ]);
 type Made = z.infer<typeof Made>;
 

@@ -141,7 +141,7 @@ function allRows(report: TrustReport | null, { tasks, sensitive, tr }: Asking): 
   return rows;
 }
 
-/** Returns what identifies a certificate, for the page and the command line. */
+/** Returns what identifies a certificate, in English, for the page and the command line. */
 export const certificateFacts = ({ fingerprint }: TrustCertificate): [label: string, value: string][] => [
   ['SHA-256', fingerprint],
 ];
@@ -158,13 +158,13 @@ function certificateRow(certificate: TrustCertificate, tr: Translator): Row {
     withdrawn: [_('Withdrawn'), 'error'],
   };
   const [text, tone] = states[state];
-  const facts = certificateFacts(certificate).map(([label, value]) => `${_(label)} ${value.replaceAll(':', ' ')}`);
+  const facts = certificateFacts({ ...certificate, fingerprint: fingerprint.replaceAll(':', ' ') });
   return {
     kind: 'note',
     id: `certificate-${fingerprint}`,
     title: name || _('No name'),
-    subtitle: [text, ...facts].join('\n'),
-    englishLines: [1],
+    subtitle: [text, ...facts.map(([label, value]) => `${label} ${value}`)].join('\n'),
+    englishLines: facts.map((_fact, at) => at + 1),
     tone,
   };
 }

@@ -10,8 +10,9 @@ import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
 
-/** Number of changes that the page lists first, and that "Show More" adds. */
-const LISTED = 50;
+/** Number of changes that the page lists first, which leaves the chart near, and that "Show More" adds. */
+const LISTED = 12;
+const MORE = 50;
 /** Time between reads, for spans of a day or more, and for shorter spans. */
 const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
@@ -60,7 +61,7 @@ export function historyChoices(tr: Translator): { id: string; title: string }[] 
 }
 
 /** The choice when the page opens. */
-const FIRST_CHOICE = '1d';
+export const FIRST_CHOICE = '1d';
 
 interface HistoryOptions {
   first?: string;
@@ -118,7 +119,7 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     },
     /** Lists more changes. */
     more(): void {
-      limit += LISTED;
+      limit += MORE;
       changed();
     },
     /** Lists all changes, for a print. */

@@ -1,4 +1,4 @@
-// Words networks, their rules, and the effects of the rules.
+// Words networks, their rules, and the effects of the rules, and orders the subjects of rules and their rows in the form.
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
 import type {
   DecidedEffect,
@@ -90,22 +90,27 @@ export function securityText(security: NonNullable<NetworkMatch['security']>, { 
 type Subject = DecidedEffect['subject'];
 type Act = Pick<DecidedEffect, 'subject' | 'value'>;
 
-interface RuleSubject {
+type Key = keyof NetworkEffects;
+
+/** A subject that a rule sets with a key. */
+interface RuleSubject<K extends Key> {
+  key: K;
   /** Words an effect: `WARP is paused`. */
   act(value: string, tr: Translator): string;
-  /** Key of the subject in a rule, unless it is the subject's name. */
-  key?: 'warp';
+  /** Returns the value of the effect if it differs from the key's value. */
+  effectOf?(value: NonNullable<NetworkEffects[K]>): string;
   /** Row in the form of a rule, with the key's values. The kill switch has a switch instead. */
-  row?(tr: Translator): { title: string; values: readonly (readonly [value: string, label: string])[] };
+  row?(tr: Translator): { title: string; values: readonly (readonly [NetworkEffects[K] & string, label: string])[] };
 }
 
 const PRESETS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
 
 /** The subjects of rules, in the order of their effects. */
-const SUBJECTS: Record<Subject, RuleSubject> = {
+const SUBJECTS: { [S in Subject]: RuleSubject<S extends Key ? S : 'warp'> } = {
   connection: {
-    act: (value, { _ }) => (value === 'on' ? _('WARP is on') : _('WARP is paused')),
     key: 'warp',
+    act: (value, { _ }) => (value === 'on' ? _('WARP is on') : _('WARP is paused')),
+    effectOf: value => (value === 'connect' ? 'on' : 'off'),
     row: ({ _ }) => ({
       title: 'WARP',
       values: [
@@ -115,39 +120,39 @@ const SUBJECTS: Record<Subject, RuleSubject> = {
     }),
   },
   mode: {
+    key: 'mode',
     // Translators: %s is a mode such as All traffic
     act: (value, tr) => fill(tr._('Mode: %s'), modeName(value as Mode, tr).title),
     row: tr => ({ title: tr._('Mode'), values: MODES.map(mode => [mode, modeName(mode, tr).title]) }),
   },
   protocol: {
+    key: 'protocol',
     // Translators: %s is MASQUE or WireGuard
     act: (value, { _ }) => fill(_('Protocol: %s'), value),
     row: ({ _ }) => ({ title: _('Protocol'), values: PROTOCOLS.map(protocol => [protocol, protocol]) }),
   },
-  killSwitch: { act: (_value, { _ }) => _('Kill switch is on') },
+  killSwitch: { key: 'killSwitch', act: (_value, { _ }) => _('Kill switch is on'), effectOf: () => 'on' },
   routes: {
+    key: 'routes',
     // Translators: %s names entries, such as lan or docker
     act: (value, { _ }) => fill(_('Networks of “%s” bypass WARP'), value),
     row: tr => ({ title: tr._('Bypasses WARP'), values: PRESETS.map(preset => [preset, presetName(preset, tr)]) }),
   },
 };
-export const RULE_SUBJECTS = Object.entries(SUBJECTS) as [Subject, RuleSubject][];
-
-/** Values of rules that effects name differently. */
-const READABLE: Record<string, string> = { connect: 'on', pause: 'off', true: 'on' };
+export const RULE_SUBJECTS = Object.entries(SUBJECTS) as [Subject, RuleSubject<Key>][];
 
 /** Returns what a rule sets, in the order of the subjects. */
 export function ruleValues(effects: NetworkEffects): Act[] {
-  return RULE_SUBJECTS.flatMap(([subject, { key }]) => {
-    const value = effects[key ?? (subject as keyof NetworkEffects)];
-    return value ? [{ subject, value: READABLE[String(value)] ?? String(value) }] : [];
+  return RULE_SUBJECTS.flatMap(([subject, { key, effectOf = String }]) => {
+    const value = effects[key];
+    return value ? [{ subject, value: effectOf(value) }] : [];
   });
 }
 
 /** Words an effect of a rule: `WARP is paused`. */
 export function actText({ subject, value }: Act, tr: Translator): string {
   // a newer daemon may set further subjects
-  return SUBJECTS[subject]?.act(value, tr) ?? subject;
+  return SUBJECTS[subject]?.act?.(value, tr) ?? subject;
 }
 
 /** Words all effects of a rule. */

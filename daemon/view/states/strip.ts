@@ -39,7 +39,7 @@ export function stretchesOf(records: Records): Stretch[] {
   const after = changes.flatMap((_, i): Stretch[] => {
     const next = changes[i + 1];
     const stretch = { kind: kinds[i]!, from: moments[i]!, until: moments[i + 1] ?? end };
-    return withEvidence(stretch, records, next ? next.kind === 'start' : !enabled);
+    return withEvidence(stretch, records, { isLost: next ? next.kind === 'start' : !enabled, isBegun: true });
   });
   return merged([...headOf(records, { from, until: moments[0] ?? end }, after), ...after]);
 }
@@ -65,27 +65,31 @@ function headOf(records: Records, { from, until }: Omit<Stretch, 'kind'>, after:
   const { changes, samples, totals } = records;
   const [first] = changes;
   const head = (kind: Kind) => ({ kind, from, until });
-  if (first?.kind === 'stop') return withEvidence(head(kindsOf([{ ...first, kind: 'state' }])[0]!), records, false);
+  if (first?.kind === 'stop') return withEvidence(head(kindsOf([{ ...first, kind: 'state' }])[0]!), records, {});
   const restOn = (totals?.connectedSeconds ?? 0) * 1000 - lengthOf(after, 'on');
   const wasOn = samples.some(({ at }) => Date.parse(at) < until) || restOn > (until - from) / 2;
-  if (wasOn) return withEvidence(head('on'), records, first?.kind === 'start');
+  if (wasOn) return withEvidence(head('on'), records, { isLost: first?.kind === 'start' });
   return [head(first?.kind === 'state' ? 'off' : 'unknown')];
 }
 
 /**
  * Cuts a stretch to the times that records show: a computer that sleeps records nothing.
- * @param lost true if the recording broke off without a record
+ * `isBegun`: a record shows the begin; `isLost`: the recording broke off without a record.
  */
-function withEvidence(stretch: Stretch, { samples, resolution }: Records, lost: boolean): Stretch[] {
+function withEvidence(
+  stretch: Stretch,
+  { samples, resolution }: Records,
+  { isBegun = false, isLost = false }: { isBegun?: boolean; isLost?: boolean },
+): Stretch[] {
   const { kind, from, until } = stretch;
   const length = RESOLUTIONS[resolution] * 1000;
   const seen = samples.map(({ at }) => Date.parse(at)).filter(at => at + length > from && at < until);
   // without figures, as in modes that have none, nothing tells a sleep from a connection
-  if (kind !== 'on' || seen.length === 0) return [lost ? { ...stretch, kind: 'unknown' } : stretch];
+  if (kind !== 'on' || seen.length === 0) return [isLost ? { ...stretch, kind: 'unknown' } : stretch];
   const known = [
-    [from, from + HOLD_MS],
+    ...(isBegun ? [[from, from + HOLD_MS]] : []),
     ...seen.map(at => [at - HOLD_MS, at + length + HOLD_MS]),
-    ...(lost ? [] : [[until - HOLD_MS, until]]),
+    ...(isLost ? [] : [[until - HOLD_MS, until]]),
   ] as [number, number][];
   const parts: Stretch[] = [];
   let end = from;

@@ -1,6 +1,6 @@
 // Renders a list of any length with rows of equal height; only the rows near the visible part are in the document. The list is
 // one stop of the keyboard.
-import { type Signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
@@ -51,9 +51,15 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
   const from = printed ? 0 : Math.min(first.value, Math.max(0, items.length - 1));
   const rows = items.slice(from, printed ? items.length : from + shown.value);
   const inSight = Math.min(Math.floor(top.value / rowHeight), items.length - 1);
+  /** Also called before the browser tells of the scroll, which waits for the next paint. */
+  const follow = () => {
+    const { scrollTop, scrollHeight, clientHeight } = box.current!;
+    top.value = scrollTop;
+    atEnd.value = scrollTop + clientHeight >= scrollHeight - rowHeight;
+  };
   const { stop, ...keyboard } = useStop({
     box,
-    top,
+    follow,
     rowHeight,
     length: items.length,
     from,
@@ -61,17 +67,7 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
     inSight,
   });
   return (
-    <section
-      class="virtual-list"
-      aria-label={label}
-      tabIndex={-1}
-      ref={box}
-      {...keyboard}
-      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        top.value = scrollTop;
-        atEnd.value = scrollTop + clientHeight >= scrollHeight - rowHeight;
-      }}
-    >
+    <section class="virtual-list" aria-label={label} tabIndex={-1} ref={box} {...keyboard} onScroll={follow}>
       <div style={{ height: `${items.length * rowHeight}px` }}>
         <ul style={{ transform: `translateY(${from * rowHeight}px)` }}>
           {rows.map((item, i) => (
@@ -92,7 +88,7 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
 }
 
 /** Returns true while the browser prints the page. */
-function usePrinted(): boolean {
+export function usePrinted(): boolean {
   const printed = useSignal(false);
   useEffect(() => {
     const follow = ({ type }: Event) => {
@@ -108,8 +104,8 @@ function usePrinted(): boolean {
 
 interface StopOptions {
   box: RefObject<HTMLElement | null>;
-  /** Distance that the list is scrolled, in px. */
-  top: Signal<number>;
+  /** Reads how far the list is scrolled. */
+  follow(): void;
   rowHeight: number;
   length: number;
   /** Range of the items in the document; `to` is not in it. */
@@ -120,7 +116,7 @@ interface StopOptions {
 }
 
 /** Returns the item that Tab reaches, with handlers for keys that move to another item or remove it. */
-function useStop({ box, top, rowHeight, length, from, to, inSight }: StopOptions) {
+function useStop({ box, follow, rowHeight, length, from, to, inSight }: StopOptions) {
   const place = useSignal(0);
   /** True if the item at `place` gets the focus once it is drawn. */
   const wanted = useRef(false);
@@ -145,7 +141,7 @@ function useStop({ box, top, rowHeight, length, from, to, inSight }: StopOptions
     place.value = Math.max(0, Math.min(index, length - 1));
     const start = place.value * rowHeight;
     list.scrollTop = Math.max(start + rowHeight - list.clientHeight, Math.min(start, list.scrollTop));
-    top.value = list.scrollTop;
+    follow();
     wanted.current = true;
     if (place.value === current) find('[tabindex="0"]')?.focus();
   };

@@ -333,6 +333,27 @@ test('follows a renewal, two certificates, and a withdrawal while tools trust it
   );
 });
 
+test('a certificate that can’t be read in the journal blocks neither the summary nor a refresh or an undo', async t => {
+  const pc = machine(t);
+  const organization = authority(t);
+  pc.install(organization);
+  const trust = pc.trust();
+  await trust.apply(['curl']);
+  const file = path.join(pc.home, '.local/state/culvert/trust/trust.json');
+  const journal = JSON.parse(read(file));
+  const [known] = journal.known;
+  assert.deepEqual(Object.keys(known).sort(), ['fingerprint', 'from', 'name', 'pem', 'until']);
+  const bad = { ...known, fingerprint: '00', pem: known.pem.replace(/\n.{8}/, '\nAAAAAAAA') };
+  writeFileSync(file, JSON.stringify({ ...journal, known: [bad, known], confirmed: [bad] }));
+  assert.deepEqual(
+    trust.summary().certificates.map(({ fingerprint }) => fingerprint),
+    [organization.fingerprint],
+  );
+  assert.equal(await trust.refresh(), false);
+  await trust.undo();
+  assert.equal(read(path.join(pc.home, '.curlrc')), '');
+});
+
 test('never has a tool trust a certificate that has expired, and finds a tool that does', async t => {
   const pc = machine(t);
   const old = authority(t, { until: new Date('2021-01-01') });

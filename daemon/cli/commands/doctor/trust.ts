@@ -181,7 +181,7 @@ function describeCertificate(certificate: TrustCertificate, style: Style): strin
   const day = (time: string) => time.slice(0, 10);
   return [
     `${style.bold(printable(name) || '(no name)')}: ${STATES[state]}, ${day(from)} to ${day(until)}`,
-    ...certificateFacts(certificate).map(([label, value]) => `  ${label} ${value}`),
+    ...certificateFacts(certificate).map(([label, value]) => `  ${label} ${printable(value)}`),
     `  ${printable(origin)}`,
   ].join('\n');
 }

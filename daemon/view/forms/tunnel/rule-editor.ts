@@ -42,7 +42,7 @@ export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Tr
 
 function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator): Row[] {
   const { _ } = tr;
-  const rows = RULE_SUBJECTS.flatMap(([subject, { key = subject, row }]) => {
+  const rows = RULE_SUBJECTS.flatMap(([, { key, row }]) => {
     if (!row) return [];
     const { title, values } = row(tr);
     const others = Object.fromEntries(Object.entries(effects).filter(([name]) => name !== key));
@@ -50,7 +50,7 @@ function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator):
       { value: NONE, label: _('Leave as it is'), gives: others },
       ...values.map(([value, label]) => ({ value, label, gives: { ...others, [key]: value } })),
     ];
-    const value = String(effects[key as keyof NetworkEffects] ?? NONE);
+    const value = String(effects[key] ?? NONE);
     return [select({ id: `draft-${key}`, title, choices, value }, gives => editor.change({ effects: gives }))];
   });
   const { killSwitch, ...others } = effects;

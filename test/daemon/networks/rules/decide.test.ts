@@ -72,7 +72,13 @@ const office = at(link('eth0', { kind: 'ethernet', gatewayHardware: '02:00:00:00
 const wire = at(link('eth0', { kind: 'ethernet', uuid: 'u1' }));
 const phone = at(link('wwan0', { kind: 'mobile' }));
 
-const free = { managed: false, modeLocked: false, switchLocked: false, before: () => 'warp', answers: new Map() };
+const free: Situation = {
+  managed: false,
+  modeLocked: false,
+  switchLocked: false,
+  before: () => 'warp',
+  answers: new Map(),
+};
 const allowing = (...names: string[]): Situation => ({
   ...free,
   answers: new Map(names.map(name => [keyOf(rules.find(rule => rule.name === name)!), true])),
@@ -116,6 +122,9 @@ test('a rule that lowers the protection where anyone can copy the name asks, and
     'connection off by home: left refused',
     'mode proxy by home: left refused',
   ]);
+  // a pause asks even while WARP is off
+  const off: Situation = { ...free, before: subject => (subject === 'mode' ? 'warp' : false) };
+  assert.deepEqual(effects([home], off)[0], 'connection off by home: asks');
   // as strong as what is set, so that no question is needed
   assert.deepEqual(effects([home], { ...free, before: () => 'doh' })[1], 'mode proxy by home: holds');
 });

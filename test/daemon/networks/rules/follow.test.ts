@@ -1,5 +1,6 @@
 // Rules hold when the network changes, leave alone what the user does by hand, and give back what they lowered.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { memoryTunnel } from '../../../support/daemon/memory-tunnel.ts';
 import { link } from '../../../support/networks/mocks.ts';
@@ -276,6 +277,25 @@ test('a failure is reported, and tried again with the next change of the network
   memory.before = () => {};
   await go(cafe);
   assert.deepEqual([memory.values.connected, (await networks().read()).problem], [true, null]);
+});
+
+test('a damaged memory is reported with the field, and the answers are asked again', async t => {
+  const { go, networks, paths, said, restart } = stage(t);
+  await go(home);
+  await networks().set({ document: RULES });
+  await networks().answer({ rule: 'home', answer: 'always' });
+  const text = readFileSync(paths.networksState, 'utf8');
+  for (const [good, bad, field] of [
+    ['"set":"doh"', '"set":"no mode"', 'set'],
+    ['"set":"doh"', '"set":null', 'set'],
+    ['"before":"warp"', '"before":"no mode"', 'before'],
+  ] as const) {
+    writeFileSync(paths.networksState, text.replace(good, bad));
+    said.length = 0;
+    restart();
+    assert.match(said.join().replace(/\s/g, ''), new RegExp(`"path":\\["made",\\d,"change","${field}"\\]`));
+    assert.equal((await networks().read()).rules[0]?.allowed, null);
+  }
 });
 
 test('a value that cannot be read is not compared: a rule waits, and the protection that it lowered returns later', async t => {

@@ -9,7 +9,7 @@ import { NO_KILL_SWITCH } from '../../../../../daemon/state/store.ts';
 import { withRule } from '../../../../../daemon/view/client/network-document.ts';
 import type { Form, MenuButton, Row } from '../../../../../daemon/view/form.ts';
 import { type NetworksFacts, networksForm } from '../../../../../daemon/view/forms/tunnel/networks.ts';
-import { networkLine, trustableLink } from '../../../../../daemon/view/states/networks.ts';
+import { actText, networkLine, ruleValues, trustableLink } from '../../../../../daemon/view/states/networks.ts';
 import { notificationOf, presentNotification } from '../../../../../daemon/view/states/notification.ts';
 import { rowsOf } from '../../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
