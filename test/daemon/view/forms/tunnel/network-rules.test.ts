@@ -79,6 +79,15 @@ test('without a daemon that follows them, the page says what the desktop knows, 
   assert.deepEqual(ask(unlisted), { kind: 'action', request: { action: 'addTrustedSsid', value: 'Home' } });
 });
 
+test('words subjects and values of a newer daemon', () => {
+  for (const subject of ['later', 'constructor'])
+    assert.equal(actText({ subject: subject as 'mode', value: 'x' }, tr), subject);
+  assert.deepEqual(ruleValues({ warp: 'later' as 'pause', killSwitch: true }), [
+    { subject: 'connection', value: 'off' },
+    { subject: 'killSwitch', value: 'on' },
+  ]);
+});
+
 test('the status names the network, its device and what happens there', () => {
   const of = (networks: NetworksState) => {
     const { title, sentence, line } = page(networks).status!;
