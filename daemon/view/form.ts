@@ -60,8 +60,18 @@ export type Ask =
 export type NetworksChange =
   | ({ do: 'answer' } & NetworksAnswer)
   | { do: 'revert' }
-  /** `lines`: the rule's table without the name; `allow`: may lower the protection; `replaces`: name of the rule to replace. */
-  | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean; replaces?: string | null }
+  /**
+   * `lines`: the rule's table without the name; `allow`: may lower the protection; `replaces`: name of the rule to replace;
+   * `before`: name of the rule that follows a new rule.
+   */
+  | {
+      do: 'add';
+      name: string;
+      lines: readonly string[];
+      allow?: boolean;
+      replaces?: string | null;
+      before?: string | null;
+    }
   | { do: 'remove'; name: string };
 
 /** Requests about changes that revert automatically. */
@@ -292,7 +302,7 @@ export interface Form {
   /** Clients show it above everything else. With no group it fills the page. */
   status?: Status;
   groups: Group[];
-  /** Searches the list, or else the groups. Clients show it at the top. A form always has it, or never. */
+  /** Searches the list, or else the groups. Clients show it at the top. A form that has it keeps it. */
   search?: Search;
   /** A list below the groups. A form always has it, or never. */
   list?: List;

@@ -73,7 +73,7 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     await stage.find('Trusted: WARP is off here');
     manager.child.stdin!.write(`${JSON.stringify([ROOT, NM, 'PrimaryConnection', active(2)])}\n`);
     await stage.find('Not trusted: WARP stays on here');
-    await stage.press('Café <b>');
+    await stage.press('Trust this network');
     await stage.acted(1);
     assert.deepEqual(daemon.actions, [{ action: 'addTrustedSsid', value: 'Café <b>' }]);
   });
@@ -82,7 +82,9 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     const culvert = standInForCulvert(desktop);
     daemon.set('status', { state: 'unable' });
     daemon.send('networks', at(link('wlan0', { name: 'Lobby' })));
-    await stage.press('Sign in to this network: Sign In…');
+    await stage.press('Lobby: More');
+    await stage.press('Sign In to This Network…');
+    await stage.press('Sign In…');
     await until(() => culvert.words() === 'portal --open', 'the sign-in');
     culvert.end();
   });
@@ -109,8 +111,8 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     };
     daemon.snapshot = { ...daemon.snapshot, networks };
     daemon.send('networks', networks);
-    await stage.find('Wi-Fi “Home”');
-    await stage.press('New rule: Add…');
+    await stage.find('Wi-Fi · wlan0');
+    await stage.press('Add Rule…');
     await stage.find('Choose a network, a name, and at least one setting.');
     const choose = async (name: string, step: string) => {
       await stage.ask({ do: 'focus', name });
@@ -130,13 +132,17 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
       { line: 'POST /api/networks/answer', body: { rule: 'Home', answer: 'always' } },
     ]);
     daemon.send('networks', { ...networks, rules: [rule], decision });
+    await stage.press('Home: More');
     await stage.press('Edit Home');
     await stage.find('Here, with this rule');
+    await stage.press('Advanced');
     await stage.enter('Gateway, by its hardware address', '02:00:00:00:00:0A');
     await stage.press('Gateway, by its hardware address: Add');
     await stage.find('Remove Gateway 02:00:00:00:00:0a');
     await stage.press('Leave the rules as they are: Cancel');
     await stage.gone('Rule “Home”');
+    await stage.press('Elsewhere: More');
+    await stage.press('Test Rules…');
     await stage.enter('Another Wi-Fi network, by its name', 'Hotel');
     await stage.press('Another Wi-Fi network, by its name: Try');
     await stage.find('No rule is for this network.');

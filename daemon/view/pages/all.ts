@@ -1,6 +1,5 @@
 // Defines the pages that are forms, and the data that each page reads while visible. `page-list.ts` has their titles.
 import type { ClientState } from '../client/client-state.ts';
-import { createRuleEditor } from '../client/rule-editor.ts';
 import { clientCommand, type Form } from '../form.ts';
 import { accountForm, joinCommand } from '../forms/account.ts';
 import { checksForm, type ServiceTask } from '../forms/checks.ts';
@@ -10,14 +9,13 @@ import { trustForm } from '../forms/trust.ts';
 import { dnsForm } from '../forms/tunnel/dns.ts';
 import { killSwitchForm, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../forms/tunnel/killswitch.ts';
 import { advancedForm, modeForm } from '../forms/tunnel/modes.ts';
-import { READ_NETWORKS_MS } from '../forms/tunnel/network-rules.ts';
 import { networksForm } from '../forms/tunnel/networks.ts';
 import { updatesForm } from '../forms/updates.ts';
-import type { CurrentNetwork } from '../host.ts';
 import type { PageName } from '../page-list.ts';
 import type { ChecksState } from '../states/findings.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
+import { networksPage } from './networks.ts';
 import { type Page, reading } from './page.ts';
 import { editorPage, routesPage } from './routes.ts';
 
@@ -47,35 +45,6 @@ const killSwitchPage: Page = (host, changed) => {
       return killSwitchForm(view.killSwitch, host.now(), host.tr(), { list, failed, records });
     },
     close: blocked.close,
-  };
-};
-
-/** The networks page. Its reads make the daemon follow the networks and send them as events. */
-const networksPage: Page = (host, changed) => {
-  const { model, desktop } = host;
-  const editor = createRuleEditor(model, changed);
-  // a failed read is ignored, as the rest of the page needs no answer
-  const networks = reading(host, changed, { read: () => model.call('GET /api/networks'), everyMs: READ_NETWORKS_MS });
-  let network: CurrentNetwork | null = null;
-  const readNetwork = async () => {
-    if (!desktop) return;
-    network = await desktop.currentNetwork();
-    changed();
-  };
-  // the page offers to trust the network in use
-  const unwatch = desktop?.watchNetwork(() => void readNetwork());
-  return {
-    ticks: true,
-    form(view) {
-      networks.now(view);
-      const { settable } = view.tunnel;
-      return networksForm(view.client, { settable, network, now: host.now(), editor }, host.tr());
-    },
-    shown: () => void readNetwork(),
-    close() {
-      networks.close();
-      unwatch?.();
-    },
   };
 };
 

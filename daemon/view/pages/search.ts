@@ -1,7 +1,7 @@
 // Searches the rows of all pages by title, values and keywords, and defines the page of all settings, which contains the
 // search in a desktop app.
 
-import { type ClientTask, clientCommand, type Form, type Group, type Row, type Status } from '../form.ts';
+import { type Button, type ClientTask, clientCommand, type Form, type Group, type Row, type Status } from '../form.ts';
 import { formatCount } from '../format.ts';
 import { rankRows, rowKeywords } from '../forms/search-match.ts';
 import {
@@ -148,7 +148,11 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
   const keywords = rowKeywords(tr);
   const rows = pages.flatMap(([page, place, { status, groups }]) => [
     ...(status ? statusRows(status, page).map(row => ({ page, place, group: STATUS, row })) : []),
-    ...groups.flatMap(group => group.rows.flatMap(unfolded).map(row => ({ page, place, group, row }))),
+    ...groups.flatMap(group => {
+      const { rows, title = place, actions = [], menu = [] } = group;
+      const found = [...rows.flatMap(unfolded), ...commandRows([...actions, ...menu], title, page)];
+      return found.map(row => ({ page, place, group, row }));
+    }),
   ]);
   const ranks = rankRows(
     rows.map(({ page, place, group, row }) => [
@@ -185,18 +189,21 @@ function unfolded(row: Row): Row[] {
 /** The group of a page's status, which has no title. */
 const STATUS: Group = { id: 'status', rows: [] };
 
-/** Returns a row for the state of a page and for each of its commands. A report starts from the search. */
+/** Returns a row for the state of a page and for each of its commands. */
 function statusRows({ title, sentence, buttons, menu = [] }: Status, page: PageName): Row[] {
-  const link = { kind: 'link', page } as const;
   return [
-    { ...link, id: 'status', title, subtitle: sentence },
-    ...[...buttons, ...menu].map(({ label, command: { ask } }): Row => {
-      const isReport = ask.kind === 'client' && ask.task === 'report';
-      return isReport
-        ? { ...link, id: 'report', title: label, subtitle: title, task: 'report' }
-        : { ...link, id: label, title: label, subtitle: title };
-    }),
+    { kind: 'link', page, id: 'status', title, subtitle: sentence },
+    ...commandRows([...buttons, ...menu], title, page),
   ];
+}
+
+/** Returns a row for each command. A report starts from the search. */
+function commandRows(buttons: readonly Button[], subtitle: string, page: PageName): Row[] {
+  const link = { kind: 'link', page, subtitle } as const;
+  return buttons.map(({ label, command: { ask } }): Row => {
+    const isReport = ask.kind === 'client' && ask.task === 'report';
+    return isReport ? { ...link, id: 'report', title: label, task: 'report' } : { ...link, id: label, title: label };
+  });
 }
 
 /** Joins the context of a row: its description, values, group and page. */

@@ -262,5 +262,5 @@ export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'al
   if (allowed === true)
     return _('Lowers protection. You allowed it, though anyone can copy what identifies this network.');
   if (allowed === false) return _('Would lower protection. You refused it.');
-  return _('Would lower protection, and asks first: anyone can copy what identifies this network.');
+  return _('Asks first: this network can be imitated.');
 }

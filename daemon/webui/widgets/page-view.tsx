@@ -6,6 +6,7 @@ import type { List, Search } from '../../view/form.ts';
 import type { Page } from '../../view/pages/page.ts';
 import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
+import { SearchField } from './rows/entry-row.tsx';
 import { FormView } from './rows/form.tsx';
 
 export interface ListProps {
@@ -32,6 +33,7 @@ export function PageView({ page, ListView }: { page: Page; ListView?: ComponentT
   const form = open.form(view.value);
   return (
     <>
+      {form.search && !form.list && <SearchField {...form.search} />}
       <FormView form={form} />
       {form.list && ListView && <ListView list={form.list} search={form.search} />}
     </>

@@ -239,7 +239,6 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
   const dialogs: [page: PageName, opens: string, shown: string[], closes: string][] = [
     ['account', 'Remove this device: Remove…', ['Remove this device?', 'Remove', 'Cancel'], 'Cancel'],
     ['dns', 'Default list: Reset', ['Cancel'], 'Cancel'],
-    ['networks', 'Forget all trusted Wi-Fi: Reset', ['Cancel'], 'Cancel'],
     ['advanced', 'Reset all settings of WARP: Reset…', ['Cancel'], 'Cancel'],
     ['history', 'Delete the history', ['Delete the history?', 'Delete', 'Cancel'], 'Cancel'],
     ['tools', '“team-d” is turned off: Remove…', ['Cancel'], 'Cancel'],

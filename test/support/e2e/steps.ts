@@ -25,7 +25,7 @@ export const PAGES = {
   welcome: 'First Steps',
 } satisfies Record<PageName, string>;
 
-export type Role = 'button' | 'radio' | 'switch';
+export type Role = 'button' | 'radio' | 'switch' | 'menuitem';
 
 /** Actions of a person. Each control is found by role and exact name, once it can be used. */
 export interface Hands {
@@ -61,6 +61,12 @@ const named = (button: string, field: string, text: string, accept: string) => a
   await hands.click('button', button);
   await hands.write(field, text);
   await hands.accept(accept);
+};
+/** Uses an entry of a menu, and does what follows. */
+const inMenu = (menu: string, entry: string, step?: Step[1]) => async (hands: Hands) => {
+  await hands.click('button', `${menu}: More`);
+  await hands.click('menuitem', entry);
+  await step?.(hands);
 };
 const afterOpening = (group: string, step: Step[1]) => async (hands: Hands) => {
   await hands.click('button', group);
@@ -98,9 +104,15 @@ export const STEPS: readonly Step[] = [
   ['dns', press('No location: Reset')],
   ['dns', press('Start logging: Start')],
   ['networks', click('switch', 'All wired networks')],
-  ['networks', fill('Add Wi-Fi name', 'Café <1>')],
-  ['networks', press('Remove Café <1>')],
-  ['networks', confirmed('Forget all trusted Wi-Fi: Reset', 'Reset')],
+  [
+    'networks',
+    inMenu('Elsewhere', 'Trust a Wi-Fi…', async hands => {
+      await hands.write('Name', 'Café <1>');
+      await hands.accept('Add');
+    }),
+  ],
+  ['networks', inMenu('Café <1>', 'Remove Café <1>')],
+  ['networks', inMenu('Elsewhere', 'Forget All Trusted Wi-Fi…', hands => hands.accept('Reset'))],
   ['advanced', fill('Port', String(freePort()))],
   ['advanced', fill('Address and port', '162.159.198.2:443')],
   ['advanced', press('Choose automatically: Reset')],

@@ -2,7 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form } from '../../../../daemon/view/form.ts';
+import type { Form, Search } from '../../../../daemon/view/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
@@ -26,6 +26,8 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #columns = new Columns();
   /** Holds the status and the groups. */
   readonly #content = new Gtk.Box({ layout_manager: this.#columns });
+  /** Holds all parts of the page. */
+  #body: Gtk.Box | null = null;
   #status: StatusWidget | null = null;
   #hasStatus = false;
   /** Fits the groups above a list. */
@@ -71,11 +73,12 @@ export class FormPage extends Adw.Bin implements PageWidget {
   refresh(view: View): void {
     this.#seen = true;
     const form = this.#open.form(view);
-    if (!this.child) this.child = this.#build(form);
+    this.#body ??= this.#build(form);
+    this.child = this.#body;
     this.#showStatus(form, view);
     this.#groups.show(form);
     this.#fit?.();
-    if (form.search) this.#search?.show(form.search);
+    if (form.search) this.#showSearch(form.search, this.#body);
     if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
   }
 
@@ -93,24 +96,28 @@ export class FormPage extends Adw.Bin implements PageWidget {
     if (status) this.#status.show(status);
   }
 
-  /** Builds the page: the search above the groups or, with a list, the search and the list below the groups. */
-  #build({ search, list }: Form): Gtk.Widget {
+  /** Builds the page: the groups above the list. */
+  #build({ list }: Form): Gtk.Box {
     for (const side of ['margin_top', 'margin_bottom'] as const) this.#content[side] = list ? 12 : 24;
     const widget = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: this.#content });
     widget.vexpand = !list;
-    if (!search && !list) return widget;
-    if (list) {
-      this.#fit = fitAbove(widget, this.#content);
-      this.#list = createLongList(list, this.#host);
-    }
-    if (search) {
+    const box = vertical(0);
+    box.append(widget);
+    if (!list) return box;
+    this.#fit = fitAbove(widget, this.#content);
+    this.#list = createLongList(list, this.#host);
+    box.append(this.#list.widget);
+    return box;
+  }
+
+  /** Shows the search, which a form can get later: above the groups or, with a list, above the list. */
+  #showSearch(search: Search, box: Gtk.Box): void {
+    if (!this.#search) {
       this.#search = createSearchBar(search, this.#list);
       this.focusSearch = this.#search.focus;
+      box.insert_child_after(this.#search.widget, this.#list ? box.get_first_child() : null);
     }
-    const parts = list ? [widget, this.#search?.widget, this.#list?.widget] : [this.#search?.widget, widget];
-    const box = vertical(0);
-    for (const part of parts) if (part) box.append(part);
-    return box;
+    this.#search.show(search);
   }
 
   scrollToStart(): void {

@@ -98,7 +98,7 @@ test('hyphens, blanks, case and diacritics make no difference', () => {
 test('the search finds rows by title, group, description and values, the best first', () => {
   assert.equal(find('malw')[0]!.row, 'families-malware');
   assert.ok(
-    find('stays off where').some(({ row }) => row === 'wifi'),
+    find('finds the best server').some(({ page }) => page === 'advanced'),
     'the description of a group',
   );
   assert.equal(find('Deutsch')[0]!.row, 'ui.locale', 'a value of a list');
