@@ -3,6 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import type Cairo from 'cairo';
 import type { Chart, Charts } from '../../../daemon/view/graph.ts';
 import { HEIGHTS, type Kind, type Strip } from '../../../daemon/view/states/strip.ts';
@@ -14,7 +15,7 @@ import { Drawing, Graph, INSET, TimeAxis } from './graph.ts';
 /** @param chosen called when the user chooses another chart */
 export function createCharts(chosen: () => void) {
   const { TAB, TAB_LIST } = Gtk.AccessibleRole;
-  const list = new Gtk.Box({ accessible_role: TAB_LIST, homogeneous: true, spacing: 6 });
+  const list = new Gtk.Box({ accessible_role: TAB_LIST, spacing: 3 });
   const caption = small();
   const end = small();
   const graph = new Graph();
@@ -29,8 +30,10 @@ export function createCharts(chosen: () => void) {
   const chart = () => now.charts.find(({ id }) => id === wanted) ?? now.charts[0] ?? null;
 
   function createTab(id: Chart['id']) {
-    const label = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
+    const { WORD_CHAR: wrap_mode } = Pango.WrapMode;
+    const label = new Gtk.Label({ wrap: true, wrap_mode, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
     const button = new Gtk.ToggleButton({ accessible_role: TAB, child: label, css_classes: ['flat', 'culvert-tab'] });
+    button.hexpand = true;
     button.connect('clicked', () => {
       wanted = id;
       draw();
@@ -93,7 +96,7 @@ function small(): Gtk.Label {
 }
 
 /** Characters that look like the heights of the kinds. */
-const BLOCKS: Record<Kind, string> = { on: '█', failed: '▆', paused: '▄', off: '▂', unknown: '▁' };
+const BLOCKS: Record<Kind, string> = { on: '█', failed: '▆', paused: '▄', off: '▂', unknown: '…' };
 
 type Color = [red: number, green: number, blue: number, alpha: number];
 
@@ -106,6 +109,9 @@ function colorOf(widget: Gtk.Widget, kind: Kind): Color {
   return color ? [color.red, color.green, color.blue, 1] : [red, green, blue, 1];
 }
 
+/** Height of the dotted line for what is not known, in pixels. */
+const LINE = 2;
+
 class Bars extends Drawing {
   static {
     GObject.registerClass({ GTypeName: 'CulvertBars' }, Bars);
@@ -114,11 +120,16 @@ class Bars extends Drawing {
 
   override draw(cr: Cairo.Context, width: number, height: number): void {
     for (const { kind, from, until } of this.parts) {
-      const high = Math.max(2, HEIGHTS[kind] * height);
-      cr.setSourceRGBA(...colorOf(this, kind));
       // a short state is visible, too
-      cr.rectangle(from * width, height - high, Math.max(1, (until - from) * width), high);
-      cr.fill();
+      const [x, wide] = [from * width, Math.max(1, (until - from) * width)];
+      const high = kind === 'unknown' ? LINE : HEIGHTS[kind] * height;
+      cr.setSourceRGBA(...colorOf(this, kind));
+      // a dotted line, or a bar
+      cr.setDash(kind === 'unknown' ? [LINE, LINE] : [], 0);
+      cr.setLineWidth(high);
+      cr.moveTo(x, height - high / 2);
+      cr.lineTo(x + wide, height - high / 2);
+      cr.stroke();
     }
   }
 }

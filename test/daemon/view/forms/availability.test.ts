@@ -127,7 +127,10 @@ test('buttons of a status, a heading, a menu and an expander need the daemon lik
   const status = { icon: '', tone: 'neutral', title: '', sentence: null, buttons, menu: buttons } as const;
   const actions = buttons.map(button => ({ ...button, icon: 'add' as const }));
   const expander: Row = { kind: 'expander', id: 'b', title: '', rows: [row], button: buttons[1]! };
-  const form = withoutDaemon({ status, groups: [{ id: 'all', rows: [row, expander], actions, menu: buttons }] }, client);
+  const form = withoutDaemon(
+    { status, groups: [{ id: 'all', rows: [row, expander], actions, menu: buttons }] },
+    client,
+  );
   const [group] = form.groups;
   const unfolded = group!.rows[1]!;
   assert.ok(unfolded.kind === 'expander');
