@@ -15,7 +15,7 @@ import { Drawing, Graph, INSET, TimeAxis } from './graph.ts';
 /** @param chosen called when the user chooses another chart */
 export function createCharts(chosen: () => void) {
   const { TAB, TAB_LIST } = Gtk.AccessibleRole;
-  const list = new Gtk.Box({ accessible_role: TAB_LIST, spacing: 3 });
+  const list = new Gtk.Box({ accessible_role: TAB_LIST, css_classes: ['culvert-charts'] });
   const caption = small();
   const end = small();
   const graph = new Graph();
@@ -30,8 +30,7 @@ export function createCharts(chosen: () => void) {
   const chart = () => now.charts.find(({ id }) => id === wanted) ?? now.charts[0] ?? null;
 
   function createTab(id: Chart['id']) {
-    const { WORD_CHAR: wrap_mode } = Pango.WrapMode;
-    const label = new Gtk.Label({ wrap: true, wrap_mode, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
+    const label = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
     const button = new Gtk.ToggleButton({ accessible_role: TAB, child: label, css_classes: ['flat', 'culvert-tab'] });
     button.hexpand = true;
     button.connect('clicked', () => {
@@ -75,6 +74,8 @@ export function createCharts(chosen: () => void) {
         const tab = tabs.get(id) ?? createTab(id);
         tabs.set(id, tab);
         tab.label.label = [title, newest ?? '–'].join('\n');
+        // three long words do not fit a narrow window in large letters
+        tab.label.wrap_mode = /\S{10}/.test(title) ? Pango.WrapMode.WORD_CHAR : Pango.WrapMode.WORD;
         setName(tab.button, title);
       }
       draw();
