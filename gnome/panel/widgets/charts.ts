@@ -3,6 +3,7 @@ import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import Pango from 'gi://Pango?version=1.0';
 import type Cairo from 'cairo';
 import type { Chart, Charts } from '../../../daemon/view/graph.ts';
 import { HEIGHTS, type Kind, type Strip } from '../../../daemon/view/states/strip.ts';
@@ -14,7 +15,7 @@ import { Drawing, Graph, INSET, TimeAxis } from './graph.ts';
 /** @param chosen called when the user chooses another chart */
 export function createCharts(chosen: () => void) {
   const { TAB, TAB_LIST } = Gtk.AccessibleRole;
-  const list = new Gtk.Box({ accessible_role: TAB_LIST, homogeneous: true, spacing: 6 });
+  const list = new Gtk.Box({ accessible_role: TAB_LIST, css_classes: ['culvert-charts'] });
   const caption = small();
   const end = small();
   const graph = new Graph();
@@ -31,6 +32,7 @@ export function createCharts(chosen: () => void) {
   function createTab(id: Chart['id']) {
     const label = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
     const button = new Gtk.ToggleButton({ accessible_role: TAB, child: label, css_classes: ['flat', 'culvert-tab'] });
+    button.hexpand = true;
     button.connect('clicked', () => {
       wanted = id;
       draw();
@@ -72,6 +74,8 @@ export function createCharts(chosen: () => void) {
         const tab = tabs.get(id) ?? createTab(id);
         tabs.set(id, tab);
         tab.label.label = [title, newest ?? '–'].join('\n');
+        // three long words do not fit a narrow window in large letters
+        tab.label.wrap_mode = /\S{10}/.test(title) ? Pango.WrapMode.WORD_CHAR : Pango.WrapMode.WORD;
         setName(tab.button, title);
       }
       draw();
@@ -93,7 +97,7 @@ function small(): Gtk.Label {
 }
 
 /** Characters that look like the heights of the kinds. */
-const BLOCKS: Record<Kind, string> = { on: '█', failed: '▆', paused: '▄', off: '▂', unknown: '▁' };
+const BLOCKS: Record<Kind, string> = { on: '█', failed: '▆', paused: '▄', off: '▂', unknown: '…' };
 
 type Color = [red: number, green: number, blue: number, alpha: number];
 
@@ -106,6 +110,9 @@ function colorOf(widget: Gtk.Widget, kind: Kind): Color {
   return color ? [color.red, color.green, color.blue, 1] : [red, green, blue, 1];
 }
 
+/** Height of the dotted line for what is not known, in pixels. */
+const LINE = 2;
+
 class Bars extends Drawing {
   static {
     GObject.registerClass({ GTypeName: 'CulvertBars' }, Bars);
@@ -114,11 +121,16 @@ class Bars extends Drawing {
 
   override draw(cr: Cairo.Context, width: number, height: number): void {
     for (const { kind, from, until } of this.parts) {
-      const high = Math.max(2, HEIGHTS[kind] * height);
-      cr.setSourceRGBA(...colorOf(this, kind));
       // a short state is visible, too
-      cr.rectangle(from * width, height - high, Math.max(1, (until - from) * width), high);
-      cr.fill();
+      const [x, wide] = [from * width, Math.max(1, (until - from) * width)];
+      const high = kind === 'unknown' ? LINE : HEIGHTS[kind] * height;
+      cr.setSourceRGBA(...colorOf(this, kind));
+      // a dotted line, or a bar
+      cr.setDash(kind === 'unknown' ? [LINE, LINE] : [], 0);
+      cr.setLineWidth(high);
+      cr.moveTo(x, height - high / 2);
+      cr.lineTo(x + wide, height - high / 2);
+      cr.stroke();
     }
   }
 }

@@ -178,7 +178,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
     tools: ['Use these accounts for “firecrawl”', 'team-b: Use Now', 'netlify: Set Up…'],
     certificate: ['Tools that trust the certificate: Check', 'Git: Undo…', 'Node.js: Apply…'],
-    history: ['Length of time', 'Delete the history', 'Timeline', 'As a table'],
+    history: ['Length of time', 'Timeline', 'Latency', 'Packet loss', 'Speed', 'As a table', 'Totals'],
     // findings are summed up at the end
     checks: ['Run Again', 'Fix: Title of a', 'Fix: Title of b', '1 check is fine', '2 things to look at'],
     log: ['Search commands and output', 'Which commands are listed', 'Save what is listed', 'warp-cli connect, OK'],
@@ -210,7 +210,8 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       'License key': { role: 'password text' },
       'Remove this device: Remove…': { role: 'push button' },
     },
-    tools: { 'Use these accounts for “firecrawl”': { role: 'check box', checked: true } },
+    tools: { 'First account': { role: 'combo box' } },
+    history: { Latency: { role: 'page tab', selected: true }, Speed: { role: 'page tab', selected: false } },
     preferences: {
       'Start at login': { role: 'check box', checked: false },
       Theme: { role: 'combo box', description: 'Follow system' },
@@ -240,7 +241,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ['account', 'Remove this device: Remove…', ['Remove this device?', 'Remove', 'Cancel'], 'Cancel'],
     ['dns', 'Default list: Reset', ['Cancel'], 'Cancel'],
     ['advanced', 'Reset all settings of WARP: Reset…', ['Cancel'], 'Cancel'],
-    ['history', 'Delete the history', ['Delete the history?', 'Delete', 'Cancel'], 'Cancel'],
+    ['preferences', 'Delete the history: Delete…', ['Delete the history?', 'Delete', 'Cancel'], 'Cancel'],
     ['tools', '“team-d” is turned off: Remove…', ['Cancel'], 'Cancel'],
     ['tools', 'netlify: Set Up…', ['Cancel'], 'Cancel'],
     ['certificate', 'Node.js: Apply…', ['Make these changes?', 'Apply', 'Cancel'], 'Cancel'],
