@@ -1,28 +1,28 @@
 // Renders the pictures of the history: charts over time with a table of their values, and the strip of a span.
 import { useSignal } from '@preact/signals';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Chart, type Charts as ChartsOf, chartTable, type Table, type Tick } from '../../view/graph.ts';
 import { HEIGHTS, type Kind, type Strip } from '../../view/states/strip.ts';
 import { useApp } from '../app.ts';
 import { moveFocus } from './rows/menu.tsx';
 
-const [WIDE, NARROW, HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [640, 320, 200, 76, 8, 24, 8];
-const PHONE = '(max-width: 30rem)';
+const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [200, 76, 8, 24, 8];
 /** Height of the strip's highest part. */
 const STRIP = 40;
 /** Half the width of most labels of an axis. */
 const LABEL = 26;
 
-/** Returns the drawing's width, chosen to keep its text about as large as the text around it. */
-function useWidth(): number {
-  const [query] = useState(() => matchMedia(PHONE));
-  const [narrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const follow = () => setNarrow(query.matches);
-    query.addEventListener('change', follow);
-    return () => query.removeEventListener('change', follow);
-  }, [query]);
-  return narrow ? NARROW : WIDE;
+/** Returns the width of an element in px, so that its drawing keeps the size of its text. */
+function useWidth(): [ref: RefObject<SVGSVGElement | null>, width: number] {
+  const ref = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(640);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(1, Math.round(entry!.contentRect.width))));
+    observer.observe(ref.current!);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
 }
 
 /** Labels a time axis. @param from left end of the axis, like `to` and `y` in units of the drawing */
@@ -88,11 +88,12 @@ export function Charts({ of: { charts, times, ticks } }: { of: ChartsOf }) {
 function Curves({ chart, times, ticks }: { chart: Chart; times: readonly number[]; ticks: readonly Tick[] }) {
   const { name, end, text, lines } = chart;
   const [first = 0, last = 0] = [times[0], times.at(-1)];
-  const right = useWidth() - RIGHT;
+  const [ref, width] = useWidth();
+  const right = Math.max(LEFT + 1, width - RIGHT);
   const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (right - LEFT);
   const y = (value: number) => TOP + (1 - value / end) * (HEIGHT - TOP - BOTTOM);
   return (
-    <svg viewBox={`0 0 ${right + RIGHT} ${HEIGHT}`} role="img" aria-label={name}>
+    <svg ref={ref} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={name}>
       {[0, end / 2, end].map(value => (
         <g key={value}>
           <line class="grid" x1={LEFT} x2={right} y1={y(value)} y2={y(value)} />
@@ -136,10 +137,10 @@ function pathOf(
 
 /** Shows what is known of each moment of a span. The kinds differ in height as well as in color. */
 export function StripView({ strip: { parts, ticks, legend, text } }: { strip: Strip }) {
-  const width = useWidth();
+  const [ref, width] = useWidth();
   return (
     <section class="chart strip">
-      <svg viewBox={`0 0 ${width} ${STRIP + BOTTOM}`} role="img" aria-label={text}>
+      <svg ref={ref} viewBox={`0 0 ${width} ${STRIP + BOTTOM}`} role="img" aria-label={text}>
         {parts.map(({ kind, from, until }) => (
           <Part key={from} kind={kind} x={from * width} width={(until - from) * width} height={STRIP} />
         ))}

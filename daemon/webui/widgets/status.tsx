@@ -15,9 +15,11 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
   const held = box.current?.contains(document.activeElement);
   useLayoutEffect(() => {
     // the button that had the focus is gone
-    if (held && document.activeElement === document.body) box.current!.querySelector('button')?.focus();
+    if (held && document.activeElement === document.body) box.current?.querySelector('button')?.focus();
   });
   const { icon, tone, title, sentence, line, buttons, menu, span, waiting, details } = status;
+  // a page that can be waiting keeps the place of its buttons
+  const hasButtons = buttons.length > 0 || (menu && menu.length > 0) || waiting !== undefined;
   return (
     <section class={`hero tone-${tone}${alone ? ' alone' : ''}`}>
       <div class="disc">
@@ -31,10 +33,12 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
         </p>
       </div>
       {line !== undefined && <p class="now">{line}</p>}
-      <div class="buttons" ref={box}>
-        <Buttons buttons={buttons} why={id} />
-        {menu && menu.length > 0 && <Menu entries={() => menu} name={title} />}
-      </div>
+      {hasButtons && (
+        <div class="buttons" ref={box}>
+          <Buttons buttons={buttons} why={id} />
+          {menu && menu.length > 0 && <Menu entries={() => menu} name={title} />}
+        </div>
+      )}
       {waiting !== undefined && (
         <p class="subtitle waiting" role="status">
           {waiting}

@@ -225,8 +225,8 @@ describe('the page in other languages', { concurrency: false }, () => {
       heights.every(height => height >= 10),
       heights.join(', '),
     );
-    await page.locator('main th time').first().waitFor();
-    const edge = await page.locator('main tr:has(th time) td:nth-child(2)').first().boundingBox();
+    await page.locator('main .events th time').first().waitFor();
+    const edge = await page.locator('main .events tr:has(th time) td:nth-child(2)').first().boundingBox();
     assert.ok(edge!.x + edge!.width <= 360, JSON.stringify(edge));
     assert.deepEqual(await page.evaluate<string[]>(BEYOND), []);
     await visit(page, 'connection');
@@ -242,7 +242,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     for (const width of [1000, 360]) {
       const { page } = await openTab(browser, address, { viewport: { width, height: 740 } });
       await visit(page, 'history');
-      await page.locator('main th time').first().waitFor();
+      await page.locator('main .events th time').first().waitFor();
       assert.deepEqual(await page.evaluate<string[]>(SPLIT), [], `${width} pixels`);
       await page.context().close();
     }

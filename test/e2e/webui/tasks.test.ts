@@ -1,6 +1,6 @@
 // Tasks of people in the browser page, with one demo: each kind of row, keyboard, accessibility, and the parts that only the page has.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ToolAccounts } from '../../../daemon/api/accounts.ts';
@@ -182,7 +182,7 @@ describe('one demo', { concurrency: false }, () => {
     await page.locator('main[aria-busy="false"]').waitFor();
     assert.equal(await field.inputValue(), 'two.example');
     await handsOf(page).enter();
-    await page.getByText('two.example').waitFor();
+    await page.getByText('two.example', { exact: true }).waitFor();
     await until(async () => (await field.inputValue()) === '', 'the field is empty again');
     await page.unrouteAll();
   });
@@ -194,16 +194,20 @@ describe('one demo', { concurrency: false }, () => {
     const entry = '[Desktop Entry]\nType=Application\nName=Own\nExec=firefox-esr\nCategories=WebBrowser;\n';
     writeFileSync(join(applications, 'own.desktop'), entry);
     await visit(page, 'apps');
-    await press(page, 'More ways to start Own');
-    await press(page, 'Own: Add to App Menu, Only Through the Tunnel');
+    await press(page, 'Own: More');
+    await press(page, 'Add to App Menu, Only Through the Tunnel');
     const shortcut = join(applications, 'org.culvert.Culvert.tunnel-only.own.desktop');
-    await page.getByRole('button', { name: 'Own: Remove from App Menu, Only Through the Tunnel' }).waitFor();
+    await until(() => existsSync(shortcut), 'the entry is made');
+    await settled(page);
+    await press(page, 'Own: More');
+    await page.getByRole('menuitem', { name: 'Remove from App Menu, Only Through the Tunnel' }).waitFor();
     assert.match(readFileSync(shortcut, 'utf8'), /^Name=Own \(only through the tunnel\)$/m);
     await checkAccessibility(page, 'the menu of an app');
-    await press(page, 'Own: Start Only Through the Tunnel');
+    await press(page, 'Start Only Through the Tunnel');
     // the demo neither has nor offers the root service
     await page.getByText('The kill switch is not part of the demo.').first().waitFor();
-    await page.getByRole('button', { name: 'Own: Start Outside the Tunnel' }).waitFor();
+    await press(page, 'Own: More');
+    await page.getByRole('menuitem', { name: 'Start Outside the Tunnel' }).waitFor();
     assert.deepEqual(complaints, []);
   });
 

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { isLong } from '../../../view/form.ts';
+import { axisEnd } from '../../../view/graph.ts';
 import { useApp } from '../../app.ts';
 import { addressOfPage } from '../../navigation.ts';
 import { RowMenu } from './menu.tsx';
@@ -107,12 +108,12 @@ export function FiguresRow({ row: { title, subtitle, figures, curve, page, row }
 
 /** Returns the path of a curve in a box of 100 × 20, with a gap for each missing value. */
 function curvePath(curve: readonly (number | null)[]): string {
-  const highest = Math.max(1, ...curve.map(value => value ?? 0));
+  const end = axisEnd(Math.max(0, ...curve.map(value => value ?? 0)), 1);
   const step = 100 / Math.max(1, curve.length - 1);
   return curve
     .map((value, i) => {
       if (value === null) return '';
-      const point = `${(i * step).toFixed(1)} ${(19 - (18 * value) / highest).toFixed(1)}`;
+      const point = `${(i * step).toFixed(1)} ${(19 - (18 * value) / end).toFixed(1)}`;
       return curve[i - 1] == null ? `M${point}h0` : `L${point}`;
     })
     .join('');
