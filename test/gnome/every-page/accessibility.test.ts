@@ -210,7 +210,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       'License key': { role: 'password text' },
       'Remove this device: Remove…': { role: 'push button' },
     },
-    tools: { 'First account': { role: 'combo box' } },
+    tools: { 'Use these accounts for “firecrawl”': { role: 'check box', checked: true } },
     history: { Latency: { role: 'page tab', selected: true }, Speed: { role: 'page tab', selected: false } },
     preferences: {
       'Start at login': { role: 'check box', checked: false },
