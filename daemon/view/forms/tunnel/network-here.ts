@@ -63,7 +63,8 @@ export function hereStatus(here: Here, tr: Translator): Status {
   const link = links[at] ?? links[0];
   if (!link) {
     if (service === null) return { ...unknownStatus(tr), menu };
-    return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence: null, buttons: [], menu };
+    const sentence = _('Connect to a network to see what happens there.');
+    return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence, buttons: [], menu };
   }
   const own = ownTexts(networks, snapshot, tr);
   const lowers = decision.effects.some(
@@ -76,7 +77,7 @@ export function hereStatus(here: Here, tr: Translator): Status {
     title: link.name ?? (link.kind === 'ethernet' ? _('Wired network') : networkTitle(link, tr)),
     sentence: sentenceOf(networks, own, tr),
     line: lineOf(links, tr),
-    buttons: buttonsOf(networks, tr).slice(0, BUTTONS),
+    buttons: buttonsOf(here, networks, tr).slice(0, BUTTONS),
     menu,
   };
 }
@@ -148,7 +149,7 @@ function lineOf(links: readonly NetworkLink[], tr: Translator): string {
   return name === null ? device : [networkTitle({ kind, name: null }, tr), device].join(' · ');
 }
 
-function buttonsOf(networks: NetworksState, tr: Translator): MenuButton[] {
+function buttonsOf({ snapshot, settable }: Here, networks: NetworksState, tr: Translator): MenuButton[] {
   const { _ } = tr;
   const { links, decision, rules, acted, reverted } = networks;
   const asking = decision.effects.find(({ state }) => state === 'asks');
@@ -175,8 +176,20 @@ function buttonsOf(networks: NetworksState, tr: Translator): MenuButton[] {
       command: networksCommand({ do: 'revert' }),
     });
   }
+  const listed = links.find(
+    ({ kind, name }) => kind === 'wifi' && snapshot?.options.trustedSsids?.includes(name ?? ''),
+  );
+  if (listed)
+    buttons.push({
+      label: _('Stop Trusting'),
+      // Translators: %s is the name of a Wi-Fi network
+      name: fill(_('Stop trusting “%s”'), listed.name!),
+      sensitive: settable,
+      command: distrustCommand(listed.name!, tr),
+    });
   const link = trustableLink({ links, decision, rules });
-  if (link) buttons.push({ label: _('Pause Here…'), command: warpCommand({ link, rule: null }, 'pause', tr) });
+  if (link && !listed)
+    buttons.push({ label: _('Pause Here…'), command: warpCommand({ link, rule: null }, 'pause', tr) });
   return buttons;
 }
 
@@ -236,6 +249,14 @@ export function trustCommand(name: string, done: string): Command {
   return actionCommand(
     { action: 'addTrustedSsid', value: name },
     { undo: { kind: 'action', request: { action: 'removeTrustedSsid', value: name } }, done },
+  );
+}
+
+/** Removes a Wi-Fi from WARP's own list. */
+export function distrustCommand(value: string, { _ }: Translator): Command {
+  return actionCommand(
+    { action: 'removeTrustedSsid', value },
+    { undo: { kind: 'action', request: { action: 'addTrustedSsid', value } }, done: fill(_('%s removed'), value) },
   );
 }
 
