@@ -111,7 +111,7 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     };
     daemon.snapshot = { ...daemon.snapshot, networks };
     daemon.send('networks', networks);
-    await stage.find('Wi-Fi · wlan0');
+    await stage.find('WARP’s own list of trusted Wi-Fi turns it off on “Home”.');
     await stage.press('Add Rule…');
     await stage.find('Choose a network, a name, and at least one setting.');
     const choose = async (name: string, step: string) => {

@@ -55,14 +55,15 @@ const BUTTONS = 2;
 export function hereStatus(here: Here, tr: Translator): Status {
   const { networks, network, snapshot } = here;
   const { _ } = tr;
-  if (!networks)
-    return network ? desktopStatus(network, snapshot?.options.trustedSsids ?? null, tr) : unknownStatus(tr);
-  const { links, service, decision, problem } = networks;
-  const menu = menuOf(here, networks, tr);
+  const menu = networks ? menuOf(here, networks, tr) : undefined;
+  if (!networks || isUnreported(networks)) {
+    const ssids = snapshot?.options.trustedSsids ?? null;
+    return { ...(network ? desktopStatus(network, ssids, tr) : unknownStatus(tr)), menu };
+  }
+  const { links, decision, problem } = networks;
   const at = decision.links.findIndex(({ rule }) => rule !== null);
   const link = links[at] ?? links[0];
   if (!link) {
-    if (service === null) return { ...unknownStatus(tr), menu };
     const sentence = _('Connect to a network to see what happens there.');
     return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence, buttons: [], menu };
   }
@@ -80,6 +81,11 @@ export function hereStatus(here: Here, tr: Translator): Status {
     buttons: buttonsOf(here, networks, tr).slice(0, BUTTONS),
     menu,
   };
+}
+
+/** True if no service tells the daemon which networks there are. */
+function isUnreported({ service, links }: NetworksState): boolean {
+  return service === null && links.length === 0;
 }
 
 function unknownStatus({ _ }: Translator): Status {
@@ -263,12 +269,14 @@ export function distrustCommand(value: string, { _ }: Translator): Command {
 /** Returns the rows below the status: what needs the user, and the choice for this network. */
 export function hereRows(here: Here, tr: Translator): Row[] {
   const { networks, network, snapshot } = here;
-  if (!networks) return network ? desktopRows(network, here, tr) : [];
+  const desktop = network && (!networks || isUnreported(networks)) ? desktopRows(network, here, tr) : [];
+  if (!networks) return desktop;
   const { _ } = tr;
   const { decision, problem } = networks;
   const isNoticed = loginLink(networks) !== null;
   const left = decision.effects.filter(({ state }) => state === 'left');
   return [
+    ...desktop,
     ...(isNoticed ? [portalRow(snapshot, tr)] : []),
     ...choiceRows(networks, tr),
     ...left.map(effect => noteRow(`effect-${effect.subject}`, effectText(effect, tr))),
