@@ -67,6 +67,10 @@ export function hereStatus(here: Here, tr: Translator): Status {
     const sentence = _('Connect to a network to see what happens there.');
     return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence, buttons: [], menu };
   }
+  const distrust = distrustButtons(here, links, tr);
+  const buttons = buttonsOf(networks, distrust.length > 0, tr);
+  // one button more would wrap in a narrow window
+  const shown = buttons.length > 0 ? buttons.slice(0, BUTTONS) : distrust;
   const own = ownTexts(networks, snapshot, tr);
   const lowers = decision.effects.some(
     ({ state, value }) => state === 'asks' || (state === 'holds' && value === 'off'),
@@ -78,8 +82,8 @@ export function hereStatus(here: Here, tr: Translator): Status {
     title: link.name ?? (link.kind === 'ethernet' ? _('Wired network') : networkTitle(link, tr)),
     sentence: sentenceOf(networks, own, tr),
     line: lineOf(links, tr),
-    buttons: buttonsOf(here, networks, tr).slice(0, BUTTONS),
-    menu,
+    buttons: shown,
+    menu: [...distrust.filter(button => !shown.includes(button)), ...(menu ?? [])],
   };
 }
 
@@ -155,7 +159,8 @@ function lineOf(links: readonly NetworkLink[], tr: Translator): string {
   return name === null ? device : [networkTitle({ kind, name: null }, tr), device].join(' · ');
 }
 
-function buttonsOf({ snapshot, settable }: Here, networks: NetworksState, tr: Translator): MenuButton[] {
+/** @param isListed true if WARP itself trusts the network */
+function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): MenuButton[] {
   const { _ } = tr;
   const { links, decision, rules, acted, reverted } = networks;
   const asking = decision.effects.find(({ state }) => state === 'asks');
@@ -182,19 +187,8 @@ function buttonsOf({ snapshot, settable }: Here, networks: NetworksState, tr: Tr
       command: networksCommand({ do: 'revert' }),
     });
   }
-  const listed = links.find(
-    ({ kind, name }) => kind === 'wifi' && snapshot?.options.trustedSsids?.includes(name ?? ''),
-  );
-  if (listed)
-    buttons.push({
-      label: _('Stop Trusting'),
-      // Translators: %s is the name of a Wi-Fi network
-      name: fill(_('Stop trusting “%s”'), listed.name!),
-      sensitive: settable,
-      command: distrustCommand(listed.name!, tr),
-    });
   const link = trustableLink({ links, decision, rules });
-  if (link && !listed)
+  if (link && !isListed)
     buttons.push({ label: _('Pause Here…'), command: warpCommand({ link, rule: null }, 'pause', tr) });
   return buttons;
 }
@@ -229,6 +223,23 @@ function signInButtons({ snapshot }: Here, networks: NetworksState, tr: Translat
       label: isNeeded ? _('Sign In to This Network…') : _('No sign-in needed here.'),
       sensitive: isNeeded,
       command: clientCommand('portal-by-hand', { confirm: signInQuestion(snapshot, tr) }),
+    },
+  ];
+}
+
+/** Offers to remove the present Wi-Fi from WARP's own list. */
+function distrustButtons({ snapshot, settable }: Here, links: readonly NetworkLink[], tr: Translator): MenuButton[] {
+  const { _ } = tr;
+  const ssids = snapshot?.options.trustedSsids ?? [];
+  const listed = links.find(({ kind, name }) => kind === 'wifi' && name !== null && ssids.includes(name));
+  if (!listed) return [];
+  return [
+    {
+      label: _('Stop Trusting'),
+      // Translators: %s is the name of a Wi-Fi network
+      name: fill(_('Stop trusting “%s”'), listed.name!),
+      sensitive: settable,
+      command: distrustCommand(listed.name!, tr),
     },
   ];
 }
