@@ -111,7 +111,7 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     };
     daemon.snapshot = { ...daemon.snapshot, networks };
     daemon.send('networks', networks);
-    await stage.find('Wi-Fi · wlan0');
+    await stage.find('WARP’s own list of trusted Wi-Fi turns it off on “Home”.');
     await stage.press('Add Rule…');
     await stage.find('Choose a network, a name, and at least one setting.');
     const choose = async (name: string, step: string) => {
@@ -131,16 +131,16 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
       { line: 'POST /api/networks', body: { document: text, ifRevision: 'r' } },
       { line: 'POST /api/networks/answer', body: { rule: 'Home', answer: 'always' } },
     ]);
-    daemon.send('networks', { ...networks, rules: [rule], decision });
-    await stage.press('Home: More');
-    await stage.press('Edit Home');
+    daemon.send('networks', { ...networks, rules: [{ ...rule, name: 'Flat' }], decision });
+    await stage.press('Flat: More');
+    await stage.press('Edit Flat');
     await stage.find('Here, with this rule');
     await stage.press('Advanced');
     await stage.enter('Gateway, by its hardware address', '02:00:00:00:00:0A');
     await stage.press('Gateway, by its hardware address: Add');
     await stage.find('Remove Gateway 02:00:00:00:00:0a');
     await stage.press('Leave the rules as they are: Cancel');
-    await stage.gone('Rule “Home”');
+    await stage.gone('Rule “Flat”');
     await stage.press('Elsewhere: More');
     await stage.press('Test Rules…');
     await stage.enter('Another Wi-Fi network, by its name', 'Hotel');

@@ -11,6 +11,7 @@ import unknown from '../../../data/icons/hicolor/scalable/status/org.culvert.Cul
 import cliMissing from '../../../data/icons/panel/culvert-cli-missing-symbolic.svg';
 import consoleIcon from '../../../data/icons/panel/culvert-console-symbolic.svg';
 import graph from '../../../data/icons/panel/culvert-graph-symbolic.svg';
+import networks from '../../../data/icons/panel/culvert-networks-symbolic.svg';
 import notAuthorized from '../../../data/icons/panel/culvert-not-authorized-symbolic.svg';
 import notRegistered from '../../../data/icons/panel/culvert-not-registered-symbolic.svg';
 import serviceStopped from '../../../data/icons/panel/culvert-service-stopped-symbolic.svg';
@@ -38,6 +39,7 @@ const ICONS = new Map<string, Paths>([
   ['culvert-cli-missing-symbolic', cliMissing],
   ['culvert-console-symbolic', consoleIcon],
   ['culvert-graph-symbolic', graph],
+  ['culvert-networks-symbolic', networks],
   ['culvert-not-authorized-symbolic', notAuthorized],
   ['culvert-not-registered-symbolic', notRegistered],
   ['culvert-service-stopped-symbolic', serviceStopped],

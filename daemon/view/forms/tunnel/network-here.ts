@@ -55,16 +55,22 @@ const BUTTONS = 2;
 export function hereStatus(here: Here, tr: Translator): Status {
   const { networks, network, snapshot } = here;
   const { _ } = tr;
-  if (!networks)
-    return network ? desktopStatus(network, snapshot?.options.trustedSsids ?? null, tr) : unknownStatus(tr);
-  const { links, service, decision, problem } = networks;
-  const menu = menuOf(here, networks, tr);
+  const menu = networks ? menuOf(here, networks, tr) : undefined;
+  if (!networks || isUnreported(networks)) {
+    const ssids = snapshot?.options.trustedSsids ?? null;
+    return { ...(network ? desktopStatus(network, ssids, tr) : unknownStatus(tr)), menu };
+  }
+  const { links, decision, problem } = networks;
   const at = decision.links.findIndex(({ rule }) => rule !== null);
   const link = links[at] ?? links[0];
   if (!link) {
-    if (service === null) return { ...unknownStatus(tr), menu };
-    return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence: null, buttons: [], menu };
+    const sentence = _('Connect to a network to see what happens there.');
+    return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence, buttons: [], menu };
   }
+  const distrust = distrustButtons(here, links, tr);
+  const buttons = buttonsOf(networks, distrust.length > 0, tr);
+  // one button more would wrap in a narrow window
+  const shown = buttons.length > 0 ? buttons.slice(0, BUTTONS) : distrust;
   const own = ownTexts(networks, snapshot, tr);
   const lowers = decision.effects.some(
     ({ state, value }) => state === 'asks' || (state === 'holds' && value === 'off'),
@@ -76,9 +82,14 @@ export function hereStatus(here: Here, tr: Translator): Status {
     title: link.name ?? (link.kind === 'ethernet' ? _('Wired network') : networkTitle(link, tr)),
     sentence: sentenceOf(networks, own, tr),
     line: lineOf(links, tr),
-    buttons: buttonsOf(networks, tr).slice(0, BUTTONS),
-    menu,
+    buttons: shown,
+    menu: [...distrust.filter(button => !shown.includes(button)), ...(menu ?? [])],
   };
+}
+
+/** True if no service tells the daemon which networks there are. */
+function isUnreported({ service, links }: NetworksState): boolean {
+  return service === null && links.length === 0;
 }
 
 function unknownStatus({ _ }: Translator): Status {
@@ -148,7 +159,8 @@ function lineOf(links: readonly NetworkLink[], tr: Translator): string {
   return name === null ? device : [networkTitle({ kind, name: null }, tr), device].join(' · ');
 }
 
-function buttonsOf(networks: NetworksState, tr: Translator): MenuButton[] {
+/** @param isListed true if WARP itself trusts the network */
+function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): MenuButton[] {
   const { _ } = tr;
   const { links, decision, rules, acted, reverted } = networks;
   const asking = decision.effects.find(({ state }) => state === 'asks');
@@ -176,7 +188,8 @@ function buttonsOf(networks: NetworksState, tr: Translator): MenuButton[] {
     });
   }
   const link = trustableLink({ links, decision, rules });
-  if (link) buttons.push({ label: _('Pause Here…'), command: warpCommand({ link, rule: null }, 'pause', tr) });
+  if (link && !isListed)
+    buttons.push({ label: _('Pause Here…'), command: warpCommand({ link, rule: null }, 'pause', tr) });
   return buttons;
 }
 
@@ -214,6 +227,23 @@ function signInButtons({ snapshot }: Here, networks: NetworksState, tr: Translat
   ];
 }
 
+/** Offers to remove the present Wi-Fi from WARP's own list. */
+function distrustButtons({ snapshot, settable }: Here, links: readonly NetworkLink[], tr: Translator): MenuButton[] {
+  const { _ } = tr;
+  const ssids = snapshot?.options.trustedSsids ?? [];
+  const listed = links.find(({ kind, name }) => kind === 'wifi' && name !== null && ssids.includes(name));
+  if (!listed) return [];
+  return [
+    {
+      label: _('Stop Trusting'),
+      // Translators: %s is the name of a Wi-Fi network
+      name: fill(_('Stop trusting “%s”'), listed.name!),
+      sensitive: settable,
+      command: distrustCommand(listed.name!, tr),
+    },
+  ];
+}
+
 /** Offers to add the present Wi-Fi to WARP's own list. */
 function trustButtons({ snapshot, settable }: Here, { links }: NetworksState, { _ }: Translator): MenuButton[] {
   const ssids = snapshot?.options.trustedSsids ?? [];
@@ -239,15 +269,25 @@ export function trustCommand(name: string, done: string): Command {
   );
 }
 
+/** Removes a Wi-Fi from WARP's own list. */
+export function distrustCommand(value: string, { _ }: Translator): Command {
+  return actionCommand(
+    { action: 'removeTrustedSsid', value },
+    { undo: { kind: 'action', request: { action: 'addTrustedSsid', value } }, done: fill(_('%s removed'), value) },
+  );
+}
+
 /** Returns the rows below the status: what needs the user, and the choice for this network. */
 export function hereRows(here: Here, tr: Translator): Row[] {
   const { networks, network, snapshot } = here;
-  if (!networks) return network ? desktopRows(network, here, tr) : [];
+  const desktop = network && (!networks || isUnreported(networks)) ? desktopRows(network, here, tr) : [];
+  if (!networks) return desktop;
   const { _ } = tr;
   const { decision, problem } = networks;
   const isNoticed = loginLink(networks) !== null;
   const left = decision.effects.filter(({ state }) => state === 'left');
   return [
+    ...desktop,
     ...(isNoticed ? [portalRow(snapshot, tr)] : []),
     ...choiceRows(networks, tr),
     ...left.map(effect => noteRow(`effect-${effect.subject}`, effectText(effect, tr))),

@@ -15,7 +15,7 @@ import { matchText, networksCommand, ruleEffects } from '../../states/networks.t
 import { foldText, holdsWords } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
-import { trustCommand, written } from './network-here.ts';
+import { distrustCommand, trustCommand, written } from './network-here.ts';
 
 /** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
 export const READ_NETWORKS_MS = 60_000;
@@ -152,13 +152,6 @@ function ssidQuestion(heading: string, body: string, accept: string, tr: Transla
   };
 }
 
-function distrustCommand(value: string, { _ }: Translator) {
-  return actionCommand(
-    { action: 'removeTrustedSsid', value },
-    { undo: { kind: 'action', request: { action: 'addTrustedSsid', value } }, done: fill(_('%s removed'), value) },
-  );
-}
-
 /** True for the rule of the switch. */
 function isOfSwitch({ name, match, effects }: NetworkRule): boolean {
   const isPlain = Object.keys(match).length === 1 && Object.keys(effects).length === 1;
@@ -185,14 +178,12 @@ function ruleRow(rule: NetworkRule, next: NetworkRule | undefined, editor: RuleE
   const { _ } = tr;
   const { name } = rule;
   return {
-    kind: 'item',
+    kind: 'note',
     id: `rule-${name}`,
     title: name,
     subtitle: [`${matchText(rule, tr)}: ${ruleEffects(rule, tr)}`, permissionText(rule, tr)]
       .filter(Boolean)
       .join(' · '),
-    remove: null,
-    removeLabel: '',
     menu: [
       // Translators: %s is the name of a rule
       ...(editor
@@ -223,13 +214,11 @@ function permissionText({ weakens, proof, allowed }: NetworkRule, { _ }: Transla
 function ssidRows({ options, settable }: ListState, tr: Translator): Row[] {
   const { _ } = tr;
   return (options?.trustedSsids ?? []).map(ssid => ({
-    kind: 'item',
+    kind: 'note',
     id: `ssid-${ssid}`,
     title: ssid,
     subtitle: ownText(tr),
     sensitive: settable,
-    remove: null,
-    removeLabel: '',
     menu: [
       {
         label: _('Remove'),

@@ -103,7 +103,11 @@ test('the status names the network, its device and what happens there', () => {
   assert.deepEqual(of(state('', null, { links: [wired] })).slice(0, 1), ['Wired network']);
   assert.equal(of(state('', null, { links: [home, wired] }))[2], 'Wi-Fi “Home” on wlan0, Ethernet on eth0');
   assert.equal(of(state('', null, { links: [link('wlan0')] }))[2], 'wlan0 · Its name can’t be read');
-  assert.deepEqual(of(state('', null, { links: [] })), ['No network', null, undefined]);
+  assert.deepEqual(of(state('', null, { links: [] })), [
+    'No network',
+    'Connect to a network to see what happens there.',
+    undefined,
+  ]);
   // no service reports what there is
   assert.equal(of(state('', null, { links: [], service: null }))[0], 'Network unknown');
 });
@@ -258,6 +262,14 @@ test('the networks that WARP itself trusts are in the same list, and are added, 
   assert.deepEqual(typed.ask.command('Café').ask, removalOf('Café'));
 });
 const removalOf = (value: string) => ({ kind: 'action', request: { action: 'removeTrustedSsid', value } });
+
+test('a network that WARP itself trusts is no longer trusted by one press', () => {
+  const { buttons } = page(state(''), { options: { trustedSsids: ['Home'] } }).status!;
+  assert.deepEqual(
+    buttons.map(each => [each.label, ask(each)]),
+    [['Stop Trusting', removalOf('Home')]],
+  );
+});
 
 test('a long list is searched by name, network and effect', () => {
   const rules = Array.from({ length: 12 }, (_, i) => RULE.replaceAll('ome"', `ome ${i}"`)).join('');
