@@ -33,7 +33,10 @@ export function createCharts(chosen: () => void) {
     const label = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
     const button = new Gtk.ToggleButton({ accessible_role: TAB, child: label, css_classes: ['flat', 'culvert-tab'] });
     button.hexpand = true;
-    button.connect('clicked', () => {
+    const [other] = tabs.values();
+    if (other) button.group = other.button;
+    button.connect('toggled', () => {
+      if (!button.active || wanted === id) return;
       wanted = id;
       draw();
       chosen();
