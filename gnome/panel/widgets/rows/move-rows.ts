@@ -16,9 +16,9 @@ import { announce } from '../compat.ts';
  */
 export function makeMovable(widget: Gtk.Widget, id: string, order: () => Group['order'], host: Host): void {
   const move = async (moved: string, to: number) => {
-    const { ids, move } = order() ?? { ids: [] };
-    if (!move || !ids.includes(moved) || !ids[to] || ids[to] === moved) return;
-    if (await host.run(move(moved, to)))
+    const { ids = [], move: command } = order() ?? {};
+    if (!command || !ids.includes(moved) || !ids[to] || ids[to] === moved) return;
+    if (await host.run(command(moved, to)))
       // Translators: the new place of a row in its list, such as 2 of 5
       announce(widget, fill(_('%d of %d'), formatCount(to + 1, tr), formatCount(ids.length, tr)));
   };
