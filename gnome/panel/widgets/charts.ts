@@ -6,7 +6,9 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type Cairo from 'cairo';
 import type { Chart, Charts } from '../../../daemon/view/graph.ts';
+import { pageTitle } from '../../../daemon/view/page-list.ts';
 import { HEIGHTS, type Kind, type Strip } from '../../../daemon/view/states/strip.ts';
+import { tr } from '../../i18n.ts';
 import { setName } from './accessible.ts';
 import { vertical } from './columns.ts';
 import { namedColor, textColor } from './compat.ts';
@@ -23,6 +25,7 @@ export function createCharts(chosen: () => void) {
   const widget = vertical(3);
   graph.height_request = 120;
   list.margin_bottom = 6;
+  setName(list, pageTitle('history', tr));
   for (const child of [list, caption, end, graph, axis]) widget.append(child);
   const tabs = new Map<Chart['id'], { button: Gtk.ToggleButton; label: Gtk.Label }>();
   let now: Charts = { times: [], charts: [], ticks: [] };
@@ -33,7 +36,10 @@ export function createCharts(chosen: () => void) {
     const label = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
     const button = new Gtk.ToggleButton({ accessible_role: TAB, child: label, css_classes: ['flat', 'culvert-tab'] });
     button.hexpand = true;
-    button.connect('clicked', () => {
+    const [other] = tabs.values();
+    if (other) button.group = other.button;
+    button.connect('toggled', () => {
+      if (!button.active || wanted === id) return;
       wanted = id;
       draw();
       chosen();
