@@ -62,12 +62,14 @@ function kindsOf(changes: readonly HistoryChange[]): Kind[] {
 
 /** Returns what is known before the first change: the records have no change for the state at the beginning. */
 function headOf(records: Records, { from, until }: Omit<Stretch, 'kind'>, after: readonly Stretch[]): Stretch[] {
-  const { changes, samples, totals } = records;
+  const { changes, samples, totals, resolution } = records;
+  // a sample that begins before the first change may be of the time after it
+  const before = until - RESOLUTIONS[resolution] * 1000;
   const [first] = changes;
   const head = (kind: Kind) => ({ kind, from, until });
   if (first?.kind === 'stop') return withEvidence(head(kindsOf([{ ...first, kind: 'state' }])[0]!), records, {});
   const restOn = (totals?.connectedSeconds ?? 0) * 1000 - lengthOf(after, 'on');
-  const wasOn = samples.some(({ at }) => Date.parse(at) < until) || restOn > (until - from) / 2;
+  const wasOn = samples.some(({ at }) => Date.parse(at) <= before) || restOn > (until - from) / 2;
   if (wasOn) return withEvidence(head('on'), records, { isLost: first?.kind === 'start' });
   return [head(first?.kind === 'state' ? 'off' : 'unknown')];
 }

@@ -18,8 +18,7 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
     if (held && document.activeElement === document.body) box.current?.querySelector('button')?.focus();
   });
   const { icon, tone, title, sentence, line, buttons, menu, span, waiting, details } = status;
-  // a page that can be waiting keeps the place of its buttons
-  const hasButtons = buttons.length > 0 || (menu && menu.length > 0) || waiting !== undefined;
+  const hasButtons = buttons.length > 0 || (menu && menu.length > 0);
   return (
     <section class={`hero tone-${tone}${alone ? ' alone' : ''}`}>
       <div class="disc">
@@ -32,7 +31,7 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
           {sentence}
         </p>
       </div>
-      {line !== undefined && <p class="now">{line}</p>}
+      {(line || (hasButtons && line !== undefined)) && <p class="now">{line}</p>}
       {hasButtons && (
         <div class="buttons" ref={box}>
           <Buttons buttons={buttons} why={id} />

@@ -86,7 +86,7 @@ export function NoteRow({ row }: { row: RowOf<'note'> }) {
 
 /** Shows values over the curve of one of them, as a link. */
 export function FiguresRow({ row: { title, subtitle, figures, curve, page, row } }: { row: RowOf<'figures'> }) {
-  const texts = figures.map(({ title, value }) => `${title} ${value}`);
+  const texts = figures.map(({ title, value }) => `${value} ${title}`);
   return (
     <a
       class="row figures"
