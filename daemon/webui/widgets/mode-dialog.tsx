@@ -17,6 +17,7 @@ function Shown() {
   const close = () => {
     choosingMode.value = false;
   };
+  const usable = useRef(false);
   useEffect(() => {
     const before = document.activeElement;
     element.current!.showModal(); // closes with Escape
@@ -32,9 +33,11 @@ function Shown() {
         class="modes"
         role="radiogroup"
         aria-labelledby={id}
-        onClick={({ target }) => {
-          if (target instanceof Element && target.closest('[role=radio]:not([aria-disabled])')) close();
+        // before the command makes the choice unusable
+        onClickCapture={({ target }) => {
+          usable.current = target instanceof Element && target.closest('[role=radio]:not([aria-disabled])') !== null;
         }}
+        onClick={() => usable.current && close()}
       >
         {cards.map(({ mode, title, meaning, active, command }) => (
           <RadioRow
