@@ -133,7 +133,7 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     ]);
     daemon.send('networks', { ...networks, rules: [{ ...rule, name: 'Flat' }], decision });
     await stage.press('Flat: More');
-    await stage.press('Edit Flat');
+    await stage.press('Edit…');
     await stage.find('Here, with this rule');
     await stage.press('Advanced');
     await stage.enter('Gateway, by its hardware address', '02:00:00:00:00:0A');
