@@ -7,7 +7,7 @@ import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { Charts, StripView, TableView } from '../widgets/chart.tsx';
 import { Buttons } from '../widgets/rows/menu.tsx';
-import { StatusView } from '../widgets/status.tsx';
+import { StatusView } from '../widgets/rows/status.tsx';
 import { usePrinted } from '../widgets/virtual-list.tsx';
 
 export function HistoryPage() {

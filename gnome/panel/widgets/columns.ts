@@ -5,6 +5,8 @@ import Gtk from 'gi://Gtk?version=4.0';
 
 /** Width of every page with its margins, in pixels. */
 export const PAGE_WIDTH = 640;
+/** Properties of a clamp with this width. Without the threshold, the content would be narrower before it has to be. */
+export const CLAMP = { maximum_size: PAGE_WIDTH, tightening_threshold: PAGE_WIDTH };
 /** Margin of a page's content at both sides, in pixels. */
 export const PAGE_MARGIN = 12;
 const CONTENT = PAGE_WIDTH - 2 * PAGE_MARGIN;

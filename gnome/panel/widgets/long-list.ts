@@ -9,7 +9,7 @@ import type { Host } from '../../../daemon/view/host.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { setDescription, setName, turnTo } from './accessible.ts';
 import { createMenu, withoutHyphens } from './buttons.ts';
-import { PAGE_WIDTH } from './columns.ts';
+import { CLAMP } from './columns.ts';
 import { announce, nameListItem } from './compat.ts';
 import { dropRows, rowFactory, stepwise } from './lists.ts';
 
@@ -58,9 +58,8 @@ export function createSearchBar(first: Search, list: { menu: Gtk.Widget } | null
     known = text;
     entry.text = text;
   };
-  const widget = new Adw.Clamp({ maximum_size: PAGE_WIDTH, child: bar });
   return {
-    widget,
+    widget: bar,
     enter,
     type(text) {
       if (known === '') now.begin?.();
@@ -71,7 +70,7 @@ export function createSearchBar(first: Search, list: { menu: Gtk.Widget } | null
       const { found } = now;
       now = search;
       if (search.found !== undefined && search.found !== found)
-        announce(widget.visible ? entry : (widget.parent ?? entry), search.found);
+        announce(bar.visible ? entry : (bar.parent ?? entry), search.found);
       // keeps text that the page does not know yet
       if (search.text !== known) setText(search.text);
     },
@@ -113,7 +112,7 @@ export function createLongList(first: List, host: Host): LongList {
   const fill = stepwise(view, shown);
   const none = new Adw.StatusPage({ icon_name: first.empty.icon });
   const widget = new Gtk.Stack({ vexpand: true });
-  const clamp = new Adw.ClampScrollable({ maximum_size: PAGE_WIDTH, child: view });
+  const clamp = new Adw.ClampScrollable({ ...CLAMP, child: view });
   const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
   widget.add_named(new OneStop({ child: scrolled }), 'some');
   widget.add_named(none, 'none');

@@ -19,7 +19,7 @@ export interface StatusWidget {
   show(status: Status): void;
 }
 
-/** Creates the widget. Each part keeps its place while the others come and go. */
+/** Creates the widget. */
 export function createStatus(host: Host): StatusWidget {
   const widget = vertical(6);
   widget.valign = Gtk.Align.CENTER;
@@ -48,6 +48,14 @@ export function createStatus(host: Host): StatusWidget {
     show(status) {
       if (icon.icon_name !== status.icon) icon.icon_name = status.icon;
       showTone(widget, status.tone);
+      // a page that can wait has many states, between which nothing may move
+      const isSteady = status.waiting !== undefined;
+      if (isSteady) widget.add_css_class('steady');
+      else widget.remove_css_class('steady');
+      sentence.visible = isSteady || Boolean(status.sentence);
+      line.visible = isSteady || Boolean(status.line);
+      buttons.visible = isSteady || status.buttons.length + (status.menu?.length ?? 0) > 0;
+      waiting.widget.visible = isSteady;
       ring.plot(status.span ?? null, host.now());
       title.label = status.title;
       sentence.label = status.sentence ?? '';
@@ -59,7 +67,7 @@ export function createStatus(host: Host): StatusWidget {
       if (!other && hasFocus(second.widget)) first.widget.grab_focus();
       first.show(main && { ...main, about: words });
       second.show(other && { ...other, about: words });
-      menu.show(status.menu, `${status.title}: ${_('More')}`);
+      menu.show(status.menu, _('More'));
       waiting.show(status.waiting ?? null);
       details.show(status.details ?? null);
     },

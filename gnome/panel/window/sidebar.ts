@@ -42,6 +42,7 @@ export function createSidebar({ goTo, search, enter }: Asks): Sidebar {
   list.width_request = WIDTH;
   const field = createSearchBar({ label: _('Search settings'), text: '', type: search, enter }, null);
   const widget = vertical(0);
+  widget.hexpand = false; // unlike the search field
   widget.add_css_class('culvert-sidebar');
   for (const child of [field.widget, scrolled]) widget.append(child);
   let entries: { page: PageName; row: Gtk.ListBoxRow; title: string }[] = [];

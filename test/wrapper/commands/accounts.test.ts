@@ -234,10 +234,13 @@ reserve = 3 # credits
   assert.equal(fs.readFileSync(config, 'utf8').trimEnd(), text.replace("'one'", '"uno"').trimEnd());
   await box.auth('fake', ['order', 'two', 'uno']);
   const ordered = fs.readFileSync(config, 'utf8');
-  assert.match(ordered, /^# mine\naudit = true   # yes\n\n# about two\n\[\[accounts\]\]\ncli = "fake"\nname = "two"\n/);
   assert.match(
     ordered,
-    /\n\n\[\[accounts\]\]   # the first\n[\s\S]*"uno" # quoted oddly\n[\s\S]*\n\n\[capacity\.fake\]/,
+    /^# mine\naudit = true {3}# yes\n\n# about two\n\[\[accounts\]\]\ncli = "fake"\nname = "two"\n/,
+  );
+  assert.match(
+    ordered,
+    /\n\n\[\[accounts\]\] {3}# the first\n[\s\S]*"uno" # quoted oddly\n[\s\S]*\n\n\[capacity\.fake\]/,
   );
   await box.auth('fake', ['order', 'uno', 'two']);
   assert.equal(fs.readFileSync(config, 'utf8').trimEnd(), text.replace("'one'", '"uno"').trimEnd());

@@ -6,11 +6,11 @@ import type { Form, Group, Row } from '../../../view/form.ts';
 import { withoutDaemon } from '../../../view/forms/availability.ts';
 import { useApp } from '../../app.ts';
 import { rowInAddress } from '../../navigation.ts';
-import { StatusView } from '../status.tsx';
 import { ButtonRow, ItemRow, LinkRow, RadioRow, SelectRow, SwitchRow } from './control-rows.tsx';
 import { AreaRow, EntryRow } from './entry-row.tsx';
 import { Buttons, Menu, RowMenu } from './menu.tsx';
 import { OrderedRows } from './ordered-rows.tsx';
+import { StatusView } from './status.tsx';
 import { FactRow, FiguresRow, NoteRow, ShellRow, TextRow } from './text-rows.tsx';
 import { CommandButton, GroupDescription, type RowOf, Words } from './words.tsx';
 

@@ -9,7 +9,7 @@ import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import type { PageWidget } from '../../host.ts';
 import { within } from '../accessible.ts';
-import { Columns, PAGE_MARGIN, vertical } from '../columns.ts';
+import { CLAMP, Columns, PAGE_MARGIN, vertical } from '../columns.ts';
 import { createLongList, createSearchBar, type LongList, type SearchBar } from '../long-list.ts';
 import { createStatus, type StatusWidget } from '../status.ts';
 import { FormGroups } from './form-groups.ts';
@@ -115,7 +115,8 @@ export class FormPage extends Adw.Bin implements PageWidget {
     if (!this.#search) {
       this.#search = createSearchBar(search, this.#list);
       this.focusSearch = this.#search.focus;
-      box.insert_child_after(this.#search.widget, this.#list ? box.get_first_child() : null);
+      const bar = new Adw.Clamp({ ...CLAMP, child: this.#search.widget });
+      box.insert_child_after(bar, this.#list ? box.get_first_child() : null);
     }
     this.#search.show(search);
   }

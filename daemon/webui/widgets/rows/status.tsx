@@ -1,10 +1,10 @@
 // Renders the head of a page: an icon, the state in a title and one sentence, and at most two buttons.
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import type { Span, Status } from '../../view/form.ts';
-import { fractionLeft } from '../../view/states/changes.ts';
-import { useApp } from '../app.ts';
-import { Icon } from './icon.tsx';
-import { Buttons, Menu } from './rows/menu.tsx';
+import type { Span, Status } from '../../../view/form.ts';
+import { fractionLeft } from '../../../view/states/changes.ts';
+import { useApp } from '../../app.ts';
+import { Icon } from '../icon.tsx';
+import { Buttons, Menu } from './menu.tsx';
 
 /** @param alone true if the page has nothing else */
 export function StatusView({ status, alone }: { status: Status; alone: boolean }) {
