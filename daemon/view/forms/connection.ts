@@ -2,15 +2,7 @@
 import type { Tool } from '../../api/accounts.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import { current } from '../client/client-state.ts';
-import {
-  actionCommand,
-  type Button,
-  type Command,
-  type Form,
-  type MenuButton,
-  type Row,
-  type Status,
-} from '../form.ts';
+import { actionCommand, type Button, type Form, type MenuButton, type Row, type Status } from '../form.ts';
 import { formatBytes, formatDate, formatDuration, formatLatency, formatLoss, secondsUntil } from '../format.ts';
 import { NOW, rangeOf, type Sample } from '../graph.ts';
 import { placeDetail, placeName } from '../places.ts';

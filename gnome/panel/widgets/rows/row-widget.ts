@@ -5,7 +5,7 @@ import { markName } from '../../../../daemon/view/client/labels.ts';
 import type { Command, Mark, Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
 import { _, tr } from '../../../i18n.ts';
 import { noteName, setDescription, setName, within } from '../accessible.ts';
-import { createMenu, type MenuOfCommands, withoutHyphens } from '../buttons.ts';
+import { createMenu, withoutHyphens } from '../buttons.ts';
 
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 export interface RowWidget<K extends RowKind> {

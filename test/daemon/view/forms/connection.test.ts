@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { STATES } from '../../../../daemon/api/states.ts';
 import { type ClientState, connectionOf } from '../../../../daemon/view/client/client-state.ts';
-import type { Command, Form, Row } from '../../../../daemon/view/form.ts';
+import type { Form, Row } from '../../../../daemon/view/form.ts';
 import { timeOfDay } from '../../../../daemon/view/format.ts';
 import { type ConnectionFacts, connectionForm } from '../../../../daemon/view/forms/connection.ts';
 import { message } from '../../../../daemon/view/message.ts';
