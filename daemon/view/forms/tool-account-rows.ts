@@ -337,9 +337,9 @@ export function addRow({ cli, accounts, variables, terms }: Tool, rules: string,
     );
   return {
     kind: 'button',
+    label: _('Add…'),
     id: `add-${cli}`,
     title,
-    label: _('Add…'),
     command: { ask: { kind: 'answer', command }, confirm },
   };
 }

@@ -18,7 +18,7 @@ import { setName } from '../widgets/accessible.ts';
 import { createCharts, createStrip } from '../widgets/charts.ts';
 import { PAGE_MARGIN, PAGE_WIDTH, vertical } from '../widgets/columns.ts';
 import { FormGroups } from '../widgets/rows/form-groups.ts';
-import { createStatus } from '../widgets/status.ts';
+import { createStatus } from '../widgets/rows/status.ts';
 
 export class HistoryPage extends Adw.Bin implements PageWidget {
   static {

@@ -98,7 +98,7 @@ test('without warp-cli the page says what to install, and goes on once it is the
   const guide = page.context().waitForEvent('page');
   await page.context().route('https://pkg.cloudflareclient.com/**', route => route.fulfill({ body: 'The guide' }));
   // a link where this distribution has a command
-  await page.getByText('Installation Guide', { exact: true }).click();
+  await press(page, 'Installation Guide: Open');
   assert.equal(new URL((await guide).url()).host, 'pkg.cloudflareclient.com');
   // pages that need no warp-cli work, and its own settings can't be used
   await visit(page, 'checks');
@@ -149,7 +149,7 @@ test('the page speaks the language that is configured, else the browser’s, and
     return (await quoted.filter({ hasText: 'A bug. Update.' }).count()) > 0;
   };
   await until(isQuoted, 'the known bug');
-  assert.deepEqual(await quoted.allTextContents(), ['A bug. Update.'], 'every other text is German');
+  for (const text of await quoted.allTextContents()) assert.doesNotMatch(text, /Version|[äöüß]/, 'it is English');
   await culvert(home, 'config', 'set', 'ui.locale', 'ru');
   await page.evaluate("location.hash = '#/connection'");
   await page.getByRole('button', { name: 'Подключить', exact: true }).waitFor();

@@ -86,19 +86,15 @@ export function NoteRow({ row }: { row: RowOf<'note'> }) {
 
 /** Shows values over the curve of one of them, as a link. */
 export function FiguresRow({ row: { title, subtitle, figures, curve, page, row } }: { row: RowOf<'figures'> }) {
-  const texts = figures.map(({ title, value }) => `${value} ${title}`);
   return (
-    <a
-      class="row figures"
-      href={addressOfPage(page, row)}
-      aria-label={[title, ...texts, subtitle].filter(Boolean).join('. ')}
-    >
+    <a class="row figures" href={addressOfPage(page, row)}>
       {figures.map(({ title, value }) => (
         <span key={title} class="figure">
           <span class="number">{value}</span>
           <span class="subtitle">{title}</span>
         </span>
       ))}
+      <span class="unseen">{[title, subtitle].filter(Boolean).join('. ')}</span>
       <svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true" focusable="false">
         <path d={curvePath(curve)} vector-effect="non-scaling-stroke" />
       </svg>

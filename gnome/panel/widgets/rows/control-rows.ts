@@ -25,6 +25,7 @@ export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch
     show(row) {
       now = row;
       showWordsOf(widget, toggle, row);
+      if (row.page || row.name) setName(toggle, row.name ?? row.title);
       if (row.page) {
         setName(widget, `${row.title}: ${_('More')}`);
         setDescription(widget, describeRow(row));

@@ -36,6 +36,7 @@ export function figuresRow(first: RowOf<'figures'>, host: Host): RowWidget<'figu
     show(row) {
       now = row;
       widget.title = row.title;
+      setName(widget, row.title);
       setName(button, row.title);
       setDescription(button, describeRow(row, ...row.figures.map(({ title, value }) => `${title} ${value}`)));
       for (const [at, { title, value }] of row.figures.entries()) {

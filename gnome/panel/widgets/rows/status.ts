@@ -1,16 +1,17 @@
 // Shows the status of a page: a disc, a title, a sentence, a line, at most two buttons, and what the page waits for.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Command, Status } from '../../../daemon/view/form.ts';
-import type { Host } from '../../../daemon/view/host.ts';
-import { _ } from '../../i18n.ts';
-import { setName } from './accessible.ts';
-import { commandButton, copyButton, createMenu } from './buttons.ts';
-import { ButtonLine, vertical } from './columns.ts';
-import { announce } from './compat.ts';
-import { preformatted } from './dialogs.ts';
-import { Ring } from './graph.ts';
-import { showTone } from './rows/row-widget.ts';
+import Pango from 'gi://Pango?version=1.0';
+import type { Command, Status } from '../../../../daemon/view/form.ts';
+import type { Host } from '../../../../daemon/view/host.ts';
+import { _ } from '../../../i18n.ts';
+import { setName } from '../accessible.ts';
+import { commandButton, copyButton, createMenu } from '../buttons.ts';
+import { ButtonLine, vertical } from '../columns.ts';
+import { announce } from '../compat.ts';
+import { preformatted } from '../dialogs.ts';
+import { Ring } from '../graph.ts';
+import { showTone } from './row-widget.ts';
 
 export interface StatusWidget {
   widget: Gtk.Widget;
@@ -30,8 +31,8 @@ export function createStatus(host: Host): StatusWidget {
   const ring = new Ring();
   disc.add_overlay(ring);
   const title = centered(['title-1']);
-  const sentence = centered(['culvert-sentence']);
-  const line = centered(['dim-label', 'numeric', 'culvert-line']);
+  const sentence = centered([]);
+  const line = centered(['dim-label', 'numeric']);
   const run = (command: Command) => void host.run(command);
   const first = commandButton(run, ['pill'], true);
   const second = commandButton(run, ['pill'], true);
@@ -40,7 +41,10 @@ export function createStatus(host: Host): StatusWidget {
   for (const child of [first.widget, second.widget, menu.widget]) buttons.append(child);
   const waiting = createWaiting();
   const details = createDetails(() => host.toast(_('Copied')));
-  for (const child of [disc, title, sentence, line, buttons, waiting.widget, details.widget]) widget.append(child);
+  const sentencePlace = new Adw.Bin({ child: sentence, css_classes: ['culvert-sentence'] });
+  const linePlace = new Adw.Bin({ child: line, css_classes: ['culvert-line'] });
+  for (const child of [disc, title, sentencePlace, linePlace, buttons, waiting.widget, details.widget])
+    widget.append(child);
   let said = '';
   return {
     widget,
@@ -48,14 +52,17 @@ export function createStatus(host: Host): StatusWidget {
     show(status) {
       if (icon.icon_name !== status.icon) icon.icon_name = status.icon;
       showTone(widget, status.tone);
-      // a page that can wait has many states, between which nothing may move
-      const isSteady = status.waiting !== undefined;
+      // a page with a changing line has many states, between which nothing may move
+      const isSteady = status.line !== undefined;
       if (isSteady) widget.add_css_class('steady');
       else widget.remove_css_class('steady');
-      sentence.visible = isSteady || Boolean(status.sentence);
-      line.visible = isSteady || Boolean(status.line);
+      // a label without text would be read aloud as a label
+      sentence.visible = Boolean(status.sentence);
+      line.visible = Boolean(status.line);
+      sentencePlace.visible = isSteady || sentence.visible;
+      linePlace.visible = isSteady || line.visible;
       buttons.visible = isSteady || status.buttons.length + (status.menu?.length ?? 0) > 0;
-      waiting.widget.visible = isSteady;
+      waiting.widget.visible = status.waiting !== undefined;
       ring.plot(status.span ?? null, host.now());
       title.label = status.title;
       sentence.label = status.sentence ?? '';
@@ -113,5 +120,11 @@ function createDetails(copied: () => void) {
 }
 
 function centered(css_classes: string[]): Gtk.Label {
-  return new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, max_width_chars: 40, css_classes });
+  return new Gtk.Label({
+    wrap: true,
+    wrap_mode: Pango.WrapMode.WORD_CHAR,
+    justify: Gtk.Justification.CENTER,
+    max_width_chars: 40,
+    css_classes,
+  });
 }
