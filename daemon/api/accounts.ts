@@ -87,7 +87,7 @@ export const Tool = z.object({
   }),
   accounts: z.array(ToolAccount),
   /**
-   * How the next account is chosen: `list`, in the order of `accounts` from the default account on, then from the start;
+   * Choice of the next account: `list`, in the order of `accounts` from the default account on, then from the start;
    * `default`, only the default account; otherwise by quota, by reset time, or in turn, as the strategies of culvert-wrap.
    */
   order: z.enum(['list', 'default', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),

@@ -156,7 +156,7 @@ export type Row = Common &
   (
     | { kind: 'fact'; value: string; copy?: boolean }
     /**
-     * `page`: the row itself, beside its switch, opens a page. `name` names the switch for assistive technology. Default:
+     * `page`: the row itself, next to its switch, opens a page. `name` names the switch for assistive technology. Default:
      * the title.
      */
     | { kind: 'switch'; on: boolean; command: Command; page?: PageName; name?: string }
@@ -246,14 +246,14 @@ export interface Status {
   title: string;
   /** One sentence; screen readers announce its changes with those of the title. */
   sentence: string | null;
-  /** A grey line, which may change each second. */
+  /** A gray line, which may change each second. */
   line?: string | null;
   buttons: MenuButton[];
-  /** Further commands, behind a menu button beside the buttons. */
+  /** Further commands, behind a menu button next to the buttons. */
   menu?: MenuButton[];
   /** A span that ends, drawn as a ring around the icon. */
   span?: Span | null;
-  /** What the page waits for, below the buttons; its room is always there. */
+  /** Reason for a wait, below the buttons; its room is always there. */
   waiting?: string | null;
   /** The words of another program, to copy, hidden until the user unfolds them. */
   details?: string | null;

@@ -20,7 +20,7 @@ import { fill, type Translator } from '../translator.ts';
 import { termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
 
-/** How the user joins an organization on this computer. */
+/** The way to join an organization on this computer. */
 export interface Joining {
   /** Program that finishes sign-ins: `culvert`, another program, or null; undefined in a browser, where it is unknown. */
   program: string | null | undefined;

@@ -17,7 +17,7 @@ import { setupForm } from './setup.ts';
 import { leftText } from './tool-account-rows.ts';
 import { modeLink } from './tunnel/choose-mode.ts';
 
-/** What the page shows in addition to the state. */
+/** Facts that the page shows in addition to the state. */
 export interface ConnectionFacts {
   /** In ms since the epoch. */
   now: number;

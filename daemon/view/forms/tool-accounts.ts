@@ -235,7 +235,7 @@ function isWhole(accounts: readonly ToolAccount[]): boolean {
 function totalTexts({ accounts, total }: Tool, now: number, tr: Translator): string[] {
   const enabled = accounts.filter(account => account.enabled);
   const unknown = enabled.filter(({ remaining }) => remaining === null).length;
-  // Translators: %d is a number of accounts; their credits are not in the number beside this text
+  // Translators: %d is a number of accounts; their credits are not in the number next to this text
   const unknownText = tr.ngettext('%d account unknown', '%d accounts unknown', unknown);
   const seconds = secondsLeft(enabled, total.remaining ?? 0, now);
   return [

@@ -28,7 +28,7 @@ export interface HistoryEvent {
   details: string;
   /** A reason that has no words, as the tunnel CLI names it. */
   code: string | null;
-  /** How long the state lasted. */
+  /** Duration of the state. */
   lasted: string;
 }
 

@@ -1,4 +1,4 @@
-// Finds what is known of each moment of a span of the history, as a strip and as a sentence. Pure.
+// Finds the state at each moment of a span of the history, as a strip and as a sentence. Pure.
 import type { History, HistoryChange } from '../../api/schema.ts';
 import { formatBytes, formatClock, formatCount, formatElapsed, formatMonthDay } from '../format.ts';
 import { axisOf, HOLD_MS, RESOLUTIONS, type Tick } from '../graph.ts';

@@ -135,7 +135,7 @@ function pathOf(
     .join('');
 }
 
-/** Shows what is known of each moment of a span. The kinds differ in height as well as in color. */
+/** Shows the state at each moment of a span. The kinds differ in height as well as in color. */
 export function StripView({ strip: { parts, ticks, legend, text } }: { strip: Strip }) {
   const [ref, width] = useWidth();
   return (

@@ -104,7 +104,7 @@ function fieldsOf({ secrets = [], field }: DialogContent): Field[] {
 interface FieldsProps {
   fields: readonly Field[];
   typed: Signal<readonly string[]>;
-  /** What is wrong with each text, or null. */
+  /** Error of each text, or null. */
   problems: readonly (string | null)[];
   accept(): void;
 }

@@ -32,7 +32,7 @@ function wrapLabel(label: Gtk.Label): void {
 }
 
 /** A command with what its button shows. */
-export interface ShownButton extends MenuButton {
+interface ShownButton extends MenuButton {
   /** Icon in place of the label, which is then the tooltip. */
   icon?: string;
   /** True while the command is under way. A spinner replaces the icon. */

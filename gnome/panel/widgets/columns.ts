@@ -19,7 +19,7 @@ const BUTTON_GAP = 12;
 
 type Measures = [minimum: number, natural: number, minimumBaseline: number, naturalBaseline: number];
 
-/** Puts the children below each other. If `two` is set and there is room, the second child is beside the first. */
+/** Puts the children below each other. If `two` is set and there is room, the second child is next to the first. */
 export class Columns extends Gtk.LayoutManager {
   static {
     GObject.registerClass({ GTypeName: 'CulvertColumns' }, Columns);
@@ -69,7 +69,7 @@ export class Columns extends Gtk.LayoutManager {
   }
 }
 
-/** Puts buttons beside each other in the middle or, if they don't fit, below each other. */
+/** Puts buttons next to each other in the middle or, if they don't fit, below each other. */
 export class ButtonLine extends Gtk.LayoutManager {
   static {
     GObject.registerClass({ GTypeName: 'CulvertButtonLine' }, ButtonLine);

@@ -138,7 +138,7 @@ export function createLongList(first: List, host: Host): LongList {
   };
 }
 
-/** A list that the Tab key enters and leaves at once, while the arrow keys move inside: GTK before 4.12 has no setting for it. */
+/** A list that the Tab key enters and leaves in one step, while the arrow keys move inside: GTK before 4.12 has no setting for it. */
 class OneStop extends Adw.Bin {
   static {
     GObject.registerClass({ GTypeName: 'CulvertOneStop' }, OneStop);

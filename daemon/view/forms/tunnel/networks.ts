@@ -9,7 +9,7 @@ import { hereRows, hereStatus } from './network-here.ts';
 import { elsewhereGroup } from './network-rules.ts';
 import { draftGroups, whatIfGroup } from './rule-editor.ts';
 
-/** What the page shows in addition to the state. */
+/** Facts that the page shows in addition to the state. */
 export interface NetworksFacts {
   settable: boolean;
   /** null if the desktop does not report it. */

@@ -75,7 +75,7 @@ for (const code of CODES)
           .map(factsOf);
       assert.deepEqual(facts(lost[name]!), facts(form), name);
       for (const row of rowsOf(lost[name]!).flatMap(unfolded)) {
-        // an expander still opens, and each command of a menu is unusable by itself
+        // an expander still opens, and each command of a menu is disabled separately
         const own = row.kind === 'expander' ? [] : [{ ...row, menu: [] }];
         const asks = commandsOf({ groups: [{ id: '', rows: own }] }).map(({ ask }) => ask.kind);
         if (asks.some(kind => kind !== 'page' && kind !== 'client'))

@@ -44,7 +44,7 @@ const reason = (code: string) => ({ code, text: '' });
 const UNPROTECTED = 'You are not protected. Your traffic bypasses WARP.';
 const long = (client: ClientState) => ({ ...client, isLong: true });
 
-/** What the status has in each state: title, first line of the sentence, grey line, buttons, and the menu. */
+/** The status in each state: title, first line of the sentence, gray line, buttons, and the menu. */
 const TABLE: [name: string, client: ClientState, ...rest: [string, string, string | null, string[], string[]]][] = [
   [
     'connected',
@@ -212,7 +212,7 @@ test('a ring shows the next end, and an unconfirmed change', () => {
   assert.equal(spanOf([]), null);
 });
 
-test('a blocked state has its way out beside Connect, and its cause’s remedy in the menu', () => {
+test('a blocked state has its way out next to Connect, and its cause’s remedy in the menu', () => {
   const { status } = formOf(given({ state: 'unable', reason: reason('NoNetwork') }, { killSwitch: BLOCKS }));
   assert.deepEqual(
     [status!.buttons, status!.menu!].map(buttons => buttons.map(({ label }) => label)),

@@ -1,4 +1,4 @@
-// What is known of each moment of a span: the strip, its words, and the sentence.
+// The state at each moment of a span: the strip, its words, and the sentence.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { History, HistoryChange, HistorySample } from '../../../../daemon/api/schema.ts';
