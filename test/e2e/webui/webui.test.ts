@@ -26,7 +26,7 @@ test('connecting moves nothing: each control and the figures keep their places',
             .map(element => Math.round(element.getBoundingClientRect().top + scrollY)),
         })`,
       );
-    await page.locator('main .figures').waitFor();
+    await page.locator('main .values').waitFor();
     const before = await look();
     const seen: Awaited<ReturnType<typeof look>>[] = [];
     await press(page, 'Connect');

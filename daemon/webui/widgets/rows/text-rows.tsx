@@ -87,7 +87,7 @@ export function NoteRow({ row }: { row: RowOf<'note'> }) {
 /** Shows values over the curve of one of them, as a link. */
 export function FiguresRow({ row: { title, subtitle, figures, curve, page, row } }: { row: RowOf<'figures'> }) {
   return (
-    <a class="figures row" href={addressOfPage(page, row)}>
+    <a class="row values" href={addressOfPage(page, row)}>
       {figures.map(({ title, value }) => (
         <span key={title} class="figure">
           <span class="number">{value}</span>
