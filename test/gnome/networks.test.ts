@@ -66,7 +66,8 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     const panel = desktop.start('gjs', ['-m', program], { DBUS_SYSTEM_BUS_ADDRESS: address });
     stage = stageOf(desktop, daemon, panel, talk(panel));
   });
-  after(() => closeStage(stage));
+  // GTK 4.8 looks for the tooltip of a menu's button also in the menu that has closed since
+  after(() => closeStage(stage, /gdk_surface_get_device_position|_gtk_widget_find_at_coords/));
 
   test('shows the present one with its switch, and another one as soon as that is used', async () => {
     await stage.turn('networks');

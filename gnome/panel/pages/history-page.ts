@@ -16,7 +16,7 @@ import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { setName } from '../widgets/accessible.ts';
 import { createCharts, createStrip } from '../widgets/charts.ts';
-import { PAGE_MARGIN, PAGE_WIDTH, vertical } from '../widgets/columns.ts';
+import { CLAMP, PAGE_MARGIN, vertical } from '../widgets/columns.ts';
 import { FormGroups } from '../widgets/rows/form-groups.ts';
 import { createStatus } from '../widgets/rows/status.ts';
 
@@ -64,7 +64,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     this.#tables = groupsIn(tables, host, _('Totals'));
     const parts = [this.#strip.widget, this.#eventBox, this.#more, this.#charts.widget, tables];
     for (const child of [top, this.#status.widget, ...parts]) column.append(child);
-    const child = new Adw.Clamp({ maximum_size: PAGE_WIDTH, child: column });
+    const child = new Adw.Clamp({ ...CLAMP, child: column });
     this.child = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child });
   }
 

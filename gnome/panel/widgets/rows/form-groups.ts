@@ -97,14 +97,14 @@ export class FormGroups {
     this.inert = shown.some(({ rows }) => this.#unfolded(rows).some(({ sensitive }) => sensitive === false));
   }
 
-  /** Focuses a row, scrolls to it, and highlights it briefly. */
+  /** Focuses a row, or the button of a command in a heading, scrolls to it, and highlights it briefly. */
   reveal(id: string): void {
     for (const { folded, rows } of this.#form.groups) {
       const path = pathTo(id, rows);
       if (!path) continue;
       for (const expander of folded ? [FOLD, ...path] : path) if (!this.#open.has(expander)) this.#does.turn(expander);
     }
-    const widget = this.find(id);
+    const widget = this.find(id) ?? this.#headingButton(id);
     if (!widget) return;
     if (!widget.child_focus(Gtk.DirectionType.TAB_FORWARD)) {
       widget.focusable = true; // the row shows a fact, without a control
@@ -126,6 +126,17 @@ export class FormGroups {
   find(id: string): Gtk.Widget | undefined {
     const rows = [...this.#shown.values()].flatMap(group => [...group.rows]);
     return rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id)?.[1].widget;
+  }
+
+  /** Returns the button of a command in a group's heading: its own, or that of the menu. */
+  #headingButton(label: string): Gtk.Widget | undefined {
+    for (const { id, actions = [], menu = [] } of this.#form.groups) {
+      const { buttons = [], menu: more } = this.#shown.get(id)?.heading ?? {};
+      const at = actions.findIndex(each => each.label === label);
+      if (at >= 0) return buttons[at]?.widget;
+      if (menu.some(each => each.label === label)) return more?.widget;
+    }
+    return undefined;
   }
 
   #arrange(groups: Group[]): void {

@@ -74,7 +74,7 @@ export function createStatus(host: Host): StatusWidget {
       if (!other && hasFocus(second.widget)) first.widget.grab_focus();
       first.show(main && { ...main, about: words });
       second.show(other && { ...other, about: words });
-      menu.show(status.menu, _('More'));
+      menu.show(status.menu, `${status.title}: ${_('More')}`);
       waiting.show(status.waiting ?? null);
       details.show(status.details ?? null);
     },
