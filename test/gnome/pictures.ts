@@ -260,7 +260,7 @@ async function take(
     await stage.turn('routes');
     await stage.enter('Does this site use WARP?', 'example.com');
     await stage.press('Does this site use WARP?: Check');
-    await stage.find('example.com · 192.0.2.1');
+    await stage.shows('192.0.2.1');
     await stage.settled();
     await picture('why');
   }
