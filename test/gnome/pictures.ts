@@ -241,7 +241,8 @@ async function take(
     run('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
   for (const page of PAGE_NAMES) {
     await stage.turn(page);
-    if (READ[page]) await stage.shows(READ[page]);
+    // the words of the fixture are in English
+    if (READ[page] && !locale) await stage.shows(READ[page]);
     await stage.settled();
     await picture(page);
   }
