@@ -107,7 +107,7 @@ function unitOf(seconds: number): ['minute' | 'hour' | 'day', number] {
 
 /** Formats a date and time in this time zone, with 24 hours like all times in Culvert. */
 export function formatDate(time: string | number, { locale }: Translator): string {
-  return dates(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(new Date(time));
+  return dates(locale, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' }).format(new Date(time));
 }
 
 /** Formats a day (`2026-11-21`) or a month (`2026-11`). */

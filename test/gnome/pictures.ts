@@ -241,7 +241,8 @@ async function take(
     run('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
   for (const page of PAGE_NAMES) {
     await stage.turn(page);
-    if (READ[page]) await stage.shows(READ[page]);
+    // the words of the fixture are in English
+    if (READ[page] && !locale) await stage.shows(READ[page]);
     await stage.settled();
     await picture(page);
   }
@@ -260,7 +261,7 @@ async function take(
     await stage.turn('routes');
     await stage.enter('Does this site use WARP?', 'example.com');
     await stage.press('Does this site use WARP?: Check');
-    await stage.find('example.com · 192.0.2.1');
+    await stage.shows('192.0.2.1');
     await stage.settled();
     await picture('why');
   }

@@ -47,13 +47,17 @@ function statusOf(
     sensitive: free,
     command: clientCommand('apply-update'),
   };
+  const sentence = problem ?? (applicable ? _('Culvert restarts. The tunnel stays as it is.') : null);
+  const line =
+    progress?.text ??
+    // Translators: %s is a date and time
+    (hasSource && checkedAt !== null ? fill(_('Checked on %s'), formatDate(checkedAt, tr)) : null);
   return {
     ...look,
     title: progress ? fill(_('Culvert %s is being installed'), latest ?? '') : (outcome ?? _('Not checked yet')),
-    sentence: problem ?? (applicable ? _('Culvert restarts. The tunnel stays as it is.') : null),
-    // Translators: %s is a date and time
-    line:
-      progress?.text ?? (hasSource && checkedAt !== null ? fill(_('Checked on %s'), formatDate(checkedAt, tr)) : null),
+    sentence: sentence ?? line,
+    // without a line, the page keeps no room for one
+    ...(sentence !== null && { line }),
     buttons: hasSource ? [...(applicable || waiting === 'change' ? [install] : []), check] : [],
     waiting: waiting === 'check' ? _('Checking…') : waiting === 'change' ? underWay(tr) : null,
   };

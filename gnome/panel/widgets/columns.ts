@@ -69,7 +69,7 @@ export class Columns extends Gtk.LayoutManager {
   }
 }
 
-/** Puts buttons next to each other in the middle or, if they don't fit, below each other. */
+/** Puts buttons next to each other in the middle, on as many lines as they need. */
 export class ButtonLine extends Gtk.LayoutManager {
   static {
     GObject.registerClass({ GTypeName: 'CulvertButtonLine' }, ButtonLine);
@@ -82,34 +82,50 @@ export class ButtonLine extends Gtk.LayoutManager {
   override vfunc_measure(widget: Gtk.Widget, orientation: Gtk.Orientation, forSize: number): Measures {
     const children = shown(widget);
     if (orientation === Gtk.Orientation.HORIZONTAL) return [widest(children, 0), lineWidth(children), -1, -1];
-    const isLine = forSize < 0 || lineWidth(children) <= forSize;
-    const heights = children.map(child => child.measure(Gtk.Orientation.VERTICAL, isLine ? -1 : forSize)[1]);
-    const height = isLine ? Math.max(0, ...heights) : sum(heights) + BUTTON_GAP * Math.max(0, heights.length - 1);
+    const lines = linesOf(children, forSize < 0 ? Infinity : forSize);
+    const height = sum(lines.map(line => lineHeight(line, forSize))) + BUTTON_GAP * Math.max(0, lines.length - 1);
     return [height, height, -1, -1];
   }
 
   override vfunc_allocate(widget: Gtk.Widget, width: number, height: number, _baseline: number): void {
-    const children = shown(widget);
-    const whole = lineWidth(children);
+    const lines = linesOf(shown(widget), width);
     const isRtl = widget.get_direction() === Gtk.TextDirection.RTL;
-    let [x, y] = [Math.floor((width - whole) / 2), 0];
-    for (const child of whole <= width && isRtl ? children.reverse() : children) {
-      const own = Math.min(child.measure(Gtk.Orientation.HORIZONTAL, -1)[1], width);
-      const tall = child.measure(Gtk.Orientation.VERTICAL, own)[1];
-      if (whole <= width) {
-        place(child, { x, y: Math.floor((height - tall) / 2), width: own, height: tall });
+    let y = 0;
+    for (const line of lines) {
+      const tall = lines.length === 1 ? height : lineHeight(line, width);
+      let x = Math.max(0, Math.floor((width - lineWidth(line)) / 2));
+      for (const child of isRtl ? line.reverse() : line) {
+        const own = Math.min(naturalWidth(child), width);
+        const high = child.measure(Gtk.Orientation.VERTICAL, own)[1];
+        place(child, { x, y: y + Math.floor((tall - high) / 2), width: own, height: high });
         x += own + BUTTON_GAP;
-      } else {
-        place(child, { x: Math.floor((width - own) / 2), y, width: own, height: tall });
-        y += tall + BUTTON_GAP;
       }
+      y += tall + BUTTON_GAP;
     }
   }
 }
 
+/** Fills lines from the last button on, so that the menu, which is last, has a button beside it. */
+function linesOf(children: Gtk.Widget[], width: number): Gtk.Widget[][] {
+  const lines: Gtk.Widget[][] = [];
+  for (const child of children.reverse()) {
+    const [line] = lines;
+    if (line && lineWidth([child, ...line]) <= width) line.unshift(child);
+    else lines.unshift([child]);
+  }
+  return lines;
+}
+
+function lineHeight(line: Gtk.Widget[], width: number): number {
+  const high = (child: Gtk.Widget) =>
+    child.measure(Gtk.Orientation.VERTICAL, width < 0 ? -1 : Math.min(naturalWidth(child), width))[1];
+  return Math.max(...line.map(high));
+}
+
+const naturalWidth = (child: Gtk.Widget) => child.measure(Gtk.Orientation.HORIZONTAL, -1)[1];
+
 function lineWidth(children: Gtk.Widget[]): number {
-  const widths = children.map(child => child.measure(Gtk.Orientation.HORIZONTAL, -1)[1]);
-  return sum(widths) + BUTTON_GAP * Math.max(0, widths.length - 1);
+  return sum(children.map(naturalWidth)) + BUTTON_GAP * Math.max(0, children.length - 1);
 }
 
 function widest(children: Gtk.Widget[], which: 0 | 1): number {

@@ -91,7 +91,7 @@ function createRow(page: PageName): Gtk.ListBoxRow {
   const child = new Gtk.Box({ spacing: 9 });
   const { PRESENTATION: accessible_role } = Gtk.AccessibleRole;
   child.append(new Gtk.Image({ icon_name: PAGES[page].icon, accessible_role }));
-  child.append(new Gtk.Label({ label, xalign: 0, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR }));
+  child.append(new Gtk.Label({ label, xalign: 0, hexpand: true, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR }));
   const row = new Gtk.ListBoxRow({ child });
   setName(row, label);
   return row;

@@ -15,7 +15,6 @@ export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
       {row.page ? (
         <a class="opens" href={addressOfPage(row.page)}>
           <Words row={row} id={id} />
-          <span class="arrow" aria-hidden="true" />
         </a>
       ) : (
         <Words row={row} id={id} />
@@ -31,6 +30,7 @@ export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
       >
         <span class="knob" />
       </CommandButton>
+      {row.page && <span class="arrow" aria-hidden="true" />}
       <RowMenu row={row} id={id} />
     </div>
   );
