@@ -105,7 +105,7 @@ export class ButtonLine extends Gtk.LayoutManager {
   }
 }
 
-/** Fills lines from the last button on, so that the menu, which is last, has a button beside it. */
+/** Fills lines from the last button on, so that the menu, which is last, has a button next to it. */
 function linesOf(children: Gtk.Widget[], width: number): Gtk.Widget[][] {
   const lines: Gtk.Widget[][] = [];
   for (const child of children.reverse()) {
