@@ -103,7 +103,7 @@ function deviceStatus(client: ClientState, account: Account | null, tr: Translat
   const { organization, type } = client.snapshot!.account;
   const own = account?.devices.find(({ deviceId }) => deviceId === account.deviceId);
   return {
-    icon: 'avatar-default-symbolic',
+    icon: 'culvert-account-symbolic',
     tone: 'neutral',
     title: type ?? tr._('This device'),
     sentence: [organization, own && deviceName(own)].filter(Boolean).join(' · ') || null,

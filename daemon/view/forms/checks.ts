@@ -101,26 +101,26 @@ function statusOf(state: ChecksState, open: readonly CheckResult[], tr: Translat
 
 function verdictOf({ running, results, failed }: ChecksState, open: readonly CheckResult[], tr: Translator) {
   const { _, ngettext } = tr;
-  const verdict = (name: string, tone: Tone, title: string, sentence: string | null = null) => ({
-    icon: `${name}-symbolic`,
+  const verdict = (name: Mark | null, tone: Tone, title: string, sentence: string | null = null) => ({
+    icon: name ? `culvert-mark-${name}-symbolic` : 'culvert-checks-symbolic',
     tone,
     title,
     sentence,
   });
-  if (running) return verdict('view-refresh', 'accent', _('Checking…'));
-  if (failed !== null) return verdict('dialog-error', 'error', _('The checks could not run'), failed);
+  if (running) return verdict('waiting', 'accent', _('Checking…'));
+  if (failed !== null) return verdict('problem', 'error', _('The checks could not run'), failed);
   if (!results.length) {
     const about = _('Checks service, DNS, network and desktop. Nothing leaves this computer.');
-    return verdict('dialog-question', 'neutral', _('Not checked yet'), about);
+    return verdict(null, 'neutral', _('Not checked yet'), about);
   }
   const [worst] = open;
-  if (!worst) return verdict('object-select', 'success', _('Everything is fine'));
+  if (!worst) return verdict('fine', 'success', _('Everything is fine'));
   const title = fill(
     ngettext('%d thing to look at', '%d things to look at', open.length),
     formatCount(open.length, tr),
   );
-  const icon = worst.verdict === 'problem' ? 'dialog-error' : 'dialog-warning';
-  return verdict(icon, LOOKS[worst.verdict].tone, title, summary(open, tr));
+  const { mark, tone } = LOOKS[worst.verdict];
+  return verdict(mark, tone, title, summary(open, tr));
 }
 
 /** Returns the numbers of problems, hints and incomplete checks as a text. */

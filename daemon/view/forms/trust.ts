@@ -71,7 +71,7 @@ function isEmpty({ certificates, refused, removalDue, tools }: TrustReport): boo
 
 function noCertificate({ _ }: Translator): Form {
   return statusForm({
-    icon: 'application-certificate-symbolic',
+    icon: 'culvert-certificate-symbolic',
     tone: 'neutral',
     title: _('No organization certificate'),
     sentence: _('You need this only when a company inspects your traffic.'),

@@ -34,10 +34,10 @@ function statusOf(
   const isNewer = applicable || view.command !== null;
   const look: Pick<Status, 'icon' | 'tone'> =
     problem !== null
-      ? { icon: 'dialog-warning-symbolic', tone: 'warning' }
+      ? { icon: 'culvert-mark-problem-symbolic', tone: 'warning' }
       : !isNewer && hasSource && checkedAt !== null
-        ? { icon: 'object-select-symbolic', tone: 'success' }
-        : { icon: 'software-update-available-symbolic', tone: isNewer ? 'accent' : 'neutral' };
+        ? { icon: 'culvert-mark-fine-symbolic', tone: 'success' }
+        : { icon: 'culvert-updates-symbolic', tone: isNewer ? 'accent' : 'neutral' };
   const check: MenuButton = { label: _('Check'), sensitive: free, command: clientCommand('check-update') };
   const install: MenuButton = {
     label: _('Install'),

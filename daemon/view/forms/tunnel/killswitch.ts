@@ -95,7 +95,7 @@ function absentForm(view: KillSwitchView, tr: Translator): Form {
   const isDemo = view.look === 'demo';
   return {
     status: {
-      icon: 'channel-secure-symbolic',
+      icon: 'culvert-killswitch-symbolic',
       tone: 'neutral',
       title: isDemo ? view.sentence : _('The kill switch is not installed'),
       sentence: isDemo ? null : _('It blocks traffic outside the tunnel. An administrator installs it once.'),
