@@ -32,7 +32,10 @@ export function ListView({ list, search }: ListProps) {
           return (
             <div class="row" tabIndex={tabIndex}>
               <div class="words">
-                <span class="title">{item.title}</span>
+                <span class="title">
+                  {/* an address keeps its order in a language that runs from right to left */}
+                  <bdi>{item.title}</bdi>
+                </span>
                 <span class="subtitle">{[item.badge, item.note].filter(Boolean).join(' · ')}</span>
               </div>
               {item.removable && (

@@ -67,7 +67,17 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
     inSight,
   });
   return (
-    <section class="virtual-list" aria-label={label} tabIndex={-1} ref={box} {...keyboard} onScroll={follow}>
+    <section
+      class="virtual-list"
+      // a short list is not followed by an empty box; two pixels are the border
+      style={{ maxHeight: `${items.length * rowHeight + 2}px` }}
+      hidden={items.length === 0}
+      aria-label={label}
+      tabIndex={-1}
+      ref={box}
+      {...keyboard}
+      onScroll={follow}
+    >
       <div style={{ height: `${items.length * rowHeight}px` }}>
         <ul style={{ transform: `translateY(${from * rowHeight}px)` }}>
           {rows.map((item, i) => (

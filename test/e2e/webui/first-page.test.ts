@@ -223,11 +223,16 @@ test('every page has the same width from 720 px on', async t => {
     for (const name of PAGE_NAMES) {
       await page.evaluate(`location.hash = '#/${name}'`);
       await page.locator(`main[data-page="${name}"]`).waitFor();
-      const { x, width } = (await page.locator('main').boundingBox())!;
-      edges.add(`${x} ${width}`);
+      if (name === 'connection' && width >= 1200) continue; // two columns
+      const box = (await page.locator('main').boundingBox())!;
+      edges.add(`${box.x} ${box.width}`);
     }
     assert.equal(edges.size, 1, `${width}: ${[...edges].join(', ')}`);
   }
+  await page.evaluate(`location.hash = '#/connection'`);
+  const head = (await page.locator('main > .hero').boundingBox())!;
+  const rows = (await page.locator('main > .hero + *').boundingBox())!;
+  assert.ok(rows.x >= head.x + head.width && Math.abs(rows.y - head.y) < 1, 'Connection has two columns at 1400 px');
 });
 
 test('in print there is only the page', async t => {

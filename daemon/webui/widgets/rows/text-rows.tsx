@@ -22,7 +22,9 @@ export function FactRow({ row }: { row: RowOf<'fact'> }) {
       ) : (
         <>
           <Words row={row} id={id} />
-          <span class="value">{row.value}</span>
+          <span class="value">
+            <bdi>{row.value}</bdi>
+          </span>
         </>
       )}
       {row.copy && (

@@ -10,13 +10,14 @@ import { describeRow, type RowOf, type RowWidget } from './row-widget.ts';
 export function figuresRow(first: RowOf<'figures'>, host: Host): RowWidget<'figures'> {
   const graph = new Graph();
   graph.height_request = 56;
-  const line = new Gtk.Box({ spacing: 12, homogeneous: true, css_classes: ['culvert-figures'] });
+  const line = new Gtk.Box({ spacing: 12, css_classes: ['culvert-figures'] });
   const last = first.figures.length - 1;
   const labels = first.figures.map((_, at) => {
     const xalign = at === 0 ? 0 : at === last ? 1 : 0.5;
     const title = new Gtk.Label({ xalign, wrap: true, css_classes: ['caption', 'dim-label'] });
     const value = new Gtk.Label({ xalign, wrap: true, css_classes: ['title-3', 'numeric'] });
     const box = vertical(0);
+    box.hexpand = true; // the widest value takes the room that it needs
     box.append(title);
     box.append(value);
     line.append(box);
