@@ -49,7 +49,7 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
 
   test('it opens without a daemon, says so, and starts one on request', async () => {
     await find(NOT_RUNNING);
-    assert.equal(await stage.ask({ do: 'focused' }), 'Start', 'the keyboard is on the button that helps');
+    await until(async () => (await stage.ask({ do: 'focused' })) === 'Start', 'the keyboard on the button that helps');
     // the program of this prefix, as the installed one would be
     const started = join(desktop.directory, 'started');
     mkdirSync(join(desktop.prefix, 'bin'));
