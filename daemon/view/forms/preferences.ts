@@ -85,7 +85,7 @@ export function preferencesForm(
         id: 'notifications',
         title: _('Notifications'),
         description: _(
-          'WARP needs you when the kill switch blocks, a network wants a sign-in, a change is about to end, or an update fails.',
+          'Notify when the kill switch blocks, a network wants a sign-in, a change is about to end, or an update fails.',
         ),
         rows: [
           select(['notifications', 'level'], _('Notify me of'), [

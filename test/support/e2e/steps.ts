@@ -115,7 +115,7 @@ export const STEPS: readonly Step[] = [
   ['networks', inMenu('Elsewhere', 'Forget All Trusted Wi-Fi…', hands => hands.accept('Reset'))],
   ['advanced', fill('Port', String(freePort()))],
   ['advanced', fill('Address and port', '162.159.198.2:443')],
-  ['advanced', press('Choose automatically: Reset')],
+  ['advanced', press('Server: automatic: Reset')],
   ['mode', afterOpening('Advanced', click('radio', 'HTTP/2 only'))],
   ['mode', press('Default: Reset')],
   ['mode', fill('Virtual network', 'f00d')],
