@@ -58,8 +58,9 @@ const accountPage: Page = (host, changed) => {
     of: ({ client }) => JSON.stringify(client.snapshot?.account ?? null),
   });
   const join = async (team: string) => {
-    const { desktop } = host;
-    if (desktop && desktop.signInProgram() !== 'culvert' && !(await host.task('handle-sign-in'))) return;
+    // without a program, the request makes Culvert the program if it can; the user can also paste the address
+    const program = host.desktop?.signInProgram() ?? 'culvert';
+    if (program !== 'culvert' && !(await host.task('handle-sign-in'))) return;
     await host.run(joinCommand(team));
   };
   return {
@@ -69,7 +70,7 @@ const accountPage: Page = (host, changed) => {
       // without details, the page shows the snapshot's summary
       return accountForm(view.client, failed === null ? value : null, host.tr(), joining);
     },
-    // the first field is secret
+    // the first control only copies an id
     first: 'team',
     shown: account.shown,
     close: account.close,

@@ -24,8 +24,12 @@ export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch
     widget,
     show(row) {
       now = row;
-      showWordsOf(widget, toggle, row);
-      if (row.page || row.name) setName(toggle, row.name ?? row.title);
+      if (row.page || row.name) {
+        // the row does not label the switch
+        showWords(widget, row);
+        setName(toggle, row.name ?? row.title);
+        setDescription(toggle, describeRow(row));
+      } else showWordsOf(widget, toggle, row);
       if (row.page) {
         setName(widget, `${row.title}: ${_('More')}`);
         setDescription(widget, describeRow(row));

@@ -67,7 +67,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   get first(): Gtk.Widget | undefined {
     if (this.#hasStatus && this.#status?.first.visible) return this.#status.first;
     const row = this.#open.first === undefined ? undefined : this.#groups.find(this.#open.first);
-    return row && [...within(row)].find(child => child instanceof Gtk.Entry);
+    return row && [...within(row)].find(child => child instanceof Gtk.Entry || child instanceof Gtk.Button);
   }
 
   refresh(view: View): void {

@@ -6,7 +6,7 @@ import type { Command, Status } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setName } from '../accessible.ts';
-import { commandButton, copyButton, createMenu } from '../buttons.ts';
+import { commandButton, copyButton, createMenu, withoutHyphens } from '../buttons.ts';
 import { ButtonLine, vertical } from '../columns.ts';
 import { announce } from '../compat.ts';
 import { preformatted } from '../dialogs.ts';
@@ -125,6 +125,8 @@ function centered(css_classes: string[]): Gtk.Label {
     wrap_mode: Pango.WrapMode.WORD_CHAR,
     justify: Gtk.Justification.CENTER,
     max_width_chars: 40,
+    // a hyphen at the end of a line would look like a part of a name
+    attributes: withoutHyphens(),
     css_classes,
   });
 }
