@@ -208,21 +208,33 @@ function Why() {
 
 /** Shows that the daemon is gone, and the time since which the page may be out of date. */
 function OfflineBanner() {
-  const { client, staleSince, tr, view } = useApp();
+  const { client, page, staleSince, tr, view } = useApp();
   const { _ } = tr.value;
   const banner = view.value.banners.offline;
+  const { tunnel } = view.value;
+  // the status of the page then has the same sentence and button
+  const isSaid = banner && tunnel.remedy && page.value === 'connection' && isSaidByState(banner, tunnel);
+  // controls name this text as their reason
+  if (isSaid && (!client.value.snapshot || staleSince.value === null))
+    return (
+      <p class="unseen" id={WHY.offline}>
+        {banner.title}
+      </p>
+    );
   return (
     <div role="alert">
       {banner && (
         <div class="banner caution stale">
           <p id={WHY.offline}>
-            {banner.title}
+            <span class={isSaid ? 'unseen' : undefined}>{banner.title}</span>
             {client.value.snapshot &&
               staleSince.value !== null &&
               // Translators: %s is a time of day
               ` ${fill(_('Out of date since %s.'), formatTime(staleSince.value, tr.value))}`}
           </p>
-          {banner.button && <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>}
+          {banner.button && !isSaid && (
+            <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>
+          )}
         </div>
       )}
     </div>

@@ -26,8 +26,11 @@ export function HistoryPage() {
   void changes.value;
   void app.samples.value;
   useEffect(() => {
+    const follow = () => rowInAddress() === NOW && page.choose(NOW);
+    addEventListener('hashchange', follow);
     addEventListener('beforeprint', page.all);
     return () => {
+      removeEventListener('hashchange', follow);
       removeEventListener('beforeprint', page.all);
       page.close();
     };

@@ -83,7 +83,7 @@ const SPLIT = `[...document.querySelectorAll('main th, main td')].flatMap(cell =
 /** Tables and commands that have to be scrolled sideways. */
 const BEYOND = `[...document.querySelectorAll('.chart .table, .command-box code')]
   .filter(element => element.scrollWidth > element.clientWidth)
-  .map(element => element.textContent)`;
+  .map(element => element.scrollWidth + ' of ' + element.clientWidth + ' px: ' + element.textContent)`;
 /** Rows of long lists whose words are beyond their place. */
 const HIGH = `[...document.querySelectorAll('.virtual-list li')]
   .filter(row => {
@@ -257,6 +257,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.locator('main .events th time').first().waitFor();
     const edge = await page.locator('main .events tr:has(th time) td:nth-child(2)').first().boundingBox();
     assert.ok(edge!.x + edge!.width <= 360, JSON.stringify(edge));
+    await page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true");
     assert.deepEqual(await page.evaluate<string[]>(BEYOND), []);
     await visit(page, 'connection');
     await emulate(home, 'fault=service-down');

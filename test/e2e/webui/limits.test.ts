@@ -131,6 +131,11 @@ test('the page at its limits', async t => {
     const { page } = await openTab(browser, `${address}#/graph`);
     await page.getByRole('heading', { level: 1, name: 'History' }).waitFor();
     assert.equal(new URL(page.url()).hash, '#/history/now');
+    const span = page.getByRole('combobox', { name: 'Length of time' });
+    await span.selectOption('1d');
+    await page.evaluate("location.hash = '#/history'");
+    await page.evaluate("location.hash = '#/history/now'");
+    await until(async () => (await span.inputValue()) === 'now', 'the address chooses Now');
     for (const second of [1, 2, 3]) {
       const figures = {
         latencyMs: 10 * second,
