@@ -70,8 +70,7 @@ test('every problem that a user can meet has its own words', () => {
 
 test('a date has its time by 24 hours in every language, as the other times', () => {
   const evening = new Date(2026, 10, 24, 18, 5, 9).getTime();
-  for (const locale of ['en-US', 'de', 'ar', 'ja'])
-    assert.match(formatDate(evening, { ...marked, locale }), /18:05$/);
+  for (const locale of ['en-US', 'de', 'ar', 'ja']) assert.match(formatDate(evening, { ...marked, locale }), /18:05$/);
 });
 
 test('an error is worded by its code, and stays as exact as it is in English', () => {
