@@ -4,7 +4,7 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
 /** Width of every page with its margins, in pixels. */
-export const PAGE_WIDTH = 640;
+const PAGE_WIDTH = 640;
 /** Properties of a clamp with this width. Without the threshold, the content would be narrower before it has to be. */
 export const CLAMP = { maximum_size: PAGE_WIDTH, tightening_threshold: PAGE_WIDTH };
 /** Margin of a page's content at both sides, in pixels. */
