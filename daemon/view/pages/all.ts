@@ -50,7 +50,7 @@ const killSwitchPage: Page = (host, changed) => {
 
 /**
  * The account page, which reads the details whenever it is opened and when the registration changes. In a desktop app,
- * Culvert finishes the sign-in of an organization that the user joins.
+ * Culvert finishes the sign-in of an organization that the user joins, if it is in the app menu.
  */
 const accountPage: Page = (host, changed) => {
   const account = reading(host, changed, {
@@ -59,7 +59,8 @@ const accountPage: Page = (host, changed) => {
   });
   const join = async (team: string) => {
     const { desktop } = host;
-    if (desktop && desktop.signInProgram() !== 'culvert' && !(await host.task('handle-sign-in'))) return;
+    // if Culvert can't finish the sign-in, the user can still paste the address
+    if (desktop && desktop.signInProgram() !== 'culvert') await host.task('handle-sign-in').catch(() => false);
     await host.run(joinCommand(team));
   };
   return {
