@@ -1,7 +1,7 @@
 // Describes the history graphs, and collects the statistics of the last minutes from events.
 import type { HistoryQuery, HistoryResolution, HistorySample, Tunnel } from '../api/schema.ts';
 import type { Model } from './client/model.ts';
-import { formatClock, formatLatency, formatLoss, formatMonthDay, formatRate } from './format.ts';
+import { formatClock, formatLatency, formatLoss, formatMonthDay, formatRate, formatTime } from './format.ts';
 import { fill, type Translator } from './translator.ts';
 
 /** A period that graphs show, divided into slots with one value each. */
@@ -288,7 +288,9 @@ const LISTED = 48;
 /** Returns the newest values of a chart as a table. */
 export function chartTable({ lines, text }: Chart, times: readonly number[], tr: Translator): Table {
   const long = times.length > 0 && times.at(-1)! - times[0]! > DAY * 1000;
-  const timeOf = (at: number) => [...(long ? [formatMonthDay(at, tr)] : []), formatClock(at, tr)].join(' ');
+  const isDense = times.some((at, i) => i > 0 && at - times[i - 1]! < 60_000);
+  const clock = isDense ? formatTime : formatClock;
+  const timeOf = (at: number) => [...(long ? [formatMonthDay(at, tr)] : []), clock(at, tr)].join(' ');
   const rows = times.flatMap((at, i) => {
     const cells = lines.map(({ values }) => values[i] ?? null);
     if (cells.every(value => value === null)) return [];

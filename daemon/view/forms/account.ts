@@ -16,8 +16,9 @@ import {
 } from '../form.ts';
 import { formatCount } from '../format.ts';
 import { type LostRegistration, lostRegistration } from '../states/causes.ts';
+import { describeTunnel } from '../states/tunnel.ts';
 import { fill, type Translator } from '../translator.ts';
-import { termsLinks } from './setup.ts';
+import { setupForm, termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
 
 /** The way to join an organization on this computer. */
@@ -40,8 +41,14 @@ export function accountForm(
   const { snapshot } = client;
   if (!snapshot) return noteForm(tr._('Not available now'));
   const free = client.pending === null;
-  const registered = snapshot.account.registered && snapshot.status.blocked !== 'not-registered';
+  const { blocked } = snapshot.status;
+  const registered = snapshot.account.registered && blocked !== 'not-registered';
   const organization = organizationGroup(client, free, tr, joining);
+  // before any other step, nobody can register the device
+  if (!registered && blocked !== null && blocked !== 'not-registered' && blocked !== 'terms-not-accepted') {
+    const tunnel = describeTunnel(client, tr);
+    return tunnel.setup ? setupForm({ client, tunnel }, tr) : noteForm(tr._('Not available now'));
+  }
   if (!registered) return { status: setUpStatus(client, free, tr), groups: [organization] };
   return {
     status: deviceStatus(client, account, tr),
@@ -177,31 +184,34 @@ function deviceGroup(account: Account | null, tr: Translator): Group {
   const { _ } = tr;
   const fact = (id: string, title: string, value: string | null | undefined, copy = false): Row[] =>
     value ? [{ kind: 'fact', id, title, value, copy }] : [];
-  const devices = account?.devices ?? [];
   return {
     id: 'account',
     title: _('This device'),
     rows: [
       ...fact('license', _('License'), account?.license),
       ...fact('device', _('Device ID'), account?.deviceId, true),
-      ...(devices.length > 1 ? [devicesRow(devices, tr)] : []),
+      ...(account?.devices.length ? [devicesRow(account, tr)] : []),
     ],
   };
 }
 
 /** Returns the expander with the devices of the account. */
-function devicesRow(devices: readonly Device[], tr: Translator): Row {
+function devicesRow({ devices, deviceId: own }: Account, tr: Translator): Row {
   const { _, ngettext } = tr;
   return {
     kind: 'expander',
     id: 'devices',
     title: fill(ngettext('%d device', '%d devices', devices.length), formatCount(devices.length, tr)),
-    rows: devices.map(device => ({
-      kind: 'note',
-      id: `device-${device.deviceId}`,
-      title: deviceName(device),
-      subtitle: [device.model, device.os, device.active ? _('active') : null].filter(Boolean).join(' · '),
-    })),
+    rows: devices.map(device => {
+      const { deviceId, model, os, active } = device;
+      const facts = [deviceId === own ? _('This device') : null, model, os, active ? _('active') : null];
+      return {
+        kind: 'note',
+        id: `device-${deviceId}`,
+        title: deviceName(device),
+        subtitle: facts.filter(Boolean).join(' · '),
+      };
+    }),
   };
 }
 

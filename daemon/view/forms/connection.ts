@@ -59,9 +59,11 @@ function statusOf({ client, tunnel, unconfirmed }: View, now: number, tr: Transl
   const proof = describeProof(client, now, tr);
   const span = countdown?.span ?? unconfirmed;
   const buttons = buttonsOf(client.pending === null, tunnel, countdown, tr);
-  const check: MenuButton[] = proof
-    ? [{ label: proof.button.name, command: proof.button.command, sensitive: proof.button.sensitive }]
-    : [];
+  // the demo never checks real traffic
+  const check: MenuButton[] =
+    proof && !tunnel.emulated
+      ? [{ label: proof.button.name, command: proof.button.command, sensitive: proof.button.sensitive }]
+      : [];
   return {
     icon: tunnel.icon,
     // a request that bypassed WARP contradicts a connection
@@ -90,8 +92,9 @@ function buttonsOf(free: boolean, tunnel: TunnelView, countdown: Countdown | nul
   if (look === 'unavailable') return first.length ? first : main;
   const demo = tunnel.emulated && ask?.kind !== 'restart' ? plain(leaveDemo(tr)) : [];
   // a blocked state has the same two buttons, whatever its cause
-  if (state === 'blocked' && other) return [...main, ...plain(other), ...first, ...demo];
-  return [...first, ...main, ...countdownButtons(countdown), ...plain(other), ...demo];
+  const timed = countdownButtons(free, countdown);
+  if (state === 'blocked' && other) return [...main, ...plain(other), ...first, ...timed, ...demo];
+  return [...first, ...main, ...timed, ...plain(other), ...demo];
 }
 
 /** Returns the button that connects or disconnects; both if the state is unknown. */
@@ -110,10 +113,10 @@ function mainButtons({ toggle, remedy, look, settable }: TunnelView, { _ }: Tran
 }
 
 /** Returns the buttons that end and extend the state of the countdown; the main button ends a pause. */
-function countdownButtons(countdown: Countdown | null): MenuButton[] {
+function countdownButtons(free: boolean, countdown: Countdown | null): MenuButton[] {
   if (!countdown) return [];
   const { end, extend, pause, text } = countdown;
-  const named = (button: Button): MenuButton => ({ ...button, name: `${button.label}: ${text}` });
+  const named = (button: Button): MenuButton => ({ ...button, name: `${button.label}: ${text}`, sensitive: free });
   return [...(pause ? [] : [named(end)]), ...(extend ? [named(extend)] : [])];
 }
 
@@ -124,22 +127,25 @@ interface Lines {
   now: number;
 }
 
-/** Words the time left of a countdown and the result of a proof; without both, the duration and the place of the state. */
+/** Words the time left of a countdown, or the duration and the place of the state; then the result of a proof. */
 function lineOf(snapshot: Snapshot | null, { tunnel, countdown, proof, now }: Lines, tr: Translator): string | null {
   const isAsking = proof?.button.sensitive === false;
   const proven = isAsking ? proof.button.label : (proof?.text ?? null);
   const parts = countdown
-    ? [countdown.isSaid ? null : countdown.text, timeLeftText(countdown.span, now, tr), proven]
-    : proven !== null
-      ? [proven]
-      : sinceWords(snapshot, tunnel, now, tr);
-  return parts.filter(Boolean).join(' · ') || null;
+    ? [countdown.isSaid ? null : countdown.text, timeLeftText(countdown.span, now, tr)]
+    : sinceWords(snapshot, { tunnel, proof, now }, tr);
+  return [...parts, proven].filter(Boolean).join(' · ') || null;
 }
 
-function sinceWords(snapshot: Snapshot | null, tunnel: TunnelView, now: number, tr: Translator): (string | null)[] {
+function sinceWords(
+  snapshot: Snapshot | null,
+  { tunnel, proof, now }: Omit<Lines, 'countdown'>,
+  tr: Translator,
+): (string | null)[] {
   if (!snapshot || tunnel.look === 'unavailable') return [];
   const text = durationText(tunnel, snapshot.status.since, now, tr);
-  const code = tunnel.live ? snapshot.tunnel.colo : null;
+  // a proof that succeeded names the place itself
+  const code = tunnel.live && proof?.tone !== 'success' ? snapshot.tunnel.colo : null;
   return text === null ? [] : [text, code && placeName(code)];
 }
 
@@ -174,7 +180,7 @@ function figuresRow({ client, tunnel }: View, samples: readonly Sample[], tr: Tr
 }
 
 /** Returns the row that pauses the tunnel: its button for the last length, its menu for the others. */
-function pauseRow({ toggle, settable, lock, pauses }: TunnelView, tr: Translator): Row {
+function pauseRow({ toggle, settable, lock, pauses, sentence }: TunnelView, tr: Translator): Row {
   const { _ } = tr;
   const isOn = toggle.action === 'disconnect';
   const [first, ...others] = offCommands(pauses, tr);
@@ -184,7 +190,7 @@ function pauseRow({ toggle, settable, lock, pauses }: TunnelView, tr: Translator
     title: _('Pause WARP'),
     label: pauseName(first!.minutes, tr),
     sensitive: isOn && settable && toggle.sensitive,
-    reason: lock ?? (isOn ? null : _('There is no connection to pause.')),
+    reason: toggle.action === null ? sentence : isOn ? lock : _('There is no connection to pause.'),
     command: first!.command,
     menu: [...others.map(({ title, command }) => ({ label: title, command })), untilButton(tr)],
   };

@@ -40,9 +40,11 @@ export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: T
       form: { groups: [protectionGroup(view, facts, tr), tasteGroup(view, facts, tr)] },
       setup: false,
     };
-  const { setup, emulated } = view.tunnel;
+  const { setup, emulated, look, label, sentence } = view.tunnel;
+  // without a daemon, nothing is known about WARP
+  if (look === 'unavailable') return { title: label, text: sentence, form: { groups: [] }, setup: false };
   const needed = setup === null ? { groups: [nextGroup(tr)] } : setupForm(view, tr);
-  const demo = { id: 'demo', rows: emulated || view.client.offline || setup === 'cli-missing' ? [] : [demoRow(tr)] };
+  const demo = { id: 'demo', rows: emulated || setup === 'cli-missing' ? [] : [demoRow(tr)] };
   return {
     title: emulated ? _('The demo is ready') : _('WARP is ready'),
     text: emulated

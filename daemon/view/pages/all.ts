@@ -50,7 +50,7 @@ const killSwitchPage: Page = (host, changed) => {
 
 /**
  * The account page, which reads the details whenever it is opened and when the registration changes. In a desktop app,
- * Culvert finishes the sign-in of an organization that the user joins.
+ * Culvert finishes the sign-in of an organization that the user joins, if it is in the app menu.
  */
 const accountPage: Page = (host, changed) => {
   const account = reading(host, changed, {
@@ -58,9 +58,9 @@ const accountPage: Page = (host, changed) => {
     of: ({ client }) => JSON.stringify(client.snapshot?.account ?? null),
   });
   const join = async (team: string) => {
-    // without a program, the request makes Culvert the program if it can; the user can also paste the address
-    const program = host.desktop?.signInProgram() ?? 'culvert';
-    if (program !== 'culvert' && !(await host.task('handle-sign-in'))) return;
+    const { desktop } = host;
+    // if Culvert can't finish the sign-in, the user can still paste the address
+    if (desktop && desktop.signInProgram() !== 'culvert') await host.task('handle-sign-in').catch(() => false);
     await host.run(joinCommand(team));
   };
   return {

@@ -1,5 +1,6 @@
 // Defines the first page, which also reads what is left of the credits of command-line tools. It is apart from `all.ts`,
 // because clients load it before the other pages.
+import { current } from '../client/client-state.ts';
 import { connectionForm } from '../forms/connection.ts';
 import { type Page, reading } from './page.ts';
 
@@ -20,7 +21,8 @@ export const connectionPage: Page = (host, changed) => {
     ticks: true,
     form(view) {
       const { value } = accounts.now(view);
-      const tools = (view.client.snapshot?.toolAccounts.offered && value?.tools) || [];
+      // without a daemon, nothing says how much is left now
+      const tools = (current(view.client)?.toolAccounts.offered && value?.tools) || [];
       const facts = { now: host.now(), figures: host.figures(), tools };
       return connectionForm(view, facts, host.tr());
     },

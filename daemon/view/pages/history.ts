@@ -77,9 +77,10 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
   let limit = LISTED;
   let events = 0;
   const now = kept(() => nowOf(host.figures(), host.tr()));
-  const past = kept(({ span, history }: { span: Span; history: History }) =>
-    pastOf({ span, history, limit }, host.tr()),
+  const past = kept(({ span, history, online }: Omit<Wanted, 'limit'>) =>
+    pastOf({ span, history, online, limit }, host.tr()),
   );
+  const missing = kept(([title, sentence]: [string, string]) => ({ status: empty(title, sentence) }));
   const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
   const history = reading(host, changed, {
     async read() {
@@ -105,12 +106,20 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
   });
   return {
     view(view: View): Shown {
-      const { value } = history.now(view);
+      const { value, failed, running } = history.now(view);
       const none = { chosen, status: null, charts: null, recorded: null };
+      const { client, tunnel } = view;
+      const online = client.offline === null;
       if (chosen === NOW) return { ...none, ...now([host.figures(), host.tr()], undefined) };
       // the user may have chosen another span since the read
-      if (value?.span.id !== chosen) return none;
-      return { ...none, ...past([value, limit, host.tr()], value) };
+      if (value?.span.id === chosen)
+        return { ...none, ...past([value, limit, online, host.tr()], { ...value, online }) };
+      const words: [string, string] | null = !online
+        ? [tunnel.label, tunnel.sentence]
+        : failed !== null && !running
+          ? [host.tr()._('Not available now'), failed]
+          : null;
+      return words ? { ...none, ...missing(words, words) } : none;
     },
     choose(id: string): void {
       if (id === chosen) return;
@@ -154,6 +163,8 @@ function nowOf(figures: readonly Slot[], tr: Translator): Pick<Shown, 'status' |
 interface Wanted {
   span: Span;
   history: History;
+  /** True while the daemon answers. */
+  online: boolean;
   /** Number of changes to list. */
   limit: number;
 }
@@ -161,7 +172,7 @@ interface Wanted {
 function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorded'> {
   const { _ } = tr;
   const { changes, samples, totals, enabled, until } = wanted.history;
-  const off = enabled ? null : turnOn(tr);
+  const off = enabled ? null : turnOn(wanted.online, tr);
   // the begin of the recording alone is nothing to show
   const isEmpty = !samples.length && !totals?.connectedSeconds && changes.every(({ kind }) => kind !== 'state');
   if (isEmpty) {
@@ -216,11 +227,12 @@ function eventsOf({ history, limit }: Wanted, tr: Translator): Pick<Recorded, 'd
   };
 }
 
-function turnOn({ _ }: Translator): MenuButton {
+function turnOn(online: boolean, { _ }: Translator): MenuButton {
   return {
     label: _('Turn On'),
     name: _('Turn on the history'),
     style: 'suggested',
+    sensitive: online,
     command: { ask: { kind: 'config', patch: { history: { enabled: true } } } },
   };
 }

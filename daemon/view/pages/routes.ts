@@ -61,6 +61,7 @@ export const routesPage: Page = (host, changed) => {
 function createEntries(host: Host) {
   let described: { view: View; routes: RoutesView } | null = null;
   let key = '';
+  let mode: RoutesView['mode'] = null;
   let entries: ReadonlyMap<string, RouteEntry> = new Map();
   /** The user's entries that came while the page was open, newest first, so that the user sees an added entry. */
   let newest: readonly string[] = [];
@@ -71,10 +72,13 @@ function createEntries(host: Host) {
       if (described?.view === view) return described.routes;
       const routes = describeRoutes(view.client, view.tunnel.settable, host.tr());
       described = { view, routes };
-      const now = JSON.stringify([routes.entries, routes.sensitive]);
+      const now = JSON.stringify([routes.entries, routes.mode, routes.sensitive]);
       if (now !== key) {
         const added = routes.entries.filter(({ value, isBuiltIn }) => !isBuiltIn && !entries.has(value));
-        if (key !== '') newest = [...added.map(({ value }) => value), ...newest];
+        // a list of the other mode, and the first list of a daemon, are not the user's additions
+        if (routes.mode !== mode) newest = [];
+        else if (entries.size > 0) newest = [...added.map(({ value }) => value), ...newest];
+        mode = routes.mode;
         entries = new Map(routes.entries.map(entry => [entry.value, entry]));
         items = null;
         key = now;

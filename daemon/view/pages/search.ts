@@ -150,7 +150,12 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
     ...(status ? statusRows(status, page).map(row => ({ page, place, group: STATUS, row })) : []),
     ...groups.flatMap(group => {
       const { rows, title = place, actions = [], menu = [] } = group;
-      const found = [...rows.flatMap(unfolded), ...commandRows([...actions, ...menu], title, page)];
+      const unfoldedRows = rows.flatMap(unfolded);
+      const found = [
+        ...unfoldedRows,
+        ...unfoldedRows.flatMap(row => commandRows(row.menu ?? [], row.title, { page, row: row.id })),
+        ...commandRows([...actions, ...menu], title, { page, row: rows[0]?.id }),
+      ];
       return found.map(row => ({ page, place, group, row }));
     }),
   ]);
@@ -169,7 +174,7 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
     const task = link ? row.task : undefined;
     const hit: Hit = {
       page: link ? row.page : page,
-      row: link && !task ? null : row.id,
+      row: link && !task ? (row.row ?? null) : row.id,
       place,
       title: row.title,
       subtitle: (link ? row.subtitle : group.title) ?? '',
@@ -193,13 +198,17 @@ const STATUS: Group = { id: 'status', rows: [] };
 function statusRows({ title, sentence, buttons, menu = [] }: Status, page: PageName): Row[] {
   return [
     { kind: 'link', page, id: 'status', title, subtitle: sentence },
-    ...commandRows([...buttons, ...menu], title, page),
+    ...commandRows([...buttons, ...menu], title, { page }),
   ];
 }
 
-/** Returns a row for each command. A report starts from the search. */
-function commandRows(buttons: readonly Button[], subtitle: string, page: PageName): Row[] {
-  const link = { kind: 'link', page, subtitle } as const;
+/** Returns a row for each command, which leads to the place of the command. A report starts from the search. */
+function commandRows(
+  buttons: readonly Button[],
+  subtitle: string,
+  { page, row }: { page: PageName; row?: string | undefined },
+): Row[] {
+  const link = { kind: 'link', page, subtitle, ...(row !== undefined && { row }) } as const;
   return buttons.map(({ label, command: { ask } }): Row => {
     const isReport = ask.kind === 'client' && ask.task === 'report';
     return isReport ? { ...link, id: 'report', title: label, task: 'report' } : { ...link, id: label, title: label };

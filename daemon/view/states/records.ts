@@ -6,7 +6,7 @@ import { formatBytes, formatCount, formatDay, formatElapsed, formatList } from '
 import type { Table } from '../graph.ts';
 import { placeName } from '../places.ts';
 import { fill, type Translator } from '../translator.ts';
-import { causeTitle, choiceText, isPhase, phaseText } from './causes.ts';
+import { causeTitle, choiceText, isPhase } from './causes.ts';
 import { actText } from './networks.ts';
 import { stateName } from './state-table.ts';
 
@@ -75,14 +75,14 @@ export function changeWords(
   const { _ } = tr;
   const { kind, state, blocked, network, mode, colo, effect } = change;
   if (kind === 'stop') return { title: _('Recording stopped'), details: '', code: null };
-  // the network's state and a phase of connecting have their own words
+  // the network's state has its own words, and a phase of connecting says nothing about another state
   const isWorded =
     state === 'connecting' ||
-    (state === 'connected' && isPhase(change.reason ?? '')) ||
+    isPhase(change.reason ?? '') ||
     (network === 'unstable' && change.reason === 'NetworkDegraded');
   const reason = blocked || isWorded ? null : change.reason;
   const why = reason && reasonTitle(reason, tr);
-  const isOff = state === 'disconnected' && why !== null;
+  const isOff = state === 'disconnected' && reason === 'Manual';
   const parts = [
     blocked && setupText(blocked, tr),
     reason && !isOff && (why ?? unknownReason(tr)),
@@ -95,7 +95,7 @@ export function changeWords(
     kind === 'start' && _('Recording started'),
   ];
   return {
-    title: isOff ? why : stateName(blocked ? 'needs-you' : state, false, tr),
+    title: (isOff && why) || stateName(blocked ? 'needs-you' : state, false, tr),
     details: formatParts(parts, tr),
     code: why === null ? reason : null,
   };
@@ -109,7 +109,7 @@ const formatParts = (parts: readonly (string | false | null | undefined)[], tr: 
 /** Words a reason; null for a code that Culvert does not know. */
 function reasonTitle(code: string, tr: Translator): string | null {
   if (code === 'NetworkDegraded') return tr._('Unstable network');
-  return choiceText(code, tr) ?? causeTitle(code, tr) ?? (isPhase(code) ? phaseText(code, '', tr) : null);
+  return choiceText(code, tr) ?? causeTitle(code, tr);
 }
 
 function unknownReason({ _ }: Translator): string {

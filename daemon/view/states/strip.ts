@@ -60,6 +60,9 @@ function kindsOf(changes: readonly HistoryChange[]): Kind[] {
   });
 }
 
+/** Part of the time before the first change that must be connected for all of it to count: the totals are not exact. */
+const MOST = 0.9;
+
 /** Returns what is known before the first change: the records have no change for the state at the beginning. */
 function headOf(records: Records, { from, until }: Omit<Stretch, 'kind'>, after: readonly Stretch[]): Stretch[] {
   const { changes, samples, totals, resolution } = records;
@@ -69,9 +72,9 @@ function headOf(records: Records, { from, until }: Omit<Stretch, 'kind'>, after:
   const head = (kind: Kind) => ({ kind, from, until });
   if (first?.kind === 'stop') return withEvidence(head(kindsOf([{ ...first, kind: 'state' }])[0]!), records, {});
   const restOn = (totals?.connectedSeconds ?? 0) * 1000 - lengthOf(after, 'on');
-  const wasOn = samples.some(({ at }) => Date.parse(at) <= before) || restOn > (until - from) / 2;
+  const wasOn = samples.some(({ at }) => Date.parse(at) <= before) || (restOn > 0 && restOn >= MOST * (until - from));
   if (wasOn) return withEvidence(head('on'), records, { isLost: first?.kind === 'start' });
-  return [head(first?.kind === 'state' ? 'off' : 'unknown')];
+  return [head('unknown')];
 }
 
 /**
@@ -170,7 +173,9 @@ export function sentenceOf(
   const after = span === null ? midnight : 0;
   const today = totals?.days.find(({ day }) => day === dayOf(midnight));
   const total = span === null ? today : totals;
-  const [on, unknown] = [lengthOf(stretches, 'on', after), lengthOf(stretches, 'unknown', after)];
+  const unknown = lengthOf(stretches, 'unknown', after);
+  // the totals also count connections whose place in the span is unknown
+  const on = Math.max(lengthOf(stretches, 'on', after), (total?.connectedSeconds ?? 0) * 1000);
   const all = Date.parse(until) - Math.max(after, stretches[0]?.from ?? 0);
   const drops = total ? dropCount(total) : 0;
   const connected =
@@ -180,15 +185,15 @@ export function sentenceOf(
       : unknown >= all
         ? _('nothing recorded yet')
         : _('not connected');
-  const rest = [
-    formatBytes((total?.received ?? 0) + (total?.sent ?? 0), tr),
+  const rest = total && [
+    formatBytes(total.received + total.sent, tr),
     drops === 0
       ? // Translators: drops are connections that ended unexpectedly
         _('no drops')
       : // Translators: connections that ended unexpectedly
         fill(tr.ngettext('%d drop', '%d drops', drops), formatCount(drops, tr)),
   ];
-  const parts = on > 0 || drops > 0 ? [connected, ...rest] : [connected];
+  const parts = rest && (on > 0 || drops > 0) ? [connected, ...rest] : [connected];
   // Translators: a length of time, such as Today or 1 week, and what happened in it
   return fill(_('%s: %s'), span ?? _('Today'), parts.join(' · '));
 }

@@ -132,7 +132,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
     const { totals = null, drops = [] } = this.#recorded ?? {};
     const chart = this.#charts.chart();
     const figures = chart && chartTable(chart, this.#charts.times(), tr);
-    const causes = drops.map((title): Row => ({ kind: 'note', id: title, title }));
+    const causes = drops.map((title, i): Row => ({ kind: 'note', id: `drop-${i}`, title }));
     this.#tables.show({
       groups: [
         { id: 'figures', rows: figures ? [foldedTable('table', _('As a table'), figures)] : [] },
@@ -173,11 +173,12 @@ function eventRow({ at, time, title, details, lasted, code }: HistoryEvent): Row
 
 /** Returns a table as rows behind an expander: each row shows its cells with the titles of their columns. */
 function foldedTable(id: string, title: string, { titles, rows }: Table, more: Row[] = []): Row {
-  const facts = rows.map(([title = '', ...cells]): Row => {
+  const facts = rows.map(([title = '', ...cells], at): Row => {
+    const fact = { kind: 'fact', id: `${id}-${at}`, title } as const;
     const [value = ''] = cells;
-    if (cells.length === 1) return { kind: 'fact', id: title, title, value };
+    if (cells.length === 1) return { ...fact, value };
     const subtitle = cells.map((cell, i) => `${titles[i + 1]} ${cell}`).join(' · ');
-    return { kind: 'fact', id: title, title, subtitle, value: '' };
+    return { ...fact, subtitle, value: '' };
   });
   return { kind: 'expander', id, title, rows: [...facts, ...more] };
 }

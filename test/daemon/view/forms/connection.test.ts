@@ -62,7 +62,7 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     'Demo: your real traffic is not protected.',
     'Connected for 12 min',
     ['Disconnect', 'Use Real WARP'],
-    ['Check where you appear'],
+    [],
   ],
   [
     'connected, DNS only for a while',
@@ -127,6 +127,15 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     SINCE,
     ['Connect', 'Pause Kill Switch 5 min'],
     [],
+  ],
+  [
+    'blocked in a mode for a while',
+    given({ state: 'disconnected' }, { killSwitch: BLOCKS }, [UNTIL]),
+    'Internet is blocked',
+    'The kill switch waits for WARP.',
+    `Mode: DNS only until ${timeOfDay(at(840), false)} · 14:00 left`,
+    ['Connect', 'Pause Kill Switch 5 min'],
+    ['End Now', '15 Minutes More'],
   ],
   [
     'unable',
@@ -221,15 +230,21 @@ test('a blocked state has its way out next to Connect, and its cause’s remedy 
 });
 
 test('the line says where the user appears, once that is checked', () => {
-  const client = given({ state: 'connected' });
+  const client = given({ state: 'connected' }, { tunnel: { colo: 'MUC' } });
   const statusOf = (result: object | null) =>
     formOf({ ...client, proof: { connection: connectionOf(client.snapshot!), result: result as never } }).status!;
   const line = (result: object | null) => statusOf(result).line;
   const proof = { ok: true, through: true, answered: true, seen: message(''), address: '104.28.0.1', at: at(0) };
-  assert.equal(line({ ...proof, dataCenter: 'FRA' }), 'You appear in Frankfurt, 104.28.0.1 — verified just now');
-  assert.equal(line(null), 'Checking…');
+  const since = 'Connected for 12 min';
+  assert.equal(
+    line({ ...proof, dataCenter: 'FRA' }),
+    `${since} · You appear in Frankfurt, 104.28.0.1 — verified just now`,
+  );
+  assert.equal(line(null), `${since} · Munich · Checking…`);
   const bypassed = statusOf({ ...proof, through: false, seen: message('warp=off') });
-  assert.deepEqual([bypassed.line, bypassed.tone], ['Not through WARP: warp=off', 'warning']);
+  assert.deepEqual([bypassed.line, bypassed.tone], [`${since} · Munich · Not through WARP: warp=off`, 'warning']);
+  const failed = statusOf({ ...proof, answered: false, through: false, seen: message('No answer') });
+  assert.deepEqual([failed.line, failed.tone], [`${since} · Munich · Couldn’t check: No answer`, 'success']);
 });
 
 test('buttons wait while an action is under way', () => {
@@ -241,6 +256,8 @@ test('buttons wait while an action is under way', () => {
   const { status } = formOf(client);
   assert.ok(status!.buttons.every(({ sensitive }) => sensitive === false));
   assert.equal(status!.waiting, 'Waiting for WARP…');
+  const timed = formOf({ ...given({ state: 'connected' }, {}, [UNTIL]), pending: 'connect' }).status!;
+  assert.ok([...timed.buttons, ...timed.menu!.slice(0, 1)].every(({ sensitive }) => sensitive === false));
 });
 
 test('the figures are dashes until they are known', () => {
@@ -294,6 +311,10 @@ test('a pause can begin only while the tunnel is on and may be turned off', () =
   const [sensitive, why] = usable({ state: 'connected' }, { options: { switchLocked: true } });
   assert.equal(sensitive, false);
   assert.match(String(why), /WARP can’t be turned off here/);
+  const [, off] = usable({ state: 'disconnected' }, { options: { switchLocked: true } });
+  assert.equal(off, 'There is no connection to pause.');
+  const [, unknown] = usable({ state: 'unknown', raw: 'Something new' });
+  assert.equal(unknown, 'WARP reports something that Culvert does not understand.');
 });
 
 test('a pause until a time of day asks for the time', () => {
@@ -339,6 +360,8 @@ test('credits are read only once the page is shown, and only where tools are off
   world.open[0]!.answer({ ok: true, tools: [richTool(NOW)], problem: null, refreshing: false });
   await settled();
   assert.ok(rowsOf(form()).some(({ id }) => id === 'credits'));
+  world.set({ ...world.host.model.state(), offline: OFFLINE });
+  assert.ok(!rowsOf(form()).some(({ id }) => id === 'credits'), 'credits of a lost daemon are not current');
   shown.close!();
   const plain = worldOf(clientState({ toolAccounts: { offered: false } }));
   plain.host.figures = () => [];

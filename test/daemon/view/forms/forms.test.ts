@@ -509,7 +509,17 @@ test('the status of an account has the plan, the organization and the name of th
   const devices = named(rowsOf(form), 'devices');
   assert.ok(devices.kind === 'expander');
   assert.deepEqual([devices.title, devices.rows.map(({ title }) => title)], ['2 devices', ['laptop', 'ThinkPad']]);
+  assert.ok(devices.rows[0]!.subtitle!.startsWith('This device · ') && !devices.rows[1]!.subtitle!.includes('This'));
+  const alone = named(rowsOf(accountForm(client, { ...account, devices: [device] } as never, tr)), 'devices');
+  assert.equal(alone.title, '1 device');
   assert.deepEqual(accountForm(client, null, tr).status!.sentence, 'example');
+});
+
+test('an account can be set up only once nothing else is missing', () => {
+  const title = (blocked: 'terms-not-accepted' | 'not-registered' | 'service-stopped' | 'cli-missing') =>
+    accountForm(clientState({ account: { registered: false }, status: { blocked } }), null, tr).status!.title;
+  assert.deepEqual([title('terms-not-accepted'), title('not-registered')], ['Set up WARP', 'Set up WARP']);
+  for (const step of ['service-stopped', 'cli-missing'] as const) assert.notEqual(title(step), 'Set up WARP');
 });
 
 test('access to the local network is one control that shows what WARP reports', () => {

@@ -6,6 +6,7 @@ import { seenCommand, welcomeStep } from '../../../../daemon/view/forms/welcome.
 import { describe } from '../../../../daemon/view/view.ts';
 import { initialConfig, KILL_SWITCH } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
+import { OFFLINE } from '../../../support/gnome/view/world.ts';
 
 function stepOf(step: number, state: Parameters<typeof clientState>[0] = {}, emulated = false) {
   const client = clientState(state, { config: initialConfig() });
@@ -46,6 +47,12 @@ test('the last step sets WARP up and offers the demo, whose banner leads back', 
     !missing.form.groups.some(({ rows }) => rows.some(({ id }) => id === 'demo')),
     'the status offers the demo',
   );
+});
+
+test('without a daemon, the last step does not claim that WARP is ready', () => {
+  const client = { ...clientState(), offline: OFFLINE };
+  const step = welcomeStep(2, describe(client, '1.0.0', tr), UNKNOWN_DESKTOP, tr);
+  assert.deepEqual([step.title, step.setup, step.form.groups], ['Unavailable', false, []]);
 });
 
 test('the first steps are remembered as seen once', () => {

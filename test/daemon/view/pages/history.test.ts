@@ -6,7 +6,7 @@ import { gatherFigures } from '../../../../daemon/view/graph.ts';
 import { openHistory } from '../../../../daemon/view/pages/history.ts';
 import { NOT_RECORDED, recorded } from '../../../support/gnome/initial.ts';
 import { clientState } from '../../../support/gnome/view/translator.ts';
-import { client, INSTALLED, settled } from '../../../support/gnome/view/world.ts';
+import { client, INSTALLED, OFFLINE, settled } from '../../../support/gnome/view/world.ts';
 
 test('the history of the chosen length of time is read, again as time goes on and after an event, and nothing for now', async () => {
   const world = client(INSTALLED);
@@ -204,7 +204,8 @@ test('reports only a failure of the length of time that is still chosen', async 
   world.open[1]!.fail(new Error('The disk is full.'));
   await settled();
   assert.equal(errors.length, 1);
-  assert.equal(view().recorded, null);
+  const { recorded: none, status } = view();
+  assert.deepEqual([none, status?.title, status?.sentence], [null, 'Not available now', 'The disk is full.']);
   page.close();
 });
 
@@ -230,4 +231,20 @@ test('figures are gathered while the tunnel is connected, and start over with ea
   next('connecting', 8);
   assert.equal(samples(), none, 'nothing has changed');
   assert.deepEqual(next('connected', 9), [9_000]);
+});
+
+test('without a daemon, the history says so, and can’t be turned on', async () => {
+  const world = client(INSTALLED);
+  const page = openHistory(world.host, () => {});
+  const view = () => page.view(world.host.view());
+  world.set({ ...INSTALLED, offline: OFFLINE });
+  assert.equal(view().status?.title, 'Unavailable');
+  world.set(INSTALLED);
+  view();
+  world.open[0]!.answer({ ...recorded(2), enabled: false });
+  await settled();
+  assert.equal(view().recorded?.off?.sensitive, true);
+  world.set({ ...INSTALLED, offline: OFFLINE });
+  assert.equal(view().recorded?.off?.sensitive, false);
+  page.close();
 });

@@ -354,10 +354,14 @@ test('a browser lists the settings without a search, and the first steps, for wh
 });
 
 test('Culvert becomes the program that finishes the sign-in before a team is joined', async () => {
-  const join = async (desktop: Parameters<typeof client>[1], done = true) => {
+  const join = async (desktop: Parameters<typeof client>[1], problem: Error | null = null) => {
     const did: string[] = [];
     const world = client(clientState(), desktop);
-    world.host.task = async task => did.push(task) > 0 && done;
+    world.host.task = async task => {
+      did.push(task);
+      if (problem) throw problem;
+      return true;
+    };
     world.host.run = async ({ ask }) => did.push(ask.kind === 'action' ? ask.request.action : ask.kind) > 0;
     const row = named(rowsOf(opened(FORM_PAGES.account.open, world).form()), 'team');
     assert.ok(row.kind === 'button' && row.command.ask.kind === 'answer');
@@ -371,5 +375,6 @@ test('Culvert becomes the program that finishes the sign-in before a team is joi
   assert.deepEqual(await join({ signInProgram: () => 'Zero Trust' }), both);
   assert.deepEqual(await join({ signInProgram: () => 'culvert' }), ['registerOrganization']);
   assert.deepEqual(await join(null), ['registerOrganization'], 'a browser can’t do it');
-  assert.deepEqual(await join({ signInProgram: () => 'Zero Trust' }, false), ['handle-sign-in'], 'a failure ends it');
+  const failed = await join({ signInProgram: () => null }, new Error('Culvert is not in the app menu.'));
+  assert.deepEqual(failed, both, 'the user can still paste the address');
 });

@@ -136,3 +136,18 @@ test('an organization’s routes can’t be changed, and say why', () => {
   const add = named(rowsOf({ groups }), 'add');
   assert.deepEqual([add.sensitive, add.reason], [false, reason]);
 });
+
+test('a list of the other mode, or after an empty list, has no new entries of the user', () => {
+  const list = (mode: 'exclude' | 'include', ...values: string[]) =>
+    clientState({ splitTunnel: { mode, ips: values.map(value => ({ value, description: null })), hosts: [] } });
+  const world = client(list('exclude', '192.0.2.1'));
+  const { form } = opened(FORM_PAGES.routes.open, world);
+  const first = (next: ReturnType<typeof list>) => {
+    world.set(next);
+    return form().list!.items[0]?.id;
+  };
+  assert.equal(first(list('exclude', '192.0.2.1', '192.0.2.2')), '192.0.2.2', 'an addition is first');
+  assert.equal(first(list('include', '192.0.2.1', '192.0.2.3')), '192.0.2.1', 'the other mode');
+  assert.equal(first(list('include')), undefined);
+  assert.equal(first(list('include', '192.0.2.1', '192.0.2.3')), '192.0.2.1', 'after an empty list');
+});

@@ -120,3 +120,21 @@ test('each list of keywords belongs to a row', () => {
   const lost = Object.keys(rowKeywords(tr)).filter(name => !rows.includes(name) && !optional.includes(name));
   assert.deepEqual(lost, []);
 });
+
+test('a command in a menu leads to its row, and a command of a group to its first row', () => {
+  const command = { ask: { kind: 'proof' } } as const;
+  const page: Form = {
+    groups: [
+      {
+        id: 'a',
+        actions: [{ icon: 'add', label: 'Invent', command }],
+        rows: [
+          { kind: 'note', id: 'first', title: 'First' },
+          { kind: 'note', id: 'second', title: 'Second', menu: [{ label: 'Polish', command }] },
+        ],
+      },
+    ],
+  };
+  const rowOf = (query: string) => searchPages([['networks', 'Networks', page]], query, tr).map(({ row }) => row);
+  assert.deepEqual([rowOf('polish'), rowOf('invent')], [['second'], ['first']]);
+});

@@ -185,7 +185,17 @@ const TABLE: [name: string, records: Records, expected: string[]][] = [
     ['unknown 0 24.5', 'on 24.5 40', 'off 40 60'],
   ],
   ['the totals show a connection without figures', { connected: 60 }, ['on 0 60']],
-  ['before a first state, WARP was in another one', { changes: [[20, 'connected']] }, ['off 0 20', 'on 20 60']],
+  ['before a first state, nothing is known', { changes: [[20, 'connected']] }, ['unknown 0 20', 'on 20 60']],
+  [
+    'the totals show a connection before the first change',
+    { changes: [[20, 'disconnected']], connected: 19 },
+    ['on 0 20', 'off 20 60'],
+  ],
+  [
+    'a connection that the totals show for a part of the time before the first change has no place',
+    { changes: [[20, 'disconnected']], connected: 12 },
+    ['unknown 0 20', 'off 20 60'],
+  ],
   ['before the first record, nothing is known', { changes: [[20, 'start']] }, ['unknown 0 20', 'on 20 60']],
   [
     'a stop says what was before',
@@ -277,6 +287,14 @@ const SENTENCES: [
     'Today: connected 1 h 0 min · 1.0 kB · 2 drops',
   ],
   ['not connected', null, { changes: [[0, 'disconnected']] }, [], 'Today: not connected'],
+  ['a day without totals', null, { changes: [[0, 'connected']] }, [], 'Today: connected 1 h 0 min'],
+  [
+    'a connection without a place in the day',
+    null,
+    { changes: [[20, 'disconnected']] },
+    [{ ...total('2026-11-21', 1_000), connectedSeconds: 300 }],
+    'Today: connected 5 min · 1.0 kB · no drops',
+  ],
   ['nothing known', null, {}, [], 'Today: nothing recorded yet'],
   [
     'a week',
