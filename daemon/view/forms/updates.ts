@@ -31,7 +31,7 @@ function statusOf(
 ): Status {
   const { _ } = tr;
   const { outcome, problem, progress, hasSource, latest, applicable, checkedAt } = view;
-  const isNewer = applicable || view.command !== null;
+  const isNewer = applicable || view.command !== null || progress !== null;
   const look: Pick<Status, 'icon' | 'tone'> =
     problem !== null
       ? { icon: 'dialog-warning-symbolic', tone: 'warning' }
@@ -54,7 +54,7 @@ function statusOf(
     // Translators: %s is a date and time
     line:
       progress?.text ?? (hasSource && checkedAt !== null ? fill(_('Checked on %s'), formatDate(checkedAt, tr)) : null),
-    buttons: hasSource ? [...(applicable || waiting === 'change' ? [install] : []), check] : [],
+    buttons: hasSource ? [...(applicable || progress !== null ? [install] : []), check] : [],
     waiting: waiting === 'check' ? _('Checking…') : waiting === 'change' ? underWay(tr) : null,
   };
 }
