@@ -195,7 +195,7 @@ test('a card has a sentence only where the order of the rows does not decide', (
 test('accounts are in their order of use, which the user changes', () => {
   const names = ['a', 'b', 'off', 'c'];
   const accounts = names.map(name => toolAccount(name, { enabled: name !== 'off', default: name === 'c' }));
-  const x = tool('x', { accounts });
+  const x = tool('x', { next: 'c', accounts });
   const order = groupOf(x).order!;
   assert.deepEqual(
     order.ids,
@@ -230,7 +230,7 @@ test('from 8 accounts on, empty accounts are folded and keep their places', () =
     rowsOf(few).some(({ id }) => id === 'empty-x'),
     false,
   );
-  const many = tool('x', { accounts });
+  const many = tool('x', { next: 'b', accounts });
   const folded = row('expander', 'empty-x', many);
   assert.deepEqual([folded.title, folded.rows.map(({ title }) => title).join('')], ['4 more are empty', 'aceg']);
   const order = groupOf(many).order!;
@@ -244,10 +244,9 @@ test('from 8 accounts on, empty accounts are folded and keep their places', () =
 test('the controls ask for what they say, and the daemon takes it', () => {
   const tools = [richTool(now), tool('netlify')];
   const at = (name: string) => ({ cli: 'firecrawl', name });
-  const [refresh] = groupOf(richTool(now)).actions!;
   const menu = (name: string) => menuOf(`account-firecrawl-${name}`, ...tools);
   const commands: [string, Command, ToolAccountsChange][] = [
-    ['refresh', refresh!.command, { change: 'refresh' }],
+    ['refresh', row('button', 'refresh', ...tools).command, { change: 'refresh' }],
     ['shim', row('switch', 'shim-firecrawl', ...tools).command, { change: 'uninstall', cli: 'firecrawl' }],
     ['set up', row('button', 'set-up-netlify', ...tools).command, { change: 'install', cli: 'netlify' }],
     ['off', menu('team-a')['Turn Off']!.command, { change: 'disable', ...at('team-a') }],
