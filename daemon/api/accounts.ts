@@ -13,6 +13,8 @@ export const ToolAccount = z.object({
   default: z.boolean(),
   /** Kinds of stores that hold the credential, without its name. */
   sources: z.array(z.enum(['env', 'keyring', 'pass', 'command', 'file'])),
+  /** True if culvert-wrap itself stores every credential, so that it can replace it. Absent in older versions. */
+  stored: z.optional(z.boolean()),
   /** Reason and end of a pause; `until` is null if the pause lasts until the credential changes. */
   paused: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
   /** Quota left at the time `at`, in the provider's unit; null if unknown or unlimited. */
@@ -91,7 +93,12 @@ export const Tool = z.object({
    * `default`, only the default account; otherwise by quota, by reset time, or in turn, as the strategies of culvert-wrap.
    */
   order: z.enum(['list', 'default', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
-  /** Sum over the enabled accounts; a shared quota counts once. */
+  /**
+   * The account that the next run uses; null if none is ready, or if something else decides: no shim, the tool's own login, or
+   * a pool. Absent in older versions.
+   */
+  next: z.optional(z.nullable(z.string())),
+  /** Sum over the enabled accounts; a shared quota counts once, and a figure from before a reset not at all. */
   total: z.object({ remaining: Count, limit: Count, used: Count }),
   /** Newest first, at most 5. */
   runs: z.array(ToolRun),

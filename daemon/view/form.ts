@@ -61,7 +61,7 @@ export type NetworksChange =
   | ({ do: 'answer' } & NetworksAnswer)
   | { do: 'revert' }
   /**
-   * `lines`: the rule's table without the name; `allow`: may lower the protection; `replaces`: name of the rule to replace;
+   * `lines`: the rule's table without the name; `allow`: the user's answer whether it may lower the protection; `replaces`: name of the rule to replace;
    * `before`: name of the rule that follows a new rule.
    */
   | {

@@ -17,8 +17,9 @@ export async function changeNetworks({ call }: Pick<Client, 'call'>, change: Net
       const { document, revision } = await call('GET /api/networks');
       const text = change.do === 'add' ? withRule(document, change) : withoutRule(document, change.name);
       await call('POST /api/networks', { body: { document: text, ifRevision: revision } });
-      if (change.do === 'add' && change.allow)
-        await call('POST /api/networks/answer', { body: { rule: change.name, answer: 'always' } });
+      if (change.do !== 'add' || change.allow === undefined) return;
+      const answer = change.allow ? 'always' : 'never';
+      await call('POST /api/networks/answer', { body: { rule: change.name, answer } });
     }
   }
 }

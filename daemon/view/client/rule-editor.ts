@@ -86,7 +86,7 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     async save(allow) {
       const { draft } = state;
       if (!draft) return;
-      await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), allow });
+      await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), ...(allow && { allow }) });
       update({ draft: null, tried: null, supposed: null, answer: null });
     },
     test: testing => update({ testing, supposed: null, answer: null }),

@@ -65,24 +65,35 @@ export function checksForm(state: ChecksState, client: ChecksClient, tr: Transla
     .filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable')
     .sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict));
   const fine = results.filter(({ verdict }) => verdict === 'ok');
+  const found: Found = { open, hasFine: fine.length > 0, demo: client.demo };
+  const status = statusOf(state, found, tr);
   const groups: [id: string, rows: Row[]][] = [
-    ['demo', client.demo ? [demoRow(tr)] : []],
+    ['demo', client.demo && status.title !== demoTitle(tr) ? [demoRow(tr)] : []],
     ['found', open.map(result => findingRow(result, able, tr))],
     ['undo', state.undo && !client.offline ? [undoRow(state.undo, able, tr)] : []],
     ['fine', fine.length ? [fineRow(fine, tr)] : []],
   ];
   return {
-    status: statusOf(state, open, tr),
+    status,
     groups: groups.flatMap(([id, rows]) => (rows.length ? [{ id, rows }] : [])),
   };
 }
 
-function statusOf(state: ChecksState, open: readonly CheckResult[], tr: Translator): Status {
+interface Found {
+  /** Findings, the worst first. */
+  open: readonly CheckResult[];
+  /** True if a check ran without a finding. */
+  hasFine: boolean;
+  demo: boolean;
+}
+
+function statusOf(state: ChecksState, found: Found, tr: Translator): Status {
   const { _ } = tr;
   const { running, results } = state;
   const run = results.length ? _('Run Again') : _('Run Checks');
+  const verdict = verdictOf(state, found, tr);
   return {
-    ...verdictOf(state, open, tr),
+    ...verdict,
     // Translators: the first %d is a number of checks, the second how many there are
     line: running?.total
       ? fill(_('%d of %d checks done'), formatCount(running.completed, tr), formatCount(running.total, tr))
@@ -94,12 +105,13 @@ function statusOf(state: ChecksState, open: readonly CheckResult[], tr: Translat
         sensitive: !running,
         command: clientCommand('run-checks'),
       },
+      ...(verdict.title === demoTitle(tr) ? [leaveDemo(tr)] : []),
     ],
     menu: [{ label: _('Report a Problem…'), command: clientCommand('report') }],
   };
 }
 
-function verdictOf({ running, results, failed }: ChecksState, open: readonly CheckResult[], tr: Translator) {
+function verdictOf({ running, results, failed }: ChecksState, { open, hasFine, demo }: Found, tr: Translator) {
   const { _, ngettext } = tr;
   const verdict = (name: Mark | null, tone: Tone, title: string, sentence: string | null = null) => ({
     icon: name ? `culvert-mark-${name}-symbolic` : 'culvert-checks-symbolic',
@@ -114,6 +126,8 @@ function verdictOf({ running, results, failed }: ChecksState, open: readonly Che
     return verdict(null, 'neutral', _('Not checked yet'), about);
   }
   const [worst] = open;
+  if (!worst && demo) return verdict('hint', 'neutral', demoTitle(tr));
+  if (!worst && !hasFine) return verdict(null, 'neutral', _('No check applies here'));
   if (!worst) return verdict('fine', 'success', _('Everything is fine'));
   const title = fill(
     ngettext('%d thing to look at', '%d things to look at', open.length),
@@ -143,9 +157,11 @@ function summary(open: readonly CheckResult[], tr: Translator): string {
   return formatList(parts, tr);
 }
 
+const demoTitle = ({ _ }: Translator) => _('Demo · Nothing is tunneled.');
+
 function demoRow(tr: Translator): Row {
   const { label, command } = leaveDemo(tr);
-  return { kind: 'button', id: 'demo', title: tr._('Demo · Nothing is tunneled.'), mark: 'hint', label, command };
+  return { kind: 'button', id: 'demo', title: demoTitle(tr), mark: 'hint', label, command };
 }
 
 function undoRow(undo: Undoable, { sensitive, repair }: Able, tr: Translator): Row {
@@ -174,16 +190,22 @@ function fineRow(fine: readonly CheckResult[], tr: Translator): Row {
     title: fill(tr.ngettext('%d check is fine', '%d checks are fine', length), formatCount(length, tr)),
     ...LOOKS.ok,
     rows: fine.map(
-      (result): Row => ({ kind: 'note', id: `seen-${result.id}`, title: result.title, ...linesOf(result), done: true }),
+      (result): Row => ({
+        kind: 'note',
+        id: `seen-${result.id}`,
+        title: result.title,
+        ...linesOf(result, tr),
+        done: true,
+      }),
     ),
   };
 }
 
 /** Returns the evidence as a subtitle whose lines begin with a capital, followed by further lines. */
-function linesOf({ evidence, wording }: CheckResult, ...further: string[]) {
+function linesOf({ evidence, wording }: CheckResult, { locale }: Translator, ...further: string[]) {
   const lines = evidence.flatMap((text, i) => {
     const { text: template = text, language } = wording?.evidence[i] ?? {};
-    return capitalized(text, template)
+    return capitalized(text, template, language ?? locale)
       .split('\n')
       .map(line => ({ line, isEnglish: language === 'en' }));
   });
@@ -193,12 +215,12 @@ function linesOf({ evidence, wording }: CheckResult, ...further: string[]) {
 }
 
 /** Programs whose names begin with a small letter. */
-const PROGRAMS = /^(?:apt|dnsmasq|nft|systemd)\b/;
+const PROGRAMS = /^(?:apt|busctl|dnsmasq|gjs|nft|systemd)\b/;
 
 /** @param template English text of the message, which begins with a word, a value or the name of a program */
-function capitalized(text: string, template: string): string {
+function capitalized(text: string, template: string, language: string | undefined): string {
   if (!/^[a-z]+[ :]/.test(template) || PROGRAMS.test(template)) return text;
-  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
+  return text.charAt(0).toLocaleUpperCase(language) + text.slice(1);
 }
 
 /** Splits a text after its first sentence. A period after a number or a single letter ends no sentence. */
@@ -214,7 +236,7 @@ function findingRow(result: CheckResult, able: Able, tr: Translator): Row {
   const { _ } = tr;
   const { id, title, verdict, explanation, fix, fixId, source } = result;
   const [first, rest] = firstSentence(explanation ?? '');
-  const found = linesOf(result, ...(rest ? [rest] : []));
+  const found = linesOf(result, tr, ...(rest ? [rest] : []));
   const repair = fix && { id, fixId, fix };
   const rows: Row[] = [
     ...(first && found.subtitle
@@ -289,8 +311,8 @@ function fixButton(
         undo: { kind: 'undo-fix' },
         done: _('Applied'),
       };
-    const shell = shellOf(repair);
-    const text = fix.kind === 'file' ? `${fixText(fix)}\n\n${shell}` : shell;
+    const shell = !needsAdministrator(fix) && fixId !== null ? `culvert doctor fix ${id}` : shellOf(repair);
+    const text = fix.kind === 'file' || shell !== shellOf(repair) ? `${fixText(fix)}\n\n${shell}` : shell;
     return {
       ask: { kind: 'copy', text: shell },
       confirm: confirm(_('Run the commands in a terminal.'), { text, accept: _('Copy') }),

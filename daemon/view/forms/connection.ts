@@ -14,7 +14,7 @@ import { figuresOf } from '../states/words.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { setupForm } from './setup.ts';
-import { leftText } from './tool-account-rows.ts';
+import { leftText, levelOf, totalOf } from './tool-account-rows.ts';
 import { modeLink } from './tunnel/choose-mode.ts';
 
 /** Facts that the page shows in addition to the state. */
@@ -46,7 +46,7 @@ export function connectionForm(view: View, facts: ConnectionFacts, tr: Translato
           { ...modeLink(tunnel, tr), subtitle: tunnel.lock },
           killSwitchSummary(killSwitch, tr),
           pauseRow(tunnel, tr),
-          ...creditsRows(facts.tools, tr),
+          ...creditsRows(facts, tr),
         ],
       },
       { id: 'details', rows: detailsRows(view, tr) },
@@ -218,17 +218,24 @@ function untilButton({ _ }: Translator): MenuButton {
 }
 
 /** Returns the row with what is left of the tools' quotas; empty without an account. */
-function creditsRows(tools: readonly Tool[], tr: Translator): Row[] {
+function creditsRows({ tools, now }: Pick<ConnectionFacts, 'tools' | 'now'>, tr: Translator): Row[] {
   const used = tools.filter(({ accounts }) => accounts.length > 0);
-  const left = ({ total }: Tool) => leftText(total, tr) ?? UNKNOWN;
+  const left = (tool: Tool) => leftText(totalOf(tool, now), tr) ?? UNKNOWN;
   const [only, ...others] = used;
   if (!only) return [];
   const row = { kind: 'link', id: 'credits', title: tr._('Credits'), page: 'tools' } as const;
   // the tools count in different units
   if (others.length) return [{ ...row, subtitle: used.map(tool => `${tool.cli}: ${left(tool)}`).join('\n') }];
-  const { remaining, limit } = only.total;
-  const level = remaining === null || !limit ? null : Math.min(1, remaining / limit);
-  return [{ ...row, subtitle: only.cli, value: left(only), level, tone: remaining === 0 ? 'warning' : 'neutral' }];
+  const total = totalOf(only, now);
+  return [
+    {
+      ...row,
+      subtitle: only.cli,
+      value: left(only),
+      level: levelOf(total),
+      tone: total.remaining === 0 ? 'warning' : 'neutral',
+    },
+  ];
 }
 
 function detailsRows({ client, tunnel, proxy }: View, tr: Translator): Row[] {

@@ -19,7 +19,7 @@ export function accountRows(tool: Tool, now: number, tr: Translator): Pick<Group
   const folded = accounts.length < FOLDED_FROM ? [] : accounts.filter(account => isEmpty(account, now));
   const shown = accounts.filter(account => !folded.includes(account));
   const order = orderOf(tool, accounts, shown);
-  const inUse = accountInUse(tool, accounts, now);
+  const inUse = accounts.find(({ name }) => name === tool.next);
   const rowOf = (account: ToolAccount) => accountRow(account, { tool, accounts, order, inUse, now }, tr);
   const rest: Row = {
     kind: 'expander',
@@ -41,7 +41,7 @@ function inOrderOfUse({ accounts, order }: Tool): readonly ToolAccount[] {
 }
 
 /** Omits a figure from before the last reset, which says nothing about the present period. */
-function withoutOld(account: ToolAccount, now: number): ToolAccount {
+export function withoutOld(account: ToolAccount, now: number): ToolAccount {
   const [at, resets] = [account.at, account.resets].map(time => Date.parse(time ?? ''));
   return at! < resets! && resets! <= now ? { ...account, remaining: null } : account;
 }
@@ -70,18 +70,6 @@ function orderOf(
       });
     },
   };
-}
-
-/** Returns the account that the next run uses; undefined if no account is ready, or if a strategy chooses. */
-function accountInUse({ order }: Tool, accounts: readonly ToolAccount[], now: number): ToolAccount | undefined {
-  const pauses = accounts.filter(each => pausedUntil(each, now) !== undefined);
-  const isReady = (account: ToolAccount) =>
-    account.enabled &&
-    !pauses.includes(account) &&
-    !pauses.some(({ name, paused }) => paused?.class !== 'auth' && account.sharedWith.includes(name)) &&
-    !isEmpty(account, now);
-  if (order === 'list') return accounts.find(isReady);
-  return order === 'default' ? accounts.find(account => account.default && isReady(account)) : undefined;
 }
 
 /** True if an account is known to have nothing left. */
@@ -176,11 +164,10 @@ function chooseButton(
 /** Returns the command that replaces a key; null if Culvert does not store it. */
 function keyButton(
   { cli, variables }: Pick<Tool, 'cli' | 'variables'>,
-  { name, sources }: ToolAccount,
+  { name, sources, stored }: ToolAccount,
   { _ }: Translator,
 ): MenuButton | null {
-  const isStored = sources.length > 0 && sources.every(source => source === 'keyring' || source === 'file');
-  if (!isStored || variables.length === 0) return null;
+  if (!stored || variables.length === 0) return null;
   const store = sources.includes('file') ? 'file' : 'keyring';
   const confirm: Question = {
     // Translators: %s is the name of an account
@@ -260,6 +247,17 @@ export function leftText(
   return limit === null ? fill(_('%s left'), left) : fill(_('%s of %s left'), left, formatCount(limit, tr));
 }
 
+/**
+ * Returns the sum of a tool's credits, without a limit unless each figure in the sum has one.
+ * @param now ms since the epoch
+ */
+export function totalOf({ accounts, total }: Pick<Tool, 'accounts' | 'total'>, now: number): Tool['total'] {
+  const isWhole = accounts
+    .map(account => withoutOld(account, now))
+    .every(({ enabled, remaining, limit }) => !enabled || (remaining === null) === (limit === null));
+  return isWhole ? total : { ...total, limit: null };
+}
+
 /** Returns the part that is left of a quota, from 0 to 1; null if it is unknown. */
 export function levelOf({ remaining, limit }: Pick<ToolAccount, 'remaining' | 'limit'>): number | null {
   return remaining === null || limit === null || limit <= 0 ? null : Math.min(1, Math.max(0, remaining / limit));
@@ -309,7 +307,7 @@ export function addRow({ cli, accounts, variables, terms }: Tool, rules: string,
     heading: title,
     body: isFirst ? _('The name is only for you. The key comes next.') : rules,
     accept: _('Next'),
-    links: isFirst || terms.url === null ? [] : [{ label: _('Terms of the provider'), uri: terms.url }],
+    links: terms.url === null ? [] : [{ label: _('Terms of the provider'), uri: terms.url }],
     field: {
       label: _('Name'),
       placeholder: isFirst ? 'team-a' : 'team-b',

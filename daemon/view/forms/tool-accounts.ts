@@ -3,7 +3,7 @@ import type { Tool, ToolAccount, ToolAccounts } from '../../api/accounts.ts';
 import { type Command, type Form, type Group, noteForm, type Question, type Row, statusForm } from '../form.ts';
 import { formatAbout, formatAgo, formatCount } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { accountRows, accountsCommand, addRow, leftText, levelOf } from './tool-account-rows.ts';
+import { accountRows, accountsCommand, addRow, leftText, levelOf, totalOf, withoutOld } from './tool-account-rows.ts';
 import { consumersRows, runsRows } from './tool-usage.ts';
 
 interface ToolAccountsState {
@@ -42,7 +42,8 @@ export function toolAccountsForm(
   if (used.length + others.length === 0) return noToolForm(tr);
   return {
     groups: [
-      ...used.map(tool => toolGroup(tool, { refreshing: answer.refreshing, now }, tr)),
+      ...used.map(tool => toolGroup(tool, now, tr)),
+      { id: 'credits', rows: refreshRows(used, { refreshing: answer.refreshing, now }, tr) },
       {
         id: 'others',
         title: _('Tools on this computer'),
@@ -110,8 +111,8 @@ function installCommand({ cli, path }: Tool, { _ }: Translator): Command {
   return accountsCommand({ change: 'install', cli }, { confirm, done: _('The shim is in place') });
 }
 
-function toolGroup(tool: Tool, { refreshing, now }: { refreshing: boolean; now: number }, tr: Translator): Group {
-  const { cli, accounts, terms } = tool;
+function toolGroup(tool: Tool, now: number, tr: Translator): Group {
+  const { cli, terms } = tool;
   const { _ } = tr;
   const { rows, order } = accountRows(tool, now, tr);
   const rules = `${scopeText(tool, tr)} ${termsText(tool, tr)}`;
@@ -119,7 +120,6 @@ function toolGroup(tool: Tool, { refreshing, now }: { refreshing: boolean; now: 
     id: `tool-${cli}`,
     title: cli,
     description: ruleText(tool, tr) || undefined,
-    ...(accounts.length > 0 && { actions: [{ ...refreshButton(tool, now, tr), busy: refreshing }] }),
     ...(terms.url !== null && {
       menu: [{ label: _('Terms of the provider'), command: { ask: { kind: 'open', uri: terms.url } } }],
     }),
@@ -134,20 +134,29 @@ function toolGroup(tool: Tool, { refreshing, now }: { refreshing: boolean; now: 
   };
 }
 
-function refreshButton({ cli, accounts }: Tool, now: number, tr: Translator) {
+/** Returns the row that asks all providers; none without an account. */
+function refreshRows(
+  tools: readonly Tool[],
+  { refreshing, now }: { refreshing: boolean; now: number },
+  tr: Translator,
+) {
   const { _ } = tr;
+  const accounts = tools.flatMap(tool => tool.accounts);
+  if (accounts.length === 0) return [];
   const asked = Math.max(...accounts.map(({ at }) => (at === null ? 0 : Date.parse(at))));
-  return {
-    icon: 'refresh' as const,
+  const how = _('Asks each provider, with the account’s own key.');
+  // Translators: %s is such as: 5 minutes ago
+  const when = asked > 0 ? fill(_('Last asked %s.'), formatAgo((now - asked) / 1000, tr)) : null;
+  const row: Row = {
+    kind: 'button',
+    id: 'refresh',
+    title: _('Refresh the credits of all tools'),
+    subtitle: [how, when].filter(text => text !== null).join(' '),
     label: _('Refresh'),
-    name:
-      asked > 0
-        ? // Translators: the first %s is a command such as firecrawl; the second is such as: 5 minutes ago
-          fill(_('Refresh the credits of %s, asked %s'), cli, formatAgo((now - asked) / 1000, tr))
-        : // Translators: %s is a command such as firecrawl
-          fill(_('Refresh the credits of %s'), cli),
+    busy: refreshing,
     command: accountsCommand({ change: 'refresh' }),
   };
+  return [row];
 }
 
 /** Says what decides which account is used; empty if the order of the rows does, and another account helps. */
@@ -196,7 +205,9 @@ function termsText({ terms }: Tool, { _ }: Translator): string {
 
 /** Returns the row with the credits of all accounts, and the switch that decides whether the tool uses them. */
 function shimRow(tool: Tool, now: number, tr: Translator): Row {
-  const { cli, shim, path, accounts, total } = tool;
+  const { cli, shim, path } = tool;
+  const accounts = tool.accounts.map(account => withoutOld(account, now));
+  const total = totalOf(tool, now);
   const { _ } = tr;
   // Translators: %s is a command such as firecrawl
   const name = fill(_('Use these accounts for “%s”'), cli);
@@ -208,15 +219,19 @@ function shimRow(tool: Tool, now: number, tr: Translator): Row {
         ? _('The command was not found.')
         : null;
   const facts =
-    left === null ? [accounts.length > 0 ? _('Credits unknown') : path] : [...totalTexts(tool, now, tr), name];
+    left === null
+      ? accounts.length > 0
+        ? [_('Credits unknown')]
+        : []
+      : [...totalTexts({ accounts, total }, now, tr), name];
   return {
     kind: 'switch',
     id: `shim-${cli}`,
     title: left ?? name,
     name,
-    subtitle: [problem, ...facts].filter(text => text !== null).join(' · '),
+    subtitle: [problem, ...facts, path].filter(text => text !== null).join(' · '),
     tone: shim === 'replaced' || total.remaining === 0 ? 'warning' : 'neutral',
-    level: isWhole(accounts) ? levelOf(total) : null,
+    level: levelOf(total),
     on: shim === 'installed',
     sensitive: path !== null,
     command:
@@ -226,13 +241,8 @@ function shimRow(tool: Tool, now: number, tr: Translator): Row {
   };
 }
 
-/** True unless an enabled account has no limit, so that the sum has no whole. */
-function isWhole(accounts: readonly ToolAccount[]): boolean {
-  return accounts.every(({ enabled, remaining, limit }) => !enabled || remaining === null || limit !== null);
-}
-
 /** Says how long all accounts together last, and how many of them are not in the sum. */
-function totalTexts({ accounts, total }: Tool, now: number, tr: Translator): string[] {
+function totalTexts({ accounts, total }: Pick<Tool, 'accounts' | 'total'>, now: number, tr: Translator): string[] {
   const enabled = accounts.filter(account => account.enabled);
   const unknown = enabled.filter(({ remaining }) => remaining === null).length;
   // Translators: %d is a number of accounts; their credits are not in the number next to this text

@@ -34,7 +34,7 @@ interface TrustTasks {
 
 export function trustForm({ report, running, failed }: TrustState, tasks: TrustTasks, tr: Translator): Form {
   const { _ } = tr;
-  if (report && failed === null && isEmpty(report)) return noCertificate(tr);
+  if (report && failed === null && isEmpty(report)) return noCertificate(running, tasks, tr);
   const tools = report?.tools ?? [];
   const asking: Asking = { tasks, sensitive: !running, tr };
   const of = (...verdicts: TrustVerdict[]) => tools.filter(({ verdict }) => verdicts.includes(verdict));
@@ -69,13 +69,16 @@ function isEmpty({ certificates, refused, removalDue, tools }: TrustReport): boo
   return !certificates.length && !refused.length && !removalDue && !tools.some(({ applied }) => applied);
 }
 
-function noCertificate({ _ }: Translator): Form {
+function noCertificate(running: boolean, { check }: TrustTasks, { _ }: Translator): Form {
   return statusForm({
     icon: 'culvert-certificate-symbolic',
     tone: 'neutral',
     title: _('No organization certificate'),
     sentence: _('You need this only when a company inspects your traffic.'),
-    buttons: [{ label: _('Join an Organization…'), command: goTo('account') }],
+    buttons: [
+      { label: _('Join an Organization…'), command: goTo('account') },
+      { label: _('Check'), sensitive: !running, command: workCommand(check) },
+    ],
   });
 }
 

@@ -31,7 +31,7 @@ function statusOf(
 ): Status {
   const { _ } = tr;
   const { outcome, problem, progress, hasSource, latest, applicable, checkedAt } = view;
-  const isNewer = applicable || view.command !== null;
+  const isNewer = applicable || view.command !== null || progress !== null;
   const look: Pick<Status, 'icon' | 'tone'> =
     problem !== null
       ? { icon: 'culvert-mark-problem-symbolic', tone: 'warning' }
@@ -58,7 +58,7 @@ function statusOf(
     sentence: sentence ?? line,
     // without a line, the page keeps no room for one
     ...(sentence !== null && { line }),
-    buttons: hasSource ? [...(applicable || waiting === 'change' ? [install] : []), check] : [],
+    buttons: hasSource ? [...(applicable || progress !== null ? [install] : []), check] : [],
     waiting: waiting === 'check' ? _('Checking…') : waiting === 'change' ? underWay(tr) : null,
   };
 }

@@ -171,7 +171,13 @@ export function trustableLink({
   if (!link || links.length > 1 || link.kind !== 'wifi' || link.name === null) return null;
   if (!/^[^"\\\p{Cc}]+$/u.test(link.name)) return null;
   const own = rules.find(({ name }) => name === decision.links[0]?.rule);
-  return !own || own.match.any !== undefined ? link : null;
+  return own && namesNetwork(own) ? null : link;
+}
+
+/** True if a rule is for certain networks, not for a kind of network. */
+export function namesNetwork({ match }: Pick<NetworkRule, 'match'>): boolean {
+  const { ssid, uuid, gateway, bssid, beacon } = match;
+  return [ssid, uuid, gateway, bssid, beacon].some(value => value !== undefined);
 }
 
 /** Returns a network that is reported to have a login page, or null. */

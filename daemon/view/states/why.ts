@@ -48,26 +48,25 @@ function addressAnswer(each: WhyAddress, why: Why, tr: Translator): WhyAnswer {
   };
 }
 
-/** Answers for a name without addresses: an entry of the split tunnel with its name decides, whatever its addresses are. */
+/** Answers for a name without addresses: an entry of the split tunnel with its name decides, while a tunnel is connected. */
 function nameAnswer(why: Why, tr: Translator): WhyAnswer {
   const { _ } = tr;
-  const { target, resolveProblem, wording, nameEntry, list } = why;
+  const { target, resolveProblem, wording, nameEntry, nameForecast = null, list } = why;
   const problem = resolveProblem
     ? // Translators: the first %s is a host name, the second a reason
       fill(_('%s could not be resolved: %s.'), target.value, worded(resolveProblem, wording, tr))
     : _('No address is known for this name.');
-  const way = nameEntry ? list === 'include' : null;
-  const because =
-    nameEntry === undefined // an older daemon, or an address
-      ? []
-      : nameEntry !== null
-        ? [entryText(nameEntry, list, tr)]
-        : [fill(_('No entry of the split tunnel names %s; its addresses would decide.'), target.value)];
+  const entry = nameEntry ? entryText(nameEntry, list, tr) : null;
+  const forecast = verdictOf(nameForecast, { isForecast: true, blocked: false }, tr);
+  const unnamed =
+    nameEntry === null // undefined from an older daemon
+      ? [fill(_('No entry of the split tunnel names %s; its addresses would decide.'), target.value)]
+      : [];
   return {
     addresses: [],
-    way,
-    verdict: verdictOf(way, { isForecast: false, blocked: false }, tr),
-    because: way === null ? [problem, ...because] : [...because, problem],
+    way: nameForecast,
+    verdict: nameForecast === null ? (entry ?? forecast) : forecast,
+    because: entry === null ? [problem, ...unnamed] : nameForecast === null ? [problem] : [entry, problem],
     kernel: null,
     blocked: false,
     disagreement: null,

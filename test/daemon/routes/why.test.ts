@@ -50,6 +50,20 @@ describe('the forecast', () => {
     assert.deepEqual([found('a.corp.example'), found('other.example')], ['*.corp.example', null]);
   });
 
+  test('forecasts a name by its entry only while a tunnel takes all apps', () => {
+    const of = (name: string, change: Partial<Snapshot> = {}) =>
+      forecast(parseTarget(name)!, [], connected(change)).nameForecast;
+    const tunnelCli = { ...base.tunnelCli, emulated: true };
+    assert.deepEqual([of('a.corp.example'), of('other.example')], [false, null]);
+    for (const change of [
+      { status: { ...base.status, state: 'disconnected' as const } },
+      { settings: { Mode: 'doh' } },
+      { settings: { Mode: 'proxy' } },
+      { tunnelCli },
+    ])
+      assert.equal(of('a.corp.example', change), null);
+  });
+
   test('names the narrowest entry that excludes an address', () => {
     const { tunnel, reason, entry } = ask('10.1.2.3', '10.1.2.3', connected());
     assert.deepEqual([tunnel, reason, entry], [false, 'entry', '10.1.0.0/16']);

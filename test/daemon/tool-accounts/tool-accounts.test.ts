@@ -9,6 +9,7 @@ import { createState, type Published } from '../../../daemon/state/store.ts';
 import { createToolAccounts } from '../../../daemon/tool-accounts/tool-accounts.ts';
 import { parseRefresh, wordsFor } from '../../../daemon/tool-accounts/wrapper.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
+import { updateState } from '../../../wrapper/store/state.ts';
 import { updateGateway } from '../../../wrapper/store/tokens.ts';
 import { until } from '../../support/until.ts';
 import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
@@ -106,6 +107,35 @@ test('says what decides the order of use', t => {
   assert.equal(fake().order, 'soonest-reset');
   box.configure('[tools.fake]\nfailover = false\n');
   assert.equal(fake().order, 'default');
+});
+
+test('a run’s next account is the wrapper’s, and only with a shim', async t => {
+  const { box, accounts, fake } = setUp(t);
+  box.accounts('fake', { a: 'k1', b: 'k2' });
+  assert.deepEqual([fake().shim, fake().next], ['installed', 'a']);
+  await accounts.change({ change: 'disable', cli: 'fake', name: 'a' });
+  assert.equal(fake().next, 'b');
+  box.configure('[tools.fake]\nprefer = "own"\n');
+  assert.equal(fake().next, null, 'the tool’s own login comes first');
+  box.configure('');
+  await accounts.change({ change: 'uninstall', cli: 'fake' });
+  assert.equal(fake().next, null, 'without a shim, no account is used');
+});
+
+test('a key is replaced only in Culvert’s own store, and a figure from before a reset is not in the sum', async t => {
+  const { box, add, fake } = setUp(t);
+  await add('mine');
+  box.accounts('fake', { theirs: 'k1' });
+  const stored = Object.fromEntries(fake().accounts.map(account => [account.name, account.stored]));
+  assert.deepEqual(stored, { mine: true, theirs: false });
+  const at = Date.now();
+  const day = 86_400_000;
+  updateState(pathsFor(box.env), 'fake', state => {
+    const figures = { remaining: 5, limit: 9, used: 4 };
+    state.remaining.mine = { ...figures, at, resets: new Date(at + day).toISOString() };
+    state.remaining.theirs = { ...figures, at: at - 2 * day, resets: new Date(at - day).toISOString() };
+  });
+  assert.deepEqual(fake().total, { remaining: 5, limit: 9, used: 4 });
 });
 
 test('gives culvert-wrap’s own words for what it refuses', async t => {

@@ -192,7 +192,7 @@ async function addOne({ cli, name, values, place, ...added }: Added, context: Co
   const existing = accountsOf(cli, context).find(account => account.name === name);
   const slots = values.map(([variable, value]) => ({ slot: { cli, account: name, variable }, value }));
   const stored = slots.map(({ slot }) => [slot.variable, sourceOf(slot, place, paths)]);
-  const env = { ...added.env, ...Object.fromEntries(stored) };
+  const env = { ...existing?.env, ...added.env, ...Object.fromEntries(stored) };
   const account: Account = { cli, name, enabled: true, env };
   const first = firstOf(cli, context, name);
   editConfig(paths.config, existing ? [{ set: { cli, name }, key: 'env', value: env }] : [{ add: account }]);

@@ -34,7 +34,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
           family('full', _('Malware and adult content'), _('Blocks adult sites as well.')),
         ],
       },
-      fallbackGroup(options?.fallbackDomains ?? [], settable, tr),
+      fallbackGroup(snapshot, settable, tr),
       {
         id: 'gateway',
         title: _('Gateway'),
@@ -67,15 +67,18 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
   };
 }
 
-function fallbackGroup(domains: Snapshot['options']['fallbackDomains'], settable: boolean, tr: Translator): Group {
+function fallbackGroup(snapshot: Snapshot | null, settable: boolean, tr: Translator): Group {
   const { _ } = tr;
+  const domains = snapshot?.options.fallbackDomains ?? [];
+  const originOf = (domain: string) =>
+    snapshot?.account.managed ? _('Organization') : originName(DEFAULT_FALLBACK.includes(domain), tr);
   const listed = new Set(domains.map(({ domain }) => domain));
   const rows = ownFirst(domains, ({ domain }) => DEFAULT_FALLBACK.includes(domain)).map(
     ({ domain, note }): Row => ({
       kind: 'item',
       id: `fallback-${domain}`,
       title: domain,
-      subtitle: [note, originName(DEFAULT_FALLBACK.includes(domain), tr)].filter(Boolean).join(' · '),
+      subtitle: [note, originOf(domain)].filter(Boolean).join(' · '),
       sensitive: settable,
       // Translators: %s is a domain
       removeLabel: fill(_('Remove %s'), domain),

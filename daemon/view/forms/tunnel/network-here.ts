@@ -22,6 +22,7 @@ import {
   allowQuestion,
   effectText,
   loginLink,
+  namesNetwork,
   networksCommand,
   networkTitle,
   ownSettingText,
@@ -83,7 +84,7 @@ export function hereStatus(here: Here, tr: Translator): Status {
     sentence: sentenceOf(networks, own, tr),
     line: lineOf(links, tr),
     buttons: shown,
-    menu: [...distrust.filter(button => !shown.includes(button)), ...(menu ?? [])],
+    menu: [...[...buttons, ...distrust].filter(button => !shown.includes(button)), ...(menu ?? [])],
   };
 }
 
@@ -169,7 +170,7 @@ function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): 
     buttons.push({
       label: _('Allow'),
       style: 'suggested',
-      name: allowQuestion(asking.rule, tr).heading,
+      name: `${_('Allow')} · ${allowQuestion(asking.rule, tr).heading}`,
       command: networksCommand(
         { do: 'answer', rule: asking.rule, answer: 'always' },
         {
@@ -180,16 +181,17 @@ function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): 
     });
   if (acted && !reverted) {
     const isOff = decision.effects.some(({ state, value }) => state === 'holds' && value === 'off');
+    const label = isOff ? _('Connect Anyway') : _('Revert');
     buttons.push({
-      label: isOff ? _('Connect Anyway') : _('Revert'),
+      label,
       // Translators: %s is the name of a rule
-      name: fill(_('The rule “%s” changed settings here'), acted.rule),
+      name: `${label} · ${fill(_('The rule “%s” changed settings here'), acted.rule)}`,
       command: networksCommand({ do: 'revert' }),
     });
   }
   const link = trustableLink({ links, decision, rules });
   if (link && !isListed)
-    buttons.push({ label: _('Pause Here…'), command: warpCommand({ link, rule: null }, 'pause', tr) });
+    buttons.push({ label: _('Pause Here…'), command: warpCommand(newPlace(link, networks), 'pause', tr) });
   return buttons;
 }
 
@@ -326,16 +328,26 @@ function desktopRows({ kind, ssid }: CurrentNetwork, { snapshot, settable }: Her
 interface Place {
   link: NetworkLink;
   rule: NetworkRule | null;
+  /** Name of the rule that follows the network's own rule, or must follow a new rule; null for the end of the list. */
+  before: string | null;
+}
+
+/** Returns the place of a network without a rule. Its new rule precedes a rule for this kind of network, which would hold otherwise. */
+function newPlace(link: NetworkLink, { decision, rules }: NetworksState): Place {
+  const present = rules.find(({ name }) => name === decision.links[0]?.rule);
+  return { link, rule: null, before: present && present.match.any === undefined ? present.name : null };
 }
 
 /** Returns the place that the user can choose for; null if a rule can't be made for it. */
-function placeOf({ links, decision, rules }: NetworksState): Place | null {
+function placeOf(networks: NetworksState): Place | null {
+  const { links, decision, rules } = networks;
   const [link] = links;
   if (!link || links.length > 1) return null;
-  const rule = rules.find(({ name }) => name === decision.links[0]?.rule);
-  if (rule && rule.match.any === undefined) return { link, rule };
-  if (!trustableLink({ links, decision, rules }) || rules.some(({ name }) => name === link.name)) return null;
-  return { link, rule: null };
+  const at = rules.findIndex(({ name }) => name === decision.links[0]?.rule);
+  const rule = rules[at];
+  if (rule && namesNetwork(rule)) return { link, rule, before: rules[at + 1]?.name ?? null };
+  if (!trustableLink(networks) || rules.some(({ name }) => name === link.name)) return null;
+  return newPlace(link, networks);
 }
 
 function choiceRows(networks: NetworksState, tr: Translator): Row[] {
@@ -362,7 +374,11 @@ function choiceRows(networks: NetworksState, tr: Translator): Row[] {
 }
 
 /** Makes or changes the rule of a network so that it connects or pauses WARP there. A copyable rule asks before it pauses. */
-function warpCommand({ link, rule }: Place, warp: NonNullable<NetworkEffects['warp']>, tr: Translator): Command {
+function warpCommand(
+  { link, rule, before }: Place,
+  warp: NonNullable<NetworkEffects['warp']>,
+  tr: Translator,
+): Command {
   const asks = warp === 'pause' && !rule?.match.beacon;
   const name = rule?.name ?? link.name!;
   return networksCommand(
@@ -370,11 +386,11 @@ function warpCommand({ link, rule }: Place, warp: NonNullable<NetworkEffects['wa
       do: 'add',
       name,
       lines: linesOf({ match: rule?.match ?? matchOf(link), effects: { ...rule?.effects, warp } }),
-      ...(rule && { replaces: name }),
+      ...(rule ? { replaces: name } : before !== null && { before }),
       ...((asks || rule?.allowed) && { allow: true }),
     },
     {
-      ...(asks && { confirm: pauseQuestion(link.name ?? name, tr) }),
+      ...(asks && { confirm: pauseQuestion(link.name ?? name, link.kind === 'wifi', tr) }),
       undo: { kind: 'networks', change: rule ? { ...written(rule), replaces: name } : { do: 'remove', name } },
       done: tr._('The rule is set'),
     },
@@ -382,30 +398,35 @@ function warpCommand({ link, rule }: Place, warp: NonNullable<NetworkEffects['wa
 }
 
 /** Removes what a network's rule does with WARP. A rule that does nothing else is removed. */
-function automaticCommand({ rule }: Place, tr: Translator): Command {
+function automaticCommand({ rule, before }: Place, tr: Translator): Command {
   if (!rule) return workCommand(async () => undefined);
   const { warp: _warp, ...others } = rule.effects;
   const { name } = rule;
   const done = fill(tr._('%s removed'), name);
   if (Object.keys(others).length === 0)
-    return networksCommand({ do: 'remove', name }, { undo: { kind: 'networks', change: written(rule) }, done });
+    return networksCommand(
+      { do: 'remove', name },
+      { undo: { kind: 'networks', change: { ...written(rule), before } }, done },
+    );
   return networksCommand(
     { ...written({ ...rule, effects: others }), replaces: name },
     { undo: { kind: 'networks', change: { ...written(rule), replaces: name } }, done: tr._('The rule is set') },
   );
 }
 
-/** Returns the change that writes a rule as it is, with the user's permission. */
+/** Returns the change that writes a rule as it is, with the user's answer. */
 export function written(rule: NetworkRule) {
   const { name, allowed } = rule;
-  return { do: 'add' as const, name, lines: linesOf(rule), ...(allowed === true && { allow: true }) };
+  return { do: 'add' as const, name, lines: linesOf(rule), ...(allowed !== null && { allow: allowed }) };
 }
 
-function pauseQuestion(name: string, { _ }: Translator): Question {
+function pauseQuestion(name: string, isWifi: boolean, { _ }: Translator): Question {
   return {
-    // Translators: %s is the name of a Wi-Fi network
+    // Translators: %s is the name of a network
     heading: fill(_('Pause WARP on “%s”?'), name),
-    body: _('Anyone can use that name. Your traffic there would bypass WARP.'),
+    body: isWifi
+      ? _('Anyone can use that name. Your traffic there would bypass WARP.')
+      : _('Your traffic there would bypass WARP.'),
     accept: _('Pause There'),
   };
 }

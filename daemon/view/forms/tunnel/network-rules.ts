@@ -164,7 +164,7 @@ function unknownRow(rules: readonly NetworkRule[], { _ }: Translator): Row {
   const lines = [`any = "${UNKNOWN_WIFI}"`, 'warp = "connect"'];
   return {
     kind: 'switch',
-    id: 'rule-unknown',
+    id: 'unknown-wifi',
     title: _('Always connect on unknown Wi-Fi'),
     on,
     sensitive: on === (present !== undefined),

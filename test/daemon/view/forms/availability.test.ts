@@ -6,13 +6,14 @@ import { actionCommand, commandsOf, type Form, goTo, type Row } from '../../../.
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
+import { trustForm } from '../../../../daemon/view/forms/trust.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
 import { killSwitchForm } from '../../../../daemon/view/forms/tunnel/killswitch.ts';
 import { advancedForm, modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../../daemon/view/forms/updates.ts';
 import { describe as describeAll } from '../../../../daemon/view/view.ts';
-import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
 import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
@@ -154,4 +155,33 @@ test('the banner says why on every page, with the button that helps', () => {
     ['Start', 'Start', 'Try Again', 'Try Again'],
   );
   for (const code of CODES) assert.match(banner(code)!.title, /^Culvert’s background service/);
+});
+
+test('an update under way is no success, and a rollback offers no installation', () => {
+  const { update } = describeAll(clientState(), '1', tr);
+  const view = {
+    ...update,
+    hasSource: true,
+    checkedAt: 1,
+    latest: '2',
+    problem: null,
+    applicable: false,
+    command: null,
+  };
+  const shown = (change: Partial<typeof view>, waiting: 'change' | null) => {
+    const { tone, buttons } = updatesForm({ ...view, ...change }, { offline: false, waiting }, tr).status!;
+    return [tone, ...buttons.map(({ label }) => label)];
+  };
+  assert.deepEqual(shown({ progress: { text: '', fraction: null } }, 'change'), ['accent', 'Install', 'Check']);
+  assert.deepEqual(shown({}, 'change'), ['success', 'Check']);
+});
+
+test('without a certificate, the tools can be checked again', () => {
+  const report = { ...TRUST, certificates: [], refused: [], tools: [], removalDue: false };
+  const tasks = { check: async () => {}, apply: async () => {}, undo: async () => {} };
+  const { buttons } = trustForm({ report, running: false, failed: null }, tasks, tr).status!;
+  assert.deepEqual(
+    buttons.map(({ label }) => label),
+    ['Join an Organization…', 'Check'],
+  );
 });

@@ -118,6 +118,8 @@ describe('the page of checks', () => {
       ['journal: x', 'Journal: x'],
       ['warp-cli refuses this user', 'warp-cli refuses this user'],
       ['systemd knows no unit x', 'systemd knows no unit x'],
+      ['gjs is missing', 'gjs is missing'],
+      ['busctl is missing', 'busctl is missing'],
       ['/etc/x is missing', '/etc/x is missing'],
     ])
       assert.equal(rowOf(state({ ...result('a', 'ok'), evidence: [text!] }), 'seen-a').subtitle, shown);
@@ -182,11 +184,21 @@ describe('the page of checks', () => {
 
   test('says in the demo that nothing is tunneled, with the way out, in place of the finding about the tunnel CLI', () => {
     const checks = state(result('tunnel-cli', 'notice'), result('a', 'ok'));
-    const [demo, ...rest] = rowsOf(checks, { demo: true });
+    const [demo, ...rest] = rowsOf(state(...checks.results, result('b', 'notice')), { demo: true });
     assert.ok(demo?.kind === 'button');
     assert.deepEqual([demo.title, demo.command.ask], ['Demo · Nothing is tunneled.', { kind: 'restart', demo: false }]);
     assert.ok(!rest.some(({ id }) => id.includes('tunnel-cli')));
-    assert.equal(checksForm(checks, { ...CLIENT, demo: true }, tr).status!.title, 'Everything is fine');
+    const quiet = checksForm(state(result('a', 'ok')), { ...CLIENT, demo: true }, tr);
+    assert.deepEqual([quiet.status!.title, quiet.status!.tone], [demo.title, 'neutral']);
+    assert.deepEqual(quiet.status!.buttons.at(-1)!.command.ask, demo.command.ask);
+    assert.equal(
+      quiet.groups.some(({ id }) => id === 'demo'),
+      false,
+      'the demo is named once',
+    );
+    const none = statusOf(state(result('a', 'not-applicable')));
+    assert.deepEqual([none.title, none.tone], ['No check applies here', 'neutral']);
+    assert.equal(statusOf(state(result('a', 'ok'))).title, 'Everything is fine');
     assert.ok(rowsOf(checks).some(({ id }) => id === 'check-tunnel-cli'));
   });
 
@@ -237,9 +249,14 @@ describe('the page of checks', () => {
     assert.deepEqual(command.undo, { kind: 'undo-fix' });
     assert.equal(buttonOf({ ...checks, running: { completed: 0, total: 1 } })?.sensitive, false);
     const offline = buttonOf(checks, { offline: true })!.command;
-    assert.deepEqual(offline.ask, { kind: 'copy', text: 'culvert action setMode warp+doh' });
+    assert.deepEqual(offline.ask, { kind: 'copy', text: 'culvert doctor fix a' });
+    assert.match(offline.confirm!.text!, /^culvert action setMode/, 'the change is shown');
     const file: Fix = { ...FIXES.file, privileged: false };
-    assert.deepEqual(fixOf(file, { offline: true }).button.command.ask, { kind: 'copy', text: 'culvert doctor fix a' });
+    for (const fix of [file, FIXES.action, FIXES.commands])
+      assert.deepEqual(fixOf(fix, { offline: true }).button.command.ask, {
+        kind: 'copy',
+        text: 'culvert doctor fix a',
+      });
   });
 
   test('gives an administrator commands that a shell reads as they are meant', () => {

@@ -336,6 +336,10 @@ test('domains for the user’s own DNS are listed with their origin, and adding 
     rows.filter(({ kind }) => kind === 'item').map(({ title, subtitle }) => `${title}: ${subtitle}`),
     ['corp.example: yours', 'corp: built in', 'lan: built in'],
   );
+  const managed = clientState({ options: { fallbackDomains } });
+  managed.snapshot!.account.managed = true;
+  const theirs = dnsForm(managed, true, tr).groups.flatMap(group => group.rows.filter(({ kind }) => kind === 'item'));
+  assert.deepEqual([...new Set(theirs.map(({ subtitle }) => subtitle))], ['Organization']);
   const add = rows.find(({ id }) => id === 'fallback-add');
   assert.ok(add?.kind === 'entry');
   assert.deepEqual([add.check('lan'), add.check('lan.example')], ['It is already on the list', null]);

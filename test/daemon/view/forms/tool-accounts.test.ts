@@ -52,7 +52,11 @@ test('shows per account its state, what is left, forecast, renewal and shared qu
   const all = row('switch', 'shim-firecrawl', richTool(now));
   assert.deepEqual(
     [all.title, all.level, all.subtitle],
-    ['1650 of 3000 left', 0.55, 'Lasts about 6 hours · Use these accounts for “firecrawl”'],
+    [
+      '1650 of 3000 left',
+      0.55,
+      'Lasts about 6 hours · Use these accounts for “firecrawl” · /home/a/.local/bin/firecrawl',
+    ],
   );
   assert.match(row('note', 'run-firecrawl-0', richTool(now)).subtitle!, / · team-a · Succeeded$/);
   assert.match(
@@ -61,32 +65,53 @@ test('shows per account its state, what is left, forecast, renewal and shared qu
   );
 });
 
+const old = { at: later(-7200), resets: later(-3600) };
+
 test('shows unknown credits as unknown, never as 0', () => {
-  const one = tool('x', { accounts: [toolAccount('a')] });
+  const one = tool('x', { next: 'a', accounts: [toolAccount('a')] });
   const account = anyRow('account-x-a', one);
   assert.deepEqual([account.level, account.subtitle], [null, 'In use · Credits unknown · Key in the keyring']);
+  assert.match(
+    anyRow('account-x-a', { ...one, next: null }).subtitle!,
+    /^Credits unknown/,
+    'the daemon says what is next',
+  );
   const shim = row('switch', 'shim-x', one);
-  assert.deepEqual([shim.title, shim.level, shim.subtitle], ['Use these accounts for “x”', null, 'Credits unknown']);
+  assert.deepEqual(
+    [shim.title, shim.level, shim.subtitle],
+    ['Use these accounts for “x”', null, `Credits unknown · ${one.path}`],
+  );
   const partly = tool('x', {
     accounts: [toolAccount('a', { remaining: 5 }), toolAccount('b')],
     total: { remaining: 5, limit: null, used: null },
   });
   const { title, level, subtitle } = row('switch', 'shim-x', partly);
-  assert.deepEqual([title, level, subtitle], ['5 left', null, '1 account unknown · Use these accounts for “x”']);
+  assert.deepEqual(
+    [title, level, subtitle],
+    ['5 left', null, `1 account unknown · Use these accounts for “x” · ${one.path}`],
+  );
   const unlimited = [toolAccount('a', { remaining: 5 }), toolAccount('b', { remaining: 1, limit: 2 })];
   const sum = { remaining: 6, limit: 2, used: null };
-  assert.equal(row('switch', 'shim-x', tool('x', { accounts: unlimited, total: sum })).level, null);
+  const cases = [
+    unlimited,
+    [toolAccount('a', { remaining: 6, limit: 9 }), toolAccount('b', { limit: 2 })],
+    [toolAccount('a', { remaining: 6, limit: 9 }), toolAccount('b', { remaining: 1, limit: 2, ...old })],
+  ];
+  for (const accounts of cases) {
+    const part = row('switch', 'shim-x', tool('x', { accounts, total: sum }));
+    assert.deepEqual([part.title, part.level], ['6 left', null], 'the whole of only a part of the sum is not shown');
+  }
 });
 
 test('a figure from before a reset is unknown', () => {
-  const old = toolAccount('a', { remaining: 0, limit: 9, at: later(-7200), resets: later(-3600) });
-  const { mark, level, subtitle } = anyRow('account-x-a', tool('x', { accounts: [old] }));
+  const account = toolAccount('a', { remaining: 0, limit: 9, ...old });
+  const { mark, level, subtitle } = anyRow('account-x-a', tool('x', { next: 'a', accounts: [account] }));
   assert.deepEqual([mark, level, subtitle], ['active', null, 'In use · Credits unknown · Key in the keyring']);
 });
 
 test('says what an account waits for, and that a key was refused', () => {
   const subtitle = (more: Parameters<typeof toolAccount>[1], id = 'account-x-a') =>
-    anyRow(id, tool('x', { accounts: [toolAccount('a', more)] })).subtitle;
+    anyRow(id, tool('x', { accounts: [toolAccount('a', { stored: !more?.sources, ...more })] })).subtitle;
   const paused = (kind: 'quota' | 'rate' | 'auth', until: string | null) => ({ paused: { class: kind, until } });
   const cases: [Parameters<typeof toolAccount>[1], string][] = [
     [{ remaining: 0, limit: 9, resets: later(3600 * 72) }, 'Empty · Renews in 3 days'],
@@ -94,7 +119,7 @@ test('says what an account waits for, and that a key was refused', () => {
     [{ ...paused('rate', later(720)) }, 'Too many requests, back in 12 minutes'],
     [{ ...paused('auth', later(720)) }, 'Key refused, back in 12 minutes'],
     [{ ...paused('auth', null), sources: ['env'] }, 'Key refused · Key in a variable'],
-    [{ remaining: 3, problem: 'no route' }, 'In use · 3 left · no route'],
+    [{ remaining: 3, problem: 'no route' }, '3 left · no route'],
   ];
   for (const [more, text] of cases) assert.equal(subtitle(more), text);
 });
@@ -124,7 +149,11 @@ test('shows for each program at the gateway its requests, the last account, and 
     ],
   );
   const quiet = rowsOf(tool('x', { accounts: [toolAccount('a')] })).map(({ id }) => id);
-  assert.deepEqual(quiet, ['shim-x', 'account-x-a', 'add-x'], 'without programs and runs there is nothing to unfold');
+  assert.deepEqual(
+    quiet,
+    ['shim-x', 'account-x-a', 'add-x', 'refresh'],
+    'without programs and runs there is nothing to unfold',
+  );
 });
 
 test('a pause that has ended, and what is past, is not shown', () => {
@@ -135,12 +164,12 @@ test('a pause that has ended, and what is past, is not shown', () => {
     remaining: 5,
   });
   const rows = rowsOf(tool('x', { accounts: [past] }));
-  assert.equal(rows.find(({ id }) => id === 'account-x-a')?.subtitle, 'In use · 5 left');
+  assert.equal(rows.find(({ id }) => id === 'account-x-a')?.subtitle, '5 left');
   assert.equal('Use Now' in menuOf('account-x-a', tool('x', { accounts: [past] })), false);
   const unknown = rowsOf(tool('x', { accounts: [toolAccount('a', { resets: 'soon', sources: ['env', 'file'] })] }));
   assert.equal(
     unknown.find(({ id }) => id === 'account-x-a')?.subtitle,
-    'In use · Credits unknown · Key in a variable, Key in a file',
+    'Credits unknown · Key in a variable, Key in a file',
   );
 });
 
@@ -184,7 +213,7 @@ test('a card has a sentence only where the order of the rows does not decide', (
 test('accounts are in their order of use, which the user changes', () => {
   const names = ['a', 'b', 'off', 'c'];
   const accounts = names.map(name => toolAccount(name, { enabled: name !== 'off', default: name === 'c' }));
-  const x = tool('x', { accounts });
+  const x = tool('x', { next: 'c', accounts });
   const order = groupOf(x).order!;
   assert.deepEqual(
     order.ids,
@@ -219,7 +248,7 @@ test('from 8 accounts on, empty accounts are folded and keep their places', () =
     rowsOf(few).some(({ id }) => id === 'empty-x'),
     false,
   );
-  const many = tool('x', { accounts });
+  const many = tool('x', { next: 'b', accounts });
   const folded = row('expander', 'empty-x', many);
   assert.deepEqual([folded.title, folded.rows.map(({ title }) => title).join('')], ['4 more are empty', 'aceg']);
   const order = groupOf(many).order!;
@@ -233,10 +262,9 @@ test('from 8 accounts on, empty accounts are folded and keep their places', () =
 test('the controls ask for what they say, and the daemon takes it', () => {
   const tools = [richTool(now), tool('netlify')];
   const at = (name: string) => ({ cli: 'firecrawl', name });
-  const [refresh] = groupOf(richTool(now)).actions!;
   const menu = (name: string) => menuOf(`account-firecrawl-${name}`, ...tools);
   const commands: [string, Command, ToolAccountsChange][] = [
-    ['refresh', refresh!.command, { change: 'refresh' }],
+    ['refresh', row('button', 'refresh', ...tools).command, { change: 'refresh' }],
     ['shim', row('switch', 'shim-firecrawl', ...tools).command, { change: 'uninstall', cli: 'firecrawl' }],
     ['set up', row('button', 'set-up-netlify', ...tools).command, { change: 'install', cli: 'netlify' }],
     ['off', menu('team-a')['Turn Off']!.command, { change: 'disable', ...at('team-a') }],
@@ -268,8 +296,8 @@ test('the controls ask for what they say, and the daemon takes it', () => {
 });
 
 test('a refused key is replaced with one press, if Culvert stores it', () => {
-  const refused = (sources: ('keyring' | 'file' | 'env')[]) => {
-    const account = toolAccount('a', { paused: { class: 'auth', until: null }, sources });
+  const refused = (sources: ('keyring' | 'file' | 'env')[], stored = true) => {
+    const account = toolAccount('a', { paused: { class: 'auth', until: null }, sources, stored });
     return anyRow('account-x-a', tool('x', { accounts: [account] }));
   };
   const stored = refused(['file']);
@@ -278,26 +306,36 @@ test('a refused key is replaced with one press, if Culvert stores it', () => {
   const change = asked(stored.command);
   assert.equal(change.change === 'add' && change.store, 'file');
   assert.ok(stored.menu!.some(({ label }) => label === 'Use Now'));
-  const elsewhere = refused(['env']);
-  assert.ok(elsewhere.kind === 'button' && elsewhere.label === 'Use Now');
-  assert.equal(
-    elsewhere.menu!.some(({ label }) => label === 'New Key…'),
-    false,
-  );
+  // a file of the user's own has the key
+  for (const source of ['env', 'file'] as const) {
+    const elsewhere = refused([source], false);
+    assert.ok(elsewhere.kind === 'button' && elsewhere.label === 'Use Now');
+    assert.equal(
+      elsewhere.menu!.some(({ label }) => label === 'New Key…'),
+      false,
+    );
+  }
 });
 
-test('says when the providers were asked, and while they are asked', () => {
+test('one row asks all providers, and says when they were asked, and while they are asked', () => {
   const known = tool('x', { accounts: [toolAccount('a', { at: later(-300) }), toolAccount('b')] });
-  const [refresh] = groupOf(known).actions!;
-  assert.deepEqual([refresh!.name, refresh!.busy], ['Refresh the credits of x, asked 5 minutes ago', false]);
-  assert.equal(groupOf(tool('x', { accounts: [toolAccount('a')] })).actions![0]!.name, 'Refresh the credits of x');
-  const busy = toolAccountsForm(
-    { answer: { ...answer(known), refreshing: true }, failed: null },
-    { offline: false, now },
-    english,
+  const other = tool('y', { accounts: [toolAccount('c')] });
+  const how = 'Asks each provider, with the account’s own key.';
+  const refresh = row('button', 'refresh', known, other);
+  assert.deepEqual(
+    [refresh.title, refresh.subtitle, refresh.busy],
+    ['Refresh the credits of all tools', `${how} Last asked 5 minutes ago.`, false],
   );
-  assert.equal(busy.groups[0]!.actions![0]!.busy, true);
-  assert.equal(groupOf(tool('x', { shim: 'installed' })).actions, undefined);
+  assert.deepEqual(asked(refresh.command), { change: 'refresh' });
+  assert.equal(rowsOf(known, other).filter(({ id }) => id === 'refresh').length, 1);
+  assert.equal(row('button', 'refresh', other).subtitle, how);
+  const state = { answer: { ...answer(known), refreshing: true }, failed: null };
+  const busy = toolAccountsForm(state, { offline: false, now }, english).groups.flatMap(({ rows }) => rows);
+  assert.ok(busy.some(each => each.kind === 'button' && each.id === 'refresh' && each.busy));
+  assert.equal(
+    rowsOf(tool('x', { shim: 'installed' })).find(({ id }) => id === 'refresh'),
+    undefined,
+  );
 });
 
 test('an account is added by a name that fits, and its key is asked for', () => {
@@ -310,6 +348,9 @@ test('an account is added by a name that fits, and its key is asked for', () => 
     name!.links?.map(({ uri }) => uri),
     ['https://firecrawl.example/terms'],
   );
+  const terms = { accounts: 'allowed', note: null, url: 'https://x.example/terms', read: null } as const;
+  const [first] = row('button', 'add-x', tool('x', { shim: 'installed', terms })).command.confirm!.links!;
+  assert.equal(first?.uri, terms.url, 'also before the first account');
   assert.ok(ask.kind === 'answer');
   const add = ask.command('team-e');
   assert.deepEqual(add.confirm?.secrets, ['FIRECRAWL_KEY']);

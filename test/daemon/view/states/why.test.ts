@@ -104,19 +104,27 @@ test('a name that the list has is answered without its addresses, in the same wo
     nameEntry: 'example.com',
     resolveProblem: 'no name server answered',
   };
-  const [answer] = whyAnswers(unresolved, tr);
-  assert.deepEqual(
-    [answer!.verdict, answer!.way, answer!.because],
+  const listed = 'The split tunnel excludes example.com.';
+  const failure = 'example.com could not be resolved: no name server answered.';
+  const includes: Why = { ...unresolved, list: 'include' };
+  // without a tunnel, only the list is certain
+  for (const [why, verdict, way, because] of [
+    [unresolved, listed, null, [failure]],
+    [{ ...includes, nameForecast: null }, 'The split tunnel includes example.com.', null, [failure]],
+    [{ ...unresolved, nameForecast: false }, 'Should bypass WARP', false, [listed, failure]],
     [
-      'Bypasses WARP',
-      false,
-      ['The split tunnel excludes example.com.', 'example.com could not be resolved: no name server answered.'],
+      { ...includes, nameForecast: true },
+      'Should go through WARP',
+      true,
+      ['The split tunnel includes example.com.', failure],
     ],
-  );
-  const [, row] = rowsOf(whyForm(unresolved, async () => {}, tr));
-  assert.deepEqual([row!.title, row!.subtitle], ['Bypasses WARP', ['example.com', ...answer!.because].join('\n')]);
-  const [included] = whyAnswers({ ...unresolved, list: 'include' }, tr);
-  assert.equal(included!.verdict, 'Goes through WARP');
+  ] as [Why, string, boolean | null, string[]][]) {
+    const [answer] = whyAnswers(why, tr);
+    assert.deepEqual([answer!.verdict, answer!.way, answer!.because], [verdict, way, because]);
+    const [, row] = rowsOf(whyForm(why, async () => {}, tr));
+    assert.deepEqual([row!.title, row!.subtitle], [verdict, ['example.com', ...because].join('\n')]);
+    assert.equal(row!.mark === 'fine', way === true);
+  }
   const [unnamed] = whyAnswers({ ...unresolved, nameEntry: null }, tr);
   assert.equal(unnamed!.way, null);
   assert.match(unnamed!.because[1]!, /its addresses would decide/);

@@ -19,11 +19,19 @@ const home = link('wlan0', { name: 'Home', security: 'psk' });
 const RULE = '[[network]]\nname = "home"\nssid = "Home"\nwarp = "pause"\nkill_switch = true\n';
 const UNKNOWN = '[[network]]\nname = "unknown-wifi"\nany = "unknown-wifi"\nwarp = "connect"\n';
 
+const SITUATION = {
+  managed: false,
+  modeLocked: false,
+  switchLocked: false,
+  before: () => 'warp',
+  answers: new Map<string, boolean>(),
+};
+
 function state(document: string, answer: boolean | null = null, more: Partial<NetworksState> = {}): NetworksState {
   const { rules } = parseRules(document);
   const answers = new Map(answer === null ? [] : rules.map(rule => [keyOf(rule), answer]));
   const links = more.links ?? [home];
-  const situation = { managed: false, modeLocked: false, switchLocked: false, before: () => 'warp', answers };
+  const situation = { ...SITUATION, answers };
   return {
     service: 'NetworkManager',
     links,
@@ -66,7 +74,7 @@ test('without a daemon that follows them, the page says what the desktop knows, 
     assert.deepEqual([status!.title, status!.buttons, status!.menu], ['Network unknown', [], undefined]);
     assert.equal(groups[0]!.rows.length, 0);
     assert.equal(
-      rowsOf(page(networks)).some(({ id }) => id === 'rule-unknown'),
+      rowsOf(page(networks)).some(({ id }) => id === 'unknown-wifi'),
       false,
     );
   }
@@ -223,16 +231,66 @@ test('the choice for the present network adds, changes and removes its rule', ()
   assert.equal(row(state(RULE.replace('"home"', '"Home"').replace('ssid = "Home"', 'ssid = "x"')), 'here'), undefined);
 });
 
+test('a rule for a kind of network is not the rule of the present network', () => {
+  const open = link('wlan0', { name: 'Café', security: 'open' });
+  const cafes = '[[network]]\nname = "cafes"\nsecurity = "open"\nwarp = "connect"\n';
+  const networks = state(cafes, null, { links: [open] });
+  assert.equal(chosen(networks, 'pause').value, 'automatic');
+  for (const ask of [
+    chosen(networks, 'pause').ask,
+    button(page(networks).status!.buttons, 'Pause Here…')!.command.ask,
+  ]) {
+    assert.ok(ask.kind === 'networks' && ask.change.do === 'add');
+    assert.deepEqual([ask.change.name, ask.change.replaces, ask.change.before], ['Café', undefined, 'cafes']);
+    // the new rule comes first, so it holds here
+    const { rules } = parseRules(withRule(cafes, ask.change));
+    assert.equal(decide([{ link: open, proven: new Set() }], rules, SITUATION).links[0]!.rule, 'Café');
+  }
+  assert.equal(chosen(networks, 'automatic').ask.kind, 'work');
+});
+
+test('the undo of the choice puts the rule back where it was, with the user’s refusal', () => {
+  const plain = RULE.replace('kill_switch = true\n', '');
+  const other = RULE.replace('"home"', '"office"').replace('"Home"', '"Office"');
+  const { undo } = chosen(state(`${plain}${other}`, false), 'automatic');
+  assert.ok(undo?.kind === 'networks' && undo.change.do === 'add');
+  assert.deepEqual([undo.change.before, undo.change.allow], ['office', false]);
+});
+
+test('the question before a pause speaks of imitated names only for Wi-Fi', () => {
+  const wired = link('eth0', { kind: 'ethernet', name: 'Dock', uuid: 'u-1' });
+  const rule = '[[network]]\nname = "desk"\nuuid = "u-1"\nkill_switch = true\n';
+  const body = (networks: NetworksState) => chosen(networks, 'pause').confirm!.body;
+  assert.equal(body(state(rule, null, { links: [wired] })), 'Your traffic there would bypass WARP.');
+  assert.match(body(state('')), /^Anyone can use that name/);
+});
+
+test('the name of each button of the status has its label, and no button is lost', () => {
+  const acted = { rule: 'home', at: '2026-01-01T00:00:00.000Z' };
+  const open = link('wlan0', { name: 'Café', security: 'open' });
+  const cafes = '[[network]]\nname = "cafes"\nsecurity = "open"\nwarp = "pause"\n';
+  const { buttons, menu } = page(state(cafes, null, { links: [open], acted: { ...acted, rule: 'cafes' } })).status!;
+  const all = [...buttons, ...menu!];
+  assert.deepEqual([buttons.length, button(menu, 'Pause Here…')?.label], [2, 'Pause Here…']);
+  for (const { label, name = label } of all) assert.ok(name.toLowerCase().includes(label.toLowerCase()), name);
+});
+
+test('a rule named like a row keeps its own row', () => {
+  const ids = rowsOf(page(state(RULE.replace('"home"', '"unknown"')))).map(({ id }) => id);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.ok(ids.includes('rule-unknown') && ids.includes('unknown-wifi'));
+});
+
 test('the switch for unknown Wi-Fi adds and removes its rule, and leaves other rules for it alone', () => {
-  const off = row(state(''), 'rule-unknown');
+  const off = row(state(''), 'unknown-wifi');
   assert.ok(off?.kind === 'switch');
   assert.deepEqual([off.on, off.sensitive], [false, true]);
-  const on = row(state(UNKNOWN), 'rule-unknown');
+  const on = row(state(UNKNOWN), 'unknown-wifi');
   assert.ok(on?.kind === 'switch');
   assert.deepEqual([on.on, ask(on)], [true, { kind: 'networks', change: { do: 'remove', name: 'unknown-wifi' } }]);
   // the switch is its row
   assert.equal(row(state(UNKNOWN), 'rule-unknown-wifi'), undefined);
-  const own = row(state(UNKNOWN.replace('name = "unknown-wifi"', 'name = "cafes"')), 'rule-unknown');
+  const own = row(state(UNKNOWN.replace('name = "unknown-wifi"', 'name = "cafes"')), 'unknown-wifi');
   assert.equal(own?.sensitive, false);
 });
 
@@ -242,7 +300,7 @@ test('the networks that WARP itself trusts are in the same list, and are added, 
   const list = groups.find(({ id }) => id === 'rules')!;
   assert.deepEqual(
     list.rows.map(({ id }) => id),
-    ['rule-home', 'ssid-Office', 'rule-unknown', 'wifi', 'ethernet', 'imitated'],
+    ['rule-home', 'ssid-Office', 'unknown-wifi', 'wifi', 'ethernet', 'imitated'],
   );
   const removal = button(list.rows[1]!.menu, 'Remove')!.command;
   assert.deepEqual(removal.ask, { kind: 'action', request: { action: 'removeTrustedSsid', value: 'Office' } });
