@@ -44,7 +44,7 @@ export function accountForm(
   const { blocked } = snapshot.status;
   const registered = snapshot.account.registered && blocked !== 'not-registered';
   const organization = organizationGroup(client, free, tr, joining);
-  // the other steps come before a registration
+  // before any other step, no user can register the device
   if (!registered && blocked !== null && blocked !== 'not-registered' && blocked !== 'terms-not-accepted') {
     const tunnel = describeTunnel(client, tr);
     return tunnel.setup ? setupForm({ client, tunnel }, tr) : noteForm(tr._('Not available now'));
