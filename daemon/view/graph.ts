@@ -288,13 +288,13 @@ const LISTED = 48;
 /** Returns the newest values of a chart as a table. */
 export function chartTable({ lines, text }: Chart, times: readonly number[], tr: Translator): Table {
   const long = times.length > 0 && times.at(-1)! - times[0]! > DAY * 1000;
-  const isDense = times.some((at, i) => i > 0 && at - times[i - 1]! < 60_000);
+  const shown = times
+    .map((at, i) => ({ at, cells: lines.map(({ values }) => values[i] ?? null) }))
+    .filter(({ cells }) => cells.some(value => value !== null))
+    .slice(-LISTED);
+  const isDense = shown.some(({ at }, i) => i > 0 && at - shown[i - 1]!.at < 60_000);
   const clock = isDense ? formatTime : formatClock;
   const timeOf = (at: number) => [...(long ? [formatMonthDay(at, tr)] : []), clock(at, tr)].join(' ');
-  const rows = times.flatMap((at, i) => {
-    const cells = lines.map(({ values }) => values[i] ?? null);
-    if (cells.every(value => value === null)) return [];
-    return [[timeOf(at), ...cells.map(value => (value === null ? '–' : text(value)))]];
-  });
-  return { titles: [tr._('Time'), ...lines.map(({ title }) => title)], rows: rows.slice(-LISTED).reverse() };
+  const rows = shown.map(({ at, cells }) => [timeOf(at), ...cells.map(value => (value === null ? '–' : text(value)))]);
+  return { titles: [tr._('Time'), ...lines.map(({ title }) => title)], rows: rows.reverse() };
 }

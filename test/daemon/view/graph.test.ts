@@ -150,6 +150,10 @@ test('charts are those with figures, each with its range, and a table of its val
     ],
   });
   assert.deepEqual(chartTable(charts[1]!, times, english).rows, [[clock(NOW - 60_000), '–', '1.0 kB/s']]);
-  const dense = chartTable(charts[0]!, [NOW - 5_000, NOW], english).rows.map(([time]) => time);
+  const dense = chartTable(
+    { ...charts[0]!, lines: [{ title: '', values: [1, 2] }] },
+    [NOW - 5_000, NOW],
+    english,
+  ).rows.map(([time]) => time);
   assert.equal(new Set(dense).size, 2, 'times less than a minute apart have seconds');
 });
