@@ -153,8 +153,8 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
       const unfoldedRows = rows.flatMap(unfolded);
       const found = [
         ...unfoldedRows,
-        ...unfoldedRows.flatMap(row => commandRows(row.menu ?? [], row.title, { page, row: row.id })),
-        ...commandRows([...actions, ...menu], title, { page, row: rows[0]?.id }),
+        ...unfoldedRows.flatMap(row => commandRows(row.menu ?? [], row.title, page, () => row.id)),
+        ...commandRows([...actions, ...menu], title, page, label => label),
       ];
       return found.map(row => ({ page, place, group, row }));
     }),
@@ -198,20 +198,24 @@ const STATUS: Group = { id: 'status', rows: [] };
 function statusRows({ title, sentence, buttons, menu = [] }: Status, page: PageName): Row[] {
   return [
     { kind: 'link', page, id: 'status', title, subtitle: sentence },
-    ...commandRows([...buttons, ...menu], title, { page }),
+    ...commandRows([...buttons, ...menu], title, page),
   ];
 }
 
-/** Returns a row for each command, which leads to the place of the command. A report starts from the search. */
+/**
+ * Returns a row for each command, which leads to the place of the command. A report starts from the search.
+ * @param rowOf returns the place of a label: a row, or the label of a button in a group's heading
+ */
 function commandRows(
   buttons: readonly Button[],
   subtitle: string,
-  { page, row }: { page: PageName; row?: string | undefined },
+  page: PageName,
+  rowOf?: (label: string) => string,
 ): Row[] {
-  const link = { kind: 'link', page, subtitle, ...(row !== undefined && { row }) } as const;
   return buttons.map(({ label, command: { ask } }): Row => {
+    const link = { kind: 'link', page, title: label, subtitle, ...(rowOf && { row: rowOf(label) }) } as const;
     const isReport = ask.kind === 'client' && ask.task === 'report';
-    return isReport ? { ...link, id: 'report', title: label, task: 'report' } : { ...link, id: label, title: label };
+    return isReport ? { ...link, id: 'report', task: 'report' } : { ...link, id: label };
   });
 }
 

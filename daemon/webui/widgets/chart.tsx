@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Chart, type Charts as ChartsOf, chartTable, type Table, type Tick } from '../../view/graph.ts';
+import { pageTitle } from '../../view/page-list.ts';
 import { HEIGHTS, type Kind, type Strip } from '../../view/states/strip.ts';
 import { useApp } from '../app.ts';
 import { moveFocus } from './rows/menu.tsx';
@@ -54,6 +55,7 @@ export function Charts({ of: { charts, times, ticks } }: { of: ChartsOf }) {
       <div
         class="buttons"
         role="tablist"
+        aria-label={pageTitle('history', tr.value)}
         ref={tabs}
         onKeyDown={event => moveFocus(event, [...tabs.current!.querySelectorAll('button')])}
       >

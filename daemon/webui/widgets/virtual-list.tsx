@@ -165,7 +165,7 @@ function useStop({ box, follow, rowHeight, length, from, to, inSight }: StopOpti
       const page = Math.floor(box.current!.clientHeight / rowHeight);
       const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -length, End: length };
       const step = Object.entries(steps).find(([key]) => key === event.key)?.[1];
-      if (event.key === 'Delete') find('[aria-keyshortcuts=Delete]')?.click();
+      if (event.key === 'Delete' && !event.repeat) find('[aria-keyshortcuts=Delete]')?.click();
       if (step === undefined) return;
       event.preventDefault();
       goTo(current + step);

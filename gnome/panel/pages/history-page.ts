@@ -93,6 +93,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
 
   leave(): void {
     this.#seen = false;
+    this.#wanted = '';
   }
 
   close(): void {

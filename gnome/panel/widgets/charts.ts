@@ -9,7 +9,7 @@ import type { Chart, Charts } from '../../../daemon/view/graph.ts';
 import { pageTitle } from '../../../daemon/view/page-list.ts';
 import { HEIGHTS, type Kind, type Strip } from '../../../daemon/view/states/strip.ts';
 import { tr } from '../../i18n.ts';
-import { setName } from './accessible.ts';
+import { setDescription, setName } from './accessible.ts';
 import { vertical } from './columns.ts';
 import { namedColor, textColor } from './compat.ts';
 import { Drawing, Graph, INSET, TimeAxis } from './graph.ts';
@@ -83,6 +83,7 @@ export function createCharts(chosen: () => void) {
         // three long words do not fit a narrow window in large letters
         tab.label.wrap_mode = /\S{10}/.test(title) ? Pango.WrapMode.WORD_CHAR : Pango.WrapMode.WORD;
         setName(tab.button, title);
+        setDescription(tab.button, newest ?? '–');
       }
       draw();
     },

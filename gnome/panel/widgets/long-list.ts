@@ -102,12 +102,15 @@ export function createLongList(first: List, host: Host): LongList {
     const item = items.get(id);
     if (item?.removable && now.sensitive) void host.run(now.removal(item).command);
   };
-  const { factory, renew } = listRows({ item: id => items.get(id), list: () => now, remove: ({ id }) => remove(id) });
+  const { factory, renew, idOf } = listRows({
+    item: id => items.get(id),
+    list: () => now,
+    remove: ({ id }) => remove(id),
+  });
   const shown = new Gtk.StringList();
   const view = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true, factory });
-  const selection = new Gtk.SingleSelection({ model: shown });
-  view.model = selection;
-  removeByKey(view, selection, remove);
+  view.model = new Gtk.SingleSelection({ model: shown });
+  removeByKey(view, idOf, remove);
   setName(view, first.title);
   const fill = stepwise(view, shown);
   const none = new Adw.StatusPage({ icon_name: first.empty.icon });
@@ -151,14 +154,18 @@ class OneStop extends Adw.Bin {
   }
 }
 
-/** Makes Delete remove the selected item, which is the item with the focus. */
-function removeByKey(view: Gtk.ListView, model: Gtk.SingleSelection, remove: (id: string) => void): void {
+/** Makes Delete remove the item with the focus; with Ctrl and an arrow key, that is not the selected item. */
+function removeByKey(
+  view: Gtk.ListView,
+  idOf: (row: Gtk.Widget | null) => string | null,
+  remove: (id: string) => void,
+): void {
   const keys = new Gtk.EventControllerKey();
   keys.connect('key-pressed', (_keys, key) => {
-    const selected = model.selected_item as Gtk.StringObject | null;
-    if ((key !== Gdk.KEY_Delete && key !== Gdk.KEY_KP_Delete) || !selected) return false;
-    remove(selected.string);
-    return true;
+    if (key !== Gdk.KEY_Delete && key !== Gdk.KEY_KP_Delete) return false;
+    const id = idOf(view.get_focus_child()?.get_first_child() ?? null);
+    if (id !== null) remove(id);
+    return id !== null;
   });
   view.add_controller(keys);
   view.update_property([Gtk.AccessibleProperty.KEY_SHORTCUTS], ['Delete']);
@@ -177,8 +184,8 @@ interface RowSource {
   remove(item: ListItem): void;
 }
 
-/** Creates rows for a `GtkStringList` of IDs; `renew` updates the existing rows. */
-function listRows({ item: find, list, remove }: RowSource): { factory: Gtk.SignalListItemFactory; renew(): void } {
+/** Creates rows for a `GtkStringList` of IDs; `renew` updates the existing rows, and `idOf` returns the ID of a row. */
+function listRows({ item: find, list, remove }: RowSource) {
   // a row that the list keeps for reuse has no item
   const itemOf = ({ item }: Gtk.ListItem) => (item ? find((item as Gtk.StringObject).string) : undefined);
   const create = (listItem: Gtk.ListItem): Row => {
@@ -216,6 +223,10 @@ function listRows({ item: find, list, remove }: RowSource): { factory: Gtk.Signa
     factory,
     renew() {
       for (const [listItem, row] of rows) show(row, listItem);
+    },
+    idOf(row: Gtk.Widget | null): string | null {
+      const found = [...rows.keys()].find(({ child, item }) => item && child === row);
+      return found ? (found.item as Gtk.StringObject).string : null;
     },
   };
 }

@@ -23,7 +23,8 @@ export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
         class="switch"
         role="switch"
         aria-checked={row.on}
-        aria-labelledby={id}
+        aria-label={row.name}
+        aria-labelledby={row.name === undefined ? id : undefined}
         aria-describedby={description}
         command={row.command}
         sensitive={row.sensitive}

@@ -121,7 +121,7 @@ test('each list of keywords belongs to a row', () => {
   assert.deepEqual(lost, []);
 });
 
-test('a command in a menu leads to its row, and a command of a group to its first row', () => {
+test('a command in a menu leads to its row, and a command of a group to its button', () => {
   const command = { ask: { kind: 'proof' } } as const;
   const page: Form = {
     groups: [
@@ -136,5 +136,5 @@ test('a command in a menu leads to its row, and a command of a group to its firs
     ],
   };
   const rowOf = (query: string) => searchPages([['networks', 'Networks', page]], query, tr).map(({ row }) => row);
-  assert.deepEqual([rowOf('polish'), rowOf('invent')], [['second'], ['first']]);
+  assert.deepEqual([rowOf('polish'), rowOf('invent')], [['second'], ['Invent']]);
 });
