@@ -121,7 +121,11 @@ const NODE = /^(?:node:|(?:zod|koa|execa)(?:\/|$))/;
 const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   [/^daemon\/(?!killswitch\/service\/)/, /^(?:\.\/gnome\/|gi:)/, 'the daemon does not know its panel'],
   [/^daemon\/core\//, /^(?!node:|\.\/daemon\/core\/)/, 'primitives are below all programs'],
-  [/^daemon\//, /^\.\/wrapper\/(?!store\/|catalog\/)/, 'the daemon reads store and catalog'],
+  [
+    /^daemon\//,
+    /^\.\/wrapper\/(?!store\/|catalog\/|run\/candidates\.ts)/,
+    'the daemon reads store and catalog, and asks for the order of accounts',
+  ],
   [/^daemon\//, /^\.\/manifest\/(?!schema\.ts|verify\.ts)/, 'the daemon uses schema and verify only'],
   [/^daemon\/(?!emulator\/)/, /^\.\/daemon\/emulator\//, 'the daemon spawns the emulator like warp-cli'],
   [/^daemon\/api\//, /^(?!zod(?:\/|$)|\.\/daemon\/api\/)/, 'the contract has zod and itself only'],

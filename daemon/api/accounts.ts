@@ -13,6 +13,8 @@ export const ToolAccount = z.object({
   default: z.boolean(),
   /** Kinds of stores that hold the credential, without its name. */
   sources: z.array(z.enum(['env', 'keyring', 'pass', 'command', 'file'])),
+  /** True if culvert-wrap itself stores every credential, so that it can replace it. Absent in older versions. */
+  stored: z.optional(z.boolean()),
   /** Reason and end of a pause; `until` is null if the pause lasts until the credential changes. */
   paused: z.nullable(z.object({ class: z.enum(['quota', 'rate', 'auth']), until: z.nullable(Time) })),
   /** Quota left at the time `at`, in the provider's unit; null if unknown or unlimited. */
@@ -86,7 +88,17 @@ export const Tool = z.object({
     read: z.nullable(z.string()),
   }),
   accounts: z.array(ToolAccount),
-  /** Sum over the enabled accounts; a shared quota counts once. */
+  /**
+   * Choice of the next account: `list`, in the order of `accounts` from the default account on, then from the start;
+   * `default`, only the default account; otherwise by quota, by reset time, or in turn, as the strategies of culvert-wrap.
+   */
+  order: z.enum(['list', 'default', 'most-remaining', 'soonest-reset', 'drain-first', 'round-robin']),
+  /**
+   * The account that the next run uses; null if none is ready, or if something else decides: no shim, the tool's own login, or
+   * a pool. Absent in older versions.
+   */
+  next: z.optional(z.nullable(z.string())),
+  /** Sum over the enabled accounts; a shared quota counts once, and a figure from before a reset not at all. */
   total: z.object({ remaining: Count, limit: Count, used: Count }),
   /** Newest first, at most 5. */
   runs: z.array(ToolRun),
@@ -112,7 +124,10 @@ const Cli = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/));
 const Name = z.string().check(z.regex(/^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/));
 const Credential = z.string().check(z.minLength(1), z.maxLength(8192), z.regex(/^[^\x00-\x1f\x7f]*$/));
 
-/** `refresh` asks the providers for the quota left; `wake` ends a pause; `install` and `uninstall` affect the shim. */
+/**
+ * `refresh` asks the providers for the quota left; `wake` ends a pause; `order` gives all accounts of a tool in their new
+ * order, and makes the first enabled account the default; `install` and `uninstall` affect the shim.
+ */
 export const ToolAccountsChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('refresh') }),
   z.strictObject({ change: z.enum(['use', 'enable', 'disable', 'wake', 'remove']), cli: Cli, name: Name }),
@@ -124,6 +139,13 @@ export const ToolAccountsChange = z.discriminatedUnion('change', [
     credentials: z.array(Credential).check(z.maxLength(8)),
     /** `file`, readable by this user only, is for systems without a keyring. */
     store: z.enum(['keyring', 'file']),
+    /** True to replace the credential of an account with this name. */
+    replace: z.optional(z.boolean()),
+  }),
+  z.strictObject({
+    change: z.literal('order'),
+    cli: Cli,
+    names: z.array(Name).check(z.minLength(1), z.maxLength(1000)),
   }),
   z.strictObject({ change: z.enum(['install', 'uninstall']), cli: Cli }),
 ]);

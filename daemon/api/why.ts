@@ -54,6 +54,11 @@ export const Why = z.object({
   fallback: z.nullable(z.object({ domain: z.string(), resolvers: z.array(z.string()) })),
   /** The entry of the split tunnel that names a host, or null; absent for addresses and in older versions. */
   nameEntry: z.optional(z.nullable(z.string())),
+  /**
+   * True if `nameEntry` should send the host through the tunnel; null without an entry, or if no tunnel is connected for all
+   * apps. Absent for addresses and in older versions.
+   */
+  nameForecast: z.optional(z.nullable(z.boolean())),
   /** Set for an emulated tunnel: nothing is routed, so the kernel was not asked. Absent otherwise. */
   demo: z.optional(z.literal(true)),
   /** The proxy that apps must use in proxy mode: `127.0.0.1:40000`. */

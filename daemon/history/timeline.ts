@@ -1,14 +1,13 @@
 // Walks through records in order, and finds the changes to show, the connected time, and the causes of drops. Pure.
 import type { HistoryDay, HistoryTotal } from '../api/history.ts';
 import { addDrops, totalOf } from '../api/totals.ts';
+import { isPhase } from '../view/states/causes.ts';
 import { type Change, type Sample, SWITCH_MS } from './records.ts';
 
 /** Maximum gap that a restart of the daemon or an update leaves, in ms. */
 const RESTART_MS = 600_000;
 /** Causes of a connection's end that the user asked for. */
 const ASKED_FOR: readonly string[] = ['Manual', 'SettingsChanged'];
-/** Phases of connecting, which say nothing about the end of the previous connection. */
-const PHASE = /^(Performing|Establishing|Checking|Ensuring|Applying|Configuring|Validating|Initializ|NetworkHealthy)/;
 const UNKNOWN = 'unknown';
 
 interface End {
@@ -59,7 +58,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
     if (isSwitch(change, ended)) ended = null;
     else if (change.at - ended.at > SWITCH_MS && ended.cause !== null) drop();
     else {
-      ended.cause ??= cause !== null && !PHASE.test(cause) ? cause : up ? UNKNOWN : null;
+      ended.cause ??= cause !== null && !isPhase(cause) ? cause : up ? UNKNOWN : null;
       ended.failed ||= change.state === 'unable';
     }
   }

@@ -73,7 +73,7 @@ export function forecast(
     list: splitTunnel.mode,
     fallback: target.kind === 'host' ? fallbackOf(target.value, settings['Fallback domains']) : null,
     proxy: mode === 'proxy' && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null,
-    ...(target.kind === 'host' ? { nameEntry: hostEntry(target.value, entries) } : {}),
+    ...(target.kind === 'host' ? nameOf(target.value, entries, snapshot) : {}),
     ...(tunnelCli.emulated ? { demo: true } : {}),
     addresses: addresses.map(({ address, kernel: answer, own }) => {
       const kernel = tunnelCli.emulated ? NOT_ROUTED : answer;
@@ -98,6 +98,14 @@ export function forecast(
       };
     }),
   };
+}
+
+/** Returns the entry of a host, and its forecast where the entry decides. The demo routes nothing. */
+function nameOf(host: string, entries: readonly Entry[], snapshot: Known): Pick<Why, 'nameEntry' | 'nameForecast'> {
+  const nameEntry = hostEntry(host, entries);
+  const { reason, forecast } = decide({ address: '', host }, entries, snapshot);
+  const isDecided = nameEntry !== null && reason === 'entry' && !snapshot.tunnelCli.emulated;
+  return { nameEntry, nameForecast: isDecided ? forecast : null };
 }
 
 type Decision = Pick<WhyAddress, 'reason' | 'entry'> & { forecast: boolean | null };

@@ -4,12 +4,15 @@
 import * as z from 'zod/mini';
 import { type Catalog, loadCatalog } from '../../wrapper/catalog/catalog.ts';
 import type { Provider } from '../../wrapper/catalog/provider.ts';
+import { isBound, orderCandidates } from '../../wrapper/run/candidates.ts';
 import { type AuditEntry, readAudit } from '../../wrapper/store/audit.ts';
-import { type Account, readConfig } from '../../wrapper/store/config.ts';
+import { type Account, accountsOf, type Config, readConfig } from '../../wrapper/store/config.ts';
 import { type AccountReport, describeAccounts, sharedWith, totalOf } from '../../wrapper/store/describe.ts';
 import { findOnPath, type Installs, readInstalls, shimOf } from '../../wrapper/store/installs.ts';
-import { type Sources, stampOf } from '../../wrapper/store/plan.ts';
-import { readState } from '../../wrapper/store/state.ts';
+import type { Paths } from '../../wrapper/store/paths.ts';
+import { type Sources, stampOf, whoseAccount } from '../../wrapper/store/plan.ts';
+import { isStored } from '../../wrapper/store/secrets.ts';
+import { type CliState, hasLostDefault, isOld, readState } from '../../wrapper/store/state.ts';
 import { describeConsumers, readGateway } from '../../wrapper/store/tokens.ts';
 import type { Tool, ToolAccount, ToolAccountsChange, ToolRun } from '../api/accounts.ts';
 import { TOOL_CHANGE_MS } from '../api/requests.ts';
@@ -25,7 +28,7 @@ type SourceKind = ToolAccount['sources'][number];
 const SOURCE_KINDS: readonly string[] = ['env', 'keyring', 'pass', 'command', 'file'] satisfies SourceKind[];
 
 interface Files {
-  accounts: Account[];
+  config: Config;
   catalog: Catalog;
   stamp: string;
 }
@@ -46,33 +49,42 @@ export function createReader(
   function files(): Files {
     const stamp = stampOf(sources);
     if (cache?.stamp === stamp) return cache;
-    const { accounts } = readConfig(paths.config);
-    cache = { accounts, catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
+    cache = { config: readConfig(paths.config), catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
     return cache;
   }
 
   return now => {
     try {
-      const { accounts, catalog } = files();
+      const { config, catalog } = files();
       const installs = readInstalls(paths);
       const log = readAudit(paths, LOGGED);
       const clis = [
-        ...new Set([...accounts.map(({ cli }) => cli), ...Object.keys(installs), ...Object.keys(catalog.providers)]),
+        ...new Set([
+          ...config.accounts.map(({ cli }) => cli),
+          ...Object.keys(installs),
+          ...Object.keys(catalog.providers),
+        ]),
       ];
       const tools = clis.flatMap(cli => {
         const provider = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli] : undefined;
-        const own = accounts.filter(account => account.cli === cli);
+        const own = accountsOf(config, cli);
         const command = commandOf(cli, installs, provider, search);
         if (own.length === 0 && command.path === null) return [];
-        const reports = describeAccounts(own, readState(paths, cli), now);
+        const state = readState(paths, cli);
+        const reports = describeAccounts(own, state, now);
         const gateway = readGateway(paths, cli);
         return [
           {
             cli,
             ...command,
             ...describeProvider(provider),
-            accounts: reports.map(report => describeAccount(report, reports)),
-            total: totalOf(reports),
+            accounts: reports.map(report => ({
+              ...describeAccount(report, reports),
+              stored: isOwnStore(own.find(({ name }) => name === report.name)!, paths),
+            })),
+            order: orderOf(cli, provider, config),
+            next: command.shim === 'installed' ? nextOf({ cli, provider, config, state }, now) : null,
+            total: totalOf(describeAccounts(own, withoutOld(state, now), now)),
             runs: runsOf(cli, log),
             consumers: describeConsumers(gateway),
             turnedAway: gateway.turnedAway,
@@ -97,6 +109,51 @@ function commandOf(
   return { shim: 'none', path: findOnPath(provider?.bin ?? cli, search) ?? null };
 }
 
+function orderOf(cli: string, provider: Provider | undefined, { tools, capacity }: Config): Tool['order'] {
+  const failover = !provider || (provider.accounts !== 'one-per-person' && whoseAccount(provider, tools[cli]).failover);
+  if (!failover) return 'default';
+  const strategy = capacity[cli]?.strategy ?? 'in-order';
+  return strategy === 'in-order' ? 'list' : strategy;
+}
+
+/** Returns the account that a run of a tool uses now, by the wrapper's own order. */
+function nextOf({ cli, provider, config, state }: Order, now: number): string | null {
+  const accounts = accountsOf(config, cli);
+  const { failover, prefer } = provider ? whoseAccount(provider, config.tools[cli]) : NO_PROVIDER;
+  if (prefer === 'own' || config.pool) return null;
+  const choice = { by: 'default' } as const;
+  const onlyChosen = isBound(choice, { provider: provider ?? { accounts: 'allowed' }, failover });
+  if (onlyChosen && hasLostDefault(accounts, state)) return null;
+  const { [cli]: capacity = {} } = config.capacity;
+  const sharedQuota = provider !== undefined && provider.scope !== 'key';
+  const [first] = orderCandidates(accounts, state, choice, { now, capacity, sharedQuota, onlyChosen });
+  return first && !first.paused && !first.spent ? first.account.name : null;
+}
+
+interface Order {
+  cli: string;
+  provider: Provider | undefined;
+  config: Config;
+  state: CliState;
+}
+
+const NO_PROVIDER = { failover: true, prefer: 'accounts' };
+
+/** Omits figures from before a reset. */
+function withoutOld(state: CliState, now: number): CliState {
+  const remaining = Object.entries(state.remaining).filter(([, figures]) => !isOld(figures, now));
+  return { ...state, remaining: Object.fromEntries(remaining) };
+}
+
+/** True if culvert-wrap itself stores every credential of an account. */
+function isOwnStore({ cli, name, env }: Account, paths: Paths): boolean {
+  const sources = Object.entries(env);
+  return (
+    sources.length > 0 &&
+    sources.every(([variable, source]) => isStored(source, { cli, account: name, variable }, paths))
+  );
+}
+
 function describeProvider(provider: Provider | undefined): Pick<Tool, 'variables' | 'scope' | 'terms'> {
   return {
     variables: provider?.inject ?? [],
@@ -110,7 +167,7 @@ function describeProvider(provider: Provider | undefined): Pick<Tool, 'variables
   };
 }
 
-function describeAccount(report: AccountReport, all: readonly AccountReport[]): ToolAccount {
+function describeAccount(report: AccountReport, all: readonly AccountReport[]): Omit<ToolAccount, 'stored'> {
   const { sources, identity: _, ...rest } = report;
   const kinds = Object.values(sources).map(source => source.slice(0, source.indexOf(':')));
   return {
@@ -198,7 +255,17 @@ export function wordsFor(change: ToolAccountsChange): string[] {
     case 'refresh':
       return ['status', '--json'];
     case 'add':
-      return ['accounts', 'add', change.cli, change.name, '--json', ...(change.store === 'file' ? ['--file'] : [])];
+      return [
+        'accounts',
+        'add',
+        change.cli,
+        change.name,
+        '--json',
+        ...(change.store === 'file' ? ['--file'] : []),
+        ...(change.replace ? ['--replace'] : []),
+      ];
+    case 'order':
+      return ['accounts', 'order', change.cli, ...change.names, '--json'];
     case 'install':
     case 'uninstall':
       return [change.change, change.cli, '--json'];

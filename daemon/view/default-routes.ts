@@ -1,4 +1,4 @@
-// Lists the vendor's default split-tunnel entries, to distinguish them from the user's entries.
+// Lists the vendor's default split-tunnel entries and fallback domains, to distinguish them from the user's entries.
 
 /** Canonical entries from consumer releases 2023.3 and 2026.3, and the vendor's documentation of split tunnels. */
 export const DEFAULT_ROUTES: readonly string[] = [
@@ -31,3 +31,7 @@ export const DEFAULT_ROUTES: readonly string[] = [
   '2620:149:a44::/48',
   '2a01:b740:a42::/48',
 ];
+
+/** Fallback domains of a client without changes, recorded from consumer releases 2023.7 and 2026.3. */
+export const DEFAULT_FALLBACK: readonly string[] =
+  'corp domain home home.arpa host internal intranet invalid lan local localdomain localhost private test'.split(' ');

@@ -51,6 +51,8 @@ export type Ask =
   /** Restarts the daemon, as a demo or not. */
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
+  /** Runs the command for the text that answers the `field` of the command's question. */
+  | { kind: 'answer'; command(text: string): Command }
   /** Work of the control's page. If it resolves with a text, clients show the text instead of `done`. */
   | { kind: 'work'; work(): Promise<unknown> };
 
@@ -58,8 +60,18 @@ export type Ask =
 export type NetworksChange =
   | ({ do: 'answer' } & NetworksAnswer)
   | { do: 'revert' }
-  /** `lines`: the rule's table without the name; `allow`: may lower the protection; `replaces`: name of the rule to replace. */
-  | { do: 'add'; name: string; lines: readonly string[]; allow?: boolean; replaces?: string | null }
+  /**
+   * `lines`: the rule's table without the name; `allow`: the user's answer whether it may lower the protection; `replaces`: name of the rule to replace;
+   * `before`: name of the rule that follows a new rule.
+   */
+  | {
+      do: 'add';
+      name: string;
+      lines: readonly string[];
+      allow?: boolean;
+      replaces?: string | null;
+      before?: string | null;
+    }
   | { do: 'remove'; name: string };
 
 /** Requests about changes that revert automatically. */
@@ -84,6 +96,8 @@ export interface Question {
   text?: string;
   /** Names of secret values to type. */
   secrets?: string[];
+  /** A text to type that is not secret, in place of `secrets`. `check` returns the error of a text, or null. */
+  field?: { label: string; placeholder: string; check(text: string): string | null };
 }
 
 /** The action behind a control. */
@@ -105,6 +119,18 @@ export interface Button {
 
 export type Tone = 'success' | 'accent' | 'warning' | 'error' | 'neutral';
 
+/** A mark before a row's title, which says the row's tone without color. */
+export type Mark = 'fine' | 'active' | 'hint' | 'problem' | 'waiting' | 'off';
+
+/** A button of a menu, of a group's heading or of a page's status. */
+export interface MenuButton extends Button {
+  style?: 'suggested' | 'destructive';
+  /** False if it can't be used. Default: true. */
+  sensitive?: boolean;
+  /** Name for assistive technology. Default: the label. */
+  name?: string;
+}
+
 interface Common {
   /** Stable identifier, unique in the form. */
   id: string;
@@ -117,12 +143,23 @@ interface Common {
   /** Why the row can't be used, if neither the subtitle nor the tunnel's state explains it. */
   reason?: string | null;
   tone?: Tone;
+  mark?: Mark;
+  /** Part that is left of a whole such as a quota, from 0 to 1. Clients draw it as a bar in the row's tone. */
+  level?: number | null;
+  /** Further commands of the row, behind its menu button. */
+  menu?: MenuButton[];
+  /** Label of the menu button. By default it has only an icon. */
+  menuLabel?: string;
 }
 
 export type Row = Common &
   (
     | { kind: 'fact'; value: string; copy?: boolean }
-    | { kind: 'switch'; on: boolean; command: Command }
+    /**
+     * `page`: the row itself, next to its switch, opens a page. `name` names the switch for assistive technology. Default:
+     * the title.
+     */
+    | { kind: 'switch'; on: boolean; command: Command; page?: PageName; name?: string }
     /** One of a group's choices; `checked` marks the confirmed choice. */
     | { kind: 'radio'; checked: boolean; command: Command }
     | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }
@@ -154,6 +191,16 @@ export type Row = Common &
     | { kind: 'text'; text: string; folded?: string }
     /** A finding or a remark. `done` marks a finding that is in order. */
     | { kind: 'note'; done?: true }
+    /** A row that unfolds other rows. `button` acts without unfolding. */
+    | { kind: 'expander'; rows: Row[]; button?: MenuButton }
+    /** At most three values side by side, with the curve of a value over time. It opens a page. */
+    | {
+        kind: 'figures';
+        figures: { title: string; value: string }[];
+        curve: readonly (number | null)[];
+        page: PageName;
+        row?: string;
+      }
   );
 export type RowKind = Row['kind'];
 
@@ -173,7 +220,43 @@ export interface Group {
   folded?: boolean;
   /** Screen readers announce new rows. */
   live?: boolean;
+  /** Buttons at the end of the title. */
+  actions?: (MenuButton & { icon: 'refresh' | 'add'; busy?: boolean })[];
+  /** Further commands of the group, behind a menu button at the end of the title. */
+  menu?: MenuButton[];
+  /**
+   * Returns the command that moves a row to another place, by drag and by Alt with an arrow key.
+   * @param to new place of the row among the rows of `order.ids`, from 0
+   */
+  order?: { ids: readonly string[]; move(id: string, to: number): Command };
   rows: Row[];
+}
+
+/** A span of time, in ms since the epoch. */
+export interface Span {
+  from: number;
+  until: number;
+}
+
+/** The head of a page: its state in a title and one sentence, with at most two buttons. Also an empty page. */
+export interface Status {
+  /** Name of a symbolic icon. */
+  icon: string;
+  tone: Tone;
+  title: string;
+  /** One sentence; screen readers announce its changes with those of the title. */
+  sentence: string | null;
+  /** A gray line, which may change each second. */
+  line?: string | null;
+  buttons: MenuButton[];
+  /** Further commands, behind a menu button next to the buttons. */
+  menu?: MenuButton[];
+  /** A span that ends, drawn as a ring around the icon. */
+  span?: Span | null;
+  /** Reason for a wait, below the buttons; its room is always there. */
+  waiting?: string | null;
+  /** The words of another program, to copy, hidden until the user unfolds them. */
+  details?: string | null;
 }
 
 export interface ListItem {
@@ -216,8 +299,10 @@ export interface Search {
 }
 
 export interface Form {
+  /** Clients show it above everything else. With no group it fills the page. */
+  status?: Status;
   groups: Group[];
-  /** Searches the list, or else the groups. Clients show it at the top. A form always has it, or never. */
+  /** Searches the list, or else the groups. Clients show it at the top. A form that has it keeps it. */
   search?: Search;
   /** A list below the groups. A form always has it, or never. */
   list?: List;
@@ -245,6 +330,11 @@ export function noteRow(id: string, title: string, subtitle: string | null = nul
   return { kind: 'note', id, title, subtitle, tone };
 }
 
+/** Returns a page that is only a status. */
+export function statusForm(status: Status): Form {
+  return { status, groups: [] };
+}
+
 /** Returns a page with a single remark. */
 export function noteForm(title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form {
   return { groups: [{ id: 'none', rows: [noteRow('none', title, subtitle, tone)] }] };
@@ -254,15 +344,32 @@ export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): C
   return task ? clientCommand(task) : goTo(page);
 }
 
-/** Returns every command of a form's rows. Entries get the example as their text. */
-export function commandsOf({ groups }: Form, example = 'example.com'): Command[] {
-  return groups.flatMap(({ rows }) =>
-    rows.flatMap((row): Command[] => {
-      if (row.kind === 'entry') return [row.command(example)];
-      if (row.kind === 'select') return row.options.map(({ value }) => row.command(value));
-      if (row.kind === 'link') return [commandOfLink(row)];
-      if (row.kind === 'item') return [row.remove, row.edit?.command].filter(each => each != null);
-      return 'command' in row ? [row.command] : [];
-    }),
-  );
+/** Returns every command of a form. Entries get the example as their text. */
+export function commandsOf({ status, groups }: Form, example = 'example.com'): Command[] {
+  return [
+    ...commandsOfButtons(status?.buttons, status?.menu),
+    ...groups.flatMap(({ rows, actions, menu, order }) => [
+      ...commandsOfButtons(actions, menu),
+      ...(order?.ids ?? []).map(id => order!.move(id, 0)),
+      ...rows.flatMap(row => commandsOfRow(row, example)),
+    ]),
+  ];
+}
+
+function commandsOfButtons(...lists: (readonly Button[] | undefined)[]): Command[] {
+  return lists.flatMap(buttons => (buttons ?? []).map(({ command }) => command));
+}
+
+function commandsOfRow(row: Row, example: string): Command[] {
+  const own = (): Command[] => {
+    if (row.kind === 'entry') return [row.command(example)];
+    if (row.kind === 'select') return row.options.map(({ value }) => row.command(value));
+    if (row.kind === 'link') return [commandOfLink(row)];
+    if (row.kind === 'figures') return [goTo(row.page)];
+    if (row.kind === 'item') return [row.remove, row.edit?.command].filter(each => each != null);
+    if (row.kind === 'expander')
+      return [...(row.button ? [row.button.command] : []), ...row.rows.flatMap(each => commandsOfRow(each, example))];
+    return 'command' in row ? [row.command] : [];
+  };
+  return [...own(), ...commandsOfButtons(row.menu)];
 }

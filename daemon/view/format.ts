@@ -68,6 +68,14 @@ export function formatElapsed(seconds: number, tr: Translator): string {
   return fill(tr.ngettext('%d day, %s', '%d days, %s', days), count(days), rest);
 }
 
+/** Formats seconds like `formatElapsed`, but below an hour with seconds: `2 min 19 s`. */
+export function formatLasted(seconds: number, tr: Translator): string {
+  const [minutes, rest] = [Math.floor(seconds / 60), Math.floor(seconds % 60)];
+  if (minutes < 1 || minutes > 59 || rest === 0) return formatElapsed(seconds, tr);
+  // Translators: minutes and seconds, both numbers
+  return isolate(fill(tr._('%s min %s s'), formatCount(minutes, tr), formatCount(rest, tr)), tr);
+}
+
 /** Formats the approximate time from now: `in 12 minutes`, `in 3 hours`, `in 2 days`. */
 export function formatIn(seconds: number, { locale }: Translator): string {
   const format = relativeTimes(locale, { numeric: 'always' });
@@ -77,21 +85,29 @@ export function formatIn(seconds: number, { locale }: Translator): string {
   return format.format(Math.round(seconds / 86400), 'day');
 }
 
+/** Formats the approximate time since an event: `1 minute ago`, `3 hours ago`, `2 days ago`. */
+export function formatAgo(seconds: number, { locale }: Translator): string {
+  const format = relativeTimes(locale, { numeric: 'always' });
+  const [unit, length] = unitOf(seconds);
+  return format.format(-Math.max(1, Math.round(seconds / length)), unit);
+}
+
 /** Formats an approximate duration: `12 minutes`, `3 hours`, `2 days`. */
 export function formatAbout(seconds: number, { locale }: Translator): string {
-  const [unit, length] =
-    seconds < 90 * 60
-      ? (['minute', 60] as const)
-      : seconds < 36 * 3600
-        ? (['hour', 3600] as const)
-        : (['day', 86400] as const);
+  const [unit, length] = unitOf(seconds);
   const format = numbers(locale, { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 0 });
   return format.format(Math.max(1, Math.round(seconds / length)));
 }
 
+/** Returns the unit for a rough time, and its length in seconds. */
+function unitOf(seconds: number): ['minute' | 'hour' | 'day', number] {
+  if (seconds < 90 * 60) return ['minute', 60];
+  return seconds < 36 * 3600 ? ['hour', 3600] : ['day', 86400];
+}
+
 /** Formats a date and time in this time zone, with 24 hours like all times in Culvert. */
 export function formatDate(time: string | number, { locale }: Translator): string {
-  return dates(locale, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' }).format(new Date(time));
+  return dates(locale, { dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' }).format(new Date(time));
 }
 
 /** Formats a day (`2026-11-21`) or a month (`2026-11`). */
@@ -104,6 +120,16 @@ export function formatDay(day: string, { locale }: Translator): string {
 export function formatTime(time: string | number, { locale }: Translator): string {
   const twoDigits = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
   return dates(locale, { ...twoDigits, hourCycle: 'h23' }).format(new Date(time));
+}
+
+/** Formats a time of day without seconds: `15:06`. */
+export function formatClock(time: number, { locale }: Translator): string {
+  return dates(locale, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(time);
+}
+
+/** Formats a day without its year: `Nov 27`. */
+export function formatMonthDay(time: number, { locale }: Translator): string {
+  return dates(locale, { month: 'short', day: 'numeric' }).format(time);
 }
 
 /** Formats an integer in the language's digits. */

@@ -1,8 +1,8 @@
 // Describes the history graphs, and collects the statistics of the last minutes from events.
-import type { HistoryQuery, HistorySample, Tunnel } from '../api/schema.ts';
+import type { HistoryQuery, HistoryResolution, HistorySample, Tunnel } from '../api/schema.ts';
 import type { Model } from './client/model.ts';
-import { formatLatency, formatLoss, formatRate } from './format.ts';
-import type { Translator } from './translator.ts';
+import { formatClock, formatLatency, formatLoss, formatMonthDay, formatRate, formatTime } from './format.ts';
+import { fill, type Translator } from './translator.ts';
 
 /** A period that graphs show, divided into slots with one value each. */
 export interface Span {
@@ -50,7 +50,7 @@ export interface Slot {
 }
 
 /** A statistic over time. */
-export interface Curve {
+interface Curve {
   title: string;
   value(slot: Slot): number | null;
   text(value: number): string;
@@ -59,7 +59,7 @@ export interface Curve {
 }
 
 /** Returns the curves for latency, packet loss, and the bytes received and sent per second. */
-export function curves(tr: Translator): [latency: Curve, loss: Curve, received: Curve, sent: Curve] {
+function curves(tr: Translator): [latency: Curve, loss: Curve, received: Curve, sent: Curve] {
   const { _ } = tr;
   const rate = { text: (value: number) => formatRate(value, tr), finest: FINEST.rate };
   return [
@@ -76,7 +76,18 @@ export function curves(tr: Translator): [latency: Curve, loss: Curve, received: 
 }
 
 /** Time that a sample stays valid: a bit more than the five minutes between reads without a client. */
-const HOLD_MS = 330_000;
+export const HOLD_MS = 330_000;
+
+/** Length of a sample, in seconds. */
+export const RESOLUTIONS: Record<HistoryResolution, number> = { full: 5, minute: 60, hour: 3_600 };
+
+/** Returns the part of a span from its first sample on, with as many slots as the whole span where the samples allow it. */
+export function spanFrom(first: number, until: number, span: Span): Span {
+  const seconds = Math.ceil((until - first) / 1000);
+  if (seconds >= span.seconds) return span;
+  const slot = Math.ceil((span.slot * seconds) / span.seconds);
+  return { ...span, seconds, slot: Math.max(slot, RESOLUTIONS[span.query.resolution]) };
+}
 
 /** Groups samples into the slots of a span. @param until end of the span, in ms since the epoch */
 export function slotsOf(samples: readonly HistorySample[], { seconds, slot }: Span, until: number): Slot[] {
@@ -173,4 +184,117 @@ export function axisEnd(greatest: number, finest: number): number {
   const shown = Math.max(greatest, 2 * finest);
   const power = 10 ** Math.floor(Math.log10(shown));
   return ([1, 2, 4, 6, 8].find(step => step * power >= shown) ?? 10) * power;
+}
+
+/** A label of the time axis, and its place from 0 at the left end to 1. */
+export interface Tick {
+  at: number;
+  label: string;
+}
+
+/** Distances of ticks, in minutes. */
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080, 20_160, 43_200];
+const DAY_MINUTES = 1_440;
+/** Greatest number of distances on the axis. */
+const DISTANCES = 4;
+/** End of the part of the axis with ticks; beyond it is the label of the present time. */
+const ROOM = 0.88;
+
+/** Returns the time axis: round local times, and “Now” at the right end. @param from in ms since the epoch, like `until` */
+export function axisOf(from: number, until: number, tr: Translator): Tick[] {
+  const now = { at: 1, label: tr._('Now') };
+  const minutes = (until - from) / 60_000;
+  const step = STEPS.find(each => minutes / each <= DISTANCES) ?? STEPS.at(-1)!;
+  const start = new Date(from);
+  const format = step < DAY_MINUTES ? formatClock : formatMonthDay;
+  const ticks: Tick[] = [];
+  const first = Math.ceil((start.getHours() * 60 + start.getMinutes() + start.getSeconds() / 60) / step) * step;
+  for (let minute = first; ; minute += step) {
+    // the local clock, also where the time zone is off by half an hour and on a day that is not 24 hours long
+    const time = new Date(from).setHours(0, minute, 0, 0);
+    const at = (time - from) / (until - from);
+    // also for an empty axis
+    if (!(at <= ROOM)) return [...ticks, now];
+    if (at >= 0) ticks.push({ at, label: format(time, tr) });
+  }
+}
+
+/** A chart with one line, or with two, of which the second is dashed. */
+export interface Chart {
+  id: 'latency' | 'loss' | 'speed';
+  title: string;
+  /** Explains the lines; null for a single line. */
+  caption: string | null;
+  /** For screen readers: the range of each line. */
+  name: string;
+  /** The newest value; null if it is unknown. */
+  newest: string | null;
+  /** Upper end of the axis, which begins at zero. */
+  end: number;
+  text(value: number): string;
+  lines: { title: string; values: (number | null)[] }[];
+}
+
+/** Charts of the same times, one of which clients show. */
+export interface Charts {
+  /** In ms since the epoch, ascending. */
+  times: number[];
+  /** Only charts with figures. */
+  charts: Chart[];
+  ticks: Tick[];
+}
+
+/** Returns the charts of some figures, from the first figure to the last slot. */
+export function chartsOf(figures: readonly Slot[], tr: Translator): Charts {
+  const { _ } = tr;
+  const [latency, loss, received, sent] = curves(tr);
+  const chart = (id: Chart['id'], title: string, of: Curve[], caption: string | null = null): Chart[] => {
+    const lines = of.map(({ title, value }) => ({ title, values: figures.map(value) }));
+    const ranges = lines.map(({ values }) => rangeOf(values));
+    if (ranges.every(range => range === null)) return [];
+    const { text, finest } = of[0]!;
+    const newest = lines[0]!.values.at(-1) ?? null;
+    const names = lines.map(({ title }, i) => {
+      const range = ranges[i];
+      const sizes = range && [range.least, range.greatest, range.mean].map(text);
+      // Translators: for screen readers; the name of a curve, then three figures such as 12 ms
+      return sizes ? fill(_('%s: from %s to %s, %s on average'), title, ...sizes) : title;
+    });
+    const end = axisEnd(Math.max(...ranges.map(range => range?.greatest ?? 0)), finest);
+    return [
+      { id, title, caption, name: names.join('. '), newest: newest === null ? null : text(newest), end, text, lines },
+    ];
+  };
+  return {
+    times: figures.map(({ at }) => at),
+    charts: [
+      ...chart('latency', latency.title, [latency]),
+      ...chart('loss', loss.title, [loss]),
+      ...chart('speed', _('Speed'), [received, sent], _('Speed: received (solid), sent (dashed)')),
+    ],
+    ticks: figures.length ? axisOf(figures[0]!.at, figures.at(-1)!.at, tr) : [],
+  };
+}
+
+/** A table of texts, with the titles of its columns. */
+export interface Table {
+  titles: string[];
+  rows: string[][];
+}
+
+/** Maximum number of rows in the table of a chart. */
+const LISTED = 48;
+
+/** Returns the newest values of a chart as a table. */
+export function chartTable({ lines, text }: Chart, times: readonly number[], tr: Translator): Table {
+  const long = times.length > 0 && times.at(-1)! - times[0]! > DAY * 1000;
+  const shown = times
+    .map((at, i) => ({ at, cells: lines.map(({ values }) => values[i] ?? null) }))
+    .filter(({ cells }) => cells.some(value => value !== null))
+    .slice(-LISTED);
+  const isDense = shown.some(({ at }, i) => i > 0 && at - shown[i - 1]!.at < 60_000);
+  const clock = isDense ? formatTime : formatClock;
+  const timeOf = (at: number) => [...(long ? [formatMonthDay(at, tr)] : []), clock(at, tr)].join(' ');
+  const rows = shown.map(({ at, cells }) => [timeOf(at), ...cells.map(value => (value === null ? '–' : text(value)))]);
+  return { titles: [tr._('Time'), ...lines.map(({ title }) => title)], rows: rows.reverse() };
 }

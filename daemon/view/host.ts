@@ -26,7 +26,7 @@ export interface Host {
   run(command: Command): Promise<boolean>;
   /** Runs a task of this client. Resolves with true if it was done. */
   task(task: ClientTask): Promise<boolean>;
-  /** Asks a question; resolves with the secrets that the user typed, or null if the user declined. */
+  /** Asks a question; resolves with the secrets or the field's text that the user typed, or null if the user declined. */
   answer(question: Question): Promise<string[] | null>;
   /** Shows a short message about a completed change. @param undo reverts it */
   toast(text: string, undo?: () => void): void;

@@ -4,30 +4,30 @@ import type { Translator } from './translator.ts';
 interface ListedPage {
   /** The translated title, as headings and navigation show it. */
   title(tr: Translator): string;
-  /** Name of the icon for the switcher of the primary pages. */
-  icon?: string;
+  /** Name of the icon in the panel's navigation. */
+  icon: string;
 }
 
 const LIST = {
   connection: { title: ({ _ }) => _('Connection'), icon: 'org.culvert.Culvert-symbolic' },
   apps: { title: ({ _ }) => _('Apps'), icon: 'culvert-apps-symbolic' },
   settings: { title: ({ _ }) => _('Settings'), icon: 'culvert-settings-symbolic' },
-  mode: { title: ({ _ }) => _('Mode') },
-  killswitch: { title: ({ _ }) => _('Kill Switch') },
-  routes: { title: ({ _ }) => _('Routes') },
-  editor: { title: ({ _ }) => _('Edit as Text') },
-  dns: { title: ({ _ }) => _('DNS') },
-  networks: { title: ({ _ }) => _('Networks') },
-  account: { title: ({ _ }) => _('Account') },
-  advanced: { title: ({ _ }) => _('Server and Proxy') },
-  tools: { title: ({ _ }) => _('Tool Accounts') },
-  certificate: { title: ({ _ }) => _('Organization Certificate') },
-  history: { title: ({ _ }) => _('History') },
-  checks: { title: ({ _ }) => _('Checks') },
-  log: { title: ({ _ }) => _('Log') },
-  preferences: { title: ({ _ }) => _('App') },
-  updates: { title: ({ _ }) => _('Updates') },
-  welcome: { title: ({ _ }) => _('First Steps') },
+  mode: { title: ({ _ }) => _('Mode'), icon: 'culvert-mode-symbolic' },
+  killswitch: { title: ({ _ }) => _('Kill Switch'), icon: 'culvert-killswitch-symbolic' },
+  routes: { title: ({ _ }) => _('Routes'), icon: 'culvert-routes-symbolic' },
+  editor: { title: ({ _ }) => _('Edit as Text'), icon: 'culvert-routes-symbolic' },
+  dns: { title: ({ _ }) => _('DNS'), icon: 'culvert-dns-symbolic' },
+  networks: { title: ({ _ }) => _('Networks'), icon: 'culvert-networks-symbolic' },
+  account: { title: ({ _ }) => _('Account'), icon: 'culvert-account-symbolic' },
+  advanced: { title: ({ _ }) => _('Server and Proxy'), icon: 'culvert-server-symbolic' },
+  tools: { title: ({ _ }) => _('Tool Accounts'), icon: 'culvert-accounts-symbolic' },
+  certificate: { title: ({ _ }) => _('Organization Certificate'), icon: 'culvert-certificate-symbolic' },
+  history: { title: ({ _ }) => _('History'), icon: 'culvert-graph-symbolic' },
+  checks: { title: ({ _ }) => _('Checks'), icon: 'culvert-checks-symbolic' },
+  log: { title: ({ _ }) => _('Log'), icon: 'culvert-console-symbolic' },
+  preferences: { title: ({ _ }) => _('App'), icon: 'culvert-settings-symbolic' },
+  updates: { title: ({ _ }) => _('Updates'), icon: 'culvert-updates-symbolic' },
+  welcome: { title: ({ _ }) => _('First Steps'), icon: 'org.culvert.Culvert-symbolic' },
 } satisfies Record<string, ListedPage>;
 
 export type PageName = keyof typeof LIST;

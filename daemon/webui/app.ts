@@ -28,8 +28,9 @@ export interface DialogContent extends Question {
   notice?: boolean;
 }
 export interface OpenDialog {
+  id: number;
   content: DialogContent;
-  /** Closes the dialog. @param given the secrets that the user typed; null if the user declined */
+  /** Closes the dialog. @param given the texts that the user typed; null if the user declined */
   answer(given: string[] | null): void;
 }
 
@@ -41,7 +42,7 @@ export interface Messages {
   dismiss(id: number): void;
   /** Opens a dialog; resolves with true if the user agreed. */
   ask(content: DialogContent): Promise<boolean>;
-  /** Opens a dialog; resolves with the secrets that the user typed, or with null if the user declined. */
+  /** Opens a dialog; resolves with the texts that the user typed, or with null if the user declined. */
   askFor(content: DialogContent): Promise<string[] | null>;
 }
 

@@ -64,7 +64,7 @@ function createMessages(): Messages {
         dialog.value = null;
         resolve(secrets);
       };
-      dialog.value = { content, answer };
+      dialog.value = { id: nextId++, content, answer };
     });
   }
   return {

@@ -6,16 +6,17 @@ import { formatTime } from '../view/format.ts';
 import { generalReason } from '../view/forms/availability.ts';
 import { entryOfPage, navigationGroups, PLACES, placeOfPage } from '../view/forms/settings.ts';
 import { type PageName, pageTitle } from '../view/page-list.ts';
+import { connectionPage } from '../view/pages/connection.ts';
 import { BANNERS, isSaidByState } from '../view/states/banners.ts';
 import { countdownText } from '../view/states/changes.ts';
 import { fill } from '../view/translator.ts';
 import { useApp } from './app.ts';
 import { furtherPages, openFurtherPages } from './create-host.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
-import { ConnectionPage } from './pages/connection.tsx';
 import { Icon } from './widgets/icon.tsx';
 import { Dialog, Toasts } from './widgets/messages.tsx';
 import { ModeDialog } from './widgets/mode-dialog.tsx';
+import { PageView } from './widgets/page-view.tsx';
 import { SearchField } from './widgets/rows/entry-row.tsx';
 import { CommandButton, WHY } from './widgets/rows/words.tsx';
 
@@ -80,7 +81,11 @@ export function Shell() {
           {searching && <further.SearchResults query={query.value} leave={leaveSearch} />}
           {!tokenAsked &&
             !searching &&
-            (page === 'connection' ? <ConnectionPage /> : further && <further.FurtherPage key={page} page={page} />)}
+            (page === 'connection' ? (
+              <PageView page={connectionPage} />
+            ) : (
+              further && <further.FurtherPage key={page} page={page} />
+            ))}
         </main>
       </div>
       <Toasts />
@@ -117,7 +122,22 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
   return (
     <nav aria-label={_('Pages')}>
       <search class="search" onFocusIn={() => void openFurtherPages(app)}>
-        <SearchField query={query} label={_('Search settings')} />
+        <button
+          type="button"
+          aria-label={_('Search settings')}
+          onClick={({ currentTarget }) => currentTarget.parentElement!.querySelector('input')!.focus()}
+        >
+          <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+            <path d="M6.5 1a5.5 5.5 0 1 0 3.4 9.8l4 4 1.4-1.4-4-4A5.5 5.5 0 0 0 6.5 1zm0 2a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7z" />
+          </svg>
+        </button>
+        <SearchField
+          label={_('Search settings')}
+          text={query.value}
+          type={text => {
+            query.value = text;
+          }}
+        />
       </search>
       <ul class="places">{PLACES.map(place => link(place, placeOfPage(page) === place))}</ul>
       <div class="further">
@@ -188,21 +208,33 @@ function Why() {
 
 /** Shows that the daemon is gone, and the time since which the page may be out of date. */
 function OfflineBanner() {
-  const { client, staleSince, tr, view } = useApp();
+  const { client, page, staleSince, tr, view } = useApp();
   const { _ } = tr.value;
   const banner = view.value.banners.offline;
+  const { tunnel } = view.value;
+  // the status of the page then has the same sentence and button
+  const isSaid = banner && tunnel.remedy && page.value === 'connection' && isSaidByState(banner, tunnel);
+  // controls name this text as their reason
+  if (isSaid && (!client.value.snapshot || staleSince.value === null))
+    return (
+      <p class="unseen" id={WHY.offline}>
+        {banner.title}
+      </p>
+    );
   return (
     <div role="alert">
       {banner && (
         <div class="banner caution stale">
           <p id={WHY.offline}>
-            {banner.title}
+            <span class={isSaid ? 'unseen' : undefined}>{banner.title}</span>
             {client.value.snapshot &&
               staleSince.value !== null &&
               // Translators: %s is a time of day
               ` ${fill(_('Out of date since %s.'), formatTime(staleSince.value, tr.value))}`}
           </p>
-          {banner.button && <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>}
+          {banner.button && !isSaid && (
+            <CommandButton command={banner.button.command}>{banner.button.label}</CommandButton>
+          )}
         </div>
       )}
     </div>

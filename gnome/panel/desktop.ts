@@ -331,12 +331,3 @@ export function claimSignIn(): void {
   if (!entry) throw new Error(_('Culvert is not in the app menu. Install it, then try again.'));
   entry.set_as_default_for_type(SIGN_IN);
 }
-
-/** Makes Culvert the sign-in program if there is none yet; called when a sign-in begins. */
-export function claimFreeSignIn(): void {
-  try {
-    if (signInProgram() === null) claimSignIn();
-  } catch {
-    // the user can paste the address
-  }
-}

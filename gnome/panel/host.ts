@@ -19,6 +19,8 @@ export interface PageWidget extends Gtk.Widget {
   readonly first?: Gtk.Widget;
   /** Focuses the page's search field. */
   focusSearch?(): void;
+  /** The search field of a form. */
+  readonly searchBar?: { widget: Gtk.Widget; enter(): void; type(text: string): void } | null;
   /** Scrolls to a row, highlights it briefly, and focuses it. */
   reveal?(row: string): void;
   /** Called when the page is first shown. */

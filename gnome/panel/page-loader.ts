@@ -2,9 +2,10 @@
 // the rest takes about as long as a frame.
 import GLib from 'gi://GLib?version=2.0';
 import { type PageName, pageTitle } from '../../daemon/view/page-list.ts';
+import { connectionPage } from '../../daemon/view/pages/connection.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
-import { ConnectionPage } from './pages/connection-page.ts';
+import { FormPage } from './widgets/rows/form-page.ts';
 
 /** Code of the further pages; null until it is loaded. */
 let code: typeof import('./further-pages.ts') | null = null;
@@ -47,7 +48,8 @@ export function createPages(host: WindowHost): Pages {
     get(name) {
       const ready = made.get(name);
       if (ready) return ready;
-      const page = name === 'connection' ? new ConnectionPage(host) : code?.makePage(name, host);
+      const page =
+        name === 'connection' ? new FormPage(host, connectionPage, title(name), true) : code?.makePage(name, host);
       if (page) made.set(name, page);
       return page ?? null;
     },

@@ -2,10 +2,10 @@
 
 import type { Mode } from '../../daemon/api/schema.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';
-import { clientCommand, type Command as ViewCommand } from '../../daemon/view/form.ts';
+import { clientCommand, type Span, type Command as ViewCommand } from '../../daemon/view/form.ts';
 import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
 import type { PageName } from '../../daemon/view/page-list.ts';
-import { isPause, MAIN_MODES, type Span, type Unconfirmed, unconfirmedText } from '../../daemon/view/states/changes.ts';
+import { isPause, MAIN_MODES, type Unconfirmed, unconfirmedText } from '../../daemon/view/states/changes.ts';
 import { type KillSwitchView, PAUSES, pauseMinutes, pauseName } from '../../daemon/view/states/killswitch.ts';
 import { offCommands, type Timed } from '../../daemon/view/states/timed.ts';
 import type { TunnelView } from '../../daemon/view/states/tunnel.ts';

@@ -66,14 +66,15 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     const panel = desktop.start('gjs', ['-m', program], { DBUS_SYSTEM_BUS_ADDRESS: address });
     stage = stageOf(desktop, daemon, panel, talk(panel));
   });
-  after(() => closeStage(stage));
+  // GTK 4.8 looks for the tooltip of a menu's button also in the menu that has closed since
+  after(() => closeStage(stage, /gdk_surface_get_device_position|_gtk_widget_find_at_coords/));
 
   test('shows the present one with its switch, and another one as soon as that is used', async () => {
     await stage.turn('networks');
     await stage.find('Trusted: WARP is off here');
     manager.child.stdin!.write(`${JSON.stringify([ROOT, NM, 'PrimaryConnection', active(2)])}\n`);
     await stage.find('Not trusted: WARP stays on here');
-    await stage.press('Café <b>');
+    await stage.press('Trust this network');
     await stage.acted(1);
     assert.deepEqual(daemon.actions, [{ action: 'addTrustedSsid', value: 'Café <b>' }]);
   });
@@ -82,7 +83,9 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     const culvert = standInForCulvert(desktop);
     daemon.set('status', { state: 'unable' });
     daemon.send('networks', at(link('wlan0', { name: 'Lobby' })));
-    await stage.press('Sign in to this network: Sign In…');
+    await stage.press('Lobby: More');
+    await stage.press('Sign In to This Network…');
+    await stage.press('Sign In…');
     await until(() => culvert.words() === 'portal --open', 'the sign-in');
     culvert.end();
   });
@@ -109,8 +112,8 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     };
     daemon.snapshot = { ...daemon.snapshot, networks };
     daemon.send('networks', networks);
-    await stage.find('Wi-Fi “Home”');
-    await stage.press('New rule: Add…');
+    await stage.find('WARP’s own list of trusted Wi-Fi turns it off on “Home”.');
+    await stage.press('Add Rule…');
     await stage.find('Choose a network, a name, and at least one setting.');
     const choose = async (name: string, step: string) => {
       await stage.ask({ do: 'focus', name });
@@ -129,14 +132,18 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
       { line: 'POST /api/networks', body: { document: text, ifRevision: 'r' } },
       { line: 'POST /api/networks/answer', body: { rule: 'Home', answer: 'always' } },
     ]);
-    daemon.send('networks', { ...networks, rules: [rule], decision });
-    await stage.press('Edit Home');
+    daemon.send('networks', { ...networks, rules: [{ ...rule, name: 'Flat' }], decision });
+    await stage.press('Flat: More');
+    await stage.press('Edit…');
     await stage.find('Here, with this rule');
+    await stage.press('Advanced');
     await stage.enter('Gateway, by its hardware address', '02:00:00:00:00:0A');
     await stage.press('Gateway, by its hardware address: Add');
     await stage.find('Remove Gateway 02:00:00:00:00:0a');
     await stage.press('Leave the rules as they are: Cancel');
-    await stage.gone('Rule “Home”');
+    await stage.gone('Rule “Flat”');
+    await stage.press('Elsewhere: More');
+    await stage.press('Test Rules…');
     await stage.enter('Another Wi-Fi network, by its name', 'Hotel');
     await stage.press('Another Wi-Fi network, by its name: Try');
     await stage.find('No rule is for this network.');

@@ -235,26 +235,45 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
   });
 
   describe('the history', () => {
-    test('shows graphs, totals and the newest changes, and more of them when asked', async () => {
+    test('shows a sentence, the strip, the newest events, and more of them when asked', async () => {
       daemon.history = recorded(60);
       await stage.turn('history');
       stage.key('ctrl+r');
+      await stage.shows('Today: connected');
+      await stage.shows('. Connected from ');
       await find('Latency: from 12 ms to 12 ms, 12 ms on average');
-      for (const text of ['Totals', '4 × You are offline', 'All traffic, via Amsterdam']) await find(text);
+      await find('All traffic, via Amsterdam');
       await press('Show More');
       await gone('Show More');
     });
 
-    test('is deleted after a question, and then shows that there is nothing', async () => {
+    test('shows the chart that a tab or a search chooses, and folds tables', async () => {
       daemon.history = recorded();
       await stage.turn('history');
       stage.key('ctrl+r');
-      await find('All traffic, via Amsterdam');
-      await press('Delete the history');
+      await press('Packet loss');
+      await find('Packet loss: from 1 % to 1 %, 1 % on average');
+      await gone('Latency: from 12 ms to 12 ms, 12 ms on average');
+      await press('Speed');
+      await find('Speed: received (solid), sent (dashed)');
+      await gone('4 × You are offline');
+      await press('Totals');
+      await find('4 × You are offline');
+      await press('Totals');
+      await stage.turn('settings');
+      await stage.enter('Search settings', 'packet loss');
+      stage.key('Return');
+      await find('Packet loss: from 1 % to 1 %, 1 % on average');
+    });
+
+    test('is deleted after a question, and then shows that there is nothing', async () => {
+      await stage.turn('preferences');
+      await press('Delete the history: Delete…');
       await find('Delete the history?');
       await press('Delete');
       await stage.asked(1);
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/history/clear', body: {} });
+      await stage.turn('history');
       await find('Nothing recorded');
     });
 

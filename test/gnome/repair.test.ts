@@ -32,7 +32,13 @@ describe('a repair as root', { skip }, () => {
     await stage.turn('connection');
     stage.daemon.checks = [broken];
     await stage.turn('checks');
-    await stage.find(fix.label);
+    await stage.find('Fix: IPv6');
+  };
+  /** Opens the question of the repair, which shows the commands, and agrees. */
+  const repair = async () => {
+    await stage.press('Fix: IPv6');
+    await stage.find(COMMAND);
+    await stage.press('Apply');
   };
 
   before(async () => {
@@ -59,18 +65,16 @@ describe('a repair as root', { skip }, () => {
     answer(126);
     await checks();
     assert.ok(!(await stage.names()).includes(COMMAND), 'the commands are folded');
-    await stage.press(`${fix.label}: Show commands`);
-    await stage.find(COMMAND);
-    await stage.press(`${fix.label}: Fix`);
+    await repair();
     await stage.find('Not allowed, so nothing was changed.');
     assert.equal(readFileSync(file('asked'), 'utf8'), `${program} fix ipv6-off eth0\n`);
-    await stage.find(fix.label);
+    await stage.find('Fix: IPv6');
   });
 
   test('a repair that fails says why', async () => {
     answer(3, 'culvert-repair: There is no interface eth0 with IPv6. Nothing was changed.');
     await checks();
-    await stage.press(`${fix.label}: Fix`);
+    await repair();
     await stage.find('That did not work');
     await stage.press('Details');
     await stage.shows('There is no interface eth0 with IPv6');
@@ -81,21 +85,23 @@ describe('a repair as root', { skip }, () => {
     answer(0);
     await checks();
     stage.daemon.checks = [checkResult('ipv6-beside', 'ok', { title: 'IPv6' })];
-    await stage.press(`${fix.label}: Fix`);
-    await stage.find('In order');
-    await stage.gone(fix.label);
+    await repair();
+    await stage.find('1 check is fine');
+    await stage.gone('Fix: IPv6');
   });
 
   test('without anything that can ask, the commands are in the open', async () => {
     rmSync(file('asked'));
     answer(127, 'Error executing command as another user: No authentication agent found.');
     stage.daemon.checks = [broken];
-    await stage.press('Check this computer: Run Again');
-    await stage.find(fix.label);
-    await stage.press(`${fix.label}: Fix`);
+    await stage.press('Run Again');
+    await stage.find('Fix: IPv6');
+    await repair();
     await stage.find('This desktop cannot ask for a password. Run the commands in a terminal.');
+    await stage.press('Fix: IPv6');
     await stage.find(COMMAND);
-    await stage.gone(`${fix.label}: Show commands`);
+    await stage.find('Copy');
+    await stage.press('Cancel');
     assert.ok(existsSync(file('asked')));
   });
 });

@@ -6,7 +6,6 @@ import { isReadableByOthers, isWritableByOthers } from '../../daemon/core/files.
 import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { checkGateways } from '../gateway/check.ts';
-import { whoseAccount } from '../manage/compile.ts';
 import { probeAccount } from '../manage/confirm.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
@@ -17,6 +16,7 @@ import type { Programs } from '../shims/shim.ts';
 import { type Account, readConfig } from '../store/config.ts';
 import { describePause } from '../store/describe.ts';
 import { foreignShim, readInstalls } from '../store/installs.ts';
+import { whoseAccount } from '../store/plan.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { readState } from '../store/state.ts';
 import { unreadableAuthorities } from '../system/connections.ts';

@@ -3,8 +3,16 @@
 import { rmSync } from 'node:fs';
 import { loadCatalog, providerOf } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
-import { accountsOf, Capacity, type Config, readConfig } from '../store/config.ts';
-import { type Plan, planFile, type Sources, settledStampOf, shortcutFile, stampOf } from '../store/plan.ts';
+import { accountsOf, Capacity, readConfig } from '../store/config.ts';
+import {
+  type Plan,
+  planFile,
+  type Sources,
+  settledStampOf,
+  shortcutFile,
+  stampOf,
+  whoseAccount,
+} from '../store/plan.ts';
 import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
 import { readState } from '../store/state.ts';
 import { writeAtomic } from '../system/files.ts';
@@ -35,14 +43,6 @@ export function compile(cli: string, { paths, catalog }: Sources, stamp: string)
     audit: config.audit,
     secretTimeoutMs: parseDuration(config.secret_timeout),
   };
-}
-
-/** Returns a tool's settings for failover and preference, from the user's configuration or the catalog. */
-export function whoseAccount(
-  { account_is: is }: Pick<Provider, 'account_is'>,
-  tool: Config['tools'][string] | undefined,
-): Pick<Plan, 'failover' | 'prefer'> {
-  return { failover: tool?.failover ?? is === 'quota', prefer: tool?.prefer ?? (is === 'place' ? 'own' : 'accounts') };
 }
 
 /**

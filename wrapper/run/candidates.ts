@@ -3,7 +3,7 @@ import type { Provider } from '../catalog/provider.ts';
 import type { Account, Capacity } from '../store/config.ts';
 import { isBeingProbed, isPaused, PROBE_MS } from '../store/pause.ts';
 import type { Plan } from '../store/plan.ts';
-import { type CliState, chosenDefault } from '../store/state.ts';
+import { type CliState, chosenDefault, isOld } from '../store/state.ts';
 import { isCommandIn } from './rules/classify.ts';
 
 export type Choice = { by: 'environment' | 'directory' | 'job'; name: string } | { by: 'default' };
@@ -191,9 +191,7 @@ function describe(
   const paused = pauses.length > 0 || beingProbed;
   const figures = state.remaining[name];
   const resets = figures?.resets ? Date.parse(figures.resets) : Number.NaN;
-  // A figure from before the reset says nothing about the new period, and a figure from the future comes from a wrong clock.
-  const isOld = figures !== undefined && (figures.at > now || (figures.at < resets && resets <= now));
-  const remaining = isOld ? undefined : figures?.remaining;
+  const remaining = figures && isOld(figures, now) ? undefined : figures?.remaining;
   const spent = typeof remaining === 'number' && (remaining <= 0 || remaining - cost < (capacity.reserve ?? 0));
   const times = pauses.map(each => (each!.until === null ? Number.POSITIVE_INFINITY : each!.until));
   const latest = Math.max(

@@ -17,7 +17,18 @@ import {
 } from '../store/source-stamps.ts';
 
 /** The wrapper's subcommands of a CLI's auth command; the upstream gets all other subcommands. */
-export const AUTH_WORDS = ['list', 'default', 'use', 'add', 'enable', 'disable', 'remove', 'rename', 'wake'] as const;
+export const AUTH_WORDS = [
+  'list',
+  'default',
+  'use',
+  'add',
+  'enable',
+  'disable',
+  'remove',
+  'rename',
+  'wake',
+  'order',
+] as const;
 
 const RECORD = '# was: ';
 

@@ -8,7 +8,14 @@ import { EXIT, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
 import { withLock, writeLinked } from '../system/files.ts';
 import { DURATION, parseDuration } from '../system/notation.ts';
-import { appendSection, appendTable, removeSection, removeTable, setInTable } from '../system/toml-edit.ts';
+import {
+  appendSection,
+  appendTable,
+  orderTables,
+  removeSection,
+  removeTable,
+  setInTable,
+} from '../system/toml-edit.ts';
 
 /**
  * Letters, digits, dots, underscores and dashes. A name can't start with a dash, which looks like an option; be only dots,
@@ -197,6 +204,8 @@ function parseConfig(text: string, file: string): Config {
 export type Change =
   | { add: Account }
   | { remove: { cli: string; name: string } }
+  /** `names`: all accounts of the CLI in their new order. */
+  | { order: { cli: string; names: readonly string[] } }
   | { pool: z.input<typeof Pool> | undefined }
   | {
       set: { cli: string; name: string };
@@ -207,7 +216,7 @@ export type Change =
 /**
  * Applies changes to the file and keeps its comments and layout. Parses the result before it replaces the file, and leaves the
  * file alone if its layout can't be edited safely.
- * @throws WrapError `config-broken`, `config-layout`
+ * @throws WrapError `config-broken`, `config-layout`, `account-order`
  */
 export function editConfig(file: string, changes: readonly Change[]): Config {
   return withLock(file, () => {
@@ -225,6 +234,12 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
         if (change.pool) expected.pool = Pool.parse(change.pool);
         text = removeSection(text, 'pool');
         if (change.pool) text = appendSection(text, 'pool', change.pool);
+        continue;
+      }
+      if ('order' in change) {
+        const order = orderOf(expected.accounts, change.order);
+        expected.accounts = order.map(from => expected.accounts[from]!);
+        text = orderTables(text, 'accounts', order);
         continue;
       }
       const index = expected.accounts.findIndex(same('remove' in change ? change.remove : change.set));
@@ -245,6 +260,21 @@ export function editConfig(file: string, changes: readonly Change[]): Config {
     if (text !== original) writeLinked(file, text);
     return expected;
   });
+}
+
+/**
+ * Returns the present index of each account in its new order; accounts of other CLIs keep their places.
+ * @throws WrapError `account-order` unless `names` has each account of the CLI once
+ */
+function orderOf(accounts: readonly Account[], { cli, names }: { cli: string; names: readonly string[] }): number[] {
+  const own = accounts.filter(account => account.cli === cli).map(({ name }) => name);
+  if (!isDeepStrictEqual(own.toSorted(), names.toSorted())) {
+    throw new WrapError('account-order', EXIT.usage, `an order names each account of ${cli} once`, {
+      hint: own.length > 0 ? `accounts: ${own.join(', ')}` : `${cli} has no accounts`,
+    });
+  }
+  const wanted = names.map(name => accounts.findIndex(same({ cli, name })));
+  return accounts.map((account, index) => (account.cli === cli ? wanted.shift()! : index));
 }
 
 /** Returns a predicate for the account of `cli` with the name `name`. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { settledStampAt, stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import type { Provider } from '../catalog/provider.ts';
-import type { Account, Capacity, Pool } from './config.ts';
+import type { Account, Capacity, Config, Pool } from './config.ts';
 import type { Paths } from './paths.ts';
 
 export interface Plan {
@@ -24,6 +24,14 @@ export interface Plan {
   pool?: Pool;
   audit: boolean;
   secretTimeoutMs: number;
+}
+
+/** Returns a tool's settings for failover and preference, from the user's configuration or the catalog. */
+export function whoseAccount(
+  { account_is: is }: Pick<Provider, 'account_is'>,
+  tool: Config['tools'][string] | undefined,
+): Pick<Plan, 'failover' | 'prefer'> {
+  return { failover: tool?.failover ?? is === 'quota', prefer: tool?.prefer ?? (is === 'place' ? 'own' : 'accounts') };
 }
 
 /** Files that a plan is compiled from. */

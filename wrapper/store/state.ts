@@ -227,6 +227,12 @@ export function hasLostDefault(accounts: readonly Selectable[], state: Pick<CliS
   return enabled.length > 1 && chosen !== undefined && !enabled.some(account => account.name === chosen);
 }
 
+/** True for a figure from before a reset, which says nothing about the new period, or from the future, by a wrong clock. */
+export function isOld({ at, resets }: Pick<Remaining, 'at' | 'resets'>, now: number): boolean {
+  const reset = resets ? Date.parse(resets) : Number.NaN;
+  return at > now || (at < reset && reset <= now);
+}
+
 /** Stores an account's remaining quota and a sample for the forecast. */
 export function recordRemaining(state: CliState, name: string, remaining: Remaining): void {
   state.remaining[name] = remaining;

@@ -40,11 +40,24 @@ export function removeTable(text: string, name: string, index: number): string {
   const lines = text.split('\n');
   const block = findTable(lines, name, index);
   if (!block) return text;
-  let start = block.start;
-  while (start > 0 && /^\s*#/.test(lines[start - 1]!)) start--;
-  let end = block.end;
+  const { start } = withComments(lines, block);
+  let { end } = block;
   if (lines[end]?.trim() === '' && (start === 0 || lines[start - 1]?.trim() === '')) end++;
   return [...lines.slice(0, start), ...lines.slice(end)].join('\n');
+}
+
+/**
+ * Moves the `[[name]]` tables, each with the comment lines directly above it.
+ * @param order the present index of each table, in the new order
+ */
+export function orderTables(text: string, name: string, order: readonly number[]): string {
+  const lines = text.split('\n');
+  const blocks = order.map((_, index) => withComments(lines, findTable(lines, name, index)));
+  const moved = blocks.flatMap(({ start }, index) => {
+    const from = blocks[order[index]!]!;
+    return [...lines.slice(index === 0 ? 0 : blocks[index - 1]!.end, start), ...lines.slice(from.start, from.end)];
+  });
+  return [...moved, ...lines.slice(blocks.at(-1)?.end ?? 0)].join('\n');
 }
 
 /** Sets keys in the `index`-th `[[name]]` table; keeps a comment after an old value. */
@@ -64,8 +77,21 @@ function setKey(text: string, { name, index }: { name: string; index: number }, 
   return lines.join('\n');
 }
 
-/** Returns a table's lines without trailing blanks and comments, which belong to the next table; excludes `end`. */
-function findTable(lines: string[], name: string, index: number): { start: number; end: number } | undefined {
+/** Adds the comment lines directly above a table to its lines. */
+function withComments(lines: readonly string[], block: Block | undefined): Block {
+  let { start, end } = block ?? { start: 0, end: 0 };
+  while (start > 0 && /^\s*#/.test(lines[start - 1]!)) start--;
+  return { start, end };
+}
+
+/** Lines of a text; excludes `end`. */
+interface Block {
+  start: number;
+  end: number;
+}
+
+/** Returns a table's lines without trailing blanks and comments, which belong to the next table. */
+function findTable(lines: string[], name: string, index: number): Block | undefined {
   const header = new RegExp(`^\\s*\\[\\[\\s*${name}\\s*\\]\\]`);
   let start = -1;
   for (let seen = -1, i = 0; i < lines.length && start < 0; i++) {

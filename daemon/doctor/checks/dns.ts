@@ -153,7 +153,13 @@ export const search: Check = {
   async probe(world) {
     const file = await readResolvConf(world);
     if (!file) return notApplicable(MISSING);
-    if (file.invalid.length === 0) return ok(message('servers: %d; every line is understood', file.nameservers.length));
+    const { length } = file.nameservers;
+    if (file.invalid.length === 0)
+      return ok(
+        length === 1
+          ? message('%s: 1 server, no errors', RESOLV_CONF)
+          : message('%s: %d servers, no errors', RESOLV_CONF, length),
+      );
     const evidence = file.invalid.map(({ line, word, why }) => message(why, String(line), word));
     const version = world.tunnel?.tunnelCli.version ?? null;
     const fixed = version !== null && !(await import('../engine.ts')).inRange(version, { before: '2026.7.1343.0' });

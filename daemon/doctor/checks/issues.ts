@@ -44,8 +44,12 @@ export const knownIssues: Check = {
     const newest = newestFix(serious.map(({ issue }) => issue));
     const high = serious.some(({ issue }) => issue.severity === 'high' && issue.when);
     return (high ? problem : notice)(evidence, [
-      message('Known bugs of version %s that may affect you: %d.', version, serious.length),
-      ...(newest ? [message('Version %s fixes them.', newest)] : []),
+      ...(serious.length === 1
+        ? [message('One known bug may affect you.'), ...(newest ? [message('Version %s fixes it.', newest)] : [])]
+        : [
+            message('%d known bugs may affect you.', serious.length),
+            ...(newest ? [message('Version %s fixes them.', newest)] : []),
+          ]),
     ]);
   },
 };
@@ -108,7 +112,7 @@ export const knowledgeFiles: Check = {
   source: null,
   async probe({ knowledge }) {
     const { issues, codes, limits, problems } = knowledge;
-    const count = message('%d known bugs, %d codes, %d limits', issues.length, codes.length, limits.length);
+    const count = message('knows %d bugs, %d codes, %d limits', issues.length, codes.length, limits.length);
     if (problems.length > 0)
       return notice(
         [count, ...problems.map(inEnglish)],

@@ -37,7 +37,7 @@ export const tunnelCli: Check = {
     const { tunnelCli: cli, status } = tunnelOf(world);
     if (cli.emulated)
       return notice(
-        [message('the embedded emulator: nothing is tunneled')],
+        [message('demo: nothing is tunneled')],
         message('For a real tunnel install Cloudflare WARP and start without --demo.'),
       );
     if (!cli.available || status.blocked === 'cli-missing')
@@ -83,7 +83,7 @@ export const service: Check = {
     if (!cli.available) return notApplicable(message('The tunnel CLI is not installed.'));
     if (cli.emulated && status.blocked?.startsWith('service-'))
       return problem(
-        [message('the embedded emulator: nothing is tunneled')],
+        [message('demo: nothing is tunneled')],
         message('The demo simulates this failure. End it with: %s', DEMO_RESET),
       );
     switch (status.blocked) {

@@ -14,7 +14,7 @@ import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/doc
 import { isReturning } from './decide.ts';
 import { keyOf, type Rule } from './rules.ts';
 
-/** Time, in seconds, in which the user can notice and keep a rule's change. */
+/** Time, in seconds, to notice and to keep a rule's change. */
 const TRIAL_SECONDS = 120;
 /** Subjects that can cut the machine off from the network. */
 const CUT_OFF: readonly DecidedEffect['subject'][] = ['mode', 'protocol', 'killSwitch'];

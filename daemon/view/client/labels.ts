@@ -8,6 +8,7 @@ import type {
   RemoteAccess,
   Snapshot,
 } from '../../api/schema.ts';
+import type { Mark } from '../form.ts';
 import { english, fill, N_, type Translator } from '../translator.ts';
 
 /** Subject of a client's first page: the connection, a setup step, or a missing daemon. */
@@ -163,4 +164,17 @@ export function describeRemoteAccess(remote: RemoteAccess | null, tr: Translator
     detail: isEncrypted ? '' : _('Culvert does not encrypt these connections.'),
     caution: !isEncrypted,
   };
+}
+
+/** Names a row's mark, for assistive technology. */
+export function markName(mark: Mark, { _ }: Translator): string {
+  const names: Record<Mark, string> = {
+    fine: _('In order'),
+    active: _('In use'),
+    hint: _('Hint'),
+    problem: _('Problem'),
+    waiting: _('Waiting'),
+    off: _('Off'),
+  };
+  return names[mark];
 }

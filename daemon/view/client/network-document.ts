@@ -17,8 +17,9 @@ export async function changeNetworks({ call }: Pick<Client, 'call'>, change: Net
       const { document, revision } = await call('GET /api/networks');
       const text = change.do === 'add' ? withRule(document, change) : withoutRule(document, change.name);
       await call('POST /api/networks', { body: { document: text, ifRevision: revision } });
-      if (change.do === 'add' && change.allow)
-        await call('POST /api/networks/answer', { body: { rule: change.name, answer: 'always' } });
+      if (change.do !== 'add' || change.allow === undefined) return;
+      const answer = change.allow ? 'always' : 'never';
+      await call('POST /api/networks/answer', { body: { rule: change.name, answer } });
     }
   }
 }
@@ -30,14 +31,18 @@ interface Written {
   lines: readonly string[];
   /** Name of the rule to replace; null or absent for a new rule. */
   replaces?: string | null;
+  /** Name of the rule that follows a new rule; null or absent for the end of the document. */
+  before?: string | null;
 }
 
 /** Adds a rule to a document, or replaces a rule. */
-export function withRule(document: string, { name, lines, replaces = null }: Written): string {
+export function withRule(document: string, { name, lines, replaces = null, before = null }: Written): string {
   const table = `[[network]]\nname = ${quote(name)}\n${lines.join('\n')}\n`;
   const parts = partsOf(document);
   const at = replaces === null ? -1 : parts.findIndex(part => isRule(part, replaces));
   if (at >= 0) return parts.map((part, i) => (i === at ? table + (i < parts.length - 1 ? '\n' : '') : part)).join('');
+  const next = before === null ? -1 : parts.findIndex(part => isRule(part, before));
+  if (next >= 0) return [...parts.slice(0, next), `${table}\n`, ...parts.slice(next)].join('');
   const start = document === '' || document.endsWith('\n') ? document : `${document}\n`;
   return `${start}${start === '' ? '' : '\n'}${table}`;
 }

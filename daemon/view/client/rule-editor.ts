@@ -23,6 +23,8 @@ interface RuleEditorState {
   draft: RuleDraft | null;
   /** All rules including the draft, and their effects on this network; null before they are tried. */
   tried: NetworksTried | null;
+  /** True while the user tests the rules on another network. */
+  testing: boolean;
   /** The network in the last “What if…” question. */
   supposed: SupposedNetwork | null;
   /** The rules' decision on that network. */
@@ -38,13 +40,15 @@ export interface RuleEditor {
   cancel(): void;
   /** @param allow true if the user agreed that the rule may lower the protection. @throws ApiError, Unreachable */
   save(allow: boolean): Promise<void>;
+  /** Begins or ends the test of the rules on another network. */
+  test(testing: boolean): void;
   /** Tries the current rules on a network. @throws ApiError, Unreachable */
   suppose(network: SupposedNetwork): Promise<void>;
 }
 
 /** @param changed called after every change of the state. */
 export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => void): RuleEditor {
-  let state: RuleEditorState = { draft: null, tried: null, supposed: null, answer: null };
+  let state: RuleEditorState = { draft: null, tried: null, testing: false, supposed: null, answer: null };
 
   function update(change: Partial<RuleEditorState>): void {
     state = { ...state, ...change };
@@ -82,9 +86,10 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     async save(allow) {
       const { draft } = state;
       if (!draft) return;
-      await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), allow });
+      await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), ...(allow && { allow }) });
       update({ draft: null, tried: null, supposed: null, answer: null });
     },
+    test: testing => update({ testing, supposed: null, answer: null }),
     async suppose(network) {
       update({ supposed: network, answer: null });
       const answer = await call('POST /api/networks/what-if', { body: { network } });

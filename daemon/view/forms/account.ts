@@ -1,154 +1,217 @@
-// Builds the account page, with setup, organization, license, devices and removal.
+// Builds the account page: the plan and the device, then organization, license, devices and removal.
 import { teamOf } from '../../api/actions.ts';
-import type { Account } from '../../api/schema.ts';
+import type { Account, Device } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
-import { actionCommand, clientCommand, type Form, type Group, noteForm, type Row } from '../form.ts';
-import { lostRegistration } from '../states/causes.ts';
+import {
+  actionCommand,
+  type Command,
+  type Form,
+  type Group,
+  goTo,
+  type MenuButton,
+  noteForm,
+  type Row,
+  type Status,
+  workCommand,
+} from '../form.ts';
+import { formatCount } from '../format.ts';
+import { type LostRegistration, lostRegistration } from '../states/causes.ts';
+import { describeTunnel } from '../states/tunnel.ts';
 import { fill, type Translator } from '../translator.ts';
-import { termsLinks } from './setup.ts';
+import { setupForm, termsLinks } from './setup.ts';
 import { checks } from './validate.ts';
 
-/**
- * @param account the answer of `GET /api/account`, or null before it.
- * @param program the program that finishes sign-ins on this desktop: `culvert`, another program, or null; undefined in a
- *   browser, where it is unknown
- */
+/** The way to join an organization on this computer. */
+export interface Joining {
+  /** Program that finishes sign-ins: `culvert`, another program, or null; undefined in a browser, where it is unknown. */
+  program: string | null | undefined;
+  /** Begins to join a team. */
+  join(team: string): Promise<unknown>;
+}
+
+const ONLY_SHOWN: Joining = { program: undefined, join: async () => {} };
+
+/** @param account the answer of `GET /api/account`, or null before it */
 export function accountForm(
   client: ClientState,
   account: Account | null,
   tr: Translator,
-  program?: string | null,
+  joining: Joining = ONLY_SHOWN,
 ): Form {
-  const { _ } = tr;
-  const snapshot = client.snapshot;
-  const free = snapshot !== null && client.pending === null;
-  const registered = snapshot?.account.registered === true && snapshot.status.blocked !== 'not-registered';
-  const lost = snapshot && lostRegistration(snapshot.status, tr);
-  if (!snapshot) return noteForm(_('Not available now'));
+  const { snapshot } = client;
+  if (!snapshot) return noteForm(tr._('Not available now'));
+  const free = client.pending === null;
+  const { blocked } = snapshot.status;
+  const registered = snapshot.account.registered && blocked !== 'not-registered';
+  const organization = organizationGroup(client, free, tr, joining);
+  // before any other step, no user can register the device
+  if (!registered && blocked !== null && blocked !== 'not-registered' && blocked !== 'terms-not-accepted') {
+    const tunnel = describeTunnel(client, tr);
+    return tunnel.setup ? setupForm({ client, tunnel }, tr) : noteForm(tr._('Not available now'));
+  }
+  if (!registered) return { status: setUpStatus(client, free, tr), groups: [organization] };
   return {
-    groups: registered
-      ? [
-          statusGroup(client, account, tr),
-          // the first field of a page must not be secret
-          organizationGroup(free, tr, program),
-          licenseGroup(free, tr),
-          dangerGroup(client, free, tr),
-        ]
-      : [
-          lost?.byToken
-            ? { id: 'setup', title: lost.title, rows: [{ kind: 'note', id: 'token', title: lost.sentence }] }
-            : setUpGroup(client, free, tr),
-          organizationGroup(free, tr, program),
-        ],
+    status: deviceStatus(client, account, tr),
+    groups: [
+      deviceGroup(account, tr),
+      // the first field of a page must not be secret
+      organization,
+      licenseGroup(free, tr),
+      dangerGroup(client, free, tr),
+    ],
   };
 }
 
-/** Returns the group that accepts the terms and registers in one step. */
-function setUpGroup(client: ClientState, free: boolean, tr: Translator): Group {
+const waitingText = ({ pending, slow }: ClientState, { _ }: Translator) =>
+  pending && slow ? _('Waiting for WARP…') : null;
+
+/** Returns the status that accepts the terms and registers in one step. */
+function setUpStatus(client: ClientState, free: boolean, tr: Translator): Status {
   const { _ } = tr;
-  const terms = client.snapshot?.status.blocked === 'terms-not-accepted';
+  const lost = lostRegistration(client.snapshot!.status, tr);
   return {
-    id: 'setup',
-    title: _('Set up WARP'),
+    icon: 'culvert-not-registered-symbolic',
+    tone: 'warning',
+    title: lost?.title ?? _('Set up WARP'),
+    sentence: lost?.sentence ?? _('Free, no account needed: this device gets its own keys.'),
+    buttons: [setUpButton(client, lost, free, tr)],
+    waiting: waitingText(client, tr),
+  };
+}
+
+function setUpButton(
+  { snapshot }: ClientState,
+  lost: LostRegistration | null,
+  free: boolean,
+  tr: Translator,
+): MenuButton {
+  const { _ } = tr;
+  // only an administrator can register a device that uses a service token
+  if (lost?.byToken) return { label: _('Run Checks'), command: goTo('checks') };
+  const command =
+    snapshot?.status.blocked === 'terms-not-accepted'
+      ? actionCommand(
+          { action: 'acceptTerms' },
+          {
+            confirm: {
+              heading: _('Agree to Cloudflare’s terms?'),
+              body: _('To use WARP you must agree to Cloudflare’s terms. This device is then registered.'),
+              accept: _('Agree'),
+              links: termsLinks(tr),
+            },
+          },
+        )
+      : actionCommand({ action: 'register' });
+  return { label: _('Set Up'), style: 'suggested', sensitive: free, command };
+}
+
+/** Returns the status with the plan, the organization and the name of this device. */
+function deviceStatus(client: ClientState, account: Account | null, tr: Translator): Status {
+  const { organization, type } = client.snapshot!.account;
+  const own = account?.devices.find(({ deviceId }) => deviceId === account.deviceId);
+  return {
+    icon: 'culvert-account-symbolic',
+    tone: 'neutral',
+    title: type ?? tr._('This device'),
+    sentence: [organization, own && deviceName(own)].filter(Boolean).join(' · ') || null,
+    buttons: [],
+    waiting: waitingText(client, tr),
+  };
+}
+
+const deviceName = ({ name, model, deviceId }: Device) => name ?? model ?? deviceId;
+
+/** Returns the command that begins to join a team. */
+export function joinCommand(team: string): Command {
+  return actionCommand({ action: 'registerOrganization', value: teamOf(team) });
+}
+
+function organizationGroup({ pending }: ClientState, free: boolean, tr: Translator, { program, join }: Joining): Group {
+  const { _ } = tr;
+  const check = checks(tr);
+  const opens = _('A browser opens for the sign-in.');
+  const finishes =
+    program === undefined
+      ? opens
+      : program === null || program === 'culvert'
+        ? _('A browser opens for the sign-in, and Culvert finishes it.')
+        : // Translators: %s is the name of a program
+          fill(_('A browser opens for the sign-in. From now on Culvert finishes sign-ins, not “%s”.'), program);
+  return {
+    id: 'organization',
     rows: [
       {
         kind: 'button',
-        id: 'setup',
-        title: _('Free, no account needed'),
-        label: _('Set Up'),
-        style: 'suggested',
-        subtitle: _('This device gets its own keys; no e-mail address, no password.'),
-        sensitive: free,
-        busy: client.pending === 'register' || client.pending === 'acceptTerms',
-        command: terms
-          ? actionCommand(
-              { action: 'acceptTerms' },
-              {
-                confirm: {
-                  heading: _('Agree to Cloudflare’s terms?'),
-                  body: _('To use WARP you must agree to Cloudflare’s terms. This device is then registered.'),
-                  accept: _('Agree'),
-                  links: termsLinks(tr),
-                },
-              },
-            )
-          : actionCommand({ action: 'register' }),
-      },
-    ],
-  };
-}
-
-function organizationGroup(free: boolean, tr: Translator, program: string | null | undefined): Group {
-  const { _ } = tr;
-  const check = checks(tr);
-  return {
-    id: 'organization',
-    title: _('Join an organization'),
-    description:
-      program === 'culvert'
-        ? _('1. Enter the team’s name.\n2. Sign in with the browser.')
-        : _('1. Enter the team’s name.\n2. Sign in with the browser.\n3. Paste the address of the last page.'),
-    rows: [
-      {
-        kind: 'entry',
         id: 'team',
-        title: _('Team name'),
-        label: _('Join'),
+        title: _('Join an organization'),
+        label: _('Sign In…'),
         sensitive: free,
-        check: check.team,
-        command: value => actionCommand({ action: 'registerOrganization', value: teamOf(value) }),
+        busy: pending === 'registerOrganization',
+        command: {
+          ask: { kind: 'answer', command: team => workCommand(() => join(team)) },
+          confirm: {
+            heading: _('Join an organization'),
+            body: finishes,
+            accept: _('Join'),
+            field: { label: _('Team name'), placeholder: 'example', check: check.team },
+          },
+        },
       },
       {
-        kind: 'entry',
-        id: 'token',
-        title: _('Address from the browser'),
-        label: _('Finish'),
-        sensitive: free,
-        placeholder: 'com.cloudflare.warp://…',
-        secret: true,
-        check: check.token,
-        command: value => actionCommand({ action: 'setRegistrationToken', value }),
+        kind: 'expander',
+        id: 'by-hand',
+        title: _('The browser did not come back?'),
+        subtitle: _('Paste the address of its last page.'),
+        rows: [
+          {
+            kind: 'entry',
+            id: 'token',
+            title: _('Address from the browser'),
+            label: _('Finish'),
+            sensitive: free,
+            placeholder: 'com.cloudflare.warp://…',
+            secret: true,
+            check: check.token,
+            command: value => actionCommand({ action: 'setRegistrationToken', value }),
+          },
+        ],
       },
-      ...(program === undefined || program === 'culvert' ? [] : [handOverRow(program, tr)]),
     ],
   };
 }
 
-/** Returns the row that makes Culvert finish sign-ins. Another program finishes them until the user changes that. */
-function handOverRow(program: string | null, { _ }: Translator): Row {
-  return {
-    kind: 'button',
-    id: 'hand-over',
-    title: _('Finish sign-ins without pasting'),
-    // Translators: %s is the name of a program
-    subtitle:
-      program === null ? _('The browser hands the address to Culvert.') : fill(_('Now “%s” handles them.'), program),
-    label: _('Use Culvert'),
-    command: clientCommand('handle-sign-in', { done: _('Culvert finishes sign-ins now') }),
-  };
-}
-
-function statusGroup(client: ClientState, account: Account | null, { _ }: Translator): Group {
-  const registration = client.snapshot!.account;
+function deviceGroup(account: Account | null, tr: Translator): Group {
+  const { _ } = tr;
   const fact = (id: string, title: string, value: string | null | undefined, copy = false): Row[] =>
     value ? [{ kind: 'fact', id, title, value, copy }] : [];
   return {
     id: 'account',
     title: _('This device'),
     rows: [
-      ...fact('type', _('Plan'), registration.type),
-      ...fact('org', _('Organization'), registration.organization),
       ...fact('license', _('License'), account?.license),
       ...fact('device', _('Device ID'), account?.deviceId, true),
-      ...(account?.devices ?? []).map(
-        (device): Row => ({
-          kind: 'note',
-          id: `device-${device.deviceId}`,
-          title: device.name ?? device.model ?? device.deviceId,
-          subtitle: [device.model, device.os, device.active ? _('active') : null].filter(Boolean).join(' · '),
-        }),
-      ),
+      ...(account?.devices.length ? [devicesRow(account, tr)] : []),
     ],
+  };
+}
+
+/** Returns the expander with the devices of the account. */
+function devicesRow({ devices, deviceId: own }: Account, tr: Translator): Row {
+  const { _, ngettext } = tr;
+  return {
+    kind: 'expander',
+    id: 'devices',
+    title: fill(ngettext('%d device', '%d devices', devices.length), formatCount(devices.length, tr)),
+    rows: devices.map(device => {
+      const { deviceId, model, os, active } = device;
+      const facts = [deviceId === own ? _('This device') : null, model, os, active ? _('active') : null];
+      return {
+        kind: 'note',
+        id: `device-${deviceId}`,
+        title: deviceName(device),
+        subtitle: facts.filter(Boolean).join(' · '),
+      };
+    }),
   };
 }
 

@@ -1,7 +1,7 @@
 // Explains why controls can't be used now, and disables a form without a daemon.
 
 import type { ClientState } from '../client/client-state.ts';
-import { type Ask, type ClientTask, commandsOf, type Form, type Row } from '../form.ts';
+import { type Ask, type ClientTask, commandsOf, type Form, type MenuButton, type Row } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 
@@ -46,11 +46,28 @@ function needsDaemon(ask: Ask): boolean {
 
 /** Disables the controls that need the daemon. A switch with an unknown position becomes a note. */
 export function withoutDaemon(form: Form, { snapshot }: ClientState): Form {
+  const usable = <B extends MenuButton>(button: B): B =>
+    needsDaemon(button.command.ask) ? { ...button, sensitive: false } : button;
   const inert = (row: Row): Row => {
-    if (!commandsOf({ groups: [{ id: '', rows: [row] }] }).some(({ ask }) => needsDaemon(ask))) return row;
-    const { id, title, subtitle } = row;
-    if (snapshot === null && row.kind === 'switch') return { kind: 'note', id, title, subtitle };
-    return { ...row, sensitive: false };
+    const shown: Row = row.menu ? { ...row, menu: row.menu.map(usable) } : row;
+    if (shown.kind === 'expander')
+      return { ...shown, button: shown.button && usable(shown.button), rows: shown.rows.map(inert) };
+    const own = commandsOf({ groups: [{ id: '', rows: [{ ...shown, menu: [] }] }] });
+    if (!own.some(({ ask }) => needsDaemon(ask))) return shown;
+    const { id, title, subtitle } = shown;
+    if (snapshot === null && shown.kind === 'switch') return { kind: 'note', id, title, subtitle };
+    return { ...shown, sensitive: false };
   };
-  return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(inert) })) };
+  const { status, groups } = form;
+  return {
+    ...form,
+    ...(status && { status: { ...status, buttons: status.buttons.map(usable), menu: status.menu?.map(usable) } }),
+    // without a daemon, no order can be sent
+    groups: groups.map(({ order: _, ...group }) => ({
+      ...group,
+      actions: group.actions?.map(usable),
+      menu: group.menu?.map(usable),
+      rows: group.rows.map(inert),
+    })),
+  };
 }

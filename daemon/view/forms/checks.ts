@@ -1,7 +1,19 @@
-// Builds the page of checks, which lists results as they arrive, problems first, with their evidence and fixes.
+// Builds the page of checks: a verdict, a line for each problem, and everything else folded.
 import type { CheckResult, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import { adminLines, adminUndoLines, fixText, repairWords } from '../fix.ts';
-import { type ClientTask, clientCommand, type Form, type Group, type Row, type Tone, workCommand } from '../form.ts';
+import {
+  type ClientTask,
+  type Command,
+  clientCommand,
+  type Form,
+  type Mark,
+  type MenuButton,
+  type Question,
+  type Row,
+  type Status,
+  type Tone,
+  workCommand,
+} from '../form.ts';
 import { formatCount, formatList } from '../format.ts';
 import {
   type ChecksState,
@@ -11,14 +23,15 @@ import {
   translated,
   WORST_FIRST,
 } from '../states/findings.ts';
+import { leaveDemo } from '../states/killswitch.ts';
 import { fill, type Translator } from '../translator.ts';
 
-const TONES: Record<Verdict, Tone> = {
-  ok: 'success',
-  notice: 'warning',
-  problem: 'error',
-  unknown: 'warning',
-  'not-applicable': 'neutral',
+const LOOKS: Record<Verdict, { tone: Tone; mark: Mark }> = {
+  ok: { tone: 'success', mark: 'fine' },
+  notice: { tone: 'warning', mark: 'hint' },
+  problem: { tone: 'error', mark: 'problem' },
+  unknown: { tone: 'warning', mark: 'hint' },
+  'not-applicable': { tone: 'neutral', mark: 'off' },
 };
 
 export type ServiceTask = Extract<ClientTask, 'start-service' | 'restart-service'>;
@@ -26,6 +39,8 @@ export type ServiceTask = Extract<ClientTask, 'start-service' | 'restart-service
 interface ChecksClient {
   /** True without a daemon, which applies fixes. The page then shows terminal commands. */
   offline: boolean;
+  /** True for an emulated tunnel, which the page reports with a way out of the demo. */
+  demo: boolean;
   /** Repairs that need root; absent in a browser. Each asks for a password, and runs the checks again. */
   repair?: RepairWays;
 }
@@ -36,66 +51,120 @@ interface RepairWays {
   root: ((argv: readonly string[]) => Promise<unknown>) | null;
 }
 
-export function checksForm(state: ChecksState, { offline, repair }: ChecksClient, tr: Translator): Form {
-  const { _ } = tr;
-  const results = state.results.map(result => translated(result, tr));
-  const sorted = results.sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict));
-  const open = sorted.filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable');
-  const fine = sorted.filter(({ verdict }) => verdict === 'ok');
-  const able = { offline, repair, sensitive: state.running === null };
+interface Able extends ChecksClient {
+  /** False while checks run. */
+  sensitive: boolean;
+}
+
+export function checksForm(state: ChecksState, client: ChecksClient, tr: Translator): Form {
+  const able: Able = { ...client, sensitive: state.running === null };
+  const results = state.results
+    .filter(({ id }) => !client.demo || id !== 'tunnel-cli')
+    .map(result => translated(result, tr));
+  const open = results
+    .filter(({ verdict }) => verdict !== 'ok' && verdict !== 'not-applicable')
+    .sort((a, b) => WORST_FIRST.indexOf(a.verdict) - WORST_FIRST.indexOf(b.verdict));
+  const fine = results.filter(({ verdict }) => verdict === 'ok');
+  const found: Found = { open, hasFine: fine.length > 0, demo: client.demo };
+  const status = statusOf(state, found, tr);
+  const groups: [id: string, rows: Row[]][] = [
+    ['demo', client.demo && status.title !== demoTitle(tr) ? [demoRow(tr)] : []],
+    ['found', open.map(result => findingRow(result, able, tr))],
+    ['undo', state.undo && !client.offline ? [undoRow(state.undo, able, tr)] : []],
+    ['fine', fine.length ? [fineRow(fine, tr)] : []],
+  ];
   return {
-    groups: [
-      { id: 'run', rows: runRows(state, { offline, repair }, tr) },
-      ...open.map(
-        (result, i): Group => ({
-          id: `check-${result.id}`,
-          ...(i === 0 ? { title: _('Needs attention') } : {}),
-          rows: openRows(result, able, tr),
-        }),
-      ),
-      ...(fine.length ? [{ id: 'fine', title: _('In order'), rows: fine.map(result => seenRow(result)) }] : []),
-    ],
+    status,
+    groups: groups.flatMap(([id, rows]) => (rows.length ? [{ id, rows }] : [])),
   };
 }
 
-function runRows(
-  { running, results, undo, failed }: ChecksState,
-  { offline, repair }: ChecksClient,
-  tr: Translator,
-): Row[] {
-  const { _ } = tr;
-  const free = running === null;
-  const idle = results.length
-    ? summary(results, tr)
-    : _('Checks service, DNS, network and desktop. Nothing leaves this computer.');
-  return [
-    {
-      kind: 'button',
-      id: 'run',
-      title: _('Check this computer'),
-      label: results.length ? _('Run Again') : _('Run'),
-      // Translators: the first %d is a number of checks, the second how many there are
-      subtitle: running
-        ? fill(_('%d of %d checks done'), formatCount(running.completed, tr), formatCount(running.total, tr))
-        : (failed ?? idle),
-      sensitive: free,
-      busy: !free,
-      tone: failed ? 'error' : 'neutral',
-      command: clientCommand('run-checks'),
-    },
-    ...(undo && !offline ? [undoRow(undo, { sensitive: free, repair }, tr)] : []),
-    {
-      kind: 'button',
-      id: 'report',
-      title: _('Report a problem'),
-      label: _('Show Report…'),
-      subtitle: _('One file for a bug report, without names, addresses and keys.'),
-      command: clientCommand('report'),
-    },
-  ];
+interface Found {
+  /** Findings, the worst first. */
+  open: readonly CheckResult[];
+  /** True if a check ran without a finding. */
+  hasFine: boolean;
+  demo: boolean;
 }
 
-function undoRow(undo: Undoable, { sensitive, repair }: Pick<Able, 'sensitive' | 'repair'>, tr: Translator): Row {
+function statusOf(state: ChecksState, found: Found, tr: Translator): Status {
+  const { _ } = tr;
+  const { running, results } = state;
+  const run = results.length ? _('Run Again') : _('Run Checks');
+  const verdict = verdictOf(state, found, tr);
+  return {
+    ...verdict,
+    // Translators: the first %d is a number of checks, the second how many there are
+    line: running?.total
+      ? fill(_('%d of %d checks done'), formatCount(running.completed, tr), formatCount(running.total, tr))
+      : null,
+    buttons: [
+      {
+        label: run,
+        ...(results.length ? {} : { style: 'suggested' as const }),
+        sensitive: !running,
+        command: clientCommand('run-checks'),
+      },
+      ...(verdict.title === demoTitle(tr) ? [leaveDemo(tr)] : []),
+    ],
+    menu: [{ label: _('Report a Problem…'), command: clientCommand('report') }],
+  };
+}
+
+function verdictOf({ running, results, failed }: ChecksState, { open, hasFine, demo }: Found, tr: Translator) {
+  const { _, ngettext } = tr;
+  const verdict = (name: Mark | null, tone: Tone, title: string, sentence: string | null = null) => ({
+    icon: name ? `culvert-mark-${name}-symbolic` : 'culvert-checks-symbolic',
+    tone,
+    title,
+    sentence,
+  });
+  if (running) return verdict('waiting', 'accent', _('Checking…'));
+  if (failed !== null) return verdict('problem', 'error', _('The checks could not run'), failed);
+  if (!results.length) {
+    const about = _('Checks service, DNS, network and desktop. Nothing leaves this computer.');
+    return verdict(null, 'neutral', _('Not checked yet'), about);
+  }
+  const [worst] = open;
+  if (!worst && demo) return verdict('hint', 'neutral', demoTitle(tr));
+  if (!worst && !hasFine) return verdict(null, 'neutral', _('No check applies here'));
+  if (!worst) return verdict('fine', 'success', _('Everything is fine'));
+  const title = fill(
+    ngettext('%d thing to look at', '%d things to look at', open.length),
+    formatCount(open.length, tr),
+  );
+  const { mark, tone } = LOOKS[worst.verdict];
+  return verdict(mark, tone, title, summary(open, tr));
+}
+
+/** Returns the numbers of problems, hints and incomplete checks as a text. */
+function summary(open: readonly CheckResult[], tr: Translator): string {
+  const { ngettext } = tr;
+  const count = (verdict: Verdict) => open.filter(result => result.verdict === verdict).length;
+  const [problems, unknown, notices] = [count('problem'), count('unknown'), count('notice')];
+  const parts = [
+    ...(problems ? [fill(ngettext('%d problem', '%d problems', problems), formatCount(problems, tr))] : []),
+    ...(notices ? [fill(ngettext('%d hint', '%d hints', notices), formatCount(notices, tr))] : []),
+    ...(unknown
+      ? [
+          fill(
+            ngettext('%d check could not be completed', '%d checks could not be completed', unknown),
+            formatCount(unknown, tr),
+          ),
+        ]
+      : []),
+  ];
+  return formatList(parts, tr);
+}
+
+const demoTitle = ({ _ }: Translator) => _('Demo · Nothing is tunneled.');
+
+function demoRow(tr: Translator): Row {
+  const { label, command } = leaveDemo(tr);
+  return { kind: 'button', id: 'demo', title: demoTitle(tr), mark: 'hint', label, command };
+}
+
+function undoRow(undo: Undoable, { sensitive, repair }: Able, tr: Translator): Row {
   const { _ } = tr;
   const root = undo.administrator ? repair?.root : undefined;
   if (undo.administrator && !root)
@@ -112,54 +181,82 @@ function undoRow(undo: Undoable, { sensitive, repair }: Pick<Able, 'sensitive' |
   };
 }
 
-/** Returns the numbers of problems, hints and incomplete checks as a text. */
-function summary(results: readonly CheckResult[], tr: Translator): string {
-  const { _, ngettext } = tr;
-  const count = (verdict: Verdict) => results.filter(result => result.verdict === verdict).length;
-  const [problems, unknown, notices] = [count('problem'), count('unknown'), count('notice')];
-  const parts = [
-    ...(problems ? [fill(ngettext('%d problem', '%d problems', problems), formatCount(problems, tr))] : []),
-    ...(notices ? [fill(ngettext('%d hint', '%d hints', notices), formatCount(notices, tr))] : []),
-    ...(unknown
-      ? [
-          fill(
-            ngettext('%d check could not be completed', '%d checks could not be completed', unknown),
-            formatCount(unknown, tr),
-          ),
-        ]
-      : []),
-  ];
-  return parts.length ? formatList(parts, tr) : _('Everything is in order.');
-}
-
-function seenRow({ id, title, verdict, evidence, explanation, wording }: CheckResult): Row {
-  const subtitle = [...evidence, ...(explanation && verdict !== 'ok' ? [explanation] : [])].join('\n');
-  const english = evidence.flatMap((text, i) => text.split('\n').map(() => wording?.evidence[i]?.language === 'en'));
-  const englishLines = english.flatMap((is, line) => (is ? [line] : []));
-  const marked = englishLines.length ? { englishLines } : {};
-  const done = verdict === 'ok' ? ({ done: true } as const) : {};
-  return { kind: 'note', id: `seen-${id}`, title, subtitle, ...marked, ...done, tone: TONES[verdict] };
-}
-
-interface Able extends ChecksClient {
-  sensitive: boolean;
-}
-
-function openRows(result: CheckResult, able: Able, tr: Translator): Row[] {
-  const { id, fix, fixId, source } = result;
-  return [
-    seenRow(result),
-    ...(fix ? fixRows({ id, fixId, fix }, able, tr) : []),
-    ...(source ? [sourceRow(result, source, tr)] : []),
-  ];
-}
-
-function sourceRow({ id, title }: CheckResult, uri: string, { _ }: Translator): Row {
+/** Folds the checks without a finding into one row. */
+function fineRow(fine: readonly CheckResult[], tr: Translator): Row {
+  const { length } = fine;
   return {
-    // Translators: %s is the title of a check
+    kind: 'expander',
+    id: 'fine',
+    title: fill(tr.ngettext('%d check is fine', '%d checks are fine', length), formatCount(length, tr)),
+    ...LOOKS.ok,
+    rows: fine.map(
+      (result): Row => ({
+        kind: 'note',
+        id: `seen-${result.id}`,
+        title: result.title,
+        ...linesOf(result, tr),
+        done: true,
+      }),
+    ),
+  };
+}
+
+/** Returns the evidence as a subtitle whose lines begin with a capital, followed by further lines. */
+function linesOf({ evidence, wording }: CheckResult, { locale }: Translator, ...further: string[]) {
+  const lines = evidence.flatMap((text, i) => {
+    const { text: template = text, language } = wording?.evidence[i] ?? {};
+    return capitalized(text, template, language ?? locale)
+      .split('\n')
+      .map(line => ({ line, isEnglish: language === 'en' }));
+  });
+  const englishLines = lines.flatMap(({ isEnglish }, at) => (isEnglish ? [at] : []));
+  const subtitle = [...lines.map(({ line }) => line), ...further].join('\n') || null;
+  return { subtitle, ...(englishLines.length ? { englishLines } : {}) };
+}
+
+/** Programs whose names begin with a small letter. */
+const PROGRAMS = /^(?:apt|busctl|dnsmasq|gjs|nft|systemd)\b/;
+
+/** @param template English text of the message, which begins with a word, a value or the name of a program */
+function capitalized(text: string, template: string, language: string | undefined): string {
+  if (!/^[a-z]+[ :]/.test(template) || PROGRAMS.test(template)) return text;
+  return text.charAt(0).toLocaleUpperCase(language) + text.slice(1);
+}
+
+/** Splits a text after its first sentence. A period after a number or a single letter ends no sentence. */
+function firstSentence(text: string): [first: string, rest: string] {
+  const end = /(?<=[\p{L}\p{M}”»")]{2})[.!?؟]\s|[。！？]/u.exec(text);
+  if (!end) return [text, ''];
+  const at = end.index + end[0].trimEnd().length;
+  return [text.slice(0, at), text.slice(at).trim()];
+}
+
+/** Returns the line of a finding, which unfolds the reason, the change, and the way by hand. */
+function findingRow(result: CheckResult, able: Able, tr: Translator): Row {
+  const { _ } = tr;
+  const { id, title, verdict, explanation, fix, fixId, source } = result;
+  const [first, rest] = firstSentence(explanation ?? '');
+  const found = linesOf(result, tr, ...(rest ? [rest] : []));
+  const repair = fix && { id, fixId, fix };
+  const rows: Row[] = [
+    ...(first && found.subtitle
+      ? [{ kind: 'note', id: `seen-${id}`, title: _('What was found'), ...found } as const]
+      : []),
+    ...(repair ? changeRows(repair, tr) : []),
+    ...(source ? [sourceRow(id, source, tr)] : []),
+  ];
+  const line = first ? { title: first, subtitle: title } : { title, ...found };
+  const button = repair && fixButton(repair, { sentence: first || title, explanation }, able, tr);
+  const shared = { id: `check-${id}`, ...line, ...LOOKS[verdict] };
+  if (!rows.length && !button) return { kind: 'note', ...shared };
+  return { kind: 'expander', ...shared, rows, ...(button ? { button } : {}) };
+}
+
+function sourceRow(id: string, uri: string, { _ }: Translator): Row {
+  return {
     kind: 'button',
     id: `source-${id}`,
-    title: fill(_('More about: %s'), title),
+    title: _('More about this'),
     label: _('Learn More'),
     command: { ask: { kind: 'open', uri } },
   };
@@ -182,82 +279,65 @@ function serviceTask(fix: Fix): ServiceTask | null {
   return command === 'systemctl restart warp-svc' ? 'restart-service' : null;
 }
 
-function repairRow(
-  id: string,
-  title: string,
-  { sensitive, work }: { sensitive: boolean; work: () => Promise<unknown> },
+/** Returns the terminal commands that make the change. */
+function shellOf({ id, fix }: Repair): string {
+  if (needsAdministrator(fix)) return adminLines(fix).join('\n');
+  return fix.kind === 'file' ? `culvert doctor fix ${id}` : fixText(fix);
+}
+
+/** Returns the button of a fix, which shows the change before the user agrees. Without a way to apply it, it copies commands. */
+function fixButton(
+  repair: Repair,
+  { sentence, explanation }: { sentence: string; explanation: string | null },
+  { offline, repair: ways, sensitive }: Able,
   { _ }: Translator,
-): Row {
+): MenuButton {
+  const { id, fixId, fix } = repair;
+  if (fix.kind === 'open') return { label: fix.label, command: { ask: { kind: 'open', uri: fix.url } } };
+  const confirm = (body: string, more: Partial<Question> = {}): Question => ({
+    heading: fix.label,
+    body: [explanation, body].filter(Boolean).join('\n'),
+    text: fixText(fix),
+    accept: _('Apply'),
+    ...more,
+  });
+  const command = (): Command => {
+    const way = needsAdministrator(fix) ? wayOf(fix, ways) : null;
+    if (way) return workCommand(way, { confirm: confirm(_('You may be asked for an administrator’s password.')) });
+    if (!needsAdministrator(fix) && !offline && fixId !== null)
+      return {
+        ask: { kind: 'fix', request: { id, fixId } },
+        confirm: confirm(''),
+        undo: { kind: 'undo-fix' },
+        done: _('Applied'),
+      };
+    const shell = !needsAdministrator(fix) && fixId !== null ? `culvert doctor fix ${id}` : shellOf(repair);
+    const text = fix.kind === 'file' || shell !== shellOf(repair) ? `${fixText(fix)}\n\n${shell}` : shell;
+    return {
+      ask: { kind: 'copy', text: shell },
+      confirm: confirm(_('Run the commands in a terminal.'), { text, accept: _('Copy') }),
+      done: _('Copied. Paste it into a terminal.'),
+    };
+  };
   return {
-    kind: 'button',
-    id: `repair-${id}`,
-    title,
-    label: _('Fix'),
-    style: 'suggested',
-    subtitle: _('You may be asked for an administrator’s password.'),
+    label: _('Fix…'),
+    // Translators: %s is a sentence about a problem
+    name: fill(_('Fix: %s'), sentence),
     sensitive,
-    reason: _('The checks are running.'),
-    command: workCommand(work),
+    command: command(),
   };
 }
 
-function fixRows({ id, fixId, fix }: Repair, { offline, repair, sensitive }: Able, tr: Translator): Row[] {
-  const { _ } = tr;
-  if (fix.kind === 'open')
-    return [
-      {
-        kind: 'button',
-        id: `fix-${id}`,
-        title: fix.label,
-        label: _('Open'),
-        command: { ask: { kind: 'open', uri: fix.url } },
-      },
-    ];
-  const change: Row = { kind: 'text', id: `change-${id}`, title: fix.label, text: fixText(fix) };
-  if (needsAdministrator(fix)) {
-    const undo = adminUndoLines(fix);
-    const way = wayOf(fix, repair);
-    const fold = (label: string) => (way ? { folded: label } : {});
-    return [
-      ...(fix.kind === 'file' ? [change] : []),
-      ...(way ? [repairRow(id, fix.label, { sensitive, work: way }, tr)] : []),
-      {
-        kind: 'shell',
-        id: `admin-${id}`,
-        title: way ? fix.label : fix.kind === 'file' ? _('As an administrator:') : fix.label,
-        shell: adminLines(fix).join('\n'),
-        ...fold(_('Show commands')),
-      },
-      ...(undo.length
-        ? [
-            {
-              kind: 'shell',
-              id: `back-${id}`,
-              title: way ? fix.label : _('To undo it:'),
-              shell: undo.join('\n'),
-              ...fold(_('Show commands to undo it')),
-            } as const,
-          ]
-        : []),
-    ];
-  }
-  if (offline || fixId === null)
-    return [
-      change,
-      { kind: 'shell', id: `terminal-${id}`, title: _('In a terminal:'), shell: `culvert doctor fix ${id}` },
-    ];
+/** Returns the change of a file, and the commands that make and undo a change by hand. */
+function changeRows(repair: Repair, { _ }: Translator): Row[] {
+  const { id, fix } = repair;
+  if (fix.kind === 'open') return [];
+  const undo = needsAdministrator(fix) ? adminUndoLines(fix).join('\n') : '';
   return [
-    fix.kind === 'file' ? change : { ...change, folded: _('Show commands') },
-    {
-      // Translators: %s is what a change does, such as “Use another mode”
-      kind: 'button',
-      id: `apply-${id}`,
-      title: fill(_('Apply “%s”'), fix.label),
-      label: _('Apply'),
-      style: 'suggested',
-      sensitive,
-      reason: _('The checks are running.'),
-      command: { ask: { kind: 'fix', request: { id, fixId } }, undo: { kind: 'undo-fix' }, done: _('Applied') },
-    },
+    ...(fix.kind === 'file'
+      ? [{ kind: 'text', id: `change-${id}`, title: fix.label, text: fixText(fix) } as const]
+      : []),
+    { kind: 'shell', id: `hand-${id}`, title: _('By hand'), shell: shellOf(repair) },
+    ...(undo ? [{ kind: 'shell', id: `back-${id}`, title: _('To undo it:'), shell: undo } as const] : []),
   ];
 }

@@ -1,7 +1,16 @@
 // Builds the page of Culvert's preferences. Each change is written to the user's configuration and returns as an event.
 import type { Config, ConfigPatch, ConfigResponse } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
-import { type ClientTask, type Command, clientCommand, type Form, type Group, noteForm, type Row } from '../form.ts';
+import {
+  type ClientTask,
+  type Command,
+  clientCommand,
+  type Form,
+  type Group,
+  noteForm,
+  type Row,
+  workCommand,
+} from '../form.ts';
 import { describeKillSwitch, installRows } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 
@@ -29,7 +38,13 @@ export interface DesktopFacts {
 }
 export const UNKNOWN_DESKTOP: DesktopFacts = { tray: null, autostart: null, shortcuts: null };
 
-export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Translator): Form {
+/** @param clearHistory deletes the history; the default is for a search, which runs no command */
+export function preferencesForm(
+  client: ClientState,
+  facts: DesktopFacts,
+  tr: Translator,
+  clearHistory: () => Promise<unknown> = async () => {},
+): Form {
   const { _ } = tr;
   const { tray, autostart, shortcuts } = facts;
   const response = client.config;
@@ -70,7 +85,7 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
         id: 'notifications',
         title: _('Notifications'),
         description: _(
-          'WARP needs you when the kill switch blocks, a network wants a sign-in, a change is about to end, or an update fails.',
+          'Notify when the kill switch blocks, a network wants a sign-in, a change is about to end, or an update fails.',
         ),
         rows: [
           select(['notifications', 'level'], _('Notify me of'), [
@@ -89,6 +104,7 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
             _('Keep a history'),
             _('Connections and statistics, for 90 days, on this computer only'),
           ),
+          clearRow(clearHistory, client.offline === null, tr),
         ],
       },
       {
@@ -134,6 +150,26 @@ export function preferencesForm(client: ClientState, facts: DesktopFacts, tr: Tr
         rows: installRows(describeKillSwitch(client, tr), tr),
       },
     ],
+  };
+}
+
+function clearRow(clear: () => Promise<unknown>, sensitive: boolean, { _ }: Translator): Row {
+  return {
+    kind: 'button',
+    id: 'history.clear',
+    title: _('Delete the history'),
+    label: _('Delete…'),
+    style: 'destructive',
+    sensitive,
+    command: workCommand(clear, {
+      confirm: {
+        heading: _('Delete the history?'),
+        body: _('Everything that was recorded is deleted, on this computer and for every window.'),
+        accept: _('Delete'),
+        destructive: true,
+      },
+      done: _('The history is deleted'),
+    }),
   };
 }
 

@@ -179,7 +179,6 @@ function settingKeywords({ _ }: Translator): Record<string, string> {
     'networks/wifi': _('Wi-Fi; WLAN; wireless; hotspot; auto-connect'),
     'networks/ethernet': _('Ethernet; LAN cable; wired'),
     'networks/local': _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),
-    'networks/ssid-add': _('SSID; WLAN name; home; office'),
     'dns/families-malware': _(
       'adblock; ad blocker; content blocker; NetShield; threat protection; phishing; trackers; security',
     ),

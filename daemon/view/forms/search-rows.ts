@@ -1,16 +1,16 @@
 // Builds the rows that a search finds on pages with lists, and answers whether an address or a host name uses WARP.
 import type { App, LogEntry, Why } from '../../api/schema.ts';
 import type { Model } from '../client/model.ts';
-import { actionCommand, type Command, type Form, type Group, noteRow, type Row } from '../form.ts';
+import { type Form, type Group, goTo, noteRow, type Row } from '../form.ts';
 import { NOW } from '../graph.ts';
 import { commandLine, outcome, SHOWS, showsName } from '../log.ts';
 import { appBadge } from '../states/apps.ts';
 import { type ChecksState, NO_CHECKS } from '../states/findings.ts';
 import { errorText } from '../states/problems.ts';
-import { nameText, wayOf, whyText } from '../states/why.ts';
+import { whyAnswers } from '../states/why.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
-import { addRoute, describeRoutes, type RoutesView, removal } from './tunnel/split-tunnel.ts';
+import { addition, describeRoutes, type RoutesView, removal } from './tunnel/split-tunnel.ts';
 import { routeKind } from './validate.ts';
 
 /** Data that a client reads for its search in addition to the state. */
@@ -144,26 +144,37 @@ function waitingRow(target: string, failure: unknown, tr: Translator): Row {
 /** Returns one row that says whether the target's addresses use WARP, bypass it, or differ. */
 export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): Row[] {
   const { _ } = tr;
-  const { target, addresses } = why;
-  const [first] = addresses;
-  const ways = new Set(addresses.map(wayOf));
-  // an entry with the host's name decides, even without addresses
-  const named = !first && why.nameEntry ? why.list === 'include' : null;
-  const way = first && ways.size === 1 ? wayOf(first) : named;
-  const inTitle = way !== null && !first?.blocked;
+  const { target } = why;
+  const answers = whyAnswers(why, tr);
+  const [first] = answers;
+  const isMixed = new Set(answers.map(({ way }) => way)).size > 1;
+  const { way, verdict, because, disagreement, blocked } = first!;
+  const inTitle = !isMixed && way !== null && !blocked;
   const title = !inTitle
     ? target.value
     : // Translators: %s is an address or a host name
       fill(way ? _('%s uses WARP') : _('%s bypasses WARP'), target.value);
-  const text = first && ways.size === 1 ? whyText(first, why, tr) : null;
-  const mixed = first ? _('Some of its addresses use WARP, others bypass it.') : nameText(why, tr).join('\n');
-  const subtitle = text ? [inTitle ? null : text.verdict, text.because, text.advice].filter(Boolean).join('\n') : mixed;
-  const tone = text?.advice ? 'warning' : 'neutral';
-  const change =
-    way === null || !first || text?.advice ? null : changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr);
-  if (!change) return [noteRow('lookup', title, subtitle, tone)];
+  const subtitle = isMixed
+    ? _('Some of its addresses use WARP, others bypass it.')
+    : [inTitle || !why.addresses.length ? null : verdict, ...because, disagreement].filter(Boolean).join('\n');
+  if (disagreement && !isMixed)
+    return [
+      {
+        kind: 'button',
+        id: 'lookup',
+        title,
+        subtitle,
+        tone: 'warning',
+        mark: 'problem',
+        label: _('Run Checks'),
+        command: goTo('checks'),
+      },
+    ];
+  const isChangeable = !isMixed && way !== null && why.addresses.length > 0;
+  const change = isChangeable ? changeOf(why, way, describeRoutes(client, tunnel.settable, tr), tr) : null;
+  if (!change) return [noteRow('lookup', title, subtitle)];
   const label = way ? _('Bypass') : _('Tunnel It');
-  return [{ kind: 'button', id: 'lookup', title, subtitle, tone, label, command: change, sensitive: tunnel.settable }];
+  return [{ kind: 'button', id: 'lookup', title, subtitle, label, command: change, sensitive: tunnel.settable }];
 }
 
 /** Returns a command that adds the target to the routes, or removes the entry that names exactly this target. */
@@ -172,17 +183,8 @@ function changeOf({ target, list, addresses, nameEntry }: Why, way: boolean, vie
   if (!view.sensitive || list === null || (reason !== 'entry' && reason !== 'default')) return null;
   const { value } = target;
   // a new entry in an exclude list bypasses the tunnel, and a new entry in an include list uses it
-  if (way === (list === 'exclude')) return addition(value, tr);
+  if (way === (list === 'exclude')) return addition(value, list, tr);
   const decided = nameEntry ?? addresses[0]?.entry?.replace(/\/(32|128)$/, '');
   const entry = view.entries.find(each => each.removable && each.value === value && decided === value);
   return entry ? removal(entry, tr) : null;
-}
-
-function addition(value: string, tr: Translator): Command {
-  const entry = { value, kind: routeKind(value) ?? 'host', origin: '', removable: true, note: null } as const;
-  return actionCommand(addRoute(value), {
-    undo: removal(entry, tr).ask,
-    // Translators: %s is an address or a host name
-    done: fill(tr._('%s added'), value),
-  });
 }

@@ -1,15 +1,16 @@
 // Describes the page that a client shows while setup is incomplete and no tunnel is possible.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
 import { DEMO_RESET, serviceCommand, setupText } from '../client/labels.ts';
-import { actionCommand, type Button, goTo } from '../form.ts';
+import { actionCommand, type Button, type Form, goTo, type MenuButton, type Row } from '../form.ts';
 import { type LostRegistration, serviceRemedy } from '../states/causes.ts';
 import type { Translator } from '../translator.ts';
+import type { View } from '../view.ts';
 
 export interface SetupView {
   icon: string;
   title: string;
   description: string;
-  /** The main button first, then the secondary buttons below it. */
+  /** The main button first, then at most one secondary button. */
   buttons: Button[];
   links: { label: string; uri: string }[];
   /** Commands to run in a terminal. */
@@ -24,6 +25,43 @@ export function termsLinks({ _ }: Translator): { label: string; uri: string }[] 
     { label: _('Terms of Service'), uri: 'https://www.cloudflare.com/application/terms/' },
     { label: _('Privacy Policy'), uri: 'https://www.cloudflare.com/application/privacypolicy/' },
   ];
+}
+
+/** Builds the page of the missing setup step, in the skeleton of the connection page. */
+export function setupForm({ client, tunnel }: Pick<View, 'client' | 'tunnel'>, tr: Translator): Form {
+  const cli = client.snapshot?.tunnelCli ?? null;
+  const { icon, title, description, buttons, links, commands } = setupView(tunnel.setup!, tr, tunnel.lost, cli);
+  const [main, ...others] = buttons.map((button): MenuButton => ({ ...button, sensitive: client.pending === null }));
+  return {
+    status: {
+      icon,
+      tone: 'warning',
+      title,
+      sentence: description,
+      buttons: [...(main ? [{ ...main, style: 'suggested' as const }] : []), ...others],
+      waiting: tunnel.waiting,
+      details: tunnel.details,
+    },
+    groups: [
+      {
+        id: 'setup',
+        rows: [
+          ...links.map(
+            ({ label, uri }): Row => ({
+              kind: 'button',
+              id: `open-${uri}`,
+              title: label,
+              label: tr._('Open'),
+              command: { ask: { kind: 'open', uri } },
+            }),
+          ),
+          ...commands.map(
+            ({ purpose, command }, i): Row => ({ kind: 'shell', id: `command-${i}`, title: purpose, shell: command }),
+          ),
+        ],
+      },
+    ],
+  };
 }
 
 /**

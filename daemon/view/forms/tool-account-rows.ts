@@ -1,7 +1,7 @@
-// Describes the rows for a tool's accounts and for the programs that use them through the gateway.
+// Describes the rows for a tool's accounts, and the questions that add an account or replace its key.
 import type { Tool, ToolAccount, ToolAccountsChange } from '../../api/accounts.ts';
-import { type Command, type Group, noteRow, type Question, type Row, type Tone } from '../form.ts';
-import { formatAbout, formatCount, formatDate, formatIn, formatList } from '../format.ts';
+import type { Command, Group, Mark, MenuButton, Question, Row, Tone } from '../form.ts';
+import { formatAbout, formatCount, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 
 /** Returns a command that changes tools or their accounts. */
@@ -9,35 +9,184 @@ export function accountsCommand(request: ToolAccountsChange, more: Omit<Command,
   return { ask: { kind: 'tool-accounts', change: request }, ...more };
 }
 
-/** Returns the row of an account, and a second row to remove a disabled account or resume a paused account. */
-export function accountRows({ cli }: Tool, account: ToolAccount, now: number, tr: Translator): Row[] {
-  const { name, enabled } = account;
-  const { _ } = tr;
-  const paused = pausedUntil(account, now) !== undefined;
-  const tone: Tone = account.problem !== null ? 'error' : paused ? 'warning' : 'neutral';
-  const row: Row = {
-    kind: 'switch',
-    id: `account-${cli}-${name}`,
-    title: name,
-    subtitle: accountText(account, now, tr),
-    tone,
-    on: enabled,
-    command: accountsCommand({ change: enabled ? 'disable' : 'enable', cli, name }),
+/** Number of accounts from which on empty accounts are folded. */
+const FOLDED_FROM = 8;
+
+/** Returns the rows of a tool's accounts in their order of use, and the order for the user to change. */
+export function accountRows(tool: Tool, now: number, tr: Translator): Pick<Group, 'rows' | 'order'> {
+  const { cli } = tool;
+  const accounts = inOrderOfUse(tool).map(account => withoutOld(account, now));
+  const folded = accounts.length < FOLDED_FROM ? [] : accounts.filter(account => isEmpty(account, now));
+  const shown = accounts.filter(account => !folded.includes(account));
+  const order = orderOf(tool, accounts, shown);
+  const inUse = accounts.find(({ name }) => name === tool.next);
+  const rowOf = (account: ToolAccount) => accountRow(account, { tool, accounts, order, inUse, now }, tr);
+  const rest: Row = {
+    kind: 'expander',
+    id: `empty-${cli}`,
+    // Translators: %d is a number of accounts without credits
+    title: fill(tr.ngettext('%d more is empty', '%d more are empty', folded.length), formatCount(folded.length, tr)),
+    mark: 'waiting',
+    rows: folded.map(rowOf),
   };
-  if (!enabled) return [row, removeRow(cli, name, tr)];
-  if (!paused) return [row];
-  const wake: Row = {
-    // Translators: %s is the name of an account
-    kind: 'button',
-    id: `wake-${cli}-${name}`,
-    title: fill(_('“%s” is paused'), name),
-    label: _('Use Now'),
-    command: accountsCommand({ change: 'wake', cli, name }),
-  };
-  return [row, wake];
+  return { rows: [...shown.map(rowOf), ...(folded.length > 0 ? [rest] : [])], ...(order && { order }) };
 }
 
-function removeRow(cli: string, name: string, { _ }: Translator): Row {
+/** Returns the accounts from the default account on, with the disabled accounts just before it. */
+function inOrderOfUse({ accounts, order }: Tool): readonly ToolAccount[] {
+  if (order !== 'list') return accounts;
+  let start = accounts.findIndex(account => account.default);
+  while (start > 0 && !accounts[start - 1]!.enabled) start--;
+  return start > 0 ? [...accounts.slice(start), ...accounts.slice(0, start)] : accounts;
+}
+
+/** Omits a figure from before the last reset, which says nothing about the present period. */
+export function withoutOld(account: ToolAccount, now: number): ToolAccount {
+  const [at, resets] = [account.at, account.resets].map(time => Date.parse(time ?? ''));
+  return at! < resets! && resets! <= now ? { ...account, remaining: null } : account;
+}
+
+const rowId = (cli: string, name: string) => `account-${cli}-${name}`;
+
+/** Returns the order of the shown accounts, or undefined if the user's order does not decide. */
+function orderOf(
+  { cli, order }: Tool,
+  accounts: readonly ToolAccount[],
+  shown: readonly ToolAccount[],
+): Group['order'] {
+  if (order !== 'list' || shown.length < 2) return undefined;
+  return {
+    ids: shown.map(({ name }) => rowId(cli, name)),
+    move(id, to) {
+      const moved = shown.find(({ name }) => rowId(cli, name) === id)!;
+      const others = shown.filter(each => each !== moved);
+      const names = accounts.filter(each => each !== moved).map(({ name }) => name);
+      const next = others[to];
+      const place = next ? names.indexOf(next.name) : names.indexOf(others.at(-1)!.name) + 1;
+      return accountsCommand({
+        change: 'order',
+        cli,
+        names: [...names.slice(0, place), moved.name, ...names.slice(place)],
+      });
+    },
+  };
+}
+
+/** True if an account is known to have nothing left. */
+function isEmpty(account: ToolAccount, now: number): boolean {
+  return account.remaining === 0 || (pausedUntil(account, now) !== undefined && account.paused?.class === 'quota');
+}
+
+interface AccountContext {
+  tool: Tool;
+  /** The tool's accounts in their order of use. */
+  accounts: readonly ToolAccount[];
+  order: Group['order'];
+  inUse: ToolAccount | undefined;
+  now: number;
+}
+
+function accountRow(account: ToolAccount, context: AccountContext, tr: Translator): Row {
+  const { tool, inUse, now } = context;
+  const { name, enabled, problem } = account;
+  const paused = pausedUntil(account, now) !== undefined;
+  const refused = paused && account.paused?.class === 'auth';
+  const waits = paused || isEmpty(account, now);
+  const mark = (): Mark | undefined => {
+    if (!enabled) return 'off';
+    if (refused || problem !== null) return 'problem';
+    if (waits) return 'waiting';
+    if (account === inUse) return 'active';
+    return account.remaining === null ? undefined : 'fine';
+  };
+  const tone: Tone = refused || problem !== null ? 'error' : waits ? 'warning' : 'neutral';
+  const { button, menu } = accountCommands(account, context, tr);
+  const common = {
+    id: rowId(tool.cli, name),
+    title: name,
+    subtitle: accountText(account, context, tr),
+    tone: enabled ? tone : 'neutral',
+    mark: mark(),
+    level: levelOf(account),
+    menu,
+  };
+  return button ? { ...common, kind: 'button', ...button } : { ...common, kind: 'note' };
+}
+
+/** Returns the command that helps an account now, if any, and its other commands. */
+function accountCommands(
+  account: ToolAccount,
+  { tool, accounts, order, now }: AccountContext,
+  tr: Translator,
+): { button: Pick<MenuButton, 'label' | 'command'> | null; menu: MenuButton[] } {
+  const { _ } = tr;
+  const { cli } = tool;
+  const { name, enabled } = account;
+  const paused = pausedUntil(account, now) !== undefined;
+  const newKey = paused && account.paused?.class === 'auth' ? keyButton(tool, account, tr) : null;
+  const wake = paused && enabled && { label: _('Use Now'), command: accountsCommand({ change: 'wake', cli, name }) };
+  const choose = chooseButton(account, { tool, accounts }, tr);
+  const isLost = tool.order === 'default' && accounts.every(each => !each.default);
+  const button = (enabled && (newKey ?? (wake || (isLost ? choose : null)))) || null;
+  const place = order?.ids.indexOf(rowId(cli, name)) ?? -1;
+  const move = (label: string, to: number): MenuButton => ({
+    label,
+    command: order!.move(rowId(cli, name), to),
+    sensitive: to >= 0 && to < order!.ids.length,
+  });
+  const toggle = accountsCommand({ change: enabled ? 'disable' : 'enable', cli, name });
+  const menu = [
+    choose,
+    wake || null,
+    ...(place < 0 ? [] : [move(_('Move Up'), place - 1), move(_('Move Down'), place + 1)]),
+    { label: enabled ? _('Turn Off') : _('Turn On'), command: toggle },
+    keyButton(tool, account, tr),
+    removeButton(cli, name, tr),
+  ];
+  return { button, menu: menu.filter(each => each !== null).filter(({ label }) => label !== button?.label) };
+}
+
+/** Returns the command that makes an account the first or the only account in use; null if a strategy chooses. */
+function chooseButton(
+  { name, enabled, default: chosen }: ToolAccount,
+  { tool: { cli, order }, accounts }: Pick<AccountContext, 'tool' | 'accounts'>,
+  { _ }: Translator,
+): MenuButton | null {
+  if (accounts.length < 2) return null;
+  const sensitive = enabled && !chosen;
+  if (order === 'default')
+    return { label: _('Use This Account'), command: accountsCommand({ change: 'use', cli, name }), sensitive };
+  if (order !== 'list') return null;
+  const names = [name, ...accounts.map(each => each.name).filter(each => each !== name)];
+  return { label: _('Use First'), command: accountsCommand({ change: 'order', cli, names }), sensitive };
+}
+
+/** Returns the command that replaces a key; null if Culvert does not store it. */
+function keyButton(
+  { cli, variables }: Pick<Tool, 'cli' | 'variables'>,
+  { name, sources, stored }: ToolAccount,
+  { _ }: Translator,
+): MenuButton | null {
+  if (!stored || variables.length === 0) return null;
+  const store = sources.includes('file') ? 'file' : 'keyring';
+  const confirm: Question = {
+    // Translators: %s is the name of an account
+    heading: fill(_('New key for “%s”'), name),
+    body:
+      store === 'file'
+        ? _('The key is stored in a file that only you can read. It is not shown again.')
+        : _('The key is stored in the keyring. It is not shown again.'),
+    accept: _('Replace'),
+    secrets: variables,
+  };
+  const command = accountsCommand(
+    { change: 'add', cli, name, credentials: [], store, replace: true },
+    { confirm, done: _('Key replaced') },
+  );
+  return { label: _('New Key…'), command };
+}
+
+function removeButton(cli: string, name: string, { _ }: Translator): MenuButton {
   const confirm: Question = {
     // Translators: %s is the name of an account
     heading: fill(_('Remove the account “%s”?'), name),
@@ -46,12 +195,9 @@ function removeRow(cli: string, name: string, { _ }: Translator): Row {
     destructive: true,
   };
   return {
-    // Translators: %s is the name of an account
-    kind: 'button',
-    id: `remove-${cli}-${name}`,
-    title: fill(_('“%s” is turned off'), name),
     label: _('Remove…'),
     command: accountsCommand({ change: 'remove', cli, name }, { confirm }),
+    style: 'destructive',
   };
 }
 
@@ -64,22 +210,29 @@ function pausedUntil({ paused }: ToolAccount, now: number): number | null | unde
 }
 
 /** Lists facts about an account, the most important first. */
-function accountText(account: ToolAccount, now: number, tr: Translator): string {
+function accountText(account: ToolAccount, { tool, inUse, now }: AccountContext, tr: Translator): string {
   const { _ } = tr;
-  const { sharedWith, problem, emptyAt, resets } = account;
+  const { enabled, remaining, paused, sharedWith, problem, emptyAt, resets } = account;
   const secondsUntil = (at: string) => (Date.parse(at) - now) / 1000;
+  const pause = coolingText(account, now, tr);
+  const empty = isEmpty(account, now) && !remaining;
+  const isFixedElsewhere = pause !== null && paused?.class === 'auth' && keyButton(tool, account, tr) === null;
   const parts = [
-    leftText(account, tr),
-    coolingText(account, now, tr),
+    enabled ? null : _('Turned off'),
+    account === inUse ? _('In use') : null,
+    pause ?? (empty ? _('Empty') : null),
+    empty ? null : leftText(account, tr),
+    remaining === null && pause === null ? _('Credits unknown') : null,
     problem,
     // Translators: a forecast for a quota; %s is such as: 3 hours
     emptyAt && secondsUntil(emptyAt) > 0 ? fill(_('Lasts about %s'), formatAbout(secondsUntil(emptyAt), tr)) : null,
     // Translators: when a quota resets; %s is such as: in 3 hours
     resets && secondsUntil(resets) > 0 ? fill(_('Renews %s'), formatIn(secondsUntil(resets), tr)) : null,
-    // Translators: %s is a list of names of accounts
-    sharedWith.length ? fill(_('Same quota as %s'), formatList(sharedWith, tr)) : null,
-  ].filter(part => part !== null);
-  return parts.length ? parts.join(' · ') : sourceText(account, tr);
+    // Translators: %s is a list of names of accounts that have one quota together
+    sharedWith.length ? fill(_('Shares with %s'), formatList(sharedWith, tr)) : null,
+    (remaining === null && pause === null) || isFixedElsewhere ? sourceText(account, tr) : null,
+  ];
+  return parts.filter(part => part !== null && part !== '').join(' · ');
 }
 
 /** Words the remaining quota; null if it is unknown. */
@@ -94,23 +247,36 @@ export function leftText(
   return limit === null ? fill(_('%s left'), left) : fill(_('%s of %s left'), left, formatCount(limit, tr));
 }
 
+/**
+ * Returns the sum of a tool's credits, without a limit unless each figure in the sum has one.
+ * @param now ms since the epoch
+ */
+export function totalOf({ accounts, total }: Pick<Tool, 'accounts' | 'total'>, now: number): Tool['total'] {
+  const isWhole = accounts
+    .map(account => withoutOld(account, now))
+    .every(({ enabled, remaining, limit }) => !enabled || (remaining === null) === (limit === null));
+  return isWhole ? total : { ...total, limit: null };
+}
+
+/** Returns the part that is left of a quota, from 0 to 1; null if it is unknown. */
+export function levelOf({ remaining, limit }: Pick<ToolAccount, 'remaining' | 'limit'>): number | null {
+  return remaining === null || limit === null || limit <= 0 ? null : Math.min(1, Math.max(0, remaining / limit));
+}
+
 function coolingText(account: ToolAccount, now: number, tr: Translator): string | null {
   const { _ } = tr;
   const until = pausedUntil(account, now);
   if (until === undefined) return null;
   const why = {
-    quota: _('Quota used up'),
+    quota: account.remaining ? _('Not enough left') : _('Empty'),
     rate: _('Too many requests'),
     auth: _('Key refused'),
   }[account.paused!.class];
-  return until === null
-    ? // Translators: %s is such as: Key refused
-      fill(_('%s, not used until its key changes'), why)
-    : // Translators: the first %s is such as: Quota used up; the second such as: in 12 minutes
-      fill(_('%s, used again %s'), why, formatIn((until - now) / 1000, tr));
+  // Translators: the first %s is such as: Empty; the second such as: in 12 minutes
+  return until === null ? why : fill(_('%s, back %s'), why, formatIn((until - now) / 1000, tr));
 }
 
-function sourceText({ sources }: ToolAccount, tr: Translator): string {
+function sourceText({ sources }: ToolAccount, tr: Translator): string | null {
   const { _ } = tr;
   const texts: Record<ToolAccount['sources'][number], string> = {
     env: _('Key in a variable'),
@@ -119,6 +285,7 @@ function sourceText({ sources }: ToolAccount, tr: Translator): string {
     command: _('Key from a command'),
     file: _('Key in a file'),
   };
+  if (sources.length === 0) return null;
   return formatList(
     sources.map(source => texts[source]),
     tr,
@@ -127,98 +294,50 @@ function sourceText({ sources }: ToolAccount, tr: Translator): string {
 
 const NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 
-/** Returns the row that adds an account to a tool. */
-export function addRow({ cli, accounts, variables }: Tool, tr: Translator): Row {
+/**
+ * Returns the row that adds an account to a tool: it asks for a name, then for the key.
+ * @param rules says who shares a quota, and what the provider's terms allow
+ */
+export function addRow({ cli, accounts, variables, terms }: Tool, rules: string, tr: Translator): Row {
   const { _ } = tr;
-  return {
-    kind: 'entry',
-    id: `add-${cli}`,
-    label: _('Add…'),
-    placeholder: 'team-b',
-    // Translators: %s is a command such as firecrawl
-    title: fill(_('Name of another account of %s'), cli),
-    check: name => {
-      if (name === '') return null;
-      if (!NAME.test(name)) return _('Letters, digits, “.”, “_” and “-” only.');
-      return accounts.some(account => account.name === name) ? _('An account with this name already exists.') : null;
+  const isFirst = accounts.length === 0;
+  // Translators: %s is a command such as firecrawl
+  const title = fill(_('New account for %s'), cli);
+  const confirm: Question = {
+    heading: title,
+    body: isFirst ? _('The name is only for you. The key comes next.') : rules,
+    accept: _('Next'),
+    links: terms.url === null ? [] : [{ label: _('Terms of the provider'), uri: terms.url }],
+    field: {
+      label: _('Name'),
+      placeholder: isFirst ? 'team-a' : 'team-b',
+      check: name => {
+        if (name === '') return null;
+        if (!NAME.test(name)) return _('Letters, digits, “.”, “_” and “-” only.');
+        return accounts.some(account => account.name === name) ? _('An account with this name already exists.') : null;
+      },
     },
-    command: name =>
-      accountsCommand(
-        { change: 'add', cli, name, credentials: [], store: 'keyring' },
-        {
-          confirm: {
-            // Translators: the first %s is the name of an account, the second a command such as firecrawl
-            heading: fill(_('Add “%s” to %s'), name, cli),
-            body: _('The key is stored in the keyring. It is not shown again.'),
-            accept: _('Add'),
-            secrets: variables,
-          },
-          done: _('Added'),
+  };
+  const command = (name: string) =>
+    accountsCommand(
+      { change: 'add', cli, name, credentials: [], store: 'keyring' },
+      {
+        confirm: {
+          // Translators: the first %s is the name of an account, the second a command such as firecrawl
+          heading: fill(_('Add “%s” to %s'), name, cli),
+          body: _('The key is stored in the keyring. It is not shown again.'),
+          accept: _('Add'),
+          secrets: variables,
         },
-      ),
-  };
-}
-
-/** Lists the programs that use a gateway; the group may have no rows. @param now ms since the epoch */
-export function consumerGroup({ cli, consumers, turnedAway }: Tool, now: number, tr: Translator): Group {
+        undo: { kind: 'tool-accounts', change: { change: 'remove', cli, name } },
+        done: _('Added'),
+      },
+    );
   return {
-    id: `consumers-${cli}`,
-    // Translators: %s is a command such as firecrawl
-    title: fill(tr._('Programs that use %s through the gateway'), cli),
-    rows: [
-      ...consumers.map(consumer => {
-        const tone = consumer.refused > 0 ? 'warning' : 'neutral';
-        return noteRow(`consumer-${cli}-${consumer.name}`, consumer.name, consumerText(consumer, now, tr), tone);
-      }),
-      ...(turnedAway > 0 ? [turnedAwayRow(cli, turnedAway, tr)] : []),
-    ],
+    kind: 'button',
+    label: _('Add…'),
+    id: `add-${cli}`,
+    title,
+    command: { ask: { kind: 'answer', command }, confirm },
   };
-}
-
-function turnedAwayRow(cli: string, turnedAway: number, tr: Translator): Row {
-  // Translators: %d is a number of requests; a placeholder stands in for a key
-  const text = tr.ngettext(
-    '%d request without a valid placeholder, from a web page or from another user',
-    '%d requests without a valid placeholder, from web pages or from other users',
-    turnedAway,
-  );
-  return noteRow(`turned-away-${cli}`, tr._('Turned away'), fill(text, formatCount(turnedAway, tr)), 'warning');
-}
-
-function consumerText(
-  { requests, accounts, refused, used, budget, last, account, ends }: Tool['consumers'][number],
-  now: number,
-  tr: Translator,
-): string {
-  const { _, ngettext } = tr;
-  const parts = [
-    // Translators: %d is a number of requests to a provider
-    fill(ngettext('%d request', '%d requests', requests), formatCount(requests, tr)),
-    account !== null && last !== null
-      ? // Translators: the first %s is the name of an account, the second a date and time
-        fill(_('Last by “%s”, %s'), account, formatDate(last, tr))
-      : null,
-    Object.keys(accounts).length > 1 ? countsText(accounts, tr) : null,
-    refused > 0
-      ? // Translators: %d is a number of requests that were not sent, for example because a budget was used up
-        fill(ngettext('%d refused', '%d refused', refused), formatCount(refused, tr))
-      : null,
-    budget !== null
-      ? // Translators: %s are numbers: the part of a budget that is used up, and all of it
-        fill(_('%s of its budget of %s used'), formatCount(used, tr), formatCount(budget, tr))
-      : null,
-    ends !== null ? endText(Date.parse(ends), now, tr) : null,
-  ];
-  return parts.filter(part => part !== null).join(' · ');
-}
-
-/** Lists each account with its number of requests, the largest number first. */
-function countsText(accounts: Record<string, number>, tr: Translator): string {
-  const sorted = Object.entries(accounts).sort(([, a], [, b]) => b - a);
-  return sorted.map(([name, count]) => `${name} ${formatCount(count, tr)}`).join(', ');
-}
-
-function endText(ends: number, now: number, tr: Translator): string {
-  // Translators: when a token ends; %s is such as: in 3 hours
-  return ends > now ? fill(tr._('Ends %s'), formatIn((ends - now) / 1000, tr)) : tr._('Its token has ended');
 }

@@ -1,9 +1,10 @@
-// Describes the page of tool accounts, which lists culvert-wrap's accounts for command-line tools, and the tools' shims.
-import type { Tool, ToolAccounts, ToolRun } from '../../api/accounts.ts';
-import { type Command, type Form, type Group, noteForm, noteRow, type Question, type Row } from '../form.ts';
-import { formatDate } from '../format.ts';
+// Describes the page of tool accounts: a group for each command-line tool with its accounts, and the tools to set up.
+import type { Tool, ToolAccount, ToolAccounts } from '../../api/accounts.ts';
+import { type Command, type Form, type Group, noteForm, type Question, type Row, statusForm } from '../form.ts';
+import { formatAbout, formatAgo, formatCount } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { accountRows, accountsCommand, addRow, consumerGroup, leftText } from './tool-account-rows.ts';
+import { accountRows, accountsCommand, addRow, leftText, levelOf, totalOf, withoutOld } from './tool-account-rows.ts';
+import { consumersRows, runsRows } from './tool-usage.ts';
 
 interface ToolAccountsState {
   /** null until the daemon has answered. */
@@ -27,19 +28,22 @@ export function toolAccountsForm(
   const { _ } = tr;
   if (offline && !answer) return noteForm(_('Not available now'));
   const problem = failed ?? answer?.problem ?? null;
-  if (problem !== null) return noteForm(_('Accounts can’t be shown'), problem, 'error');
+  if (problem !== null)
+    return statusForm({
+      icon: 'org.culvert.Culvert-unable-symbolic',
+      tone: 'error',
+      title: _('Accounts can’t be shown'),
+      sentence: problem,
+      buttons: [],
+    });
   if (!answer) return noteForm(_('Reading…'));
   const used = answer.tools.filter(isUsed);
   const others = answer.tools.filter(tool => !isUsed(tool) && tool.cli !== NOT_OFFERED);
-  if (used.length + others.length === 0)
-    return noteForm(
-      _('No known tool was found'),
-      _('Culvert can switch between accounts of command-line tools such as firecrawl, tvly and netlify.'),
-    );
+  if (used.length + others.length === 0) return noToolForm(tr);
   return {
     groups: [
-      { id: 'left', rows: used.some(({ accounts }) => accounts.length > 0) ? [refreshRow(answer, tr)] : [] },
-      ...used.flatMap(tool => toolGroups(tool, now, tr)),
+      ...used.map(tool => toolGroup(tool, now, tr)),
+      { id: 'credits', rows: refreshRows(used, { refreshing: answer.refreshing, now }, tr) },
       {
         id: 'others',
         title: _('Tools on this computer'),
@@ -50,20 +54,36 @@ export function toolAccountsForm(
   };
 }
 
-function isUsed({ accounts, shim }: Tool): boolean {
-  return accounts.length > 0 || shim !== 'none';
+/** The first steps in a terminal, as in the README of culvert-wrap. */
+const FIRST_STEPS = [
+  'npm install -g firecrawl-cli',
+  'culvert-wrap install firecrawl',
+  'culvert-wrap accounts add firecrawl team-a',
+].join('\n');
+
+function noToolForm({ _ }: Translator): Form {
+  const confirm: Question = {
+    heading: _('Accounts for command-line tools'),
+    body: _('Install a tool. It is then on this page, with a button that sets it up. Or set it up in a terminal:'),
+    accept: _('Copy Commands'),
+    text: FIRST_STEPS,
+  };
+  const command: Command = {
+    ask: { kind: 'copy', text: FIRST_STEPS },
+    confirm,
+    done: _('Copied. Paste it into a terminal.'),
+  };
+  return statusForm({
+    icon: 'culvert-console-symbolic',
+    tone: 'neutral',
+    title: _('No command-line tool with accounts found'),
+    sentence: _('Works with firecrawl, tvly and netlify.'),
+    buttons: [{ label: _('How'), command }],
+  });
 }
 
-function refreshRow({ refreshing }: ToolAccounts, { _ }: Translator): Row {
-  return {
-    kind: 'button',
-    id: 'refresh',
-    title: _('What is left'),
-    label: _('Ask Now'),
-    busy: refreshing,
-    subtitle: _('Asks each provider, with the account’s own key.'),
-    command: accountsCommand({ change: 'refresh' }),
-  };
+function isUsed({ accounts, shim }: Tool): boolean {
+  return accounts.length > 0 || shim !== 'none';
 }
 
 function setUpRow(tool: Tool, tr: Translator): Row {
@@ -91,30 +111,72 @@ function installCommand({ cli, path }: Tool, { _ }: Translator): Command {
   return accountsCommand({ change: 'install', cli }, { confirm, done: _('The shim is in place') });
 }
 
-function toolGroups(tool: Tool, now: number, tr: Translator): Group[] {
-  const { cli, accounts, runs } = tool;
-  return [
-    {
-      id: `tool-${cli}`,
-      title: cli,
-      description: `${scopeText(tool, tr)} ${termsText(tool, tr)}`,
-      rows: [
-        shimRow(tool, tr),
-        ...firstRows(tool, tr),
-        ...accounts.flatMap(account => accountRows(tool, account, now, tr)),
-        ...totalRows(tool, tr),
-        addRow(tool, tr),
-        ...termsRows(tool, tr),
-      ],
-    },
-    consumerGroup(tool, now, tr),
-    {
-      id: `runs-${cli}`,
-      // Translators: %s is a command such as firecrawl
-      title: fill(tr._('Last runs of %s'), cli),
-      rows: runs.map((run, i) => runRow(tool, run, i, tr)),
-    },
+function toolGroup(tool: Tool, now: number, tr: Translator): Group {
+  const { cli, terms } = tool;
+  const { _ } = tr;
+  const { rows, order } = accountRows(tool, now, tr);
+  const rules = `${scopeText(tool, tr)} ${termsText(tool, tr)}`;
+  return {
+    id: `tool-${cli}`,
+    title: cli,
+    description: ruleText(tool, tr) || undefined,
+    ...(terms.url !== null && {
+      menu: [{ label: _('Terms of the provider'), command: { ask: { kind: 'open', uri: terms.url } } }],
+    }),
+    ...(order && { order }),
+    rows: [
+      shimRow(tool, now, tr),
+      ...rows,
+      addRow(tool, rules, tr),
+      ...consumersRows(tool, now, tr),
+      ...runsRows(tool, tr),
+    ],
+  };
+}
+
+/** Returns the row that asks all providers; none without an account. */
+function refreshRows(
+  tools: readonly Tool[],
+  { refreshing, now }: { refreshing: boolean; now: number },
+  tr: Translator,
+) {
+  const { _ } = tr;
+  const accounts = tools.flatMap(tool => tool.accounts);
+  if (accounts.length === 0) return [];
+  const asked = Math.max(...accounts.map(({ at }) => (at === null ? 0 : Date.parse(at))));
+  const how = _('Asks each provider, with the account’s own key.');
+  // Translators: %s is such as: 5 minutes ago
+  const when = asked > 0 ? fill(_('Last asked %s.'), formatAgo((now - asked) / 1000, tr)) : null;
+  const row: Row = {
+    kind: 'button',
+    id: 'refresh',
+    title: _('Refresh the credits of all tools'),
+    subtitle: [how, when].filter(text => text !== null).join(' '),
+    label: _('Refresh'),
+    busy: refreshing,
+    command: accountsCommand({ change: 'refresh' }),
+  };
+  return [row];
+}
+
+/** Says what decides which account is used; empty if the order of the rows does, and another account helps. */
+function ruleText(tool: Tool, tr: Translator): string {
+  const { scope, terms, accounts, order } = tool;
+  const { _ } = tr;
+  const texts: Record<Tool['order'], string | null> = {
+    list: null,
+    default: terms.accounts === 'one-per-person' ? null : _('Only the account that you choose is used.'),
+    'most-remaining': _('The account with the most credits is used first.'),
+    'soonest-reset': _('The account that renews first is used first.'),
+    'drain-first': _('The account with the fewest credits is used first.'),
+    'round-robin': _('The accounts are used in turn.'),
+  };
+  const rules = [
+    scope === 'ip' ? scopeText(tool, tr) : null,
+    terms.accounts === 'one-per-person' ? termsText(tool, tr) : null,
+    accounts.length > 1 ? texts[order] : null,
   ];
+  return rules.filter(text => text !== null).join(' ');
 }
 
 /** Says who shares a quota, which decides whether another account helps. */
@@ -141,34 +203,35 @@ function termsText({ terms }: Tool, { _ }: Translator): string {
   return texts[terms.accounts];
 }
 
-function termsRows({ cli, terms }: Tool, { _ }: Translator): Row[] {
-  if (terms.url === null) return [];
-  return [
-    {
-      kind: 'button',
-      id: `terms-${cli}`,
-      title: _('Terms of the provider'),
-      label: _('Open'),
-      // Translators: %s is a date such as 2026-11-21
-      subtitle: terms.read === null ? null : fill(_('Read on %s'), terms.read),
-      command: { ask: { kind: 'open', uri: terms.url } },
-    },
-  ];
-}
-
-function shimRow(tool: Tool, tr: Translator): Row {
+/** Returns the row with the credits of all accounts, and the switch that decides whether the tool uses them. */
+function shimRow(tool: Tool, now: number, tr: Translator): Row {
   const { cli, shim, path } = tool;
+  const accounts = tool.accounts.map(account => withoutOld(account, now));
+  const total = totalOf(tool, now);
   const { _ } = tr;
+  // Translators: %s is a command such as firecrawl
+  const name = fill(_('Use these accounts for “%s”'), cli);
+  const left = leftText(total, tr);
+  const problem =
+    shim === 'replaced'
+      ? _('An upgrade has replaced the shim, so no account is used.')
+      : path === null
+        ? _('The command was not found.')
+        : null;
+  const facts =
+    left === null
+      ? accounts.length > 0
+        ? [_('Credits unknown')]
+        : []
+      : [...totalTexts({ accounts, total }, now, tr), name];
   return {
-    // Translators: %s is a command such as firecrawl
     kind: 'switch',
     id: `shim-${cli}`,
-    title: fill(_('Use these accounts for “%s”'), cli),
-    subtitle:
-      shim === 'replaced'
-        ? _('An upgrade has replaced the shim, so no account is used.')
-        : (path ?? _('The command was not found.')),
-    tone: shim === 'replaced' ? 'warning' : 'neutral',
+    title: left ?? name,
+    name,
+    subtitle: [problem, ...facts, path].filter(text => text !== null).join(' · '),
+    tone: shim === 'replaced' || total.remaining === 0 ? 'warning' : 'neutral',
+    level: levelOf(total),
     on: shim === 'installed',
     sensitive: path !== null,
     command:
@@ -178,46 +241,28 @@ function shimRow(tool: Tool, tr: Translator): Row {
   };
 }
 
-function firstRows({ cli, accounts }: Tool, { _ }: Translator): Row[] {
+/** Says how long all accounts together last, and how many of them are not in the sum. */
+function totalTexts({ accounts, total }: Pick<Tool, 'accounts' | 'total'>, now: number, tr: Translator): string[] {
   const enabled = accounts.filter(account => account.enabled);
-  const first = enabled.find(account => account.default);
-  if (enabled.length < 2 || !first) return [];
+  const unknown = enabled.filter(({ remaining }) => remaining === null).length;
+  // Translators: %d is a number of accounts; their credits are not in the number next to this text
+  const unknownText = tr.ngettext('%d account unknown', '%d accounts unknown', unknown);
+  const seconds = secondsLeft(enabled, total.remaining ?? 0, now);
   return [
-    {
-      kind: 'select',
-      id: `first-${cli}`,
-      title: _('First account'),
-      value: first.name,
-      options: enabled.map(({ name }) => ({ value: name, label: name })),
-      command: name => accountsCommand({ change: 'use', cli, name }),
-    },
+    // Translators: a forecast for a quota; %s is such as: 3 hours
+    ...(seconds === null ? [] : [fill(tr._('Lasts about %s'), formatAbout(seconds, tr))]),
+    ...(unknown > 0 ? [fill(unknownText, formatCount(unknown, tr))] : []),
   ];
 }
 
-function totalRows({ cli, accounts, total }: Tool, tr: Translator): Row[] {
-  const left = leftText(total, tr);
-  if (left === null || accounts.length < 2) return [];
-  return [{ kind: 'fact', id: `total-${cli}`, title: tr._('All accounts together'), value: left }];
-}
-
-function runRow(
-  { cli }: Tool,
-  { at, command, account, outcome, class: failure }: ToolRun,
-  i: number,
-  tr: Translator,
-): Row {
-  const { _ } = tr;
-  const texts: Record<ToolRun['outcome'], string> = {
-    ok: _('Succeeded'),
-    unobserved: _('Ran'),
-    original: _('Ran'),
-    failed: _('Failed'),
-    left: _('Changed to another account'),
-    skipped: _('Account skipped'),
-    queued: _('Put into the queue'),
-    refused: _('Not started'),
-  };
-  const result = failure === null ? texts[outcome] : `${texts[outcome]} (${failure})`;
-  const subtitle = [formatDate(at, tr), account ?? _('No account'), result].join(' · ');
-  return noteRow(`run-${cli}-${i}`, command || cli, subtitle);
+/** Forecasts how long the credits of all accounts last at the present rates; null if no rate is known. */
+function secondsLeft(enabled: readonly ToolAccount[], left: number, now: number): number | null {
+  const rates = enabled.flatMap(({ remaining, emptyAt, sharedWith }, i) => {
+    const seconds = emptyAt === null ? 0 : (Date.parse(emptyAt) - now) / 1000;
+    // a quota that several accounts share counts once
+    const isCounted = enabled.slice(0, i).some(other => sharedWith.includes(other.name));
+    return remaining !== null && seconds > 0 && !isCounted ? [remaining / seconds] : [];
+  });
+  const rate = rates.reduce((sum, each) => sum + each, 0);
+  return rate > 0 && left > 0 ? left / rate : null;
 }

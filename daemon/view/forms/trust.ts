@@ -1,6 +1,17 @@
 // Describes the page of the organization's certificate, which shows the tools that trust it, and changes them.
 import type { TrustCertificate, TrustReport, TrustTool, TrustVerdict } from '../../api/trust.ts';
-import { type Command, type Form, type Group, type Question, type Row, type Tone, workCommand } from '../form.ts';
+import {
+  type Command,
+  type Form,
+  type Group,
+  goTo,
+  type Mark,
+  type Question,
+  type Row,
+  statusForm,
+  type Tone,
+  workCommand,
+} from '../form.ts';
 import { formatCount, formatDay } from '../format.ts';
 import { wordMessage, wordMessages } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -23,6 +34,7 @@ interface TrustTasks {
 
 export function trustForm({ report, running, failed }: TrustState, tasks: TrustTasks, tr: Translator): Form {
   const { _ } = tr;
+  if (report && failed === null && isEmpty(report)) return noCertificate(running, tasks, tr);
   const tools = report?.tools ?? [];
   const asking: Asking = { tasks, sensitive: !running, tr };
   const of = (...verdicts: TrustVerdict[]) => tools.filter(({ verdict }) => verdicts.includes(verdict));
@@ -33,7 +45,7 @@ export function trustForm({ report, running, failed }: TrustState, tasks: TrustT
   });
   return {
     groups: [
-      { id: 'check', rows: [checkRow({ report, running, failed }, asking), ...allRows(report, asking)] },
+      { id: 'check', rows: [checkRow({ running, failed }, asking), ...allRows(report, asking)] },
       {
         id: 'certificates',
         title: _('Certificates'),
@@ -52,22 +64,38 @@ export function trustForm({ report, running, failed }: TrustState, tasks: TrustT
   };
 }
 
+/** True without a certificate, and without a change by Culvert that could be undone. */
+function isEmpty({ certificates, refused, removalDue, tools }: TrustReport): boolean {
+  return !certificates.length && !refused.length && !removalDue && !tools.some(({ applied }) => applied);
+}
+
+function noCertificate(running: boolean, { check }: TrustTasks, { _ }: Translator): Form {
+  return statusForm({
+    icon: 'culvert-certificate-symbolic',
+    tone: 'neutral',
+    title: _('No organization certificate'),
+    sentence: _('You need this only when a company inspects your traffic.'),
+    buttons: [
+      { label: _('Join an Organization…'), command: goTo('account') },
+      { label: _('Check'), sensitive: !running, command: workCommand(check) },
+    ],
+  });
+}
+
 interface Asking {
   tasks: TrustTasks;
   sensitive: boolean;
   tr: Translator;
 }
 
-function checkRow({ report, running, failed }: TrustState, { tasks, tr }: Asking): Row {
+function checkRow({ running, failed }: Omit<TrustState, 'report'>, { tasks, tr }: Asking): Row {
   const { _ } = tr;
   return {
     kind: 'button',
     id: 'check',
-    title: _('Which tools trust it'),
-    label: report ? _('Check Again') : _('Check'),
-    subtitle: running
-      ? _('Each tool connects to this computer…')
-      : (failed ?? _('Each tool connects to this computer. Nothing leaves it.')),
+    title: _('Tools that trust the certificate'),
+    label: _('Check'),
+    subtitle: failed ?? _('Tested on this computer; nothing is sent.'),
     tone: failed === null ? 'neutral' : 'error',
     sensitive: !running,
     busy: running,
@@ -151,7 +179,7 @@ function toolRows(tool: TrustTool, asking: Asking): Row[] {
   const title = titleOf(tool, tr);
   const later = newSessions ? [_('It applies after the next login.')] : [];
   const subtitle = [wordMessages(wording, tr), ...later].filter(Boolean).join('\n') || null;
-  const shared = { id: `tool-${id}`, title, subtitle, tone: TONES[verdict] };
+  const shared = { id: `tool-${id}`, title, subtitle, ...LOOKS[verdict] };
   const button = (label: string, command: Command): Row => {
     const reason = _('The tools are being tried.');
     return { kind: 'button', ...shared, label, sensitive, reason, command };
@@ -178,12 +206,12 @@ function toolRows(tool: TrustTool, asking: Asking): Row[] {
   return [changes.length > 0 ? apply : applied ? undo : seen, ...(administrator.length > 0 ? [commands] : [])];
 }
 
-const TONES: Record<TrustVerdict, Tone> = {
-  trusts: 'success',
-  'does-not-trust': 'warning',
-  'trusts-too-much': 'error',
-  'not-reached': 'neutral',
-  unknown: 'neutral',
+const LOOKS: Record<TrustVerdict, { tone: Tone; mark: Mark }> = {
+  trusts: { tone: 'success', mark: 'fine' },
+  'does-not-trust': { tone: 'warning', mark: 'hint' },
+  'trusts-too-much': { tone: 'error', mark: 'problem' },
+  'not-reached': { tone: 'neutral', mark: 'off' },
+  unknown: { tone: 'neutral', mark: 'off' },
 };
 
 /** Returns the title of a tool, translated unless it is the name of a program. */

@@ -1,16 +1,18 @@
 // Describes the first steps, which explain WARP, turn on its protection, and set it up or start the demo.
 import type { ClientState } from '../client/client-state.ts';
 import { type Command, type Form, type Group, noteRow, type Row } from '../form.ts';
+import { type PageName, pageTitle } from '../page-list.ts';
 import { installRows, killSwitchRow } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
-import { autostartRow, type DesktopFacts } from './preferences.ts';
+import { autostartRow, type DesktopFacts, preferencesForm } from './preferences.ts';
+import { setupForm } from './setup.ts';
 
 interface WelcomeStep {
   title: string;
   text: string;
   form: Form;
-  /** True if the missing setup is shown above the form. */
+  /** True if the form's status shows the missing setup, in place of the title and the text. */
   setup: boolean;
 }
 
@@ -34,19 +36,21 @@ export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: T
   if (step === 1)
     return {
       title: _('Stay protected'),
-      text: _('You can change both at any time.'),
-      form: { groups: [protectionGroup(view, facts, tr)] },
+      text: _('You can change all of this at any time.'),
+      form: { groups: [protectionGroup(view, facts, tr), tasteGroup(view, facts, tr)] },
       setup: false,
     };
-  const { setup, emulated } = view.tunnel;
+  const { setup, emulated, look, label, sentence } = view.tunnel;
+  // without a daemon, nothing is known about WARP
+  if (look === 'unavailable') return { title: label, text: sentence, form: { groups: [] }, setup: false };
+  const needed = setup === null ? { groups: [nextGroup(tr)] } : setupForm(view, tr);
+  const demo = { id: 'demo', rows: emulated || setup === 'cli-missing' ? [] : [demoRow(tr)] };
   return {
     title: emulated ? _('The demo is ready') : _('WARP is ready'),
     text: emulated
       ? _('Try everything. Nothing is protected.')
       : _('It is set up on this computer. Press Connect on the first page.'),
-    form: {
-      groups: [{ id: 'demo', rows: emulated || view.client.offline || setup === 'cli-missing' ? [] : [demoRow(tr)] }],
-    },
+    form: { ...needed, groups: [...needed.groups, demo] },
     setup: setup !== null,
   };
 }
@@ -89,6 +93,36 @@ function protectionGroup({ client, killSwitch }: View, facts: DesktopFacts, tr: 
     rows: [
       ...(killSwitch.look === 'not-installed' ? installRows(killSwitch, tr) : [killSwitchRow(killSwitch, tr)]),
       ...(config ? [autostartRow(config, facts, tr)] : []),
+    ],
+  };
+}
+
+/** Preferences that people set on their first day. */
+const TASTE: readonly string[] = ['notifications.level', 'ui.theme', 'ui.locale'];
+
+function tasteGroup({ client }: View, facts: DesktopFacts, tr: Translator): Group {
+  const rows = client.config ? preferencesForm(client, facts, tr).groups.flatMap(group => group.rows) : [];
+  return { id: 'taste', rows: rows.filter(({ id }) => TASTE.includes(id)) };
+}
+
+/** Returns links to what people do after they have connected. */
+function nextGroup(tr: Translator): Group {
+  const { _ } = tr;
+  const link = (page: PageName, subtitle: string): Row => ({
+    kind: 'link',
+    id: `to-${page}`,
+    page,
+    title: pageTitle(page, tr),
+    subtitle,
+  });
+  return {
+    id: 'next',
+    title: _('Later'),
+    rows: [
+      link('mode', _('Which traffic is protected, and how')),
+      link('routes', _('Sites and networks that bypass WARP')),
+      link('networks', _('Where WARP stays off; local network')),
+      link('checks', _('Find out why something does not work')),
     ],
   };
 }

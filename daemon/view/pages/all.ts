@@ -1,7 +1,7 @@
 // Defines the pages that are forms, and the data that each page reads while visible. `page-list.ts` has their titles.
-import { createRuleEditor } from '../client/rule-editor.ts';
+import type { ClientState } from '../client/client-state.ts';
 import { clientCommand, type Form } from '../form.ts';
-import { accountForm } from '../forms/account.ts';
+import { accountForm, joinCommand } from '../forms/account.ts';
 import { checksForm, type ServiceTask } from '../forms/checks.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../forms/preferences.ts';
 import { READ_AGAIN_MS, toolAccountsForm } from '../forms/tool-accounts.ts';
@@ -9,14 +9,13 @@ import { trustForm } from '../forms/trust.ts';
 import { dnsForm } from '../forms/tunnel/dns.ts';
 import { killSwitchForm, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../forms/tunnel/killswitch.ts';
 import { advancedForm, modeForm } from '../forms/tunnel/modes.ts';
-import { READ_NETWORKS_MS } from '../forms/tunnel/network-rules.ts';
 import { networksForm } from '../forms/tunnel/networks.ts';
 import { updatesForm } from '../forms/updates.ts';
-import type { CurrentNetwork } from '../host.ts';
 import type { PageName } from '../page-list.ts';
 import type { ChecksState } from '../states/findings.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
+import { networksPage } from './networks.ts';
 import { type Page, reading } from './page.ts';
 import { editorPage, routesPage } from './routes.ts';
 
@@ -49,47 +48,30 @@ const killSwitchPage: Page = (host, changed) => {
   };
 };
 
-/** The networks page. Its reads make the daemon follow the networks and send them as events. */
-const networksPage: Page = (host, changed) => {
-  const { model, desktop } = host;
-  const editor = createRuleEditor(model, changed);
-  // a failed read is ignored, as the rest of the page needs no answer
-  const networks = reading(host, changed, { read: () => model.call('GET /api/networks'), everyMs: READ_NETWORKS_MS });
-  let network: CurrentNetwork | null = null;
-  const readNetwork = async () => {
-    if (!desktop) return;
-    network = await desktop.currentNetwork();
-    changed();
-  };
-  // the page offers to trust the network in use
-  const unwatch = desktop?.watchNetwork(() => void readNetwork());
-  return {
-    ticks: true,
-    form(view) {
-      networks.now(view);
-      const { settable } = view.tunnel;
-      return networksForm(view.client, { settable, network, now: host.now(), editor }, host.tr());
-    },
-    shown: () => void readNetwork(),
-    close() {
-      networks.close();
-      unwatch?.();
-    },
-  };
-};
-
-/** The account page, which reads the details whenever it is opened and when the registration changes. */
+/**
+ * The account page, which reads the details whenever it is opened and when the registration changes. In a desktop app,
+ * Culvert finishes the sign-in of an organization that the user joins, if it is in the app menu.
+ */
 const accountPage: Page = (host, changed) => {
   const account = reading(host, changed, {
     read: () => host.model.call('GET /api/account'),
     of: ({ client }) => JSON.stringify(client.snapshot?.account ?? null),
   });
+  const join = async (team: string) => {
+    const { desktop } = host;
+    // if Culvert can't finish the sign-in, the user can still paste the address
+    if (desktop && desktop.signInProgram() !== 'culvert') await host.task('handle-sign-in').catch(() => false);
+    await host.run(joinCommand(team));
+  };
   return {
     form(view) {
       const { value, failed } = account.now(view);
+      const joining = { program: host.desktop?.signInProgram(), join };
       // without details, the page shows the snapshot's summary
-      return accountForm(view.client, failed === null ? value : null, host.tr(), host.desktop?.signInProgram());
+      return accountForm(view.client, failed === null ? value : null, host.tr(), joining);
     },
+    // the first control only copies an id
+    first: 'team',
     shown: account.shown,
     close: account.close,
   };
@@ -138,14 +120,15 @@ const toolAccountsPage: Page = (host, changed) => {
 };
 
 /** The preferences page, which watches the desktop's autostart entry, because the user may change it elsewhere. */
-const preferencesPage: Page = ({ desktop, tr }, changed) => {
+const preferencesPage: Page = ({ desktop, model, tr }, changed) => {
+  const clearHistory = () => model.call('POST /api/history/clear', { body: {} });
   let facts = UNKNOWN_DESKTOP;
   const learn = (change: Partial<DesktopFacts>) => {
     facts = { ...facts, ...change };
     changed();
   };
   return {
-    form: ({ client }) => preferencesForm(client, facts, tr()),
+    form: ({ client }) => preferencesForm(client, facts, tr(), clearHistory),
     shown() {
       void desktop?.hasTrayHost().then(tray => learn({ tray }));
       void desktop?.hasShortcuts().then(shortcuts => learn({ shortcuts }));
@@ -153,6 +136,11 @@ const preferencesPage: Page = ({ desktop, tr }, changed) => {
     close: desktop?.watchAutostart(autostart => learn({ autostart })),
   };
 };
+
+const checkedOf = ({ offline, snapshot }: ClientState) => ({
+  offline: offline !== null,
+  demo: snapshot?.tunnelCli.emulated === true,
+});
 
 /** The checks page, which shows findings as they arrive; a desktop app also offers repairs with an administrator's password. */
 const checksPage: Page = (host, changed) => {
@@ -176,9 +164,8 @@ const checksPage: Page = (host, changed) => {
   };
   return {
     form({ client }) {
-      const offline = client.offline !== null;
       const ways = desktop && { repair: { service, root: desktop.canRepair() ? root : null } };
-      return checksForm(checks.state(), { offline, ...ways }, host.tr());
+      return checksForm(checks.state(), { ...checkedOf(client), ...ways }, host.tr());
     },
     shown() {
       // a browser may run on a computer other than the checked one
@@ -189,7 +176,7 @@ const checksPage: Page = (host, changed) => {
   };
 };
 
-/** The updates page. In a desktop app, it checks for updates if no check was made yet. */
+/** The updates page. In a desktop app, it checks for updates if no check was made yet and a source is set. */
 const updatesPage: Page = (host, changed) => {
   const { updates } = host;
   let opened = false;
@@ -197,8 +184,9 @@ const updatesPage: Page = (host, changed) => {
     form: ({ update, client }) =>
       updatesForm(update, { offline: client.offline !== null, waiting: updates.waiting() }, host.tr()),
     shown() {
-      const { client } = host.view();
-      if (host.desktop && !opened && !client.update && !client.offline) void updates.check().catch(host.showError);
+      const { client, update } = host.view();
+      if (host.desktop && !opened && !client.update && !client.offline && update.hasSource)
+        void updates.check().catch(host.showError);
       opened = true;
     },
     close: updates.subscribe(changed),
@@ -227,7 +215,7 @@ export const FORM_PAGES = {
   account: { open: accountPage, searched: ({ client }, tr) => accountForm(client, null, tr) },
   checks: {
     open: checksPage,
-    searched: ({ client }, tr, checks) => checksForm(checks, { offline: client.offline !== null }, tr),
+    searched: ({ client }, tr, checks) => checksForm(checks, checkedOf(client), tr),
   },
   updates: {
     open: updatesPage,

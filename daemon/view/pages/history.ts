@@ -1,38 +1,58 @@
 // Defines the history page, which reads and words the records of the span that the user chose.
 import type { History } from '../../api/schema.ts';
-import { type Command, workCommand } from '../form.ts';
-import { formatDate, formatDuration, formatTime } from '../format.ts';
-import { NOW, type Slot, type Span, slotsOf, spans } from '../graph.ts';
+import type { MenuButton, Status } from '../form.ts';
+import { formatClock, formatDay, formatLasted } from '../format.ts';
+import { type Charts, chartsOf, NOW, type Slot, type Span, slotsOf, spanFrom, spans, type Table } from '../graph.ts';
 import type { Host } from '../host.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../states/records.ts';
+import { dayOf, type Strip, sentenceOf, stretchesOf, stripOf } from '../states/strip.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
 
-/** Number of changes that the page lists first, and that "Show More" adds. */
-const LISTED = 50;
+/** Number of changes that the page lists first, which leaves the chart near, and that "Show More" adds. */
+const LISTED = 12;
+const MORE = 50;
 /** Time between reads, for spans of a day or more, and for shorter spans. */
 const RENEW_MS = 60_000;
 const RENEW_SHORT_MS = 5_000;
 const DAY_SECONDS = 86_400;
+/** Shortest phase of connecting that the page lists. */
+const PHASE_MS = 60_000;
+
+export interface HistoryEvent {
+  /** ISO 8601. */
+  at: string;
+  time: string;
+  title: string;
+  details: string;
+  /** A reason that has no words, as the tunnel CLI names it. */
+  code: string | null;
+  /** Duration of the state. */
+  lasted: string;
+}
 
 /** Records of a span. The page returns the same object until something changes. */
 export interface Recorded {
-  figures: Slot[];
-  /** Words a time on the axis. */
-  formatAt(at: number): string;
-  /** Label of the left end of the axis. */
-  start: string;
-  /** True if the history is turned on. */
-  enabled: boolean;
-  /** True if the span has no records. */
-  isEmpty: boolean;
-  totals: { titles: string[]; rows: string[][] } | null;
+  sentence: string;
+  strip: Strip;
+  charts: Charts;
+  /** Turns the history on; null if it is on. */
+  off: MenuButton | null;
+  totals: Table | null;
   drops: string[];
-  /** The newest changes, newest first. */
-  timeline: { at: string; date: string; title: string; details: string; time: string }[];
-  /** True if there are more changes than `timeline` has. */
+  /** The newest changes, newest first, by day. The title is null if all changes are of one day. */
+  days: { title: string | null; events: HistoryEvent[] }[];
+  /** True if there are more changes than `days` has. */
   hasMore: boolean;
+}
+
+/** The page shows either its status, the charts of now, or records; nothing before the first answer. */
+interface Shown {
+  chosen: string;
+  status: Status | null;
+  charts: Charts | null;
+  recorded: Recorded | null;
 }
 
 /** Returns the choices: now, and the spans. */
@@ -56,7 +76,11 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
   let chosen = first;
   let limit = LISTED;
   let events = 0;
-  let made: { of: object; limit: number; tr: Translator; recorded: Recorded } | null = null;
+  const now = kept(() => nowOf(host.figures(), host.tr()));
+  const past = kept(({ span, history, online }: Omit<Wanted, 'limit'>) =>
+    pastOf({ span, history, online, limit }, host.tr()),
+  );
+  const missing = kept(([title, sentence]: [string, string]) => ({ status: empty(title, sentence) }));
   const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
   const history = reading(host, changed, {
     async read() {
@@ -73,7 +97,7 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     },
     everyMs: () => ((span()?.seconds ?? 0) < DAY_SECONDS ? RENEW_SHORT_MS : RENEW_MS),
     when: ({ client }) => chosen !== NOW && !client.offline && !isHidden(),
-    of: ({ tunnel }) => `${chosen} ${tunnel.look} ${events}`,
+    of: ({ tunnel, client }) => [chosen, tunnel.look, events, client.config?.config.history.enabled].join(' '),
   });
   const unsubscribe = model.onEvent(({ event }) => {
     if (event !== 'history') return;
@@ -81,16 +105,21 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     changed();
   });
   return {
-    /** Returns the choice, its records (null until they are read), and the command that deletes the history. */
-    view(view: View) {
-      const tr = host.tr();
-      const clear = clearCommand(host);
-      const { value } = history.now(view);
+    view(view: View): Shown {
+      const { value, failed, running } = history.now(view);
+      const none = { chosen, status: null, charts: null, recorded: null };
+      const { client, tunnel } = view;
+      const online = client.offline === null;
+      if (chosen === NOW) return { ...none, ...now([host.figures(), host.tr()], undefined) };
       // the user may have chosen another span since the read
-      if (value?.span.id !== chosen) return { chosen, recorded: null, clear };
-      if (made?.of !== value || made.limit !== limit || made.tr !== tr)
-        made = { of: value, limit, tr, recorded: recordedOf(value, limit, tr) };
-      return { chosen, recorded: made.recorded, clear };
+      if (value?.span.id === chosen)
+        return { ...none, ...past([value, limit, online, host.tr()], { ...value, online }) };
+      const words: [string, string] | null = !online
+        ? [tunnel.label, tunnel.sentence]
+        : failed !== null && !running
+          ? [host.tr()._('Not available now'), failed]
+          : null;
+      return words ? { ...none, ...missing(words, words) } : none;
     },
     choose(id: string): void {
       if (id === chosen) return;
@@ -99,7 +128,12 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     },
     /** Lists more changes. */
     more(): void {
-      limit += LISTED;
+      limit += MORE;
+      changed();
+    },
+    /** Lists all changes, for a print. */
+    all(): void {
+      limit = Number.POSITIVE_INFINITY;
       changed();
     },
     shown: history.shown,
@@ -110,37 +144,99 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
   };
 }
 
-function recordedOf({ span, history }: { span: Span; history: History }, limit: number, tr: Translator): Recorded {
-  const { samples, changes, totals, since, until, enabled } = history;
-  const formatAt = (at: number) => (span.seconds < DAY_SECONDS ? formatTime(at, tr) : formatDate(at, tr));
-  const timeline = changes.map((change, i) => ({
-    at: change.at,
-    date: formatDate(change.at, tr),
-    ...changeWords(change, tr),
-    time: change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, tr),
-  }));
-  return {
-    figures: slotsOf(samples, span, Date.parse(until)),
-    formatAt,
-    start: formatAt(Date.parse(since)),
-    enabled,
-    isEmpty: samples.length === 0 && changes.length === 0,
-    totals: totals && totalsTable(totals, tr),
-    drops: totals ? dropLines(totals, tr) : [],
-    timeline: timeline.slice(-limit).reverse(),
-    hasMore: timeline.length > limit,
+/** Makes again only what depends on something that changed. */
+function kept<A, T>(make: (of: A) => T) {
+  let made: { keys: readonly unknown[]; value: T } | null = null;
+  return (keys: readonly unknown[], of: A): T => {
+    if (!made || keys.some((key, i) => key !== made!.keys[i])) made = { keys, value: make(of) };
+    return made.value;
   };
 }
 
-function clearCommand({ model, tr }: Host): Command {
-  const { _ } = tr();
-  return workCommand(() => model.call('POST /api/history/clear', { body: {} }), {
-    confirm: {
-      heading: _('Delete the history?'),
-      body: _('Everything that was recorded is deleted, on this computer and for every window.'),
-      accept: _('Delete'),
-      destructive: true,
+function nowOf(figures: readonly Slot[], tr: Translator): Pick<Shown, 'status' | 'charts'> {
+  const { _ } = tr;
+  const charts = chartsOf(figures, tr);
+  if (charts.charts.length) return { charts, status: null };
+  return { charts: null, status: empty(_('No statistics yet'), _('They appear while the tunnel is connected.')) };
+}
+
+interface Wanted {
+  span: Span;
+  history: History;
+  /** True while the daemon answers. */
+  online: boolean;
+  /** Number of changes to list. */
+  limit: number;
+}
+
+function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorded'> {
+  const { _ } = tr;
+  const { changes, samples, totals, enabled, until } = wanted.history;
+  const off = enabled ? null : turnOn(wanted.online, tr);
+  // the begin of the recording alone is nothing to show
+  const isEmpty = !samples.length && !totals?.connectedSeconds && changes.every(({ kind }) => kind !== 'state');
+  if (isEmpty) {
+    const status = off
+      ? empty(_('The history is turned off'), _('It stays on this computer, for 90 days.'), [off])
+      : empty(_('Nothing recorded'), _('Connections and statistics appear here.'));
+    return { status, recorded: null };
+  }
+  const stretches = stretchesOf(wanted.history);
+  const { span } = wanted;
+  const isDay = span.seconds === DAY_SECONDS;
+  return {
+    status: null,
+    recorded: {
+      sentence: sentenceOf({ totals, until }, stretches, isDay ? null : span.title, tr),
+      strip: stripOf(stretches, tr),
+      charts: pastCharts(wanted, tr),
+      off,
+      totals: totals && totalsTable(totals, tr),
+      drops: totals ? dropLines(totals, tr) : [],
+      ...eventsOf(wanted, tr),
     },
-    done: _('The history is deleted'),
+  };
+}
+
+/** Returns the charts from the first figure on. */
+function pastCharts({ span, history: { samples, until } }: Wanted, tr: Translator): Charts {
+  const [first] = samples;
+  if (!first) return chartsOf([], tr);
+  const end = Date.parse(until);
+  return chartsOf(slotsOf(samples, spanFrom(Date.parse(first.at), end, span), end), tr);
+}
+
+function eventsOf({ history, limit }: Wanted, tr: Translator): Pick<Recorded, 'days' | 'hasMore'> {
+  const events = history.changes.flatMap((change, i) => {
+    const ms = lasted(history, i);
+    const isPhase = change.state === 'connecting' || change.state === 'disconnecting';
+    if (isPhase && change.kind === 'state' && !change.effect && ms < PHASE_MS) return [];
+    const { at } = change;
+    const time = formatClock(Date.parse(at), tr);
+    const length = change.kind === 'stop' ? '' : formatLasted(ms / 1000, tr);
+    return [{ day: dayOf(Date.parse(at)), at, time, ...changeWords(change, tr), lasted: length }];
   });
+  const listed = events.slice(-limit).reverse();
+  const days = [...new Set(listed.map(({ day }) => day))];
+  return {
+    days: days.map(day => ({
+      title: days.length > 1 ? formatDay(day, tr) : null,
+      events: listed.filter(each => each.day === day),
+    })),
+    hasMore: events.length > limit,
+  };
+}
+
+function turnOn(online: boolean, { _ }: Translator): MenuButton {
+  return {
+    label: _('Turn On'),
+    name: _('Turn on the history'),
+    style: 'suggested',
+    sensitive: online,
+    command: { ask: { kind: 'config', patch: { history: { enabled: true } } } },
+  };
+}
+
+function empty(title: string, sentence: string, buttons: MenuButton[] = []): Status {
+  return { icon: 'culvert-graph-symbolic', tone: 'neutral', title, sentence, buttons };
 }

@@ -1,17 +1,16 @@
 // Defines the split tunnel's pages: the list, and an editor for the list as text.
 import type { Why } from '../../api/schema.ts';
 import { createRoutesEditor } from '../client/routes-editor.ts';
-import { actionCommand, type Form, type Group, type List, type ListItem } from '../form.ts';
+import type { Form, Group, List, ListItem } from '../form.ts';
 import { searchedText } from '../forms/search-rows.ts';
 import { editorForm } from '../forms/tunnel/routes-editor.ts';
 import {
-  addRoute,
+  addition,
   describeRoutes,
   type RouteEntry,
   type RoutesView,
   removal,
   resetRoutes,
-  routeKindName,
   routeMatches,
 } from '../forms/tunnel/split-tunnel.ts';
 import { checks } from '../forms/validate.ts';
@@ -62,7 +61,10 @@ export const routesPage: Page = (host, changed) => {
 function createEntries(host: Host) {
   let described: { view: View; routes: RoutesView } | null = null;
   let key = '';
+  let mode: RoutesView['mode'] = null;
   let entries: ReadonlyMap<string, RouteEntry> = new Map();
+  /** The user's entries that came while the page was open, newest first, so that the user sees an added entry. */
+  let newest: readonly string[] = [];
   let query = '';
   let items: readonly ListItem[] | null = null;
   return {
@@ -70,11 +72,16 @@ function createEntries(host: Host) {
       if (described?.view === view) return described.routes;
       const routes = describeRoutes(view.client, view.tunnel.settable, host.tr());
       described = { view, routes };
-      const now = JSON.stringify([routes.entries, routes.sensitive]);
+      const now = JSON.stringify([routes.entries, routes.mode, routes.sensitive]);
       if (now !== key) {
-        key = now;
+        const added = routes.entries.filter(({ value, isBuiltIn }) => !isBuiltIn && !entries.has(value));
+        // a list of the other mode, and the first list of a daemon, are not the user's additions
+        if (routes.mode !== mode) newest = [];
+        else if (entries.size > 0) newest = [...added.map(({ value }) => value), ...newest];
+        mode = routes.mode;
         entries = new Map(routes.entries.map(entry => [entry.value, entry]));
         items = null;
+        key = now;
       }
       return routes;
     },
@@ -83,7 +90,9 @@ function createEntries(host: Host) {
     shown(): Pick<List, 'items' | 'removal' | 'empty'> {
       const tr = host.tr();
       const { _ } = tr;
-      items ??= [...entries.values()].filter(entry => routeMatches(entry, query)).map(entry => itemOf(entry, tr));
+      items ??= sorted(entries, newest)
+        .filter(entry => routeMatches(entry, query))
+        .map(itemOf);
       return {
         items,
         removal: ({ id }) => ({
@@ -104,8 +113,14 @@ function createEntries(host: Host) {
   };
 }
 
-function itemOf({ value, kind, origin, note, removable }: RouteEntry, tr: Translator): ListItem {
-  return { id: value, title: value, badge: `${routeKindName(kind, tr)} · ${origin}`, note, removable };
+/** Returns the entries with the newest first. */
+function sorted(entries: ReadonlyMap<string, RouteEntry>, newest: readonly string[]): RouteEntry[] {
+  const first = new Map(newest.flatMap(value => (entries.has(value) ? [[value, entries.get(value)!] as const] : [])));
+  return [...new Map([...first, ...entries]).values()];
+}
+
+function itemOf({ value, origin, note, removable }: RouteEntry): ListItem {
+  return { id: value, title: value, badge: origin, note, removable };
 }
 
 /** A sentence about the list, a link to the editor, and the field that adds an entry. */
@@ -128,8 +143,7 @@ function changeGroup(routes: RoutesView, isListed: (value: string) => boolean, t
         check: text => checks(tr).route(text) ?? (isListed(text) ? _('It is already on the list') : null),
         sensitive,
         reason,
-        // Translators: %s is an address or a host name
-        command: value => actionCommand(addRoute(value), { done: fill(_('%s added'), value) }),
+        command: value => addition(value, routes.mode, tr),
       },
     ],
   };

@@ -10,6 +10,7 @@ import { changeNetworks } from '../client/network-document.ts';
 import { askAboutChange } from '../client/requests.ts';
 import type { Ask, Command } from '../form.ts';
 import type { Host } from '../host.ts';
+import { describeProof } from '../states/proof.ts';
 
 /**
  * Runs a command after its question, and reports the result. Never rejects.
@@ -17,8 +18,8 @@ import type { Host } from '../host.ts';
  */
 export async function runCommand(host: Host, { ask, confirm, undo, done }: Command): Promise<boolean> {
   try {
-    const secrets = confirm ? await host.answer(confirm) : [];
-    const outcome = secrets && (await executeAsk(host, ask, secrets));
+    const answers = confirm ? await host.answer(confirm) : [];
+    const outcome = answers && (await executeAsk(host, ask, answers));
     if (!outcome) return false;
     const said = typeof outcome === 'string' ? outcome : done;
     const text = said ?? (ask.kind === 'action' ? doneText(ask.request.action, host.tr()) : null);
@@ -30,8 +31,11 @@ export async function runCommand(host: Host, { ask, confirm, undo, done }: Comma
   }
 }
 
-/** @returns true if it was done, or a text to report */
-async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise<boolean | string> {
+/**
+ * @param answers the texts that the user typed into the command's question
+ * @returns true if it was done, or a text to report
+ */
+async function executeAsk(host: Host, ask: Ask, answers: string[] = []): Promise<boolean | string> {
   const { model } = host;
   switch (ask.kind) {
     case 'action':
@@ -56,7 +60,8 @@ async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise
       return true;
     case 'proof':
       await model.prove();
-      return true;
+      // clients show the result in a line that screen readers do not announce
+      return describeProof(model.state(), host.now(), host.tr())?.text ?? true;
     case 'copy':
       return host.copy(ask.text);
     case 'fix':
@@ -66,7 +71,7 @@ async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise
       await model.call('POST /api/doctor/undo', { body: {} });
       return true;
     case 'tool-accounts':
-      return changeToolAccounts(host, ask.change, secrets);
+      return changeToolAccounts(host, ask.change, answers);
     case 'networks':
       await changeNetworks(model, ask.change);
       return true;
@@ -75,6 +80,8 @@ async function executeAsk(host: Host, ask: Ask, secrets: string[] = []): Promise
       return true;
     case 'client':
       return host.task(ask.task);
+    case 'answer':
+      return runCommand(host, ask.command(answers[0] ?? ''));
     case 'work': {
       const said = await ask.work();
       return typeof said === 'string' ? said : true;

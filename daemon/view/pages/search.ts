@@ -1,7 +1,7 @@
 // Searches the rows of all pages by title, values and keywords, and defines the page of all settings, which contains the
 // search in a desktop app.
 
-import type { ClientTask, Form, Group, Row } from '../form.ts';
+import { type Button, type ClientTask, clientCommand, type Form, type Group, type Row, type Status } from '../form.ts';
 import { formatCount } from '../format.ts';
 import { rankRows, rowKeywords } from '../forms/search-match.ts';
 import {
@@ -63,7 +63,8 @@ export const settingsPage: Page = (host, changed) => {
           begin: () => void search.begin(),
           enter() {
             const [first] = search.find(query, host.view()).hits;
-            if (first) host.goTo(first.page, first.row);
+            if (first?.task) void host.run(clientCommand(first.task));
+            else if (first) host.goTo(first.page, first.row);
           },
           ...(isSearched && { found: count }),
         },
@@ -145,9 +146,19 @@ function linksForm(view: View, tr: Translator): Form {
 /** Returns the rows that contain every word of `query`, best first; if no row does, the rows that contain some. */
 export function searchPages(pages: readonly SearchedPage[], query: string, tr: Translator): Hit[] {
   const keywords = rowKeywords(tr);
-  const rows = pages.flatMap(([page, place, { groups }]) =>
-    groups.flatMap(group => group.rows.map(row => ({ page, place, group, row }))),
-  );
+  const rows = pages.flatMap(([page, place, { status, groups }]) => [
+    ...(status ? statusRows(status, page).map(row => ({ page, place, group: STATUS, row })) : []),
+    ...groups.flatMap(group => {
+      const { rows, title = place, actions = [], menu = [] } = group;
+      const unfoldedRows = rows.flatMap(unfolded);
+      const found = [
+        ...unfoldedRows,
+        ...unfoldedRows.flatMap(row => commandRows(row.menu ?? [], row.title, page, () => row.id)),
+        ...commandRows([...actions, ...menu], title, page, label => label),
+      ];
+      return found.map(row => ({ page, place, group, row }));
+    }),
+  ]);
   const ranks = rankRows(
     rows.map(({ page, place, group, row }) => [
       row.title,
@@ -163,7 +174,7 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
     const task = link ? row.task : undefined;
     const hit: Hit = {
       page: link ? row.page : page,
-      row: link && !task ? null : row.id,
+      row: link && !task ? (row.row ?? null) : row.id,
       place,
       title: row.title,
       subtitle: (link ? row.subtitle : group.title) ?? '',
@@ -173,6 +184,39 @@ export function searchPages(pages: readonly SearchedPage[], query: string, tr: T
   });
   hits.sort((a, b) => a.rank - b.rank);
   return unique(hits.map(({ hit }) => hit)).slice(0, 50);
+}
+
+/** Returns a row with the rows that it unfolds. */
+function unfolded(row: Row): Row[] {
+  return row.kind === 'expander' ? [row, ...row.rows.flatMap(unfolded)] : [row];
+}
+
+/** The group of a page's status, which has no title. */
+const STATUS: Group = { id: 'status', rows: [] };
+
+/** Returns a row for the state of a page and for each of its commands. */
+function statusRows({ title, sentence, buttons, menu = [] }: Status, page: PageName): Row[] {
+  return [
+    { kind: 'link', page, id: 'status', title, subtitle: sentence },
+    ...commandRows([...buttons, ...menu], title, page),
+  ];
+}
+
+/**
+ * Returns a row for each command, which leads to the place of the command. A report starts from the search.
+ * @param rowOf returns the place of a label: a row, or the label of a button in a group's heading
+ */
+function commandRows(
+  buttons: readonly Button[],
+  subtitle: string,
+  page: PageName,
+  rowOf?: (label: string) => string,
+): Row[] {
+  return buttons.map(({ label, command: { ask } }): Row => {
+    const link = { kind: 'link', page, title: label, subtitle, ...(rowOf && { row: rowOf(label) }) } as const;
+    const isReport = ask.kind === 'client' && ask.task === 'report';
+    return isReport ? { ...link, id: 'report', task: 'report' } : { ...link, id: label };
+  });
 }
 
 /** Joins the context of a row: its description, values, group and page. */

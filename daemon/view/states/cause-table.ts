@@ -40,7 +40,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   // must precede the general connection test, because WARP reports this text with the code of that test
   [
     ['CF_DNS_LOOKUP_FAILURE', 'DNSLookupFailed', 'Connectivity check failed due to DNS Lookup Failed'],
-    _('Names can’t be looked up'),
+    _('DNS does not work here'),
     _('This network has no working DNS, or another program changes it.'),
     'checks',
     'dns-resolv-conf',
@@ -97,7 +97,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
   [
     ['CF_INSUFFICIENT_FILE_DESCRIPTORS', 'InsufficientSystemResource', 'Insufficient system resource: file descriptor'],
-    _('The WARP service ran out of file handles'),
+    _('WARP has too many open files'),
     _('Restarting it helps for now. If it comes back, raise the system’s limit of open files.'),
     'restart',
   ],

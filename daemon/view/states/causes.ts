@@ -126,6 +126,13 @@ export function choiceText(code: string, { _ }: Translator): string | null {
   return code === 'SettingsChanged' ? _('Settings changed') : null;
 }
 
+/** True for a phase of connecting, which says nothing about the end of the previous connection. */
+export function isPhase(code: string): boolean {
+  return /^(Performing|Establishing|Checking|Ensuring|Applying|Configuring|Validating|Initializ|NetworkHealthy)/.test(
+    code,
+  );
+}
+
 /** Finds the cause of a reason. Text comes before the code, and the end of the text before its beginning: they say more. */
 function find({ code, text }: { code: string | null; text: string }, tr: Translator): Entry | undefined {
   const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '');

@@ -3,7 +3,7 @@ import type { Change, ChangeOptions, Subject } from '../../api/changes.ts';
 import type { Mode, Snapshot } from '../../api/schema.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
-import { CONFIRM_SECONDS, type Command } from '../form.ts';
+import { CONFIRM_SECONDS, type Command, type Span } from '../form.ts';
 import { formatDuration, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { problemText } from './problems.ts';
@@ -66,12 +66,6 @@ export function changeText(change: Change, tr: Translator): string {
 /** Words the report that the file with pending changes was lost. */
 export function lostChangesText({ _ }: Translator): string {
   return _('Changes that should have reverted are still in effect. Check the mode and the connection.');
-}
-
-/** A span of time, in ms since the epoch. */
-export interface Span {
-  from: number;
-  until: number;
 }
 
 /** Returns the fraction of a span that is left: 1 at its beginning, 0 after its end. */

@@ -3,7 +3,16 @@
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { Look } from '../client/labels.ts';
-import { type Button, CONFIRM_SECONDS, type Command, clientCommand, noteRow, type Row, type Tone } from '../form.ts';
+import {
+  type Button,
+  CONFIRM_SECONDS,
+  type Command,
+  clientCommand,
+  type MenuButton,
+  noteRow,
+  type Row,
+  type Tone,
+} from '../form.ts';
 import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -258,28 +267,39 @@ export function killSwitchRow(view: KillSwitchView, { _ }: Translator): Row {
   };
 }
 
-/** Returns the row among other settings; without its helper or a daemon, a link to the kill switch page. */
+/** Returns the row among other settings, which opens the kill switch page; a link without its helper or a daemon. */
 export function killSwitchSummary(view: KillSwitchView, tr: Translator): Row {
   const { _ } = tr;
-  if (view.installed || view.look === 'demo') return killSwitchRow(view, tr);
+  if (view.installed || view.look === 'demo') {
+    const row = killSwitchRow(view, tr);
+    return row.kind === 'switch' ? { ...row, page: 'killswitch' } : row;
+  }
   const [id, title, subtitle] = ['killswitch', _('Kill Switch'), view.sentence];
   // without a daemon, the value is unknown
   const value = view.look === 'unavailable' ? {} : { value: _('Off') };
   return { kind: 'link', id, title, page: 'killswitch', ...value, subtitle };
 }
 
-/** Returns the button that installs the root service through polkit; empty if it is installed, and in the demo. */
-export function installRows({ look }: KillSwitchView, { _ }: Translator): Row[] {
+/** Returns the button that installs the root service through polkit. */
+export function installButton({ _ }: Translator) {
+  return {
+    label: _('Install…'),
+    style: 'suggested',
+    command: clientCommand('install-killswitch'),
+  } as const satisfies MenuButton;
+}
+
+/** Returns the row that installs the root service; empty if it is installed, and in the demo. */
+export function installRows({ look }: KillSwitchView, tr: Translator): Row[] {
+  const { _ } = tr;
   if (look !== 'not-installed') return [];
   return [
     {
       kind: 'button',
       id: 'install',
       title: _('Kill Switch helper'),
-      label: _('Install…'),
-      style: 'suggested',
       subtitle: _('A small system service; asks for an administrator’s password'),
-      command: clientCommand('install-killswitch'),
+      ...installButton(tr),
     },
   ];
 }

@@ -171,7 +171,13 @@ export function trustableLink({
   if (!link || links.length > 1 || link.kind !== 'wifi' || link.name === null) return null;
   if (!/^[^"\\\p{Cc}]+$/u.test(link.name)) return null;
   const own = rules.find(({ name }) => name === decision.links[0]?.rule);
-  return !own || own.match.any !== undefined ? link : null;
+  return own && namesNetwork(own) ? null : link;
+}
+
+/** True if a rule is for certain networks, not for a kind of network. */
+export function namesNetwork({ match }: Pick<NetworkRule, 'match'>): boolean {
+  const { ssid, uuid, gateway, bssid, beacon } = match;
+  return [ssid, uuid, gateway, bssid, beacon].some(value => value !== undefined);
 }
 
 /** Returns a network that is reported to have a login page, or null. */
@@ -262,5 +268,5 @@ export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'al
   if (allowed === true)
     return _('Lowers protection. You allowed it, though anyone can copy what identifies this network.');
   if (allowed === false) return _('Would lower protection. You refused it.');
-  return _('Would lower protection, and asks first: anyone can copy what identifies this network.');
+  return _('Asks first: this network can be imitated.');
 }

@@ -37,7 +37,8 @@ export function describeProof(
   const result = proof?.result ?? null;
   return {
     text: result && (demo ? wordMessage(NOT_IN_DEMO, tr) : resultText(result, now, tr)),
-    tone: result === null || demo ? 'neutral' : result.through ? 'success' : 'warning',
+    // a check that failed proves nothing
+    tone: !result?.answered || demo ? 'neutral' : result.through ? 'success' : 'warning',
     button: {
       label: asking ? _('Checking…') : _('Check'),
       name: asking ? _('Checking…') : _('Check where you appear'),

@@ -2,10 +2,11 @@
 import type { Blocked, History, HistoryChange, HistoryDay, HistoryQuery, HistoryTotal } from '../../api/schema.ts';
 import { totalOf } from '../../api/totals.ts';
 import { modeName, setupText } from '../client/labels.ts';
-import { formatBytes, formatCount, formatDay, formatDuration, formatList } from '../format.ts';
+import { formatBytes, formatCount, formatDay, formatElapsed, formatList } from '../format.ts';
+import type { Table } from '../graph.ts';
 import { placeName } from '../places.ts';
 import { fill, type Translator } from '../translator.ts';
-import { causeTitle, choiceText } from './causes.ts';
+import { causeTitle, choiceText, isPhase } from './causes.ts';
 import { actText } from './networks.ts';
 import { stateName } from './state-table.ts';
 
@@ -40,7 +41,10 @@ export const dropCount = ({ drops }: Pick<HistoryTotal, 'drops'>): number =>
 /** Words the cause of a connection's end. */
 function dropTitle(cause: string, tr: Translator): string {
   if (cause === 'unknown') return tr._('Cause not reported');
-  return BLOCKED.includes(cause) ? setupText(cause as Blocked, tr) : reasonTitle(cause, tr);
+  if (BLOCKED.includes(cause)) return setupText(cause as Blocked, tr);
+  const title = reasonTitle(cause, tr);
+  // Translators: a reason in words, and its code
+  return title ?? fill(tr._('%s (%s)'), unknownReason(tr), cause);
 }
 
 const BLOCKED: readonly string[] = [
@@ -61,14 +65,27 @@ function effectWords({ ended }: NonNullable<HistoryChange['effect']>, { _ }: Tra
   return _('Rule “%s”: %s');
 }
 
-/** Words a change, with details such as the reason, the mode and the data center. */
-export function changeWords(change: HistoryChange, tr: Translator): { title: string; details: string } {
+/**
+ * Words a change, with details such as the reason, the mode and the data center. `code` is a reason without words of its own.
+ */
+export function changeWords(
+  change: HistoryChange,
+  tr: Translator,
+): { title: string; details: string; code: string | null } {
   const { _ } = tr;
-  const { kind, state, reason, blocked, network, mode, colo, effect } = change;
-  if (kind === 'stop') return { title: _('Recording stopped'), details: '' };
+  const { kind, state, blocked, network, mode, colo, effect } = change;
+  if (kind === 'stop') return { title: _('Recording stopped'), details: '', code: null };
+  // the network's state has its own words, and a phase of connecting says nothing about another state
+  const isWorded =
+    state === 'connecting' ||
+    isPhase(change.reason ?? '') ||
+    (network === 'unstable' && change.reason === 'NetworkDegraded');
+  const reason = blocked || isWorded ? null : change.reason;
+  const why = reason && reasonTitle(reason, tr);
+  const isOff = state === 'disconnected' && reason === 'Manual';
   const parts = [
     blocked && setupText(blocked, tr),
-    reason && !blocked && state !== 'connecting' && reasonTitle(reason, tr),
+    reason && !isOff && (why ?? unknownReason(tr)),
     network === 'unstable' && _('Unstable network'),
     state === 'connected' && mode && modeName(mode, tr).title,
     // Translators: %s is a city, such as Frankfurt
@@ -77,7 +94,11 @@ export function changeWords(change: HistoryChange, tr: Translator): { title: str
     effect && fill(effectWords(effect, tr), effect.rule, actText(effect, tr)),
     kind === 'start' && _('Recording started'),
   ];
-  return { title: stateName(blocked ? 'needs-you' : state, false, tr), details: formatParts(parts, tr) };
+  return {
+    title: (isOff && why) || stateName(blocked ? 'needs-you' : state, false, tr),
+    details: formatParts(parts, tr),
+    code: why === null ? reason : null,
+  };
 }
 
 const formatParts = (parts: readonly (string | false | null | undefined)[], tr: Translator): string => {
@@ -85,19 +106,22 @@ const formatParts = (parts: readonly (string | false | null | undefined)[], tr: 
   return texts.length ? formatList(texts, tr) : '';
 };
 
-function reasonTitle(code: string, tr: Translator): string {
-  return choiceText(code, tr) ?? causeTitle(code, tr) ?? code;
+/** Words a reason; null for a code that Culvert does not know. */
+function reasonTitle(code: string, tr: Translator): string | null {
+  if (code === 'NetworkDegraded') return tr._('Unstable network');
+  return choiceText(code, tr) ?? causeTitle(code, tr);
+}
+
+function unknownReason({ _ }: Translator): string {
+  return _('WARP gave a reason that Culvert does not know');
 }
 
 /** Returns totals as a table: the days, newest first, the months if there are several, and the sum. */
-export function totalsTable(
-  totals: NonNullable<History['totals']>,
-  tr: Translator,
-): { titles: string[]; rows: string[][] } {
+export function totalsTable(totals: NonNullable<History['totals']>, tr: Translator): Table {
   const { _ } = tr;
   const row = (title: string, total: HistoryTotal) => [
     title,
-    formatDuration(total.connectedSeconds, tr),
+    formatElapsed(total.connectedSeconds, tr),
     formatBytes(total.received, tr),
     formatBytes(total.sent, tr),
     formatCount(dropCount(total), tr),

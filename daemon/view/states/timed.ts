@@ -1,12 +1,11 @@
-// Describes states that end automatically, with rows that extend or end them, and rows that pause the tunnel.
+// Describes states that end automatically, with rows that extend or end them, and commands that pause the tunnel.
 import type { Change } from '../../api/changes.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Button, type Command, type Row } from '../form.ts';
-import { formatDuration, pauseText, secondsUntil } from '../format.ts';
+import { actionCommand, type Button, type Command, type Row, type Span } from '../form.ts';
+import { formatDuration, pauseText } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { changeText, isPause, type Span } from './changes.ts';
+import { changeText, isPause } from './changes.ts';
 import { stateOf } from './summary.ts';
-import type { TunnelView } from './tunnel.ts';
 
 /** Time that "15 Minutes More" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
@@ -95,39 +94,6 @@ export function timedRows(client: ClientState, tr: Translator): Row[] {
         : []),
     ];
   });
-}
-
-/** Returns the rows that pause the tunnel; empty while it is off, disabled while it may not be turned off. */
-export function offRows({ toggle, settable, lock, pauses }: TunnelView, tr: Translator): Row[] {
-  const { _ } = tr;
-  if (toggle.action !== 'disconnect') return [];
-  const sensitive = settable && toggle.sensitive;
-  const reason = lock;
-  return [
-    ...offCommands(pauses, tr).map(
-      ({ minutes, title, command }): Row => ({
-        kind: 'button',
-        id: `off-${minutes}`,
-        title,
-        label: _('Pause'),
-        sensitive,
-        reason,
-        command,
-      }),
-    ),
-    {
-      kind: 'entry',
-      id: 'off-until',
-      title: _('Until (time)'),
-      label: _('Pause'),
-      sensitive,
-      reason,
-      placeholder: '18:00',
-      check: text =>
-        text === '' || secondsUntil(text, new Date()) !== null ? null : _('Enter a time of day such as 18:00'),
-      command: text => actionCommand({ action: 'disconnect', forSeconds: secondsUntil(text, new Date()) ?? 1 }),
-    },
-  ];
 }
 
 /** Returns the commands that pause the tunnel. @param pauses lengths in minutes */

@@ -15,6 +15,8 @@ export interface UpdateView {
   outcome: string | null;
   /** Why the last check failed, or null. */
   problem: string | null;
+  /** False for a build from git or a package, which Culvert itself can't update. */
+  hasSource: boolean;
   command: string | null;
   applicable: boolean;
   progress: { text: string; fraction: number | null } | null;
@@ -34,14 +36,16 @@ export function describeUpdate(
 ): UpdateView {
   const { _ } = tr;
   const channels: Record<string, string> = { stable: _('Stable'), beta: _('Beta') };
+  const hasSource = config?.config.updates.source !== '' && update?.problem?.code !== 'no-source';
   const channel = update?.channel ?? config?.config.updates.channel ?? 'stable';
   return {
     banner: update && bannerOf(update, tr),
+    hasSource,
     current: update?.current ?? own,
     channel: channels[channel] ?? channel,
     checkedAt: update ? Date.parse(update.checkedAt) : null,
-    outcome: update && outcomeOf(update, tr),
-    problem: update && checkProblem(update, tr),
+    outcome: hasSource ? update && outcomeOf(update, tr) : _('Updates come with git or your packages'),
+    problem: hasSource && update ? checkProblem(update, tr) : null,
     command: update?.updateAvailable && !update.applicable ? update.command : null,
     applicable: Boolean(update?.updateAvailable && update.applicable && !update.progress),
     progress: update && progressOf(update, tr),

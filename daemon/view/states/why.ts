@@ -1,63 +1,80 @@
 // Words the answers to "would this go through the tunnel?".
 import type { Why, WhyAddress } from '../../api/schema.ts';
-import { type Form, noteRow, type Row, type Tone, workCommand } from '../form.ts';
+import { type Form, goTo, type Mark, noteRow, type Row, type Tone, workCommand } from '../form.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
-interface WhyText {
-  /** The route in one sentence: the kernel's answer, or else the forecast. */
+/** The answer for the addresses of a target that share it, or for a name without addresses. */
+interface WhyAnswer {
+  /** The addresses; empty for a name without addresses. */
+  addresses: readonly string[];
+  /** True if they use the tunnel, by the kernel's answer, or else by the forecast; null if unknown. */
+  way: boolean | null;
+  /** The route in a few words. */
   verdict: string;
-  /** The kernel's answer. */
-  kernel: string;
-  /** The reason for the forecast. */
-  because: string;
-  /** A next step if forecast and kernel disagree, or null. */
-  advice: string | null;
+  /** The reason for the forecast, in sentences. */
+  because: readonly string[];
+  /** The kernel's answer; null for a name without addresses. */
+  kernel: string | null;
+  /** True if the kill switch blocks them. */
+  blocked: boolean;
+  /** Says that forecast and kernel disagree, which the checks can explain; else null. */
+  disagreement: string | null;
 }
 
-/** True if an address uses the tunnel, by the kernel's answer, or else by the forecast; null if unknown. */
-export function wayOf({ kernel, tunnel, forecast = tunnel }: WhyAddress): boolean | null {
-  return kernel ? kernel.tunnel : forecast;
+/** Words the answers for a target, each with the addresses that share it. Never empty. */
+export function whyAnswers(why: Why, tr: Translator): WhyAnswer[] {
+  if (why.addresses.length === 0) return [nameAnswer(why, tr)];
+  const answers = new Map<string, WhyAnswer>();
+  for (const address of why.addresses) {
+    const { addresses, ...answer } = addressAnswer(address, why, tr);
+    const key = JSON.stringify(answer);
+    answers.set(key, { ...answer, addresses: [...(answers.get(key)?.addresses ?? []), ...addresses] });
+  }
+  return [...answers.values()];
 }
 
-/**
- * Says why a name has no address, and which entry of the split tunnel names it. Empty for a target with addresses.
- */
-export function nameText(why: Why, tr: Translator): string[] {
+function addressAnswer(each: WhyAddress, why: Why, tr: Translator): WhyAnswer {
+  const { address, kernel, tunnel, forecast = tunnel, blocked, disagrees } = each;
+  const way = kernel ? kernel.tunnel : forecast;
+  return {
+    addresses: [address],
+    way,
+    verdict: verdictOf(way, { isForecast: !kernel, blocked }, tr),
+    because: [becauseOf(each, why, tr)],
+    kernel: kernelOf(each, why, tr),
+    blocked: blocked && way === false,
+    disagreement: disagrees ? tr._('The system sends it elsewhere: another program changed the routes.') : null,
+  };
+}
+
+/** Answers for a name without addresses: an entry of the split tunnel with its name decides, while a tunnel is connected. */
+function nameAnswer(why: Why, tr: Translator): WhyAnswer {
   const { _ } = tr;
-  const { addresses, target, resolveProblem, wording, nameEntry, list } = why;
-  if (addresses.length > 0) return [];
+  const { target, resolveProblem, wording, nameEntry, nameForecast = null, list } = why;
   const problem = resolveProblem
     ? // Translators: the first %s is a host name, the second a reason
       fill(_('%s could not be resolved: %s.'), target.value, worded(resolveProblem, wording, tr))
     : _('No address is known for this name.');
-  if (nameEntry === undefined) return [problem]; // an older daemon, or an address
-  if (nameEntry === null)
-    return [problem, fill(_('No entry of the split tunnel names %s; its addresses would decide.'), target.value)];
-  return [
-    list === 'include'
-      ? fill(_('The split tunnel includes %s, whatever its addresses are.'), nameEntry)
-      : fill(_('The split tunnel excludes %s, whatever its addresses are.'), nameEntry),
-    problem,
-  ];
-}
-
-/** Words the answer for one address of a target. */
-export function whyText(address: WhyAddress, why: Why, tr: Translator): WhyText {
-  const { _ } = tr;
+  const entry = nameEntry ? entryText(nameEntry, list, tr) : null;
+  const forecast = verdictOf(nameForecast, { isForecast: true, blocked: false }, tr);
+  const unnamed =
+    nameEntry === null // undefined from an older daemon
+      ? [fill(_('No entry of the split tunnel names %s; its addresses would decide.'), target.value)]
+      : [];
   return {
-    verdict: verdictOf(address, tr),
-    kernel: kernelOf(address, why, tr),
-    because: becauseOf(address, why, tr),
-    advice: address.disagrees
-      ? _('That is not what WARP’s settings say; another program may have changed it. Run culvert doctor.')
-      : null,
+    addresses: [],
+    way: nameForecast,
+    verdict: nameForecast === null ? (entry ?? forecast) : forecast,
+    because: entry === null ? [problem, ...unnamed] : nameForecast === null ? [problem] : [entry, problem],
+    kernel: null,
+    blocked: false,
+    disagreement: null,
   };
 }
 
 /**
- * Returns a form with a field for a target and the last answer, which has the kernel's route and the forecast of each
- * address.
+ * Returns a form with a field for a target and the last answer, which has the kernel's route and the reason.
  * @param ask requests the answer for the typed target
  */
 export function whyForm(answer: Why | null, ask: (target: string) => Promise<unknown>, tr: Translator): Form {
@@ -81,13 +98,16 @@ export function whyForm(answer: Why | null, ask: (target: string) => Promise<unk
 
 function answerRows(why: Why, tr: Translator): Row[] {
   const { _ } = tr;
-  const { addresses, target, fallback } = why;
+  const { target, fallback } = why;
   return [
-    ...addresses.flatMap((each): Row[] => {
-      const { verdict, because, kernel, advice } = whyText(each, why, tr);
-      const title = each.address === target.value ? each.address : `${target.value} · ${each.address}`;
-      const answer = noteRow(each.address, title, [verdict, kernel, because].join('\n'), verdictTone(each));
-      return advice === null ? [answer] : [answer, noteRow(`${each.address} advice`, _('Warning'), advice, 'warning')];
+    ...whyAnswers(why, tr).map((answer): Row => {
+      const { addresses, verdict, because, kernel, disagreement } = answer;
+      const named = addresses.includes(target.value) ? addresses : [target.value, ...addresses];
+      const subtitle = [named.join(' · '), disagreement, ...because, kernel].filter(Boolean).join('\n');
+      const row = { id: addresses[0] ?? 'problem', title: verdict, subtitle, ...lookOf(answer) };
+      return disagreement === null
+        ? { kind: 'note', ...row }
+        : { kind: 'button', ...row, label: _('Run Checks'), command: goTo('checks') };
     }),
     ...(fallback
       ? [
@@ -99,25 +119,36 @@ function answerRows(why: Why, tr: Translator): Row[] {
           ),
         ]
       : []),
-    ...(addresses.length === 0 ? [noteRow('problem', target.value, nameText(why, tr).join('\n'))] : []),
   ];
 }
 
-/** Returns the tone, a warning only if the kernel disagrees with WARP or the kill switch blocks the address. */
-function verdictTone(address: WhyAddress): Tone {
-  if (address.disagrees || address.blocked) return 'warning';
-  return wayOf(address) ? 'success' : 'neutral';
+/** Returns the tone and mark, a warning only if the kernel disagrees with WARP or the kill switch blocks the target. */
+function lookOf({ way, blocked, disagreement }: WhyAnswer): { tone: Tone; mark: Mark } {
+  if (disagreement !== null || blocked) return { tone: 'warning', mark: 'problem' };
+  return way ? { tone: 'success', mark: 'fine' } : { tone: 'neutral', mark: way === null ? 'hint' : 'off' };
 }
 
-function verdictOf(address: WhyAddress, { _ }: Translator): string {
-  const way = wayOf(address);
-  if (way === null) return _('It is not known where this goes.');
-  if (!way && address.blocked) return _('This would bypass WARP, and the kill switch blocks it.');
-  if (!address.kernel) return way ? _('This should go through the tunnel.') : _('This should bypass WARP.');
-  return way ? _('This goes through the tunnel.') : _('This bypasses WARP.');
+function verdictOf(
+  way: boolean | null,
+  { isForecast, blocked }: { isForecast: boolean; blocked: boolean },
+  { _ }: Translator,
+): string {
+  if (way === null) return _('It is not known where this goes');
+  if (!way && blocked) return _('Blocked: it would bypass WARP');
+  if (isForecast) return way ? _('Should go through WARP') : _('Should bypass WARP');
+  return way ? _('Goes through WARP') : _('Bypasses WARP');
 }
 
-function becauseOf({ reason, entry }: WhyAddress, { list, proxy }: Why, { _ }: Translator): string {
+/** Says that an entry of the split tunnel decides. */
+function entryText(entry: string, list: Why['list'], { _ }: Translator): string {
+  return list === 'include'
+    ? // Translators: %s is an entry of the list, such as 10.0.0.0/8
+      fill(_('The split tunnel includes %s.'), entry)
+    : fill(_('The split tunnel excludes %s.'), entry);
+}
+
+function becauseOf({ reason, entry }: WhyAddress, { list, proxy }: Why, tr: Translator): string {
+  const { _ } = tr;
   switch (reason) {
     case 'own':
       return _('It is an address of this computer.');
@@ -131,10 +162,7 @@ function becauseOf({ reason, entry }: WhyAddress, { list, proxy }: Why, { _ }: T
         : // Translators: %s is an address such as 127.0.0.1:40000
           fill(_('Only apps that use the proxy at %s go through the tunnel.'), proxy);
     case 'entry':
-      return list === 'include'
-        ? // Translators: %s is an entry of the list, such as 10.0.0.0/8
-          fill(_('The split tunnel includes %s.'), entry ?? '')
-        : fill(_('The split tunnel excludes %s.'), entry ?? '');
+      return entryText(entry ?? '', list, tr);
     case 'default':
       return list === 'include'
         ? _('The split tunnel includes certain addresses only, and this is not among them.')

@@ -1,13 +1,16 @@
 // Renders the desktop apps of the computer, and starts them through its local proxy.
 import { useSignal } from '@preact/signals';
-import { useEffect, useId, useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
+import { workCommand } from '../../view/form.ts';
 import { searchedText } from '../../view/forms/search-rows.ts';
 import { openApps } from '../../view/pages/apps.ts';
-import { appBadge, appDetails, appMenuName, launchable, noAppsText } from '../../view/states/apps.ts';
+import { appBadge, appDetails, launchable, noAppsText } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
+import { SearchField } from '../widgets/rows/entry-row.tsx';
+import { Menu } from '../widgets/rows/menu.tsx';
 import { CommandButton, useGeneralReason } from '../widgets/rows/words.tsx';
 
 /** Ids of the texts that say why an app can't be started now. */
@@ -67,13 +70,7 @@ function AppList() {
   return (
     <>
       <div class="toolbar">
-        <input
-          type="search"
-          aria-label={_('Search apps')}
-          placeholder={_('Search apps')}
-          value={by.query}
-          onInput={event => page.narrow({ query: event.currentTarget.value })}
-        />
+        <SearchField label={_('Search apps')} text={by.query} type={query => page.narrow({ query })} />
         <label>
           <input
             type="checkbox"
@@ -130,12 +127,15 @@ interface AppRowProps {
 
 function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
   const tr = useApp().tr.value;
-  const open = useSignal(false);
-  const id = useId();
   const { _ } = tr;
-  const { id: appId, name, shortcut } = app;
-  const able = (now: boolean) => (now ? {} : { 'aria-disabled': true, 'aria-describedby': why });
-  const word = shortcut === null ? _('Add to Menu') : _('Remove from Menu');
+  const { id, name, shortcut } = app;
+  const command = (label: string, work: () => Promise<unknown>) => ({ label, command: workCommand(work) });
+  const entries = () => [
+    ...(launchable(app)
+      ? [command(shortcut === null ? _('Add to Menu') : _('Remove from Menu'), () => page.toggleShortcut(id))]
+      : []),
+    ...page.entries(id).map(entry => command(entry.label, () => page.run(id, entry.command))),
+  ];
   return (
     <li class="row">
       <div class="words">
@@ -145,56 +145,19 @@ function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
         </span>
       </div>
       {launchable(app) && (
-        <>
-          <button
-            type="button"
-            // Translators: %s is the name of an app
-            aria-label={fill(_('Start %s'), name)}
-            aria-busy={busy}
-            {...able(startable)}
-            onClick={() => startable && void page.launch(appId)}
-          >
-            {_('Start')}
-          </button>
-          <button
-            type="button"
-            aria-label={`${name}: ${word}`}
-            {...able(mayChange)}
-            onClick={() => mayChange && void page.toggleShortcut(appId)}
-          >
-            <span class="word">{word}</span>
-            <span class="sign" aria-hidden="true">
-              {shortcut === null ? '+' : '−'}
-            </span>
-          </button>
-        </>
+        <button
+          type="button"
+          // Translators: %s is the name of an app
+          aria-label={fill(_('Start %s'), name)}
+          aria-busy={busy}
+          aria-disabled={startable ? undefined : true}
+          aria-describedby={startable ? undefined : why}
+          onClick={() => startable && void page.launch(id)}
+        >
+          {_('Start')}
+        </button>
       )}
-      <button
-        type="button"
-        title={appMenuName(app, tr)}
-        aria-label={appMenuName(app, tr)}
-        aria-expanded={open.value}
-        aria-controls={id}
-        onClick={() => {
-          open.value = !open.value;
-        }}
-      >
-        <span aria-hidden="true">⋮</span>
-      </button>
-      <div class="further-ways" id={id} hidden={!open.value}>
-        {open.value &&
-          page.entries(appId).map(entry => (
-            <button
-              key={entry.label}
-              type="button"
-              aria-label={`${name}: ${entry.label}`}
-              {...able(mayChange)}
-              onClick={() => mayChange && void page.run(appId, entry.command)}
-            >
-              {entry.label}
-            </button>
-          ))}
-      </div>
+      <Menu entries={entries} name={name} sensitive={mayChange} description={mayChange ? undefined : why} />
     </li>
   );
 }

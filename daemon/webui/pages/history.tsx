@@ -1,12 +1,14 @@
-// Renders the history: graphs over any length of time, totals by day and month, and a timeline of events.
+// Renders the history: what happened in a span as a sentence, a strip and events, with a chart and totals.
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useId, useMemo } from 'preact/hooks';
 import { NOW } from '../../view/graph.ts';
-import { historyChoices, openHistory, type Recorded } from '../../view/pages/history.ts';
+import { type HistoryEvent, historyChoices, openHistory, type Recorded } from '../../view/pages/history.ts';
 import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
-import { Charts } from '../widgets/chart.tsx';
-import { CommandButton } from '../widgets/rows/words.tsx';
+import { Charts, StripView, TableView } from '../widgets/chart.tsx';
+import { Buttons } from '../widgets/rows/menu.tsx';
+import { StatusView } from '../widgets/rows/status.tsx';
+import { usePrinted } from '../widgets/virtual-list.tsx';
 
 export function HistoryPage() {
   const app = useApp();
@@ -20,17 +22,29 @@ export function HistoryPage() {
       }),
     [app.host],
   );
-  void changes.value; // renders again after each change
-  useEffect(() => page.close, [page]);
+  // renders again after each change
+  void changes.value;
+  void app.samples.value;
+  useEffect(() => {
+    const follow = () => rowInAddress() === NOW && page.choose(NOW);
+    addEventListener('hashchange', follow);
+    addEventListener('beforeprint', page.all);
+    return () => {
+      removeEventListener('hashchange', follow);
+      removeEventListener('beforeprint', page.all);
+      page.close();
+    };
+  }, [page]);
   useSignalEffect(() => {
-    // reads what is due each second; only a change redraws the graphs
+    // reads what is due each second; only a change renders the page again
     void app.now.value;
     page.view(app.view.peek());
   });
-  const { chosen, recorded, clear } = page.view(app.view.value);
+  const { chosen, status, charts, recorded } = page.view(app.view.value);
   return (
     <>
       <div class="toolbar">
+        <p class="sum">{recorded?.sentence}</p>
         <select
           aria-label={_('Length of time')}
           value={chosen}
@@ -42,95 +56,66 @@ export function HistoryPage() {
             </option>
           ))}
         </select>
-        <CommandButton aria-label={_('Delete the history')} command={clear} sensitive={!app.client.value.offline}>
-          {_('Delete…')}
-        </CommandButton>
       </div>
-      {chosen === NOW ? <Charts figures={app.samples.value} /> : recorded && <Records of={recorded} more={page.more} />}
+      {status && <StatusView status={status} alone />}
+      {charts && <Charts of={charts} />}
+      {recorded && <Records of={recorded} more={page.more} />}
     </>
   );
 }
 
 function Records({ of: recorded, more }: { of: Recorded; more(): void }) {
   const { _ } = useApp().tr.value;
-  const { figures, formatAt, enabled, isEmpty } = recorded;
-  if (isEmpty)
-    return (
-      <section class="hero">
-        <p class="state">{_('Nothing recorded')}</p>
-        <p>{_('Connections and statistics appear here, unless that is turned off.')}</p>
-      </section>
-    );
+  const { off, strip, charts, totals, drops } = recorded;
+  const printed = usePrinted();
   return (
     <>
-      {!enabled && <p>{_('The history is turned off. Turn it on in Settings, App.')}</p>}
-      <Charts figures={figures} formatAt={formatAt} />
-      <Totals of={recorded} />
-      <Timeline of={recorded} more={more} />
+      {off && (
+        <div class="banner">
+          <p>{_('The history is turned off')}</p>
+          <Buttons buttons={[off]} />
+        </div>
+      )}
+      <StripView strip={strip} />
+      <Events of={recorded} more={more} />
+      <Charts of={charts} />
+      {totals && (
+        <details class="chart" open={printed}>
+          <summary>{_('Totals')}</summary>
+          <TableView table={totals} label={_('Totals')} />
+          {drops.map(line => (
+            <p key={line}>{line}</p>
+          ))}
+        </details>
+      )}
     </>
   );
 }
 
-function Totals({ of: { totals, drops } }: { of: Recorded }) {
+function Events({ of: { days, hasMore }, more }: { of: Recorded; more(): void }) {
   const { _ } = useApp().tr.value;
   const id = useId();
-  if (!totals) return null;
-  const { titles, rows } = totals;
+  if (days.length === 0) return null;
   return (
-    <figure class="chart">
-      <figcaption id={id}>{_('Totals')}</figcaption>
+    <section class="chart">
+      <h2 id={id}>{_('Timeline')}</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
       <section class="table" aria-labelledby={id} tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              {titles.map(title => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
+        <table class="events">
+          {days.map(({ title, events }) => (
+            <tbody key={title}>
+              {title && (
+                <tr>
+                  <th scope="rowgroup" colSpan={3}>
+                    {title}
+                  </th>
+                </tr>
+              )}
+              {events.map(event => (
+                <Event key={event.at} event={event} />
               ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([name, ...cells]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                {cells.map((cell, i) => (
-                  <td key={titles[i]}>{cell}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-      {drops.map(line => (
-        <p key={line}>{line}</p>
-      ))}
-    </figure>
-  );
-}
-
-function Timeline({ of: { timeline, hasMore }, more }: { of: Recorded; more(): void }) {
-  const { _ } = useApp().tr.value;
-  const id = useId();
-  return (
-    <figure class="chart">
-      <figcaption id={id}>{_('Timeline')}</figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
-      <section class="table" aria-labelledby={id} tabIndex={0}>
-        <table>
-          <tbody>
-            {timeline.map(({ at, date, title, details, time }) => (
-              <tr key={at}>
-                <th scope="row">
-                  <time dateTime={at}>{date}</time>
-                </th>
-                <td>{title}</td>
-                <td>{details}</td>
-                <td>{time}</td>
-              </tr>
-            ))}
-          </tbody>
+            </tbody>
+          ))}
         </table>
       </section>
       {hasMore && (
@@ -138,6 +123,28 @@ function Timeline({ of: { timeline, hasMore }, more }: { of: Recorded; more(): v
           {_('Show More')}
         </button>
       )}
-    </figure>
+    </section>
+  );
+}
+
+function Event({ event: { at, time, title, details, code, lasted } }: { event: HistoryEvent }) {
+  const { _ } = useApp().tr.value;
+  return (
+    <tr>
+      <th scope="row">
+        <time dateTime={at}>{time}</time>
+      </th>
+      <td>
+        {title}
+        {details && <div class="subtitle">{details}</div>}
+        {code && (
+          <details>
+            <summary>{_('Technical details')}</summary>
+            <code>{code}</code>
+          </details>
+        )}
+      </td>
+      <td class="subtitle">{lasted}</td>
+    </tr>
   );
 }

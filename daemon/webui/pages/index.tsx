@@ -8,6 +8,7 @@ import { createSearch, hitsForm, settingsPage } from '../../view/pages/search.ts
 import { reportView } from '../../view/report.ts';
 import { type Messages, useApp } from '../app.ts';
 import { saveBytes } from '../files.ts';
+import { ListView } from '../widgets/list-view.tsx';
 import { PageView } from '../widgets/page-view.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
 import { AppsPage } from './apps.tsx';
@@ -32,7 +33,7 @@ export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> })
     case 'welcome':
       return <WelcomePage />;
     default:
-      return <PageView page={FORM_PAGES[page].open} />;
+      return <PageView page={FORM_PAGES[page].open} ListView={ListView} />;
   }
 }
 

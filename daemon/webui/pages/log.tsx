@@ -38,7 +38,13 @@ export function LogPage() {
   return (
     <>
       <div class="toolbar">
-        <SearchField query={query} label={_('Search commands and output')} />
+        <SearchField
+          label={_('Search commands and output')}
+          text={query.value}
+          type={text => {
+            query.value = text;
+          }}
+        />
         <select
           aria-label={_('Filter')}
           value={shows}
@@ -66,9 +72,10 @@ export function LogPage() {
         </section>
       ) : (
         <VirtualList items={entries.value} rowHeight={ROW_HEIGHT} label={_('Log')} followEnd>
-          {entry => (
+          {(entry, tabIndex) => (
             <button
               type="button"
+              tabIndex={tabIndex}
               class={entry.ok ? 'log-line' : 'log-line failed'}
               aria-expanded={chosen.value?.id === entry.id}
               onClick={() => {

@@ -8,7 +8,6 @@ import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
 import { goTo } from '../navigation.ts';
 import { FormView } from '../widgets/rows/form.tsx';
-import { Setup } from './connection.tsx';
 
 export function WelcomePage() {
   const app = useApp();
@@ -33,7 +32,7 @@ export function WelcomePage() {
       <h2 tabIndex={-1} ref={heading}>
         {setup ? _('Set up WARP') : title}
       </h2>
-      {setup ? <Setup /> : <p>{text}</p>}
+      {!setup && <p>{text}</p>}
       <FormView form={form} />
       <div class="toolbar">
         <button type="button" onClick={() => turn(step.value - 1)}>

@@ -1,150 +1,114 @@
-// Renders charts of values over time, with axes and a table of the values.
-import { useEffect, useId, useState } from 'preact/hooks';
-import { formatTime } from '../../view/format.ts';
-import { axisEnd, type Curve, curves, type Slot } from '../../view/graph.ts';
+// Renders the pictures of the history: charts over time with a table of their values, and the strip of a span.
+import { useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type Chart, type Charts as ChartsOf, chartTable, type Table, type Tick } from '../../view/graph.ts';
+import { pageTitle } from '../../view/page-list.ts';
+import { HEIGHTS, type Kind, type Strip } from '../../view/states/strip.ts';
 import { useApp } from '../app.ts';
+import { moveFocus } from './rows/menu.tsx';
 
-interface ChartsProps {
-  /** Values in chronological order. */
-  figures: readonly Slot[];
-  /** Formats a time for the axis and the table (default: as the time of day). */
-  formatAt?: (at: number) => string;
+const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [200, 76, 8, 24, 8];
+/** Height of the strip's highest part. */
+const STRIP = 40;
+/** Half the width of most labels of an axis. */
+const LABEL = 26;
+
+/** Returns the width of an element in px, so that its drawing keeps the size of its text. */
+function useWidth(): [ref: RefObject<SVGSVGElement | null>, width: number] {
+  const ref = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(640);
+  useLayoutEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.max(1, Math.round(entry!.contentRect.width))));
+    observer.observe(ref.current!);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
 }
 
-/** Shows charts of latency, packet loss and throughput, one below the other. */
-export function Charts(props: ChartsProps) {
+/** Labels a time axis. @param from left end of the axis, like `to` and `y` in units of the drawing */
+function Ticks({ ticks, from, to, y }: { ticks: readonly Tick[]; from: number; to: number; y: number }) {
+  const x = ({ at }: Tick) => from + at * (to - from);
+  // a label in the middle must touch neither the label at the end nor the edge
+  const fit = ticks.filter(tick => tick.at === 1 || x(tick) < to - 3.5 * LABEL);
+  const anchor = (tick: Tick) => (tick.at === 1 ? 'end' : x(tick) < LABEL ? 'start' : 'middle');
+  return fit.map(tick => (
+    <text key={tick.at} x={x(tick)} y={y} text-anchor={anchor(tick)}>
+      {tick.label}
+    </text>
+  ));
+}
+
+/** Shows one of several charts, which the user chooses by tabs. */
+export function Charts({ of: { charts, times, ticks } }: { of: ChartsOf }) {
   const { tr } = useApp();
-  const [, loss, received, sent] = curves(tr.value);
+  const id = useId();
+  const tabs = useRef<HTMLDivElement>(null);
+  const chosen = useSignal<string | undefined>(undefined);
+  const chart = charts.find(each => each.id === chosen.value) ?? charts[0];
+  if (!chart) return null;
+  const choose = (each: Chart) => () => {
+    chosen.value = each.id;
+  };
   return (
-    <>
-      <LatencyChart {...props} />
-      <CurveChart {...props} title={loss.title} of={[loss]} />
-      <CurveChart {...props} title={tr.value._('Speed: received (solid), sent (dashed)')} of={[received, sent]} />
-    </>
+    <section class="chart">
+      <div
+        class="buttons"
+        role="tablist"
+        aria-label={pageTitle('history', tr.value)}
+        ref={tabs}
+        onKeyDown={event => moveFocus(event, [...tabs.current!.querySelectorAll('button')])}
+      >
+        {charts.map(each => (
+          <button
+            key={each.id}
+            type="button"
+            role="tab"
+            id={`${id}-${each.id}`}
+            aria-selected={each === chart}
+            aria-controls={id}
+            tabIndex={each === chart ? 0 : -1}
+            onClick={choose(each)}
+            onFocus={choose(each)}
+          >
+            {each.title} <span class="subtitle">{each.newest}</span>
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={id} aria-labelledby={`${id}-${chart.id}`}>
+        {chart.caption && <p class="subtitle">{chart.caption}</p>}
+        <Curves chart={chart} times={times} ticks={ticks} />
+        <details>
+          <summary>{tr.value._('As a table')}</summary>
+          <TableView table={chartTable(chart, times, tr.value)} label={chart.title} />
+        </details>
+      </div>
+    </section>
   );
 }
 
-export function LatencyChart(props: ChartsProps) {
-  const [latency] = curves(useApp().tr.value);
-  return <CurveChart {...props} title={latency.title} of={[latency]} />;
-}
-
-function CurveChart({ figures, of, ...others }: ChartsProps & { title: string; of: readonly [Curve, Curve?] }) {
-  const [{ text, finest }] = of;
-  const lines = of.flatMap(curve => (curve ? [{ name: curve.title, values: figures.map(curve.value) }] : []));
-  return <Chart {...others} times={figures.map(({ at }) => at)} format={text} finest={finest} lines={lines} />;
-}
-
-interface Line {
-  name: string;
-  values: readonly (number | null)[];
-}
-interface ChartProps {
-  title: string;
-  /** ms since the epoch, ascending. */
-  times: readonly number[];
-  /** One or two lines; the second is dashed. */
-  lines: readonly Line[];
-  format(value: number): string;
-  /** The smallest difference that `format` shows. */
-  finest: number;
-  /** Formats a time for the axis and the table (default: as the time of day). */
-  formatAt?: (at: number) => string;
-}
-
-const [WIDE, NARROW, HEIGHT, LEFT, BOTTOM, TOP] = [640, 320, 200, 76, 24, 8];
-const PHONE = '(max-width: 30rem)';
-
-/** Returns the drawing's width, chosen to keep its text about as large as the text around it. */
-function useWidth(): number {
-  const [query] = useState(() => matchMedia(PHONE));
-  const [narrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const follow = () => setNarrow(query.matches);
-    query.addEventListener('change', follow);
-    return () => query.removeEventListener('change', follow);
-  }, [query]);
-  return narrow ? NARROW : WIDE;
-}
-
-function Chart({ title, times, lines, format, finest, formatAt }: ChartProps) {
-  const { tr } = useApp();
-  const { _ } = tr.value;
-  const timeText = formatAt ?? ((at: number) => formatTime(at, tr.value));
-  const id = useId();
-  const end = axisEnd(Math.max(0, ...lines.flatMap(({ values }) => values.map(value => value ?? 0))), finest);
-  // a time without any value is a gap in the curve, and has no row
-  const rows = times
-    .map((time, row) => ({ time, row }))
-    .filter(({ row }) => lines.some(({ values }) => values[row] != null));
+function Curves({ chart, times, ticks }: { chart: Chart; times: readonly number[]; ticks: readonly Tick[] }) {
+  const { name, end, text, lines } = chart;
   const [first = 0, last = 0] = [times[0], times.at(-1)];
-  const width = useWidth();
-  const narrow = width === NARROW;
-  // a phone has room for two dates, and the first begins below the labels of the other axis
-  const marks = first === last ? [first] : [first, ...(narrow ? [] : [(first + last) / 2]), last];
-  const anchor = (time: number) => (time === first ? 'start' : time === last ? 'end' : 'middle');
-  const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (width - LEFT - 8);
+  const [ref, width] = useWidth();
+  const right = Math.max(LEFT + 1, width - RIGHT);
+  const x = (time: number) => LEFT + ((time - first) / Math.max(1, last - first)) * (right - LEFT);
   const y = (value: number) => TOP + (1 - value / end) * (HEIGHT - TOP - BOTTOM);
   return (
-    <figure class="chart">
-      <figcaption id={id}>{title}</figcaption>
-      {/* also without values: the content below must not move when values arrive */}
-      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-labelledby={id}>
-        <title>{title}</title>
-        {[0, 0.5, 1].map(part => (
-          <g key={part}>
-            <line class="grid" x1={LEFT} x2={width - 8} y1={y(end * part)} y2={y(end * part)} />
-            {rows.length > 0 && (
-              <text x={LEFT - 6} y={y(end * part) + 4} text-anchor="end">
-                {format(end * part)}
-              </text>
-            )}
-          </g>
-        ))}
-        {rows.length === 0 ? (
-          <text x={width / 2} y={HEIGHT - 6} text-anchor="middle">
-            {_('No statistics yet.')}
+    <svg ref={ref} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={name}>
+      {[0, end / 2, end].map(value => (
+        <g key={value}>
+          <line class="grid" x1={LEFT} x2={right} y1={y(value)} y2={y(value)} />
+          <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
+            {text(value)}
           </text>
-        ) : (
-          marks.map(time => (
-            <text key={time} x={narrow && time === first ? 0 : x(time)} y={HEIGHT - 6} text-anchor={anchor(time)}>
-              {timeText(time)}
-            </text>
-          ))
-        )}
-        {lines.map(({ name, values }, i) => (
-          <path key={name} class={`line line-${i}`} d={pathOf(values, times, x, y)} />
-        ))}
-      </svg>
-      <details>
-        <summary>{_('As a table')}</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
-        <section class="table" aria-labelledby={id} tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{_('Time')}</th>
-                {lines.map(({ name }) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(({ time, row }) => (
-                <tr key={time}>
-                  <th scope="row">{timeText(time)}</th>
-                  {lines.map(({ name, values }) => (
-                    <td key={name}>{values[row] == null ? '–' : format(values[row])}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      </details>
-    </figure>
+        </g>
+      ))}
+      <Ticks ticks={ticks} from={LEFT} to={right} y={HEIGHT - 6} />
+      {lines.map(({ title, values }, i) => (
+        <path key={title} class={`line line-${i}`} d={pathOf(values, times, x, y)} />
+      ))}
+    </svg>
   );
 }
 
@@ -171,4 +135,64 @@ function pathOf(
       return step;
     })
     .join('');
+}
+
+/** Shows the state at each moment of a span. The kinds differ in height as well as in color. */
+export function StripView({ strip: { parts, ticks, legend, text } }: { strip: Strip }) {
+  const [ref, width] = useWidth();
+  return (
+    <section class="chart strip">
+      <svg ref={ref} viewBox={`0 0 ${width} ${STRIP + BOTTOM}`} role="img" aria-label={text}>
+        {parts.map(({ kind, from, until }) => (
+          <Part key={from} kind={kind} x={from * width} width={(until - from) * width} height={STRIP} />
+        ))}
+        <Ticks ticks={ticks} from={0} to={width} y={STRIP + BOTTOM - 6} />
+      </svg>
+      <ul class="buttons">
+        {legend.map(({ kind, title }) => (
+          <li key={kind} class="subtitle">
+            <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+              <Part kind={kind} x={0} width={16} height={16} />
+            </svg>{' '}
+            {title}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** @param height height of the highest kind */
+function Part({ kind, height, ...sides }: { kind: Kind; x: number; width: number; height: number }) {
+  const own = Math.max(1, HEIGHTS[kind] * height);
+  return <rect class={kind} {...sides} y={height - own} height={own} />;
+}
+
+export function TableView({ table: { titles, rows }, label }: { table: Table; label: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
+    <section class="table" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {titles.map(title => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, ...cells]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {cells.map((cell, i) => (
+                <td key={titles[i + 1]}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
 }

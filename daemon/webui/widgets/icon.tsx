@@ -1,5 +1,4 @@
-// Renders the symbolic icon of a state in the color of the text around it.
-
+// Renders a symbolic icon in the color of the text around it.
 import blocked from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-blocked-symbolic.svg';
 import connected from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-connected-symbolic.svg';
 import connecting from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-connecting-symbolic.svg';
@@ -9,10 +8,30 @@ import needsYou from '../../../data/icons/hicolor/scalable/status/org.culvert.Cu
 import paused from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-paused-symbolic.svg';
 import unable from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unable-symbolic.svg';
 import unknown from '../../../data/icons/hicolor/scalable/status/org.culvert.Culvert-unknown-symbolic.svg';
+import account from '../../../data/icons/panel/culvert-account-symbolic.svg';
+import certificate from '../../../data/icons/panel/culvert-certificate-symbolic.svg';
+import checks from '../../../data/icons/panel/culvert-checks-symbolic.svg';
+import cliMissing from '../../../data/icons/panel/culvert-cli-missing-symbolic.svg';
+import consoleIcon from '../../../data/icons/panel/culvert-console-symbolic.svg';
+import graph from '../../../data/icons/panel/culvert-graph-symbolic.svg';
+import killSwitch from '../../../data/icons/panel/culvert-killswitch-symbolic.svg';
+import markFine from '../../../data/icons/panel/culvert-mark-fine-symbolic.svg';
+import markHint from '../../../data/icons/panel/culvert-mark-hint-symbolic.svg';
+import markProblem from '../../../data/icons/panel/culvert-mark-problem-symbolic.svg';
+import markWaiting from '../../../data/icons/panel/culvert-mark-waiting-symbolic.svg';
+import networks from '../../../data/icons/panel/culvert-networks-symbolic.svg';
+import notAuthorized from '../../../data/icons/panel/culvert-not-authorized-symbolic.svg';
+import notRegistered from '../../../data/icons/panel/culvert-not-registered-symbolic.svg';
+import serviceStopped from '../../../data/icons/panel/culvert-service-stopped-symbolic.svg';
+import termsNotAccepted from '../../../data/icons/panel/culvert-terms-not-accepted-symbolic.svg';
+import updates from '../../../data/icons/panel/culvert-updates-symbolic.svg';
 import { STATES, type State } from '../../api/states.ts';
+import type { Tone } from '../../view/form.ts';
 import { stateIcon } from '../../view/states/state-table.ts';
 
-const ICONS: Record<State, readonly { d: string; opacity?: number }[]> = {
+type Paths = readonly { d: string; opacity?: number }[];
+
+const STATE_ICONS: Record<State, Paths> = {
   connected,
   connecting,
   disconnecting,
@@ -24,9 +43,39 @@ const ICONS: Record<State, readonly { d: string; opacity?: number }[]> = {
   unknown,
 };
 
+const ICONS = new Map<string, Paths>([
+  ...STATES.map(state => [stateIcon(state), STATE_ICONS[state]] as const),
+  ['culvert-account-symbolic', account],
+  ['culvert-certificate-symbolic', certificate],
+  ['culvert-checks-symbolic', checks],
+  ['culvert-cli-missing-symbolic', cliMissing],
+  ['culvert-console-symbolic', consoleIcon],
+  ['culvert-graph-symbolic', graph],
+  ['culvert-killswitch-symbolic', killSwitch],
+  ['culvert-mark-fine-symbolic', markFine],
+  ['culvert-mark-hint-symbolic', markHint],
+  ['culvert-mark-problem-symbolic', markProblem],
+  ['culvert-mark-waiting-symbolic', markWaiting],
+  ['culvert-networks-symbolic', networks],
+  ['culvert-not-authorized-symbolic', notAuthorized],
+  ['culvert-not-registered-symbolic', notRegistered],
+  ['culvert-service-stopped-symbolic', serviceStopped],
+  ['culvert-terms-not-accepted-symbolic', termsNotAccepted],
+  ['culvert-updates-symbolic', updates],
+]);
+
+/** Signs in place of icons that only a desktop has. */
+const SIGNS: Record<Tone, string> = { success: '✓', accent: 'i', warning: '!', error: '!', neutral: 'i' };
+
 /** @param name icon name from daemon/view, such as `org.culvert.Culvert-connected-symbolic` */
-export function Icon({ name }: { name: string }) {
-  const paths = ICONS[STATES.find(state => stateIcon(state) === name) ?? 'unknown'];
+export function Icon({ name, tone = 'neutral' }: { name: string; tone?: Tone }) {
+  const paths = ICONS.get(name);
+  if (!paths)
+    return (
+      <span class="icon" aria-hidden="true">
+        {SIGNS[tone]}
+      </span>
+    );
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       {paths.map(({ d, opacity }) => (

@@ -1,12 +1,13 @@
 // Renders the page's only dialog and its toasts, which screen readers read as they appear.
 import { type Signal, useSignal } from '@preact/signals';
+import type { TargetedInputEvent } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { type OpenDialog, type Toast, useApp } from '../app.ts';
+import { type DialogContent, type OpenDialog, type Toast, useApp } from '../app.ts';
 import { CommandBox } from './rows/text-rows.tsx';
 
 export function Dialog() {
   const { dialog } = useApp().messages;
-  return dialog.value && <Shown key={dialog.value.content.heading} open={dialog.value} />;
+  return dialog.value && <Shown key={dialog.value.id} open={dialog.value} />;
 }
 
 function Shown({ open: { content, answer } }: { open: OpenDialog }) {
@@ -17,16 +18,18 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
   const gone = !content.notice && client.offline !== null;
   const id = useId();
   const element = useRef<HTMLDialogElement>(null);
-  const secrets = content.secrets ?? [];
-  const typed = useSignal<readonly string[]>(secrets.map(() => ''));
+  const fields = fieldsOf(content);
+  const typed = useSignal<readonly string[]>(fields.map(() => ''));
   const given = typed.value.map(text => text.trim());
-  const complete = given.every(text => text !== '');
-  const missing = useSignal(false);
+  const problems = given.map((text, i) => (text === '' ? _('Fill in this field first.') : fields[i]!.check(text)));
+  /** True after the user tried to accept the dialog. */
+  const tried = useSignal(false);
   const accept = () => {
     if (gone) return;
-    if (complete) return answer(content.notice ? null : given);
-    missing.value = true;
-    element.current!.querySelectorAll<HTMLInputElement>('input[type=password]')[given.indexOf('')]?.focus();
+    const wrong = problems.findIndex(problem => problem !== null);
+    if (wrong < 0) return answer(content.notice ? null : given);
+    tried.value = true;
+    element.current!.querySelectorAll<HTMLInputElement>('.field input')[wrong]?.focus();
   };
   useEffect(() => {
     const before = document.activeElement;
@@ -53,8 +56,13 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
           </a>
         </p>
       ))}
-      {secrets.length > 0 && (
-        <Secrets names={secrets} id={id} typed={typed} problem={missing.value && !complete} accept={accept} />
+      {fields.length > 0 && (
+        <Fields
+          fields={fields}
+          typed={typed}
+          problems={problems.map((problem, i) => (tried.value || given[i] !== '' ? problem : null))}
+          accept={accept}
+        />
       )}
       {gone && (
         <p class="problem" role="alert">
@@ -80,19 +88,30 @@ function Shown({ open: { content, answer } }: { open: OpenDialog }) {
   );
 }
 
-interface SecretsProps {
-  names: readonly string[];
-  /** Prefix of the fields' ids. */
-  id: string;
-  typed: Signal<readonly string[]>;
-  /** True to report that a required field is empty. */
-  problem: boolean;
-  accept: () => void;
+interface Field {
+  label: string;
+  secret: boolean;
+  placeholder?: string;
+  check(text: string): string | null;
 }
 
-/** Shows one field for each secret. Pressing Enter in a field accepts the dialog. */
-function Secrets({ names, id, typed, problem, accept }: SecretsProps) {
-  const { _ } = useApp().tr.value;
+/** Returns the fields of a dialog: its secrets, or one text that is not secret. */
+function fieldsOf({ secrets = [], field }: DialogContent): Field[] {
+  if (field) return [{ ...field, secret: false }];
+  return secrets.map(label => ({ label, secret: true, check: () => null }));
+}
+
+interface FieldsProps {
+  fields: readonly Field[];
+  typed: Signal<readonly string[]>;
+  /** Error of each text, or null. */
+  problems: readonly (string | null)[];
+  accept(): void;
+}
+
+/** Shows the fields. Pressing Enter in a field accepts the dialog. */
+function Fields({ fields, typed, problems, accept }: FieldsProps) {
+  const id = useId();
   return (
     <form
       onSubmit={event => {
@@ -100,25 +119,31 @@ function Secrets({ names, id, typed, problem, accept }: SecretsProps) {
         accept();
       }}
     >
-      {names.map((name, i) => (
-        <div key={name} class="secret">
-          <label for={`${id}-${name}`}>{name}</label>
-          <input
-            id={`${id}-${name}`}
-            type="password"
-            autocomplete="new-password"
-            value={typed.value[i]}
-            onInput={({ currentTarget: { value } }) => {
-              typed.value = typed.value.map((text, at) => (at === i ? value : text));
-            }}
-          />
-        </div>
-      ))}
-      {problem && (
-        <p class="problem" role="alert">
-          {_('Fill in this field first.')}
-        </p>
-      )}
+      {fields.map(({ label, secret, placeholder }, i) => {
+        const attributes = {
+          id: `${id}-${i}`,
+          placeholder,
+          'aria-invalid': problems[i] !== null,
+          'aria-describedby': problems[i] ? `${id}-${i}-problem` : undefined,
+          value: typed.value[i],
+          onInput({ currentTarget: { value } }: TargetedInputEvent<HTMLInputElement>) {
+            typed.value = typed.value.map((text, at) => (at === i ? value : text));
+          },
+        };
+        return (
+          <div key={label} class="field">
+            <label for={`${id}-${i}`}>{label}</label>
+            {secret ? (
+              <input {...attributes} type="password" autocomplete="new-password" />
+            ) : (
+              <input {...attributes} type="text" autocomplete="off" />
+            )}
+            <p id={`${id}-${i}-problem`} class="problem" role="alert">
+              {problems[i]}
+            </p>
+          </div>
+        );
+      })}
       <input type="submit" hidden />
     </form>
   );

@@ -1,9 +1,9 @@
 // Renders the mode dialog: three cards, each chosen with one press, and a link to all modes.
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { describeModeChoice, type ModeCard } from '../../view/forms/tunnel/choose-mode.ts';
+import { describeModeChoice } from '../../view/forms/tunnel/choose-mode.ts';
 import { useApp } from '../app.ts';
 import { goTo } from '../navigation.ts';
-import { moveFocus } from './rows/control-rows.tsx';
+import { RadioRow } from './rows/control-rows.tsx';
 
 export function ModeDialog() {
   return useApp().choosingMode.value ? <Shown /> : null;
@@ -17,6 +17,7 @@ function Shown() {
   const close = () => {
     choosingMode.value = false;
   };
+  const usable = useRef(false);
   useEffect(() => {
     const before = document.activeElement;
     element.current!.showModal(); // closes with Escape
@@ -26,12 +27,31 @@ function Shown() {
   return (
     <dialog ref={element} aria-labelledby={id} onClose={close}>
       <h2 id={id}>{heading}</h2>
-      <p role="status" id={`${id}-why`}>
-        {remark}
-      </p>
-      <div class="modes" role="radiogroup" aria-labelledby={id}>
-        {cards.map(card => (
-          <Card key={card.mode} card={card} sensitive={sensitive} why={`${id}-why`} close={close} />
+      <p role="status">{remark}</p>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on a choice clicks it */}
+      <div
+        class="modes"
+        role="radiogroup"
+        aria-labelledby={id}
+        // before the command makes the choice unusable
+        onClickCapture={({ target }) => {
+          usable.current = target instanceof Element && target.closest('[role=radio]:not([aria-disabled])') !== null;
+        }}
+        onClick={() => usable.current && close()}
+      >
+        {cards.map(({ mode, title, meaning, active, command }) => (
+          <RadioRow
+            key={mode}
+            row={{
+              kind: 'radio',
+              id: mode,
+              title,
+              subtitle: meaning,
+              checked: active,
+              command,
+              sensitive: active || sensitive,
+            }}
+          />
         ))}
       </div>
       <div class="buttons">
@@ -49,41 +69,5 @@ function Shown() {
         </button>
       </div>
     </dialog>
-  );
-}
-
-/** @param why id of the text that says why the card can't be used */
-function Card({ card, sensitive, why, close }: { card: ModeCard; sensitive: boolean; why: string; close(): void }) {
-  const { host } = useApp();
-  const id = useId();
-  const { title, meaning, active, command } = card;
-  const usable = active || sensitive;
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: the daemon's event selects the card, not the press
-    <button
-      type="button"
-      class="card row radio"
-      role="radio"
-      aria-checked={active}
-      aria-labelledby={id}
-      aria-describedby={usable ? `${id}-more` : `${id}-more ${why}`}
-      aria-disabled={usable ? undefined : true}
-      onKeyDown={moveFocus}
-      onClick={() => {
-        if (!usable) return;
-        close();
-        if (!active) void host.run(command);
-      }}
-    >
-      <span class="mark" />
-      <span class="words">
-        <span class="title" id={id}>
-          {title}
-        </span>
-        <span class="subtitle" id={`${id}-more`}>
-          {meaning}
-        </span>
-      </span>
-    </button>
   );
 }

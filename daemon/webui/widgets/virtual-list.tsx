@@ -1,7 +1,8 @@
-// Renders a list of any length with rows of equal height; only the rows near the visible part are in the document.
+// Renders a list of any length with rows of equal height; only the rows near the visible part are in the document. The list is
+// one stop of the keyboard.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren, RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Number of rows rendered beyond each edge, for fast scrolling. */
 const MARGIN = 10;
@@ -13,7 +14,8 @@ export interface VirtualListProps<T> {
   label: string;
   /** True to keep the list scrolled to its end while it is there. */
   followEnd?: boolean;
-  children(item: T): ComponentChildren;
+  /** @param tabIndex for the element of the item that gets the focus */
+  children(item: T, tabIndex: number): ComponentChildren;
 }
 
 /** Usual font size, in px. */
@@ -28,6 +30,7 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
   const top = useSignal(0);
   const height = useSignal(600);
   const atEnd = useSignal(true);
+  const printed = usePrinted();
   const first = useComputed(() => Math.max(0, Math.floor(top.value / rowHeight) - MARGIN));
   const shown = useComputed(() => Math.ceil(height.value / rowHeight) + 2 * MARGIN);
 
@@ -45,34 +48,127 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
     if (top.value > 0 && box.current!.scrollTop === 0) top.value = 0; // the list became shorter
   });
 
-  const from = Math.min(first.value, Math.max(0, items.length - 1));
+  const from = printed ? 0 : Math.min(first.value, Math.max(0, items.length - 1));
+  const rows = items.slice(from, printed ? items.length : from + shown.value);
+  const inSight = Math.min(Math.floor(top.value / rowHeight), items.length - 1);
+  /** Also called before the browser tells of the scroll, which waits for the next paint. */
+  const follow = () => {
+    const { scrollTop, scrollHeight, clientHeight } = box.current!;
+    top.value = scrollTop;
+    atEnd.value = scrollTop + clientHeight >= scrollHeight - rowHeight;
+  };
+  const { stop, ...keyboard } = useStop({
+    box,
+    follow,
+    rowHeight,
+    length: items.length,
+    from,
+    to: from + rows.length,
+    inSight,
+  });
   return (
     <section
       class="virtual-list"
+      // a short list is not followed by an empty box; two pixels are the border
+      style={{ maxHeight: `${items.length * rowHeight + 2}px` }}
+      hidden={items.length === 0}
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
-      tabIndex={0}
+      tabIndex={-1}
       ref={box}
-      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        top.value = scrollTop;
-        atEnd.value = scrollTop + clientHeight >= scrollHeight - rowHeight;
-      }}
+      {...keyboard}
+      onScroll={follow}
     >
       <div style={{ height: `${items.length * rowHeight}px` }}>
         <ul style={{ transform: `translateY(${from * rowHeight}px)` }}>
-          {items.slice(from, from + shown.value).map((item, i) => (
+          {rows.map((item, i) => (
             <li
               // reuses the rows that leave the list at one end, which halves the time of scripts and styles in a jump
-              key={(from + i) % shown.value}
+              key={(from + i) % Math.max(shown.value, rows.length)}
               aria-posinset={from + i + 1}
               aria-setsize={items.length}
               style={{ height: `${rowHeight}px` }}
             >
-              {children(item)}
+              {children(item, from + i === stop ? 0 : -1)}
             </li>
           ))}
         </ul>
       </div>
     </section>
   );
+}
+
+/** Returns true while the browser prints the page. */
+export function usePrinted(): boolean {
+  const printed = useSignal(false);
+  useEffect(() => {
+    const follow = ({ type }: Event) => {
+      printed.value = type === 'beforeprint';
+    };
+    for (const type of ['beforeprint', 'afterprint']) addEventListener(type, follow);
+    return () => {
+      for (const type of ['beforeprint', 'afterprint']) removeEventListener(type, follow);
+    };
+  }, []);
+  return printed.value;
+}
+
+interface StopOptions {
+  box: RefObject<HTMLElement | null>;
+  /** Reads how far the list is scrolled. */
+  follow(): void;
+  rowHeight: number;
+  length: number;
+  /** Range of the items in the document; `to` is not in it. */
+  from: number;
+  to: number;
+  /** First item that the user sees. */
+  inSight: number;
+}
+
+/** Returns the item that Tab reaches, with handlers for keys that move to another item or remove it. */
+function useStop({ box, follow, rowHeight, length, from, to, inSight }: StopOptions) {
+  const place = useSignal(0);
+  /** True if the item at `place` gets the focus once it is drawn. */
+  const wanted = useRef(false);
+  const current = Math.min(place.value, length - 1);
+  const isDrawn = current >= from && current < to;
+  const find = (selector: string) =>
+    box.current!.querySelector<HTMLElement>(`li[aria-posinset="${place.value + 1}"] ${selector}`);
+  const had = box.current?.contains(document.activeElement);
+  useLayoutEffect(() => {
+    const isHere = box.current!.contains(document.activeElement);
+    // the item that had the focus is gone
+    const isLost = had && document.activeElement === document.body;
+    if (isDrawn && (isLost || (isHere && wanted.current))) {
+      place.value = current;
+      find('[tabindex="0"]')?.focus({ preventScroll: true });
+      wanted.current = false;
+      // the element that has the focus now shows another item
+    } else if (!isDrawn && isHere) box.current!.focus({ preventScroll: true });
+  });
+  const goTo = (index: number) => {
+    const list = box.current!;
+    place.value = Math.max(0, Math.min(index, length - 1));
+    const start = place.value * rowHeight;
+    list.scrollTop = Math.max(start + rowHeight - list.clientHeight, Math.min(start, list.scrollTop));
+    follow();
+    wanted.current = true;
+    if (place.value === current) find('[tabindex="0"]')?.focus();
+  };
+  return {
+    stop: isDrawn ? current : inSight,
+    onFocusIn({ target }: FocusEvent) {
+      const row = target instanceof Element && target.closest('li');
+      if (row) place.value = Number(row.getAttribute('aria-posinset')) - 1;
+    },
+    onKeyDown(event: KeyboardEvent) {
+      const page = Math.floor(box.current!.clientHeight / rowHeight);
+      const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -length, End: length };
+      const step = Object.entries(steps).find(([key]) => key === event.key)?.[1];
+      if (event.key === 'Delete' && !event.repeat) find('[aria-keyshortcuts=Delete]')?.click();
+      if (step === undefined) return;
+      event.preventDefault();
+      goTo(current + step);
+    },
+  };
 }

@@ -18,6 +18,7 @@ import { rememberApp } from '../../recent-apps.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
 import { checkButton, copyButton, labelButton } from '../widgets/buttons.ts';
+import { CLAMP } from '../widgets/columns.ts';
 import { ask } from '../widgets/compat.ts';
 import { dropRows, type Fill, stepwise } from '../widgets/lists.ts';
 import { type AppRows, appRows } from './app-row.ts';
@@ -170,7 +171,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     this.#search.connect('activate', () => {
       if (this.#search.text.trim()) this.#activate(0);
     });
-    const clamp = new Adw.ClampScrollable({ maximum_size: 720, child: list });
+    const clamp = new Adw.ClampScrollable({ ...CLAMP, child: list });
     const spinner = new Gtk.Spinner({ spinning: true, halign: Gtk.Align.CENTER, valign: Gtk.Align.CENTER });
     setName(spinner, _('Looking for apps'));
     this.#again.connect('clicked', () => this.reload());
@@ -183,7 +184,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     ];
     for (const [name, page] of pages) this.#states.add_named(page, name);
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
-    box.append(new Adw.Clamp({ maximum_size: 720, child: top }));
+    box.append(new Adw.Clamp({ ...CLAMP, child: top }));
     box.append(this.#states);
     return box;
   }

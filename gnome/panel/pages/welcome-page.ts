@@ -2,10 +2,11 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import type { Form } from '../../../daemon/view/form.ts';
 import { formatCount } from '../../../daemon/view/format.ts';
 import { type DesktopFacts, UNKNOWN_DESKTOP } from '../../../daemon/view/forms/preferences.ts';
 import { seenCommand, WELCOME_STEPS, welcomeStep } from '../../../daemon/view/forms/welcome.ts';
-import { pageTitle } from '../../../daemon/view/page-list.ts';
+import { PAGES, pageTitle } from '../../../daemon/view/page-list.ts';
 import { fill } from '../../../daemon/view/translator.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { _, tr } from '../../i18n.ts';
@@ -13,24 +14,17 @@ import { hasTrayHost, watchAutostart } from '../desktop.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
 import { labelButton } from '../widgets/buttons.ts';
 import { vertical } from '../widgets/columns.ts';
-import { announce } from '../widgets/compat.ts';
-import { FormGroups } from '../widgets/rows/form-groups.ts';
-import { SetupPage } from './setup-page.ts';
+import { FormPage } from '../widgets/rows/form-page.ts';
 
 export class WelcomePage extends Adw.Bin implements PageWidget {
   static {
     GObject.registerClass({ GTypeName: 'CulvertWelcomePage' }, WelcomePage);
   }
   readonly #host: WindowHost;
-  readonly #title = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['title-1'] });
-  readonly #text = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER });
   readonly #place = new Gtk.Label({ css_classes: ['dim-label'], hexpand: true });
   readonly #back = new Gtk.Button();
   readonly #next = new Gtk.Button({ css_classes: ['suggested-action'] });
-  readonly #words = vertical(6);
-  readonly #setup: SetupPage;
-  readonly #groups: FormGroups;
-  readonly #scrolled: Gtk.ScrolledWindow;
+  readonly #form: FormPage;
   readonly #endWatch: () => void;
   #facts: DesktopFacts = UNKNOWN_DESKTOP;
   #step = 0;
@@ -38,28 +32,12 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
   constructor(host: WindowHost) {
     super();
     this.#host = host;
-    this.#setup = new SetupPage(host);
-    this.#setup.vexpand = true;
-    const rows = vertical(18);
-    this.#groups = new FormGroups(
-      host,
-      group => rows.append(group),
-      group => rows.remove(group),
-    );
-    this.#groups.name = pageTitle('welcome', tr);
-    for (const label of [this.#title, this.#text]) this.#words.append(label);
-    const content = vertical(18);
-    for (const widget of [this.#words, rows]) content.append(widget);
-    for (const side of ['margin_top', 'margin_bottom', 'margin_start', 'margin_end'] as const) content[side] = 12;
-    this.#scrolled = new Gtk.ScrolledWindow({
-      hscrollbar_policy: Gtk.PolicyType.NEVER,
-      propagate_natural_height: true,
-      child: new Adw.Clamp({ maximum_size: 480, child: content }),
-    });
+    this.#form = new FormPage(host, () => ({ form: view => this.#stepForm(view) }), pageTitle('welcome', tr));
+    this.#form.vexpand = true;
     const bar = new Gtk.Box({ spacing: 6, margin_top: 6, margin_bottom: 6, margin_start: 12, margin_end: 12 });
     for (const widget of [this.#back, this.#place, this.#next]) bar.append(widget);
     const page = vertical(0);
-    for (const widget of [this.#setup, this.#scrolled, new Gtk.Separator(), bar]) page.append(widget);
+    for (const widget of [this.#form, new Gtk.Separator(), bar]) page.append(widget);
     this.child = page;
     this.#back.connect('clicked', () => this.#turn(this.#step - 1));
     this.#next.connect('clicked', () => this.#turn(this.#step + 1));
@@ -73,13 +51,7 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
   }
 
   refresh(view: View): void {
-    const { title, text, form, setup } = welcomeStep(this.#step, view, this.#facts, tr);
-    if (setup) this.#setup.refresh(view);
-    this.#setup.visible = setup;
-    this.#words.visible = !setup;
-    this.#scrolled.vexpand = !setup;
-    [this.#title.label, this.#text.label] = [title, text];
-    this.#groups.show(form);
+    this.#form.refresh(view);
     // Translators: the first %d is the number of a step, the second how many there are
     this.#place.label = fill(_('%d of %d'), formatCount(this.#step + 1, tr), formatCount(WELCOME_STEPS, tr));
     labelButton(this.#back, this.#step === 0 ? _('Skip') : _('Previous'));
@@ -97,15 +69,21 @@ export class WelcomePage extends Adw.Bin implements PageWidget {
     this.#endWatch();
   }
 
+  /** Returns the form of the step. A missing setup has a status; the other steps get one from their words. */
+  #stepForm(view: View): Form {
+    const { title, text, form } = welcomeStep(this.#step, view, this.#facts, tr);
+    const { icon } = PAGES.welcome;
+    return { status: { icon, tone: 'accent', title, sentence: text, buttons: [] }, ...form };
+  }
+
   #turn(step: number): void {
     if (step < 0 || step === WELCOME_STEPS) {
       this.#host.goTo('connection');
       return;
     }
     this.#step = step;
-    this.#scrolled.vadjustment.value = 0;
     this.refresh(this.#host.view());
-    announce(this.#next, `${this.#title.label}. ${this.#text.label}`);
+    this.#form.scrollToStart();
   }
 
   #learn(facts: Partial<DesktopFacts>): void {

@@ -1,62 +1,135 @@
-// Lays out children in two columns if they fit, or else in one column, since libadwaita 1.2 has no breakpoints.
+// Lays out a page in one column, or in two if they fit, and buttons in a line if they fit: libadwaita 1.2 has no breakpoints.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
-/** Minimum width for two columns, in pixels. */
-const WIDE = 720;
+/** Width of every page with its margins, in pixels. */
+const PAGE_WIDTH = 640;
+/** Properties of a clamp with this width. Without the threshold, the content would be narrower before it has to be. */
+export const CLAMP = { maximum_size: PAGE_WIDTH, tightening_threshold: PAGE_WIDTH };
+/** Margin of a page's content at both sides, in pixels. */
+export const PAGE_MARGIN = 12;
+const CONTENT = PAGE_WIDTH - 2 * PAGE_MARGIN;
+/** Minimum width for two columns, which a window of 1,100 pixels has, and maximum of both, in pixels. */
+const WIDE = 840;
+const WIDEST = 980;
 const GAP = 36;
+/** Gap between buttons, in pixels. */
+const BUTTON_GAP = 12;
 
+type Measures = [minimum: number, natural: number, minimumBaseline: number, naturalBaseline: number];
+
+/** Puts the children below each other. If `two` is set and there is room, the second child is next to the first. */
 export class Columns extends Gtk.LayoutManager {
   static {
     GObject.registerClass({ GTypeName: 'CulvertColumns' }, Columns);
+  }
+  two = false;
+
+  override vfunc_get_request_mode(): Gtk.SizeRequestMode {
+    return Gtk.SizeRequestMode.HEIGHT_FOR_WIDTH;
+  }
+
+  override vfunc_measure(widget: Gtk.Widget, orientation: Gtk.Orientation, forSize: number): Measures {
+    const children = shown(widget);
+    if (orientation === Gtk.Orientation.HORIZONTAL) return [widest(children, 0), widest(children, 1), -1, -1];
+    const { isWide, width } = this.#fit(children, forSize);
+    const heights = ([0, 1] as const).map(which =>
+      isWide
+        ? Math.max(...children.map(child => stacked([child], width, which)))
+        : stacked(children, width < 0 ? -1 : width, which),
+    );
+    return [heights[0]!, heights[1]!, -1, -1];
+  }
+
+  override vfunc_allocate(widget: Gtk.Widget, width: number, height: number, _baseline: number): void {
+    const children = shown(widget);
+    const { isWide, width: column } = this.#fit(children, width);
+    const left = Math.floor((width - (isWide ? 2 * column + GAP : column)) / 2);
+    const spare = (column: Gtk.Widget[], width: number) => Math.max(0, height - stacked(column, width, 1));
+    if (!isWide) {
+      // a status without groups is in the middle of the page
+      const top = children.length === 1 && children[0]!.valign === Gtk.Align.CENTER ? spare(children, column) / 2 : 0;
+      pile(children, left, Math.floor(top), column);
+      return;
+    }
+    const isRtl = widget.get_direction() === Gtk.TextDirection.RTL;
+    for (const [i, child] of children.entries()) {
+      const x = left + (isRtl ? 1 - i : i) * (column + GAP);
+      // GTK focuses the child with the higher middle first, so rounding must not move the second column's middle higher
+      const y = i === 0 ? Math.floor(spare([child], column) / 2) : Math.ceil(spare([child], column) / 2);
+      pile([child], x, y, column);
+    }
+  }
+
+  /** Returns the width of a column. */
+  #fit(children: Gtk.Widget[], width: number): { isWide: boolean; width: number } {
+    const isWide = this.two && children.length === 2 && width >= WIDE;
+    return { isWide, width: isWide ? Math.floor((Math.min(width, WIDEST) - GAP) / 2) : Math.min(width, CONTENT) };
+  }
+}
+
+/** Puts buttons next to each other in the middle, on as many lines as they need. */
+export class ButtonLine extends Gtk.LayoutManager {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertButtonLine' }, ButtonLine);
   }
 
   override vfunc_get_request_mode(): Gtk.SizeRequestMode {
     return Gtk.SizeRequestMode.HEIGHT_FOR_WIDTH;
   }
 
-  override vfunc_measure(
-    widget: Gtk.Widget,
-    orientation: Gtk.Orientation,
-    forSize: number,
-  ): [number, number, number, number] {
+  override vfunc_measure(widget: Gtk.Widget, orientation: Gtk.Orientation, forSize: number): Measures {
     const children = shown(widget);
-    if (orientation === Gtk.Orientation.HORIZONTAL) {
-      const sizes = children.map(child => child.measure(orientation, -1));
-      const natural = columns(children).map(column =>
-        Math.max(0, ...column.map(child => child.measure(orientation, -1)[1])),
-      );
-      return [Math.max(0, ...sizes.map(size => size[0])), sum(natural) + GAP, -1, -1];
-    }
-    const wide = isWide(children, forSize);
-    const total = (which: 0 | 1) =>
-      wide
-        ? Math.max(...columns(children).map(column => stacked(column, half(forSize), which)))
-        : stacked(children, forSize, which);
-    return [total(0), total(1), -1, -1];
+    if (orientation === Gtk.Orientation.HORIZONTAL) return [widest(children, 0), lineWidth(children), -1, -1];
+    const lines = linesOf(children, forSize < 0 ? Infinity : forSize);
+    const height = sum(lines.map(line => lineHeight(line, forSize))) + BUTTON_GAP * Math.max(0, lines.length - 1);
+    return [height, height, -1, -1];
   }
 
   override vfunc_allocate(widget: Gtk.Widget, width: number, height: number, _baseline: number): void {
-    const children = shown(widget);
-    if (!isWide(children, width)) {
-      pile(children, 0, 0, width);
-      return;
+    const lines = linesOf(shown(widget), width);
+    const isRtl = widget.get_direction() === Gtk.TextDirection.RTL;
+    let y = 0;
+    for (const line of lines) {
+      const tall = lines.length === 1 ? height : lineHeight(line, width);
+      let x = Math.max(0, Math.floor((width - lineWidth(line)) / 2));
+      for (const child of isRtl ? line.reverse() : line) {
+        const own = Math.min(naturalWidth(child), width);
+        const high = child.measure(Gtk.Orientation.VERTICAL, own)[1];
+        place(child, { x, y: y + Math.floor((tall - high) / 2), width: own, height: high });
+        x += own + BUTTON_GAP;
+      }
+      y += tall + BUTTON_GAP;
     }
-    const rtl = widget.get_direction() === Gtk.TextDirection.RTL;
-    columns(children).forEach((column, i) => {
-      const x = rtl ? 1 - i : i;
-      const spare = Math.max(0, height - stacked(column, half(width), 1));
-      // GTK focuses the child with the higher middle first, so rounding must not move the second column's middle higher
-      const y = i === 0 ? Math.floor(spare / 2) : Math.ceil(spare / 2);
-      pile(column, x * (half(width) + GAP), y, half(width));
-    });
   }
 }
 
-/** Assigns the second child to the second column, and all other children to the first column. */
-function columns([first, second, ...rest]: Gtk.Widget[]): Gtk.Widget[][] {
-  return [first ? [first, ...rest] : [], second ? [second] : []];
+/** Fills lines from the last button on, so that the menu, which is last, has a button next to it. */
+function linesOf(children: Gtk.Widget[], width: number): Gtk.Widget[][] {
+  const lines: Gtk.Widget[][] = [];
+  for (const child of children.reverse()) {
+    const [line] = lines;
+    if (line && lineWidth([child, ...line]) <= width) line.unshift(child);
+    else lines.unshift([child]);
+  }
+  return lines;
+}
+
+function lineHeight(line: Gtk.Widget[], width: number): number {
+  const high = (child: Gtk.Widget) =>
+    child.measure(Gtk.Orientation.VERTICAL, width < 0 ? -1 : Math.min(naturalWidth(child), width))[1];
+  return Math.max(...line.map(high));
+}
+
+const naturalWidth = (child: Gtk.Widget) => child.measure(Gtk.Orientation.HORIZONTAL, -1)[1];
+
+function lineWidth(children: Gtk.Widget[]): number {
+  return sum(children.map(naturalWidth)) + BUTTON_GAP * Math.max(0, children.length - 1);
+}
+
+function widest(children: Gtk.Widget[], which: 0 | 1): number {
+  return Math.max(0, ...children.map(child => child.measure(Gtk.Orientation.HORIZONTAL, -1)[which]));
 }
 
 function stacked(children: Gtk.Widget[], width: number, which: 0 | 1): number {
@@ -77,14 +150,6 @@ function shown(widget: Gtk.Widget): Gtk.Widget[] {
   for (let child = widget.get_first_child(); child; child = child.get_next_sibling())
     if (child.should_layout()) children.push(child);
   return children;
-}
-
-function isWide(children: Gtk.Widget[], width: number): boolean {
-  return children.length > 1 && width >= WIDE;
-}
-
-function half(width: number): number {
-  return Math.floor((width - GAP) / 2);
 }
 
 function sum(numbers: number[]): number {

@@ -115,7 +115,7 @@ export interface Dialog {
   focus?: Gtk.Widget | null;
   /** Receives a function that closes the dialog with its first response. */
   opened?(close: () => void): void;
-  /** Receives a function that enables the suggested response, for when `extra` is filled in. */
+  /** Receives a function that enables the suggested or destructive response, for when `extra` is filled in. */
   gate?(allow: (allowed: boolean) => void): void;
 }
 
@@ -134,7 +134,7 @@ export function ask(
     mendTree(dialog, heading);
     if (focus) dialog.connect('map', () => void Promise.resolve().then(() => focus.grab_focus()));
     opened?.(() => dialog.close());
-    gate?.(allowed => dialog.set_response_enabled(suggested!, allowed));
+    gate?.(allowed => dialog.set_response_enabled(suggested ?? destructive!, allowed));
   };
   return new Promise(resolve => {
     if (A.AlertDialog) {
@@ -298,6 +298,12 @@ export function textColor(widget: Gtk.Widget): { red: number; green: number; blu
   const able = widget as Partial<Pick<Gtk.Widget, 'get_color'>>;
   // 4.10; the style context is deprecated since
   return able.get_color ? able.get_color.call(widget) : widget.get_style_context().get_color();
+}
+
+/** Returns a color that CSS names; null if there is none. The style context is deprecated since 4.10, without a replacement. */
+export function namedColor(widget: Gtk.Widget, name: string): Gdk.RGBA | null {
+  const [isKnown, color] = widget.get_style_context().lookup_color(name);
+  return isKnown ? color : null;
 }
 
 /**

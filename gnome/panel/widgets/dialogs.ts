@@ -9,16 +9,18 @@ import { fill } from '../../../daemon/view/translator.ts';
 import { _, tr } from '../../i18n.ts';
 import { culvertProgram } from '../../install-paths.ts';
 import type { WindowHost } from '../host.ts';
-import { setName } from './accessible.ts';
+import { setDescription, setName } from './accessible.ts';
 import { commandBox } from './buttons.ts';
+import { vertical } from './columns.ts';
 import { ask } from './compat.ts';
 
-/** Asks a question; resolves with the secrets that the user typed, or with null if the user declined. */
+/** Asks a question; resolves with the texts that the user typed, or with null if the user declined. */
 export async function answerOf(
   { window, open }: Pick<WindowHost, 'window' | 'open'>,
-  { heading, body, accept, destructive, links, text, secrets }: Question,
+  { heading, body, accept, destructive, links, text, secrets = [], field }: Question,
 ): Promise<string[] | null> {
-  const typed = secrets?.length ? secretEntries(secrets) : null;
+  const fields = secrets.length ? secrets.map(label => ({ label })) : field ? [field] : [];
+  const typed = fields.length ? createFields(fields) : null;
   const answer = await ask(window, {
     heading,
     body,
@@ -28,42 +30,50 @@ export async function answerOf(
     ],
     ...(destructive ? { destructive: 'accept' } : { suggested: 'accept' }),
     ...(links ? { extra: linkBox(links, open) } : text ? { extra: preformatted(text) } : {}),
-    ...(typed ? { extra: typed.widget, gate: typed.gate } : {}),
+    ...(typed ? { extra: typed.widget, gate: typed.gate, focus: typed.first } : {}),
   });
   return answer === 'accept' ? (typed?.values() ?? []) : null;
 }
 
-interface SecretEntries {
-  widget: Gtk.Widget;
-  /** Enables the response while every entry has text. */
-  gate(allow: (allowed: boolean) => void): void;
-  values(): string[];
-}
-
-/** Creates one entry for each name. */
-function secretEntries(names: readonly string[]): SecretEntries {
-  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6 });
-  const entries = names.map(name => {
-    const entry = new Gtk.PasswordEntry({ show_peek_icon: true, activates_default: true, hexpand: true });
-    setName(entry, name);
-    box.append(new Gtk.Label({ label: name, xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }));
-    box.append(entry);
-    return entry;
+/** Creates an entry for each text; an entry without a check is secret. Each needs a text that passes its check. */
+function createFields(fields: readonly (Partial<NonNullable<Question['field']>> & { label: string })[]) {
+  const widget = vertical(6);
+  const rows = fields.map(({ label, placeholder = '', check }) => {
+    const common = { activates_default: true, hexpand: true };
+    const entry = check
+      ? new Gtk.Entry({ ...common, placeholder_text: placeholder })
+      : new Gtk.PasswordEntry({ ...common, show_peek_icon: true });
+    setName(entry, label);
+    widget.append(new Gtk.Label({ label, xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }));
+    widget.append(entry);
+    // its place is always there, so that the dialog does not jump
+    const wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: check !== undefined, css_classes: ['error'] });
+    widget.append(wrong);
+    return { entry, wrong, check };
   });
-  const values = () => entries.map(entry => entry.text.trim());
+  /** Shows what is wrong; true if every text can be accepted. */
+  const isComplete = () => {
+    const problems = rows.map(({ entry, wrong, check }) => {
+      const text = entry.text.trim();
+      wrong.label = (text && check?.(text)) || '';
+      setDescription(entry, wrong.label);
+      return text === '' || wrong.label !== '';
+    });
+    return !problems.includes(true);
+  };
   return {
-    widget: box,
-    values,
-    gate(allow) {
-      const check = () => allow(values().every(value => value !== ''));
-      for (const entry of entries) entry.connect('changed', check);
-      check();
+    widget,
+    first: rows[0]!.entry,
+    values: () => rows.map(({ entry }) => entry.text.trim()),
+    gate(allow: (allowed: boolean) => void) {
+      for (const { entry } of rows) entry.connect('changed', () => allow(isComplete()));
+      allow(isComplete());
     },
   };
 }
 
 /** Creates links to web pages, one below the other. */
-export function linkBox(links: { label: string; uri: string }[], open: (uri: string) => void): Gtk.Widget {
+function linkBox(links: { label: string; uri: string }[], open: (uri: string) => void): Gtk.Widget {
   const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, halign: Gtk.Align.CENTER });
   for (const { label, uri } of links) {
     const link = new Gtk.LinkButton({ label, uri });
@@ -173,7 +183,8 @@ export async function showReport(host: WindowHost): Promise<void> {
 
 /** Creates a preview in which each file unfolds below its name, and only then gets its text. */
 function preview({ files }: ReportView): Gtk.Widget {
-  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 6, css_classes: ['culvert-entry'] });
+  const box = vertical(6);
+  box.add_css_class('culvert-entry');
   for (const { name, about, text } of files) {
     const expander = new Gtk.Expander({ label: `${name} · ${about}` });
     setName(expander, `${name} · ${about}`);

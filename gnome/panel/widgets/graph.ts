@@ -1,51 +1,74 @@
-// Draws curves over time with gaps for missing values, and rings that show the rest of a time span.
+// Draws curves over time with gaps for missing values, time axes, and rings that show the rest of a time span.
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
+import PangoCairo from 'gi://PangoCairo?version=1.0';
 import Cairo from 'cairo';
-import { fractionLeft, type Span } from '../../../daemon/view/states/changes.ts';
+import type { Span } from '../../../daemon/view/form.ts';
+import type { Tick } from '../../../daemon/view/graph.ts';
+import { fractionLeft } from '../../../daemon/view/states/changes.ts';
 import { textColor } from './compat.ts';
 
-/** Default number of values that fit the width. */
+/** Number of values that fit the width without an axis. */
 const CAPACITY = 60;
+/** Room at both ends of a line, in pixels. */
+export const INSET = 5;
+/** Minimum gap between the labels of an axis, in pixels. */
+const LABEL_GAP = 8;
 
-export class Graph extends Gtk.DrawingArea {
+type Values = readonly (number | null)[];
+
+/** Axes that begin at zero, and at the first time. */
+export interface Axes {
+  /** Upper end of the values. */
+  end: number;
+  /** The time of each value, ascending. */
+  times: readonly number[];
+}
+
+/** Picture that GTK draws by `draw`. */
+export class Drawing extends Gtk.DrawingArea {
   static {
-    GObject.registerClass({ GTypeName: 'CulvertGraph' }, Graph);
+    GObject.registerClass({ GTypeName: 'CulvertDrawing' }, Drawing);
   }
-  #values: (number | null)[] = [];
-  #capacity: number;
-  /** Upper end of the axis; null adapts it to the values, which may then begin above zero. */
-  #end: number | null = null;
 
-  constructor(capacity = CAPACITY) {
-    super({ accessible_role: Gtk.AccessibleRole.IMG, hexpand: true, css_classes: ['culvert-graph'] });
-    this.#capacity = capacity;
+  constructor(properties: Partial<Gtk.DrawingArea.ConstructorProps>) {
+    super(properties);
     this.set_draw_func((_area, cr, width, height) => {
-      this.#draw(cr as unknown as Cairo.Context, width, height);
+      this.draw(cr as unknown as Cairo.Context, width, height);
       // otherwise GJS frees the context only with the garbage
       (cr as unknown as { $dispose(): void }).$dispose();
     });
   }
 
-  /**
-   * Shows the newest of `values`, oldest first.
-   * @param end upper end of an axis that begins at zero; null adapts the axis to the values.
-   * @param capacity number of values that fit the width.
-   */
-  plot(values: (number | null)[], end: number | null = null, capacity = this.#capacity): void {
-    this.#capacity = capacity;
-    this.#values = values.slice(-this.#capacity);
-    this.#end = end;
+  draw(_cr: Cairo.Context, _width: number, _height: number): void {}
+}
+
+export class Graph extends Drawing {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertGraph' }, Graph);
+  }
+  #lines: Values[] = [];
+  /** Null adapts the scale to the values, which may then begin above zero. */
+  #axes: Axes | null = null;
+
+  constructor() {
+    super({ accessible_role: Gtk.AccessibleRole.IMG, hexpand: true, css_classes: ['culvert-graph'] });
+  }
+
+  /** Shows one line, or two, of which the second is dashed. Without axes, the newest values are at the right end. */
+  plot(lines: readonly Values[], axes: Axes | null = null): void {
+    this.#lines = axes ? [...lines] : lines.map(values => values.slice(-CAPACITY));
+    this.#axes = axes;
     this.queue_draw();
   }
 
-  #draw(cr: Cairo.Context, width: number, height: number): void {
+  override draw(cr: Cairo.Context, width: number, height: number): void {
     const { red, green, blue } = textColor(this);
     const color = [red, green, blue] as const;
-    if (this.#end !== null) grid(cr, { width, height }, color);
-    const curves = this.#curves(width, height);
-    const all = curves.flat();
-    if (all.length < 2) {
+    if (this.#axes) grid(cr, { width, height }, color);
+    const lines = this.#lines.map(values => this.#curves(values, width, height));
+    const all = lines[0]?.flat() ?? [];
+    if (all.length < 2 && !this.#axes) {
       // a dashed line announces the curve
       cr.setSourceRGBA(...color, 0.25);
       cr.setLineWidth(2);
@@ -54,28 +77,68 @@ export class Graph extends Gtk.DrawingArea {
       cr.lineTo(width, height / 2);
       cr.stroke();
     }
-    for (const points of curves.filter(({ length }) => length > 1)) curve(cr, points, height, color);
+    for (const [i, curves] of lines.entries())
+      for (const points of curves.filter(({ length }) => length > 1)) curve(cr, points, i === 0 ? height : null, color);
     const last = all.at(-1);
     if (last) dot(cr, last, color);
   }
 
-  /** Returns the pieces between gaps, the newest at the right. The scale never magnifies a jitter of one millisecond. */
-  #curves(width: number, height: number): Point[][] {
-    const inset = 5;
-    const numbers = this.#values.filter((value): value is number => value !== null);
-    const least = this.#end === null ? Math.min(...numbers) : 0;
-    const span = this.#end ?? Math.max(Math.max(...numbers) - least, 5, least * 0.2);
-    const step = (width - 2 * inset) / (this.#capacity - 1);
+  /** Returns the pieces between gaps. Without axes, the scale never magnifies a jitter of one millisecond. */
+  #curves(values: Values, width: number, height: number): Point[][] {
+    const axes = this.#axes;
+    const numbers = values.filter(value => value !== null);
+    const least = axes ? 0 : Math.min(...numbers);
+    const span = axes?.end ?? Math.max(Math.max(...numbers) - least, 5, least * 0.2);
+    const [first, last] = [axes?.times[0] ?? 0, axes?.times.at(-1) ?? 0];
+    const place = (i: number) =>
+      axes ? (axes.times[i]! - first) / (last - first || 1) : 1 - (values.length - 1 - i) / (CAPACITY - 1);
     const curves: Point[][] = [[]];
-    this.#values.forEach((value, i) => {
+    for (const [i, value] of values.entries())
       if (value === null) curves.push([]);
       else
         curves.at(-1)!.push({
-          x: width - inset - (this.#values.length - 1 - i) * step,
-          y: height - inset - ((value - least) / span) * (height - 2 * inset),
+          x: INSET + place(i) * (width - 2 * INSET),
+          y: height - INSET - ((value - least) / span) * (height - 2 * INSET),
         });
-    });
     return curves;
+  }
+}
+
+/** Labels of a time axis, which runs from left to right in every language. The names of pictures tell screen readers the times. */
+export class TimeAxis extends Drawing {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertTimeAxis' }, TimeAxis);
+  }
+  readonly #inset: number;
+  #ticks: readonly Tick[] = [];
+
+  /** @param inset room at both ends of the picture above, in pixels */
+  constructor(inset: number) {
+    super({ accessible_role: Gtk.AccessibleRole.PRESENTATION, css_classes: ['caption', 'dim-label', 'numeric'] });
+    this.#inset = inset;
+  }
+
+  plot(ticks: readonly Tick[]): void {
+    this.#ticks = ticks;
+    [, this.height_request] = this.create_pango_layout('0').get_pixel_size() as [number, number];
+    this.queue_draw();
+  }
+
+  /** Draws the labels from the right, and leaves out those without room. */
+  override draw(cr: Cairo.Context, width: number): void {
+    const { red, green, blue } = textColor(this);
+    cr.setSourceRGBA(red, green, blue, 1);
+    let right = width;
+    for (const { at, label } of [...this.#ticks].reverse()) {
+      const layout = this.create_pango_layout(label);
+      const [own] = layout.get_pixel_size() as [number, number];
+      const middle = this.#inset + at * (width - 2 * this.#inset);
+      const x = Math.max(0, Math.min(middle - own / 2, width - own));
+      if (x + own > right) continue;
+      cr.moveTo(x, 0);
+      PangoCairo.show_layout(cr as never, layout);
+      right = x - LABEL_GAP;
+    }
   }
 }
 
@@ -85,17 +148,21 @@ interface Point {
 }
 type Color = readonly [red: number, green: number, blue: number];
 
-function curve(cr: Cairo.Context, points: Point[], height: number, color: Color): void {
+/** @param height fills the area between the curve and this height; null draws a dashed curve */
+function curve(cr: Cairo.Context, points: Point[], height: number | null, color: Color): void {
+  if (height !== null) {
+    trace(cr, points);
+    cr.lineTo(points.at(-1)!.x, height);
+    cr.lineTo(points[0]!.x, height);
+    cr.closePath();
+    const fade = new Cairo.LinearGradient(0, 0, 0, height);
+    fade.addColorStopRGBA(0, ...color, 0.3);
+    fade.addColorStopRGBA(1, ...color, 0);
+    cr.setSource(fade);
+    cr.fill();
+  }
   trace(cr, points);
-  cr.lineTo(points.at(-1)!.x, height);
-  cr.lineTo(points[0]!.x, height);
-  cr.closePath();
-  const fade = new Cairo.LinearGradient(0, 0, 0, height);
-  fade.addColorStopRGBA(0, ...color, 0.3);
-  fade.addColorStopRGBA(1, ...color, 0);
-  cr.setSource(fade);
-  cr.fill();
-  trace(cr, points);
+  cr.setDash(height === null ? [4, 4] : [], 0);
   cr.setSourceRGBA(...color, 1);
   cr.setLineWidth(2);
   cr.setLineJoin(Cairo.LineJoin.ROUND);
@@ -111,7 +178,7 @@ function trace(cr: Cairo.Context, points: Point[]): void {
 function grid(cr: Cairo.Context, { width, height }: { width: number; height: number }, color: Color): void {
   cr.setSourceRGBA(...color, 0.2);
   cr.setLineWidth(1);
-  for (const y of [5, height / 2, height - 5]) {
+  for (const y of [INSET, height / 2, height - INSET]) {
     cr.moveTo(0, Math.round(y) + 0.5);
     cr.lineTo(width, Math.round(y) + 0.5);
     cr.stroke();
@@ -131,7 +198,7 @@ const PARTS = 600;
 const WIDTH = 5;
 
 /** Ring that shows the rest of a time span. Screen readers read the text next to the ring. */
-export class Ring extends Gtk.DrawingArea {
+export class Ring extends Drawing {
   static {
     GObject.registerClass({ GTypeName: 'CulvertRing' }, Ring);
   }
@@ -143,11 +210,6 @@ export class Ring extends Gtk.DrawingArea {
       can_target: false,
       visible: false,
       css_classes: ['culvert-ring'],
-    });
-    this.set_draw_func((_area, cr, width, height) => {
-      this.#draw(cr as unknown as Cairo.Context, width, height);
-      // otherwise GJS frees the context only with the garbage
-      (cr as unknown as { $dispose(): void }).$dispose();
     });
   }
 
@@ -161,7 +223,7 @@ export class Ring extends Gtk.DrawingArea {
   }
 
   /** Draws the rest clockwise to the top, so that the gap grows clockwise. */
-  #draw(cr: Cairo.Context, width: number, height: number): void {
+  override draw(cr: Cairo.Context, width: number, height: number): void {
     const { red, green, blue } = textColor(this);
     const radius = (Math.min(width, height) - WIDTH) / 2;
     const top = -Math.PI / 2;

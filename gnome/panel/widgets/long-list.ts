@@ -1,34 +1,36 @@
 // Provides a form's search field and its long list, which creates only the rows near the visible part.
 import Adw from 'gi://Adw?version=1';
-import Gio from 'gi://Gio?version=2.0';
+import Gdk from 'gi://Gdk?version=4.0';
+import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { List, ListItem, Search } from '../../../daemon/view/form.ts';
 import type { Host } from '../../../daemon/view/host.ts';
 import { collectWhenQuiet } from '../../gc.ts';
-import { _ } from '../../i18n.ts';
-import { nameMenuButton, setDescription, setName, turnTo } from './accessible.ts';
-import { withoutHyphens } from './buttons.ts';
+import { setDescription, setName, turnTo } from './accessible.ts';
+import { createMenu, withoutHyphens } from './buttons.ts';
+import { CLAMP } from './columns.ts';
 import { announce, nameListItem } from './compat.ts';
 import { dropRows, rowFactory, stepwise } from './lists.ts';
-
-/** Width of a page with a list, in pixels. */
-export const LIST_WIDTH = 720;
 
 export interface SearchBar {
   widget: Gtk.Widget;
   show(search: Search): void;
   /** Clears the field, including text that the page does not know yet. */
   clear(): void;
-  focus(): void;
+  /** @param isTyping true if the user is typing, so that the field must not select its text */
+  focus(isTyping?: boolean): void;
+  /** Searches for a text that the user typed in another field. */
+  type(text: string): void;
+  /** Follows the first result. */
+  enter(): void;
 }
 
 /**
  * Creates a search field.
- * @param width width of the page below the field, in pixels
  * @param list a list to search after each key, with its menu next to the field; without a list, the search waits for a pause
  */
-export function createSearchBar(first: Search, width: number, list: { menu: Gtk.Widget } | null): SearchBar {
+export function createSearchBar(first: Search, list: { menu: Gtk.Widget } | null): SearchBar {
   let now = first;
   const entry = new Gtk.SearchEntry({ placeholder_text: first.label, hexpand: true });
   setName(entry, first.label);
@@ -39,11 +41,12 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
     now.type(known);
   };
   entry.connect(list ? 'changed' : 'search-changed', tell);
-  entry.connect('activate', () => {
+  const enter = () => {
     if (!now.enter) return;
     tell();
     now.enter();
-  });
+  };
+  entry.connect('activate', enter);
   const focus = new Gtk.EventControllerFocus();
   focus.connect('enter', () => now.begin?.());
   entry.add_controller(focus);
@@ -56,16 +59,26 @@ export function createSearchBar(first: Search, width: number, list: { menu: Gtk.
     entry.text = text;
   };
   return {
-    widget: new Adw.Clamp({ maximum_size: width, child: bar }),
+    widget: bar,
+    enter,
+    type(text) {
+      if (known === '') now.begin?.();
+      entry.text = text;
+      tell();
+    },
     show(search) {
       const { found } = now;
       now = search;
-      if (search.found !== undefined && search.found !== found) announce(entry, search.found);
+      if (search.found !== undefined && search.found !== found)
+        announce(bar.visible ? entry : (bar.parent ?? entry), search.found);
       // keeps text that the page does not know yet
       if (search.text !== known) setText(search.text);
     },
     clear: () => setText(''),
-    focus: () => void entry.grab_focus(),
+    focus(isTyping = false) {
+      if (isTyping) (entry.get_delegate() as Gtk.Text).grab_focus_without_selecting();
+      else entry.grab_focus();
+    },
   };
 }
 
@@ -85,26 +98,34 @@ export function createLongList(first: List, host: Host): LongList {
   let shownQuery = '';
   let listed: List['items'] | null = null;
   let items: ReadonlyMap<string, ListItem> = new Map();
-  const { factory, renew } = listRows({
+  const remove = (id: string) => {
+    const item = items.get(id);
+    if (item?.removable && now.sensitive) void host.run(now.removal(item).command);
+  };
+  const { factory, renew, idOf } = listRows({
     item: id => items.get(id),
     list: () => now,
-    remove: item => void host.run(now.removal(item).command),
+    remove: ({ id }) => remove(id),
   });
   const shown = new Gtk.StringList();
   const view = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true, factory });
-  view.model = new Gtk.NoSelection({ model: shown });
+  view.model = new Gtk.SingleSelection({ model: shown });
+  removeByKey(view, idOf, remove);
   setName(view, first.title);
   const fill = stepwise(view, shown);
   const none = new Adw.StatusPage({ icon_name: first.empty.icon });
   const widget = new Gtk.Stack({ vexpand: true });
-  const clamp = new Adw.ClampScrollable({ maximum_size: LIST_WIDTH, child: view });
-  widget.add_named(new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp }), 'some');
+  const clamp = new Adw.ClampScrollable({ ...CLAMP, child: view });
+  const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
+  widget.add_named(new OneStop({ child: scrolled }), 'some');
   widget.add_named(none, 'none');
+  const menu = createMenu(command => void host.run(command));
   return {
     widget,
-    menu: createMenu(() => now.more, host),
+    menu: menu.widget,
     show(list, query) {
       now = list;
+      menu.show(list.more.entries, list.more.name);
       if (list.items === listed) return;
       listed = list.items;
       items = new Map(list.items.map(item => [item.id, item]));
@@ -120,20 +141,34 @@ export function createLongList(first: List, host: Host): LongList {
   };
 }
 
-/** Creates the menu of commands for the whole list. */
-function createMenu(more: () => List['more'], host: Host): Gtk.MenuButton {
-  const actions = new Gio.SimpleActionGroup();
-  const menu = new Gio.Menu();
-  for (const [at, { label }] of more().entries.entries()) {
-    const action = new Gio.SimpleAction({ name: `entry-${at}` });
-    action.connect('activate', () => void host.run(more().entries[at]!.command));
-    actions.add_action(action);
-    menu.append(label, `list.${action.name}`);
+/** A list that the Tab key enters and leaves in one step, while the arrow keys move inside: GTK before 4.12 has no setting for it. */
+class OneStop extends Adw.Bin {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertOneStop' }, OneStop);
   }
-  const button = new Gtk.MenuButton({ icon_name: 'view-more-symbolic', menu_model: menu, tooltip_text: _('More') });
-  button.insert_action_group('list', actions);
-  nameMenuButton(button, more().name);
-  return button;
+
+  override vfunc_focus(direction: Gtk.DirectionType): boolean {
+    const { TAB_FORWARD, TAB_BACKWARD } = Gtk.DirectionType;
+    if ((direction === TAB_FORWARD || direction === TAB_BACKWARD) && this.get_focus_child()) return false;
+    return super.vfunc_focus(direction);
+  }
+}
+
+/** Makes Delete remove the item with the focus; with Ctrl and an arrow key, that is not the selected item. */
+function removeByKey(
+  view: Gtk.ListView,
+  idOf: (row: Gtk.Widget | null) => string | null,
+  remove: (id: string) => void,
+): void {
+  const keys = new Gtk.EventControllerKey();
+  keys.connect('key-pressed', (_keys, key) => {
+    if (key !== Gdk.KEY_Delete && key !== Gdk.KEY_KP_Delete) return false;
+    const id = idOf(view.get_focus_child()?.get_first_child() ?? null);
+    if (id !== null) remove(id);
+    return id !== null;
+  });
+  view.add_controller(keys);
+  view.update_property([Gtk.AccessibleProperty.KEY_SHORTCUTS], ['Delete']);
 }
 
 interface Row {
@@ -149,8 +184,8 @@ interface RowSource {
   remove(item: ListItem): void;
 }
 
-/** Creates rows for a `GtkStringList` of IDs; `renew` updates the existing rows. */
-function listRows({ item: find, list, remove }: RowSource): { factory: Gtk.SignalListItemFactory; renew(): void } {
+/** Creates rows for a `GtkStringList` of IDs; `renew` updates the existing rows, and `idOf` returns the ID of a row. */
+function listRows({ item: find, list, remove }: RowSource) {
   // a row that the list keeps for reuse has no item
   const itemOf = ({ item }: Gtk.ListItem) => (item ? find((item as Gtk.StringObject).string) : undefined);
   const create = (listItem: Gtk.ListItem): Row => {
@@ -166,7 +201,6 @@ function listRows({ item: find, list, remove }: RowSource): { factory: Gtk.Signa
     for (const child of [text, row.badge, row.remove]) line.append(child);
     listItem.child = line;
     listItem.activatable = false;
-    if ('focusable' in listItem) listItem.focusable = false;
     return row;
   };
   const show = (row: Row, listItem: Gtk.ListItem) => {
@@ -190,6 +224,10 @@ function listRows({ item: find, list, remove }: RowSource): { factory: Gtk.Signa
     renew() {
       for (const [listItem, row] of rows) show(row, listItem);
     },
+    idOf(row: Gtk.Widget | null): string | null {
+      const found = [...rows.keys()].find(({ child, item }) => item && child === row);
+      return found ? (found.item as Gtk.StringObject).string : null;
+    },
   };
 }
 
@@ -204,7 +242,8 @@ function createRow(): Row {
       justify: Gtk.Justification.RIGHT,
       css_classes: ['caption', 'dim-label'],
     }),
-    remove: new Gtk.Button({ icon_name: 'list-remove-symbolic', css_classes: ['flat'] }),
+    // the keyboard removes an item by Delete
+    remove: new Gtk.Button({ icon_name: 'list-remove-symbolic', css_classes: ['flat'], focusable: false }),
   };
 }
 

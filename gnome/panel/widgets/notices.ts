@@ -25,6 +25,8 @@ const FITS = 35;
 const LINES = 8;
 /** Pixels of a narrow window that the text of a toast can't use: margins, padding, and the close button. */
 const BESIDE = 120;
+/** Pixels of a toast's button besides its label. */
+const AROUND = 48;
 
 /** @param parent parent window of the dialog with the details. */
 export function createToasts(parent: Gtk.Window): Toasts {
@@ -40,7 +42,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
     overlay,
     toast(text, undo) {
       const toast = new Adw.Toast({ title: markup(text) });
-      if (text.length > FITS) toast.custom_title = wrapped(text, parent.get_width());
+      if (text.length > FITS) toast.custom_title = wrapped(text, parent.get_width(), undo ? _('Undo') : null);
       if (undo) {
         toast.button_label = _('Undo');
         toast.connect('button-clicked', undo);
@@ -68,7 +70,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
 }
 
 /** Creates a label for text that is too long for one line, such as a host name. @param width width of the window */
-function wrapped(text: string, width: number): Gtk.Widget {
+function wrapped(text: string, width: number, button: string | null): Gtk.Widget {
   const label = new Gtk.Label({
     label: text,
     xalign: 0,
@@ -81,7 +83,8 @@ function wrapped(text: string, width: number): Gtk.Widget {
   });
   // the height of a toast is that of its text at the text's natural width
   const letter = label.get_pango_context().get_metrics(null, null).get_approximate_char_width() / Pango.SCALE;
-  label.max_width_chars = Math.floor((width - BESIDE) / letter);
+  const taken = button === null ? 0 : label.create_pango_layout(button).get_pixel_size()[0]! + AROUND;
+  label.max_width_chars = Math.floor((width - BESIDE - taken) / letter);
   return label;
 }
 

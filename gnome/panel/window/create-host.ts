@@ -8,7 +8,6 @@ import { SETTINGS_TASKS } from '../../../daemon/view/pages/settings-file.ts';
 import { _, tr } from '../../i18n.ts';
 import { signInToNetwork, startDaemon } from '../../programs.ts';
 import {
-  claimFreeSignIn,
   claimSignIn,
   createDesktop,
   installKillSwitch,
@@ -40,11 +39,7 @@ export function createHost(window: Gtk.Window, { model, view, figures, goTo, toa
     updates: createUpdates(model),
     figures,
     desktop,
-    run(command) {
-      const { ask } = command;
-      if (ask.kind === 'action' && ask.request.action === 'registerOrganization') claimFreeSignIn();
-      return runCommand(host, command);
-    },
+    run: command => runCommand(host, command),
     task: async task => (await tasks[task]()) !== false,
     answer: question => answerOf(host, question),
     toast,

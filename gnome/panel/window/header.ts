@@ -94,7 +94,7 @@ function createSwitcher(goTo: (page: PageName) => void) {
     // large letters must neither cut a tab nor keep the window from becoming narrow
     const text = new Gtk.Label({ label, ellipsize: Pango.EllipsizeMode.END });
     const picture = new Gtk.Image({
-      icon_name: PAGES[page].icon ?? '',
+      icon_name: PAGES[page].icon,
       accessible_role: Gtk.AccessibleRole.PRESENTATION,
     });
     const box = new Gtk.Box({ spacing: 3, halign: Gtk.Align.CENTER });

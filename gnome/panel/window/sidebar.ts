@@ -1,11 +1,13 @@
-// Builds the list of pages next to the page, for a wide window.
+// Builds the search and the list of pages next to the page, for a wide window.
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { ClientState } from '../../../daemon/view/client/client-state.ts';
 import { entryOfPage, navigationGroups, PLACES } from '../../../daemon/view/forms/settings.ts';
-import { type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
+import { PAGES, type PageName, pageTitle } from '../../../daemon/view/page-list.ts';
 import { _, tr } from '../../i18n.ts';
 import { mendTree, setName } from '../widgets/accessible.ts';
+import { vertical } from '../widgets/columns.ts';
+import { createSearchBar, type SearchBar } from '../widgets/long-list.ts';
 
 /** Minimum window width for the list, in pixels. */
 export const SIDEBAR_FROM = 720;
@@ -15,20 +17,34 @@ export interface Sidebar {
   widget: Gtk.Widget;
   /** Lists the pages for a state, and marks the current page. */
   show(page: PageName, client: ClientState): void;
+  search: SearchBar;
 }
 
-export function createSidebar(goTo: (page: PageName) => void): Sidebar {
+interface Asks {
+  goTo(page: PageName): void;
+  /** Searches all pages for a text that the user typed. */
+  search(text: string): void;
+  /** Follows the first result. */
+  enter(): void;
+}
+
+export function createSidebar({ goTo, search, enter }: Asks): Sidebar {
   // a selection would follow the arrow keys, so the current page's row is only marked
   const list = new Gtk.ListBox({ css_classes: ['navigation-sidebar'], selection_mode: Gtk.SelectionMode.NONE });
   setName(list, _('Pages'));
   // the page decides how narrow the window may become
-  const widget = new Gtk.ScrolledWindow({
+  const scrolled = new Gtk.ScrolledWindow({
     hscrollbar_policy: Gtk.PolicyType.EXTERNAL,
     propagate_natural_width: true,
+    vexpand: true,
     child: list,
-    css_classes: ['culvert-sidebar'],
   });
   list.width_request = WIDTH;
+  const field = createSearchBar({ label: _('Search settings'), text: '', type: search, enter }, null);
+  const widget = vertical(0);
+  widget.hexpand = false; // unlike the search field
+  widget.add_css_class('culvert-sidebar');
+  for (const child of [field.widget, scrolled]) widget.append(child);
   let entries: { page: PageName; row: Gtk.ListBoxRow; title: string }[] = [];
   list.connect('row-activated', (_list: Gtk.ListBox, row: Gtk.ListBoxRow) => {
     const entry = entries[row.get_index()];
@@ -40,6 +56,7 @@ export function createSidebar(goTo: (page: PageName) => void): Sidebar {
   });
   return {
     widget,
+    search: field,
     show(page, client) {
       const listed = pagesOf(client);
       if (listed.map(entry => entry.page).join() !== entries.map(entry => entry.page).join()) {
@@ -55,11 +72,11 @@ export function createSidebar(goTo: (page: PageName) => void): Sidebar {
   };
 }
 
-/** Returns the pages in order; the first page of a group has the group's title. */
+/** Returns the pages in order, without the page of all settings, whose links these are. The first page of a group has the group's title. */
 function pagesOf(client: ClientState): { page: PageName; title: string }[] {
   const groups = navigationGroups(client, tr);
   return [
-    ...PLACES.map(page => ({ page, title: '' })),
+    ...PLACES.filter(page => page !== 'settings').map(page => ({ page, title: '' })),
     ...groups.flatMap(({ title, pages }) => pages.map((page, i) => ({ page, title: i === 0 ? title : '' }))),
   ];
 }
@@ -71,9 +88,11 @@ export function isListed(page: PageName, client: ClientState): boolean {
 
 function createRow(page: PageName): Gtk.ListBoxRow {
   const label = pageTitle(page, tr);
-  const row = new Gtk.ListBoxRow({
-    child: new Gtk.Label({ label, xalign: 0, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR }),
-  });
+  const child = new Gtk.Box({ spacing: 9 });
+  const { PRESENTATION: accessible_role } = Gtk.AccessibleRole;
+  child.append(new Gtk.Image({ icon_name: PAGES[page].icon, accessible_role }));
+  child.append(new Gtk.Label({ label, xalign: 0, hexpand: true, wrap: true, wrap_mode: Pango.WrapMode.WORD_CHAR }));
+  const row = new Gtk.ListBoxRow({ child });
   setName(row, label);
   return row;
 }

@@ -13,8 +13,8 @@ import { showReport } from '../widgets/dialogs.ts';
 interface Navigation {
   /** Returns the page on screen. */
   page(): PageWidget;
-  /** @param then receives the page once it is on screen */
-  goTo(page: PageName, then?: (page: PageWidget) => void): void;
+  /** Focuses a search field: of the page, or else of all pages. */
+  search(): void;
   goToPlace(place: { page: PageName; row: string | null }): void;
   canGoBack(): boolean;
   back(): void;
@@ -24,7 +24,7 @@ interface Navigation {
 export function addWindowActions(
   window: Adw.ApplicationWindow,
   host: WindowHost,
-  { page, goTo, goToPlace, canGoBack, back }: Navigation,
+  { page, search, goToPlace, canGoBack, back }: Navigation,
 ): Gio.SimpleAction {
   const add = (name: string, activate: () => void) => {
     const action = new Gio.SimpleAction({ name });
@@ -37,11 +37,7 @@ export function addWindowActions(
     void host.model.refresh('all');
     page().reload?.();
   });
-  add('search', () => {
-    const current = page();
-    if (current.focusSearch) current.focusSearch();
-    else goTo('settings', settings => settings.focusSearch?.());
-  });
+  add('search', search);
   add('back', () => {
     if (canGoBack()) back();
   });

@@ -105,7 +105,7 @@ export class Window extends Adw.ApplicationWindow {
     mendTree(this, 'Culvert');
     this.#toggleAction = addWindowActions(this, this.#host, {
       page: () => this.#current,
-      goTo: (name, then) => this.goTo(name, then),
+      search: () => this.#focusSearch(),
       goToPlace: place => this.goToPlace(place),
       canGoBack: () => this.#before.length > 0,
       back: () => this.#back(),
@@ -165,15 +165,41 @@ export class Window extends Adw.ApplicationWindow {
   #showSidebar(isWide: boolean): void {
     if (isWide === (this.#sidebar?.widget.visible ?? false)) return;
     if (!this.#sidebar) {
-      this.#sidebar = createSidebar(name => this.goTo(name));
+      this.#sidebar = createSidebar({
+        goTo: name => this.goTo(name),
+        search: text => this.#searchFor(text),
+        enter: () => this.#page === 'settings' && this.#current.searchBar?.enter(),
+      });
       this.#middle.prepend(this.#sidebar.widget);
     }
     const { widget } = this.#sidebar;
     const hadFocus = this.get_focus()?.is_ancestor(widget);
     widget.visible = isWide;
+    this.#placeSearch();
     this.#sidebar.show(this.#page, this.#view.client);
     if (hadFocus && !isWide && !this.#current.first?.grab_focus())
       this.#current.child_focus(Gtk.DirectionType.TAB_FORWARD);
+  }
+
+  /** Shows one search field of all pages: in the sidebar, or else on the page of all settings. */
+  #placeSearch(): void {
+    if (this.#page !== 'settings') this.#sidebar?.search.clear();
+    else if (this.#current.searchBar) this.#current.searchBar.widget.visible = !this.#sidebar?.widget.visible;
+  }
+
+  #searchFor(text: string): void {
+    if (this.#page === 'settings') this.#current.searchBar?.type(text);
+    else if (text)
+      this.goTo('settings', ({ searchBar }) => {
+        searchBar?.type(text);
+        this.#sidebar?.search.focus(true); // the page took the focus
+      });
+  }
+
+  #focusSearch(): void {
+    if (this.#current.focusSearch && this.#page !== 'settings') this.#current.focusSearch();
+    else if (this.#sidebar?.widget.visible) this.#sidebar.search.focus();
+    else this.goTo('settings', settings => settings.focusSearch?.());
   }
 
   /**
@@ -222,6 +248,7 @@ export class Window extends Adw.ApplicationWindow {
     turnTo(this.#stack, name, this.#pages.title(name));
     this.#header.show(name, this.#pages.title(name), isListed(name, this.#view.client));
     this.#sidebar?.show(name, this.#view.client);
+    this.#placeSearch();
     this.#showBanners();
     if (fresh) page.opened?.();
     if (this.get_mapped() && !page.first?.grab_focus()) page.child_focus(Gtk.DirectionType.TAB_FORWARD);

@@ -7,7 +7,7 @@ import { isOwn, parseRouteGet, routeOf } from '../../../daemon/routes/explain.ts
 import { forecast, parseTarget } from '../../../daemon/routes/why.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';
-import { whyText } from '../../../daemon/view/states/why.ts';
+import { whyAnswers } from '../../../daemon/view/states/why.ts';
 import { english } from '../../../daemon/view/translator.ts';
 
 const base = createState({ available: true, path: '/x', version: '1', emulated: false }).snapshot();
@@ -48,6 +48,20 @@ describe('the forecast', () => {
   test('names the entry of a host that has no address', () => {
     const found = (name: string) => forecast(parseTarget(name)!, [], connected()).nameEntry;
     assert.deepEqual([found('a.corp.example'), found('other.example')], ['*.corp.example', null]);
+  });
+
+  test('forecasts a name by its entry only while a tunnel takes all apps', () => {
+    const of = (name: string, change: Partial<Snapshot> = {}) =>
+      forecast(parseTarget(name)!, [], connected(change)).nameForecast;
+    const tunnelCli = { ...base.tunnelCli, emulated: true };
+    assert.deepEqual([of('a.corp.example'), of('other.example')], [false, null]);
+    for (const change of [
+      { status: { ...base.status, state: 'disconnected' as const } },
+      { settings: { Mode: 'doh' } },
+      { settings: { Mode: 'proxy' } },
+      { tunnelCli },
+    ])
+      assert.equal(of('a.corp.example', change), null);
   });
 
   test('names the narrowest entry that excludes an address', () => {
@@ -145,8 +159,9 @@ describe('the forecast', () => {
     ] as const) {
       const found = ask(address, address, connected(change), device);
       assert.deepEqual([found.tunnel, found.forecast, found.disagrees], [tunnel, forecast, true], address);
-      const { verdict, kernel } = whyText(found, { ok: true, ...found.all, resolveProblem: null }, english);
-      assert.equal(verdict, tunnel ? 'This goes through the tunnel.' : 'This bypasses WARP.');
+      const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
+      const { verdict, kernel } = answer!;
+      assert.equal(verdict, tunnel ? 'Goes through WARP' : 'Bypasses WARP');
       assert.equal(kernel, `The kernel sends it by ${device}.`);
     }
   });
@@ -154,7 +169,8 @@ describe('the forecast', () => {
   test('points out where the kernel disagrees', () => {
     const found = ask('192.0.2.1', '192.0.2.1', connected(), 'eth0');
     assert.equal(found.disagrees, true);
-    assert.match(whyText(found, { ok: true, ...found.all, resolveProblem: null }, english).advice!, /culvert doctor/);
+    const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
+    assert.match(answer!.disagreement!, /another program changed the routes/);
     assert.equal(ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP').disagrees, false);
   });
 
@@ -166,8 +182,11 @@ describe('the forecast', () => {
       'eth0',
     );
     assert.deepEqual([found.kernel, found.disagrees], [null, false]);
-    const { kernel, advice } = whyText(found, { ok: true, ...found.all, resolveProblem: null }, english);
-    assert.deepEqual([kernel, advice], ['The demo routes nothing, so the kernel is not asked.', null]);
+    const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
+    assert.deepEqual(
+      [answer!.kernel, answer!.disagreement],
+      ['The demo routes nothing, so the kernel is not asked.', null],
+    );
   });
 });
 

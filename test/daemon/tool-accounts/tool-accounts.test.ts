@@ -9,6 +9,7 @@ import { createState, type Published } from '../../../daemon/state/store.ts';
 import { createToolAccounts } from '../../../daemon/tool-accounts/tool-accounts.ts';
 import { parseRefresh, wordsFor } from '../../../daemon/tool-accounts/wrapper.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
+import { updateState } from '../../../wrapper/store/state.ts';
 import { updateGateway } from '../../../wrapper/store/tokens.ts';
 import { until } from '../../support/until.ts';
 import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
@@ -64,6 +65,77 @@ test('adds, selects, disables and removes accounts, and never shows a key', asyn
   assert.equal(/canary/.test(seen), false, 'no reply and no event has a key');
   for (const { data } of events) ToolAccounts.parse(data);
   assert.ok(events.length >= 6 && events.every(({ event }) => event === 'accounts'));
+});
+
+test('changes the order of use, and replaces a key without losing the account', async t => {
+  const { box, accounts, fake, add } = setUp(t);
+  for (const name of ['a', 'b', 'c']) await add(name, [`sk-${name}`]);
+  assert.equal(fake().order, 'list');
+  const order = (...names: string[]) => accounts.change({ change: 'order', cli: 'fake', names });
+  const listed = (found: ToolAccounts) => fake(found).accounts.map(({ name, default: first }) => [name, first]);
+  const reply = await order('c', 'a', 'b');
+  assert.deepEqual(listed(reply), [
+    ['c', true],
+    ['a', false],
+    ['b', false],
+  ]);
+  for (const names of [
+    ['c', 'a'],
+    ['c', 'a', 'b', 'b'],
+    ['c', 'a', 'x'],
+  ])
+    await assert.rejects(order(...names), {
+      code: 'wrapper-refused',
+      extras: { reason: 'account-order', hint: 'accounts: c, a, b.' },
+    });
+  const key: ToolAccountsChange = {
+    change: 'add',
+    cli: 'fake',
+    name: 'a',
+    credentials: ['sk-new'],
+    store: 'file',
+    replace: true,
+  };
+  assert.deepEqual(listed(await accounts.change(key)), listed(reply));
+  assert.match(readFileSync(join(box.config, 'secrets/fake.env'), 'utf8'), /a\/FAKE_KEY=sk-new/);
+});
+
+test('says what decides the order of use', t => {
+  const { box, fake } = setUp(t);
+  box.accounts('fake', { a: 'k1', b: 'k2' });
+  box.configure('[capacity.fake]\nstrategy = "soonest-reset"\n');
+  assert.equal(fake().order, 'soonest-reset');
+  box.configure('[tools.fake]\nfailover = false\n');
+  assert.equal(fake().order, 'default');
+});
+
+test('a run’s next account is the wrapper’s, and only with a shim', async t => {
+  const { box, accounts, fake } = setUp(t);
+  box.accounts('fake', { a: 'k1', b: 'k2' });
+  assert.deepEqual([fake().shim, fake().next], ['installed', 'a']);
+  await accounts.change({ change: 'disable', cli: 'fake', name: 'a' });
+  assert.equal(fake().next, 'b');
+  box.configure('[tools.fake]\nprefer = "own"\n');
+  assert.equal(fake().next, null, 'the tool’s own login comes first');
+  box.configure('');
+  await accounts.change({ change: 'uninstall', cli: 'fake' });
+  assert.equal(fake().next, null, 'without a shim, no account is used');
+});
+
+test('a key is replaced only in Culvert’s own store, and a figure from before a reset is not in the sum', async t => {
+  const { box, add, fake } = setUp(t);
+  await add('mine');
+  box.accounts('fake', { theirs: 'k1' });
+  const stored = Object.fromEntries(fake().accounts.map(account => [account.name, account.stored]));
+  assert.deepEqual(stored, { mine: true, theirs: false });
+  const at = Date.now();
+  const day = 86_400_000;
+  updateState(pathsFor(box.env), 'fake', state => {
+    const figures = { remaining: 5, limit: 9, used: 4 };
+    state.remaining.mine = { ...figures, at, resets: new Date(at + day).toISOString() };
+    state.remaining.theirs = { ...figures, at: at - 2 * day, resets: new Date(at - day).toISOString() };
+  });
+  assert.deepEqual(fake().total, { remaining: 5, limit: 9, used: 4 });
 });
 
 test('gives culvert-wrap’s own words for what it refuses', async t => {
@@ -212,6 +284,11 @@ test('the words of each change hold no credential', () => {
     [{ change: 'uninstall', cli: 'fake' }, 'uninstall fake --json'],
     [{ change: 'add', ...at, credentials: [KEY], store: 'keyring' }, 'accounts add fake a --json'],
     [{ change: 'add', ...at, credentials: [KEY], store: 'file' }, 'accounts add fake a --json --file'],
+    [
+      { change: 'add', ...at, credentials: [KEY], store: 'keyring', replace: true },
+      'accounts add fake a --json --replace',
+    ],
+    [{ change: 'order', cli: 'fake', names: ['b', 'a'] }, 'accounts order fake b a --json'],
   ];
   for (const [change, words] of cases) assert.equal(wordsFor(change).join(' '), words);
   const refused = [
@@ -220,6 +297,8 @@ test('the words of each change hold no credential', () => {
     { change: 'add', ...at, credentials: ['two\nlines'], store: 'file' },
     { change: 'add', ...at, credentials: [''], store: 'file' },
     { change: 'use', ...at, extra: 1 },
+    { change: 'order', cli: 'fake', names: [] },
+    { change: 'order', cli: 'fake', names: ['a', '--file'] },
   ];
   for (const change of refused) assert.equal(ToolAccountsChange.safeParse(change).success, false);
   assert.deepEqual(parseRefresh({ clis: 3 }), new Map());

@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistorySample } from '../../../daemon/api/schema.ts';
-import { type Span, slotsOf, spans } from '../../../daemon/view/graph.ts';
+import {
+  axisOf,
+  chartsOf,
+  chartTable,
+  type Slot,
+  type Span,
+  slotsOf,
+  spanFrom,
+  spans,
+} from '../../../daemon/view/graph.ts';
 import { english } from '../../../daemon/view/translator.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -66,4 +75,85 @@ test('without a client, figures hold until the next read, and then there is a ga
 test('samples outside of the time are left out', () => {
   const slots = slotsOf([sample(700), sample(-1), sample(0)], SPAN, NOW);
   assert.ok(slots.every(({ latencyMs }) => latencyMs === null));
+});
+
+/** Zone, begin, length in hours, labels and their places in hours after the begin. */
+const AXES: [zone: string, from: string, hours: number, labels: string][] = [
+  ['UTC', '2026-11-21T12:34:00Z', 24, '18:00 5.4 | 00:00 11.4 | 06:00 17.4 | Now 24'],
+  ['UTC', '2026-11-21T00:00:00Z', 1, '00:00 0 | 00:15 0.3 | 00:30 0.5 | 00:45 0.8 | Now 1'],
+  ['UTC', '2026-11-21T11:59:58Z', 1 / 12, '12:00 0 | 12:02 0 | 12:04 0.1 | Now 0.1'],
+  ['UTC', '2026-11-14T12:00:00Z', 168, 'Nov 16 36 | Nov 18 84 | Nov 20 132 | Now 168'],
+  // zones that are off by half an hour and by 45 minutes
+  ['Asia/Kolkata', '2026-11-21T12:34:00Z', 24, '00:00 5.9 | 06:00 11.9 | 12:00 17.9 | Now 24'],
+  ['Asia/Kathmandu', '2026-11-21T12:34:00Z', 24, '00:00 5.7 | 06:00 11.7 | 12:00 17.7 | Now 24'],
+  // days of 23 and 25 hours
+  ['Europe/Berlin', '2026-03-28T20:00:00Z', 24, '00:00 3 | 06:00 8 | 12:00 14 | 18:00 20 | Now 24'],
+  ['Europe/Berlin', '2026-10-24T20:00:00Z', 24, '00:00 2 | 06:00 9 | 12:00 15 | 18:00 21 | Now 24'],
+];
+for (const [zone, from, hours, labels] of AXES)
+  test(`the axis of ${hours.toFixed(1)} hours from ${from} in ${zone} has round local times`, () => {
+    const before = process.env.TZ;
+    process.env.TZ = zone;
+    try {
+      const start = Date.parse(from);
+      const ticks = axisOf(start, start + hours * 3_600_000, { ...english, locale: 'en-US' });
+      const words = ticks.map(({ at, label }) => `${label} ${Math.round(at * hours * 10) / 10}`);
+      assert.equal(words.join(' | '), labels);
+    } finally {
+      if (before === undefined) delete process.env.TZ;
+      else process.env.TZ = before;
+    }
+  });
+
+test('an axis without a length has only the present time', () => {
+  assert.deepEqual(axisOf(NOW, NOW, english), [{ at: 1, label: 'Now' }]);
+});
+
+test('the slots begin with the first sample, and get no shorter than a sample', () => {
+  const day: Span = { ...SPAN, seconds: 86_400, slot: 300 };
+  assert.deepEqual(spanFrom(NOW - 90_000_000, NOW, day), day);
+  const { seconds, slot } = spanFrom(NOW - 8_640_000, NOW, day);
+  assert.deepEqual([seconds, slot], [8_640, 60]);
+});
+
+const slot = (at: number, more: Partial<Slot> = {}): Slot => ({
+  at,
+  latencyMs: null,
+  loss: null,
+  received: null,
+  sent: null,
+  ...more,
+});
+
+test('charts are those with figures, each with its range, and a table of its values', () => {
+  assert.deepEqual(chartsOf([], english), { times: [], charts: [], ticks: [] });
+  const figures = [
+    slot(NOW - 60_000, { latencyMs: 10, sent: 1_000 }),
+    slot(NOW - 30_000),
+    slot(NOW, { latencyMs: 31 }),
+  ];
+  const { charts, times } = chartsOf(figures, english);
+  assert.deepEqual(
+    charts.map(({ id, newest, end, caption }) => [id, newest, end, caption]),
+    [
+      ['latency', '31 ms', 40, null],
+      ['speed', null, 1_000, 'Speed: received (solid), sent (dashed)'],
+    ],
+  );
+  assert.equal(charts[0]!.name, 'Latency: from 10 ms to 31 ms, 21 ms on average');
+  const clock = (at: number) => new Date(at).toTimeString().slice(0, 5);
+  assert.deepEqual(chartTable(charts[0]!, times, english), {
+    titles: ['Time', 'Latency'],
+    rows: [
+      [clock(NOW), '31 ms'],
+      [clock(NOW - 60_000), '10 ms'],
+    ],
+  });
+  assert.deepEqual(chartTable(charts[1]!, times, english).rows, [[clock(NOW - 60_000), '–', '1.0 kB/s']]);
+  const dense = chartTable(
+    { ...charts[0]!, lines: [{ title: '', values: [1, 2] }] },
+    [NOW - 5_000, NOW],
+    english,
+  ).rows.map(([time]) => time);
+  assert.equal(new Set(dense).size, 2, 'times less than a minute apart have seconds');
 });

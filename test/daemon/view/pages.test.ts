@@ -257,6 +257,11 @@ test('a check that failed says why, and claims nothing', () => {
   assert.deepEqual([said, problem, banner], ['Couldn’t check for updates', 'The manifest expired.', null]);
 });
 
+test('a build without a source of updates is not called a failed check', () => {
+  const { outcome: said, problem, hasSource } = update({ problem: { code: 'no-source', detail: 'No source.' } });
+  assert.deepEqual([said, problem, hasSource], ['Updates come with git or your packages', null, false]);
+});
+
 test('progress is shown in sizes, and no other update can start until it ends', () => {
   const progress = (phase: 'downloading' | 'verifying' | 'installing', received: number, total = 4e6) =>
     update({ ...NEWER, applicable: true, progress: { phase, received, total } });

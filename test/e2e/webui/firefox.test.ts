@@ -22,6 +22,7 @@ const SELECTORS: Record<Role, string> = {
   button: 'button:not([role])',
   radio: '[role=radio]',
   switch: '[role=switch]',
+  menuitem: '[role=menuitem]',
 };
 /** In the page: the element of a role that has one of the names and can be used. */
 const FIND = `const named = (selector, names, within = document) => [...within.querySelectorAll(selector)].find(each => {

@@ -2,6 +2,7 @@
 // ring of a pause.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PAGE_NAMES } from '../../../daemon/view/page-list.ts';
 import { checkAccessibility, emulate, openTab, shareBrowser, shareWeb } from '../../support/e2e/browser.ts';
 import { culvert, getJson } from '../../support/e2e/culvert.ts';
 import { until } from '../../support/until.ts';
@@ -132,7 +133,7 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
   const main = page.getByRole('main');
   await main.getByRole('button', { name: 'Disconnect' }).waitFor();
   assert.equal(await page.locator('.ring').count(), 0);
-  await main.getByRole('button', { name: 'Pause for 15 minutes: Pause' }).click();
+  await main.getByRole('button', { name: 'Pause WARP: 15 minutes' }).click();
   await main.getByText(/^Back on at .*\d\d:\d\d\. Your traffic bypasses WARP until then\.$/).waitFor();
   const left = async () =>
     Number((await page.locator('.ring > .left').getAttribute('stroke-dasharray'))!.split(' ')[0]);
@@ -141,10 +142,7 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
   await until(async () => (await left()) < first, 'a shorter ring');
   await checkAccessibility(page, 'a pause');
   await main.getByRole('button', { name: '15 Minutes More' }).click();
-  await main
-    .getByRole('timer')
-    .getByText(/^(30|2\d):\d\d left$/)
-    .waitFor();
+  await main.getByText(/^(30|2\d):\d\d left$/).waitFor();
   await main.getByRole('button', { name: 'Connect Now' }).click();
   await main.getByText('Demo: your real traffic is not protected.').waitFor();
   await page.locator('.ring').waitFor({ state: 'detached' });
@@ -163,4 +161,89 @@ test('a search that is typed while the pages can’t be loaded keeps its text', 
   await page.getByRole('link', { name: /All Wi-Fi networks/ }).waitFor();
   assert.equal(await page.evaluate('window.before'), undefined, 'the page is loaded again');
   assert.equal(await page.getByRole('searchbox', { name: 'Search settings' }).inputValue(), 'wlan');
+});
+
+test('a menu is used by keyboard, and gives the focus back', async t => {
+  const { address, home } = await openFresh();
+  assert.equal((await culvert(home, 'connect', '--wait')).code, 0);
+  const { page, actions, complaints } = await openTab(await openBrowser(t), address);
+  const button = page.getByRole('button', { name: 'Pause WARP: More' });
+  const isFocused = (name: string) =>
+    until(async () => (await page.evaluate(FOCUSED)) === name, `the focus on ${name}`);
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('menu', { name: 'Pause WARP' }).waitFor();
+  await isFocused('Pause for 1 hour');
+  await checkAccessibility(page, 'a menu');
+  await page.keyboard.press('End');
+  await isFocused('Until…');
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+  await isFocused('⋮');
+  await page.keyboard.press('Enter');
+  await isFocused('Pause for 1 hour');
+  await page.keyboard.press('ArrowUp');
+  await isFocused('Until…');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Pause WARP' });
+  await dialog.getByLabel('Until (time)').fill('25:61');
+  await dialog.getByText('Enter a time of day such as 18:00').waitFor();
+  await dialog.getByRole('button', { name: 'Pause' }).click();
+  await checkAccessibility(page, 'a question with a field');
+  assert.deepEqual(actions, []);
+  await page.keyboard.press('Escape');
+  await isFocused('⋮');
+  assert.deepEqual(complaints, []);
+});
+
+test('on a phone the heading is within the first 140 px, and the search opens behind its icon', async t => {
+  const { address } = await openFresh();
+  const viewport = { width: 360, height: 740 };
+  const { page, complaints } = await openTab(await openBrowser(t), address, { viewport });
+  for (const name of ['connection', 'history', 'dns']) {
+    await page.evaluate(`location.hash = '#/${name}'`);
+    await page.locator(`main[data-page="${name}"]`).waitFor();
+    const box = await page.getByRole('heading', { level: 1 }).boundingBox();
+    assert.ok(box!.y + box!.height <= 140, `${name}: ${JSON.stringify(box)}`);
+  }
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  assert.equal(await search.isVisible(), false);
+  await page.getByRole('button', { name: 'Search settings' }).click();
+  await search.fill('wlan');
+  await page.getByRole('link', { name: /All Wi-Fi networks/ }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('every page has the same width from 720 px on', async t => {
+  const { address } = await openFresh();
+  const { page } = await openTab(await openBrowser(t), address);
+  for (const width of [720, 1100, 1400]) {
+    await page.setViewportSize({ width, height: 800 });
+    const edges = new Set<string>();
+    for (const name of PAGE_NAMES) {
+      await page.evaluate(`location.hash = '#/${name}'`);
+      await page.locator(`main[data-page="${name}"]`).waitFor();
+      if (name === 'connection' && width >= 1200) continue; // two columns
+      const box = (await page.locator('main').boundingBox())!;
+      edges.add(`${box.x} ${box.width}`);
+    }
+    assert.equal(edges.size, 1, `${width}: ${[...edges].join(', ')}`);
+  }
+  await page.evaluate(`location.hash = '#/connection'`);
+  const head = (await page.locator('main > .hero').boundingBox())!;
+  const rows = (await page.locator('main > .hero + *').boundingBox())!;
+  assert.ok(rows.x >= head.x + head.width && Math.abs(rows.y - head.y) < 1, 'Connection has two columns at 1400 px');
+});
+
+test('in print there is only the page', async t => {
+  const { address } = await openFresh();
+  const { page } = await openTab(await openBrowser(t), `${address}#/routes`);
+  await page.locator('.virtual-list li').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  for (const part of ['nav', '.banners', '.toolbar >> nth=0'])
+    assert.equal(await page.locator(part).isVisible(), false, part);
+  const height = await page
+    .locator('.virtual-list')
+    .evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
+  assert.equal(height, 0, 'the list has all of its rows');
 });

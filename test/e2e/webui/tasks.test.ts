@@ -1,6 +1,6 @@
 // Tasks of people in the browser page, with one demo: each kind of row, keyboard, accessibility, and the parts that only the page has.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { ToolAccounts } from '../../../daemon/api/accounts.ts';
@@ -137,12 +137,13 @@ describe('one demo', { concurrency: false }, () => {
   test('the checks run in the page, the report is shown before it is saved, and a target can be asked about', async () => {
     const { page, complaints } = await useDemo();
     await visit(page, 'checks');
-    await press(page, 'Check this computer: Run');
-    await page.getByText('Needs attention').waitFor();
-    await page.getByText('the embedded emulator: nothing is tunneled').waitFor();
+    await page.getByText('Demo · Nothing is tunneled.').waitFor();
+    await press(page, 'Run Checks');
+    await page.getByText(/checks are fine$/).waitFor();
     await settled(page);
     await checkAccessibility(page, 'results');
-    await press(page, 'Report a problem: Show Report…');
+    await page.locator('main .hero [aria-haspopup]').click();
+    await press(page, 'Report a Problem…');
     const dialog = page.getByRole('dialog');
     await dialog.waitFor({ timeout: 60_000 });
     await dialog.locator('summary', { hasText: 'doctor.json' }).click();
@@ -181,7 +182,7 @@ describe('one demo', { concurrency: false }, () => {
     await page.locator('main[aria-busy="false"]').waitFor();
     assert.equal(await field.inputValue(), 'two.example');
     await handsOf(page).enter();
-    await page.getByText('two.example').waitFor();
+    await page.getByText('two.example', { exact: true }).waitFor();
     await until(async () => (await field.inputValue()) === '', 'the field is empty again');
     await page.unrouteAll();
   });
@@ -193,16 +194,20 @@ describe('one demo', { concurrency: false }, () => {
     const entry = '[Desktop Entry]\nType=Application\nName=Own\nExec=firefox-esr\nCategories=WebBrowser;\n';
     writeFileSync(join(applications, 'own.desktop'), entry);
     await visit(page, 'apps');
-    await press(page, 'More ways to start Own');
-    await press(page, 'Own: Add to App Menu, Only Through the Tunnel');
+    await press(page, 'Own: More');
+    await press(page, 'Add to App Menu, Only Through the Tunnel');
     const shortcut = join(applications, 'org.culvert.Culvert.tunnel-only.own.desktop');
-    await page.getByRole('button', { name: 'Own: Remove from App Menu, Only Through the Tunnel' }).waitFor();
+    await until(() => existsSync(shortcut), 'the entry is made');
+    await settled(page);
+    await press(page, 'Own: More');
+    await page.getByRole('menuitem', { name: 'Remove from App Menu, Only Through the Tunnel' }).waitFor();
     assert.match(readFileSync(shortcut, 'utf8'), /^Name=Own \(only through the tunnel\)$/m);
     await checkAccessibility(page, 'the menu of an app');
-    await press(page, 'Own: Start Only Through the Tunnel');
+    await press(page, 'Start Only Through the Tunnel');
     // the demo neither has nor offers the root service
     await page.getByText('The kill switch is not part of the demo.').first().waitFor();
-    await page.getByRole('button', { name: 'Own: Start Outside the Tunnel' }).waitFor();
+    await press(page, 'Own: More');
+    await page.getByRole('menuitem', { name: 'Start Outside the Tunnel' }).waitFor();
     assert.deepEqual(complaints, []);
   });
 
@@ -213,23 +218,26 @@ describe('one demo', { concurrency: false }, () => {
     await visit(page, 'tools');
     await press(page, 'firecrawl: Set Up…');
     await press(page, 'Install');
+    const firecrawl = async () =>
+      ((await getJson(port, '/api/accounts')) as unknown as ToolAccounts).tools.find(({ cli }) => cli === 'firecrawl')!;
     const add = async (name: string) => {
-      await fill(page, 'Name of another account of firecrawl', name);
+      await press(page, 'New account for firecrawl: Add…');
+      await fill(page, 'Name', name);
       await fill(page, 'FIRECRAWL_API_KEY', 'fc-canary');
       // there is no keyring here
       await press(page, 'Store in a File');
-      await page.getByRole('switch', { name, exact: true }).waitFor();
+      await page.getByText(name, { exact: true }).waitFor();
     };
     await add('team-a');
     await add('team-b');
-    await page.getByLabel('First account').selectOption('team-b');
-    await page.getByRole('switch', { name: 'team-a', exact: true }).click();
-    await confirmed(page, '“team-a” is turned off: Remove…', 'Remove');
-    await page.getByRole('switch', { name: 'team-a', exact: true }).waitFor({ state: 'detached' });
+    await press(page, 'team-b: More');
+    await press(page, 'Use First');
+    await until(async () => (await firecrawl()).accounts[0]?.name === 'team-b');
+    await press(page, 'team-a: More');
+    await confirmed(page, 'Remove…', 'Remove');
+    await page.getByText('team-a', { exact: true }).waitFor({ state: 'detached' });
     await checkAccessibility(page, 'with accounts');
     await page.getByRole('switch', { name: 'Use these accounts for “firecrawl”' }).click();
-    const firecrawl = async () =>
-      ((await getJson(port, '/api/accounts')) as unknown as ToolAccounts).tools.find(({ cli }) => cli === 'firecrawl')!;
     await until(async () => (await firecrawl()).shim === 'none');
     assert.deepEqual(
       (await firecrawl()).accounts.map(({ name, sources }) => [name, sources]),

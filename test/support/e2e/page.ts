@@ -14,7 +14,11 @@ export async function visit(page: Page, name: keyof typeof PAGES): Promise<void>
   await page.getByRole('heading', { level: 1, name: PAGES[name] }).waitFor();
 }
 
-export const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+/** Presses a button, or a command of the open menu. */
+export function press(page: Page, name: string): Promise<void> {
+  const [button, command] = (['button', 'menuitem'] as const).map(role => page.getByRole(role, { name, exact: true }));
+  return button!.or(command!).click();
+}
 
 /** Waits until no action is under way, so that what is shown can be used. */
 export const settled = (page: Page) =>

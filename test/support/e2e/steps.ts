@@ -25,7 +25,7 @@ export const PAGES = {
   welcome: 'First Steps',
 } satisfies Record<PageName, string>;
 
-export type Role = 'button' | 'radio' | 'switch';
+export type Role = 'button' | 'radio' | 'switch' | 'menuitem';
 
 /** Actions of a person. Each control is found by role and exact name, once it can be used. */
 export interface Hands {
@@ -56,6 +56,17 @@ const fill = (label: string, text: string) => async (hands: Hands) => {
 const confirmed = (button: string, accept: string) => async (hands: Hands) => {
   await hands.click('button', button);
   await hands.accept(accept);
+};
+const named = (button: string, field: string, text: string, accept: string) => async (hands: Hands) => {
+  await hands.click('button', button);
+  await hands.write(field, text);
+  await hands.accept(accept);
+};
+/** Uses an entry of a menu, and does what follows. */
+const inMenu = (menu: string, entry: string, step?: Step[1]) => async (hands: Hands) => {
+  await hands.click('button', `${menu}: More`);
+  await hands.click('menuitem', entry);
+  await step?.(hands);
 };
 const afterOpening = (group: string, step: Step[1]) => async (hands: Hands) => {
   await hands.click('button', group);
@@ -93,12 +104,18 @@ export const STEPS: readonly Step[] = [
   ['dns', press('No location: Reset')],
   ['dns', press('Start logging: Start')],
   ['networks', click('switch', 'All wired networks')],
-  ['networks', fill('Add Wi-Fi name', 'Café <1>')],
-  ['networks', press('Remove Café <1>')],
-  ['networks', confirmed('Forget all trusted Wi-Fi: Reset', 'Reset')],
+  [
+    'networks',
+    inMenu('Elsewhere', 'Trust a Wi-Fi…', async hands => {
+      await hands.write('Name', 'Café <1>');
+      await hands.accept('Add');
+    }),
+  ],
+  ['networks', inMenu('Café <1>', 'Remove Café <1>')],
+  ['networks', inMenu('Elsewhere', 'Forget All Trusted Wi-Fi…', hands => hands.accept('Reset'))],
   ['advanced', fill('Port', String(freePort()))],
   ['advanced', fill('Address and port', '162.159.198.2:443')],
-  ['advanced', press('Choose automatically: Reset')],
+  ['advanced', press('Server: automatic: Reset')],
   ['mode', afterOpening('Advanced', click('radio', 'HTTP/2 only'))],
   ['mode', press('Default: Reset')],
   ['mode', fill('Virtual network', 'f00d')],
@@ -112,8 +129,14 @@ export const STEPS: readonly Step[] = [
   // on a machine that is too slow for the local proxy, its change was reverted, and nothing is connected
   ['connection', press('Disconnect', 'Cancel', 'Connect')],
   ['account', confirmed('Remove this device: Remove…', 'Remove')],
-  ['account', fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc')],
-  ['account', fill('Team name', 'example-team')],
+  [
+    'account',
+    afterOpening(
+      'The browser did not come back?',
+      fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc'),
+    ),
+  ],
+  ['account', named('Join an organization: Sign In…', 'Team name', 'example-team', 'Join')],
 ];
 
 /** Steps that only some states of the emulator offer. */

@@ -91,6 +91,8 @@ export function tool(cli: string, more: Partial<Tool> = {}): Tool {
     scope: 'key',
     terms: { accounts: 'allowed', note: null, url: null, read: null },
     accounts: [],
+    order: 'list',
+    next: null,
     total: { remaining: null, limit: null, used: null },
     runs: [],
     consumers: [],
@@ -106,6 +108,7 @@ export function toolAccount(name: string, more: Partial<ToolAccount> = {}): Tool
     enabled: true,
     default: false,
     sources: ['keyring'],
+    stored: true,
     paused: null,
     remaining: null,
     limit: null,
@@ -125,6 +128,7 @@ export function richTool(now: number): Tool {
   const run = { command: 'crawl', class: null } as const;
   return tool('firecrawl', {
     shim: 'installed',
+    next: 'team-a',
     scope: 'team',
     total: { remaining: 1650, limit: 3000, used: 1350 },
     terms: { accounts: 'per-team', note: null, url: 'https://firecrawl.example/terms', read: '2026-11-21' },

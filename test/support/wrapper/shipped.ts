@@ -2,8 +2,8 @@
 import { fileURLToPath } from 'node:url';
 import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import type { Provider } from '../../../wrapper/catalog/provider.ts';
-import { whoseAccount } from '../../../wrapper/manage/compile.ts';
 import { choosingVariables } from '../../../wrapper/run/accounts/own-choice.ts';
+import { whoseAccount } from '../../../wrapper/store/plan.ts';
 
 export const catalogFile = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
 export const catalog = loadCatalog(catalogFile, '');

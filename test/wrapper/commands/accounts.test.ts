@@ -62,6 +62,16 @@ test('an account added with its key from stdin works immediately, and its key is
   assert.equal(fs.statSync(box.state).mode & 0o077, 0);
 });
 
+test('a replaced key leaves the account’s other variables', async t => {
+  const box = setUp(t);
+  const add = (...options: string[]) => box.run('fake', ['auth', 'add', 'a', '--file', ...options], { input: 'key\n' });
+  await add('--env', 'OTHER=env:MINE');
+  const replaced = await add('--replace');
+  assert.equal(replaced.exit, 0, replaced.stderr);
+  const { accounts } = JSON.parse((await box.auth('fake', ['list', '--json'])).stdout);
+  assert.deepEqual(Object.keys(accounts[0].sources).sort(), ['FAKE_KEY', 'OTHER']);
+});
+
 test('an account that is not there is refused with those that are, or with how to add it', async t => {
   const box = setUp(t);
   const none = await box.auth('fake', ['wake', 'a']);
@@ -231,6 +241,18 @@ reserve = 3 # credits
   );
   await box.auth('fake', ['add', 'three', '--env', 'FAKE_KEY=env:THREE']);
   await box.auth('fake', ['remove', 'three']);
+  assert.equal(fs.readFileSync(config, 'utf8').trimEnd(), text.replace("'one'", '"uno"').trimEnd());
+  await box.auth('fake', ['order', 'two', 'uno']);
+  const ordered = fs.readFileSync(config, 'utf8');
+  assert.match(
+    ordered,
+    /^# mine\naudit = true {3}# yes\n\n# about two\n\[\[accounts\]\]\ncli = "fake"\nname = "two"\n/,
+  );
+  assert.match(
+    ordered,
+    /\n\n\[\[accounts\]\] {3}# the first\n[\s\S]*"uno" # quoted oddly\n[\s\S]*\n\n\[capacity\.fake\]/,
+  );
+  await box.auth('fake', ['order', 'uno', 'two']);
   assert.equal(fs.readFileSync(config, 'utf8').trimEnd(), text.replace("'one'", '"uno"').trimEnd());
   await box.auth('fake', ['remove', 'two']);
   const left = fs.readFileSync(config, 'utf8');

@@ -15,6 +15,7 @@ const LINES: [string, string[]][] = [
   ['culvert-wrap status myt', ['mytool']],
   ['culvert-wrap accounts remove mytool ', ['team-a', 'team-b']],
   ['culvert-wrap accounts remove mytool team-b', ['team-b']],
+  ['culvert-wrap accounts order mytool team-b ', ['team-a', 'team-b']],
   ['mytool auth use ', ['team-a', 'team-b']],
   ['mytool auth use team-b', ['team-b']],
   ['mytool auth --js', []],

@@ -74,6 +74,12 @@ function addEditing(
       account.setEnabled({ cli, name: name!, enabled }, optionsOf(given), context);
     });
   }
+  add(parent, `order ${prefix}<name...>`, 'set the order of use; give all accounts').action((...given) => {
+    // the names are an array after the CLI, if any
+    const names = given.slice(0, -2).flat().map(String);
+    const [cli, ...order] = withCli(...names);
+    account.order(cli, order, optionsOf(given), context);
+  });
   add(parent, `wake ${prefix}<name>`, 'use a paused account again').action((...given) => {
     const [cli, name] = withCli(...argumentsOf(given));
     account.wake(cli, name!, optionsOf(given), context);

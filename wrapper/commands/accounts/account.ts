@@ -58,9 +58,8 @@ export function showOrSetDefault(cli: string, name: string | undefined, options:
 
 /** `use <name>`: sets the account that is tried first; `use -` selects the previous account. */
 export function use(cli: string, wanted: string, options: Options, context: Context): void {
-  const { paths } = context;
   const accounts = accountsOf(cli, context);
-  const previous = readState(paths, cli).previous;
+  const previous = readState(context.paths, cli).previous;
   if (wanted === '-' && previous === undefined) {
     throw new WrapError('no-previous', EXIT.usage, `${cli} has had no other default account yet`);
   }
@@ -70,9 +69,28 @@ export function use(cli: string, wanted: string, options: Options, context: Cont
       hint: 'enable it first',
     });
   }
-  keepDefault(cli, account.name, context);
-  updateState(paths, cli, state => setDefault(state, account.name, accounts.find(other => other.enabled)?.name));
+  makeDefault(account, accounts, context);
   emit(options.json, { cli, default: account.name }, `${cli} now uses "${account.name}"`);
+}
+
+/**
+ * `order <name>…`: sets the order in which accounts are used, and makes the first enabled account the default. A run killed
+ * between the two changes leaves the previous default.
+ * @throws WrapError `account-order` unless `names` has each account once
+ */
+export function order(cli: string, names: readonly string[], options: Options, context: Context): void {
+  const before = accountsOf(cli, context);
+  editConfig(context.paths.config, [{ order: { cli, names } }]);
+  refreshPlans([cli], context);
+  const first = accountsOf(cli, context).find(({ enabled }) => enabled);
+  if (first) makeDefault(first, before, context);
+  emit(options.json, { cli, order: names }, `${cli} uses its accounts in this order: ${names.join(', ')}`);
+}
+
+/** Makes an account the default in the state, and in the configuration where `keepDefault` needs it. */
+function makeDefault({ cli, name }: Account, accounts: readonly Account[], context: Context): void {
+  keepDefault(cli, name, context);
+  updateState(context.paths, cli, state => setDefault(state, name, accounts.find(({ enabled }) => enabled)?.name));
 }
 
 /**
@@ -174,7 +192,7 @@ async function addOne({ cli, name, values, place, ...added }: Added, context: Co
   const existing = accountsOf(cli, context).find(account => account.name === name);
   const slots = values.map(([variable, value]) => ({ slot: { cli, account: name, variable }, value }));
   const stored = slots.map(({ slot }) => [slot.variable, sourceOf(slot, place, paths)]);
-  const env = { ...added.env, ...Object.fromEntries(stored) };
+  const env = { ...existing?.env, ...added.env, ...Object.fromEntries(stored) };
   const account: Account = { cli, name, enabled: true, env };
   const first = firstOf(cli, context, name);
   editConfig(paths.config, existing ? [{ set: { cli, name }, key: 'env', value: env }] : [{ add: account }]);

@@ -107,9 +107,9 @@ function timeline(history: History, { bold, dim, green, red, yellow }: Context['
     unknown: yellow,
   };
   const lines = changes.flatMap((change, i): { cells: string[]; change?: HistoryChange }[] => {
-    const { title, details } = changeWords(change, english);
+    const { title, details, code } = changeWords(change, english);
     const time = change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, english);
-    const line = { cells: ['', clock(change.at), title, time, details], change };
+    const line = { cells: ['', clock(change.at), title, time, code ? `${details} (${code})` : details], change };
     const day = dayOf(change.at);
     return i > 0 && dayOf(changes[i - 1]!.at) === day ? [line] : [{ cells: [day] }, line];
   });

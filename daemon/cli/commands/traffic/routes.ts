@@ -12,7 +12,7 @@ import {
 } from '../../../routes/document.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/states/routes.ts';
-import { nameText, wayOf, whyText } from '../../../view/states/why.ts';
+import { whyAnswers } from '../../../view/states/why.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { readDocument, writeDocument } from '../../document.ts';
@@ -203,7 +203,7 @@ export const why: Run = async (context, [target]) => {
 };
 
 function describe({ style }: Context, answer: Why): string {
-  const { target, addresses, fallback } = answer;
+  const { target, fallback } = answer;
   const lines: string[] = [];
   if (fallback) {
     const by = fallback.resolvers.length ? fallback.resolvers.join(', ') : "the system's own name servers";
@@ -211,17 +211,13 @@ function describe({ style }: Context, answer: Why): string {
       `${target.value} is resolved outside the tunnel by ${by}, because ${fallback.domain} is a fallback domain.`,
     );
   }
-  lines.push(...nameText(answer, english).map(line => style.yellow(printable(line))));
-  for (const address of addresses) {
-    const { verdict, because, kernel, advice } = whyText(address, answer, english);
-    const way = wayOf(address);
+  for (const { addresses, way, verdict, because, kernel, disagreement } of whyAnswers(answer, english)) {
     const paint = way === null ? style.dim : way ? style.green : style.yellow;
-    lines.push(
-      `${style.bold(address.address)}  ${paint(verdict)}`,
-      `  ${printable(kernel)}`,
-      style.dim(`  ${because}`),
-    );
-    if (advice) lines.push(style.red(`  ${advice}`));
+    const names = addresses.length ? addresses : [target.value];
+    lines.push(`${names.map(name => style.bold(printable(name))).join(' ')}  ${paint(verdict)}`);
+    if (kernel) lines.push(`  ${printable(kernel)}`);
+    lines.push(...because.map(line => style.dim(`  ${printable(line)}`)));
+    if (disagreement) lines.push(style.red(`  ${disagreement} See: culvert doctor`));
   }
   return lines.join('\n');
 }

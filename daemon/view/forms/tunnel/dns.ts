@@ -1,10 +1,12 @@
 // Describes the DNS page, which sets the family filter, fallback domains, Gateway location and query log.
 import type { Snapshot } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
+import { DEFAULT_FALLBACK } from '../../default-routes.ts';
 import { actionCommand, type Form, type Group, type Row } from '../../form.ts';
 import { toBeConfirmed } from '../../states/changes.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
+import { originName, ownFirst } from './split-tunnel.ts';
 
 export function dnsForm(client: ClientState, settable: boolean, tr: Translator): Form {
   const { _ } = tr;
@@ -32,7 +34,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
           family('full', _('Malware and adult content'), _('Blocks adult sites as well.')),
         ],
       },
-      fallbackGroup(options?.fallbackDomains ?? [], settable, tr),
+      fallbackGroup(snapshot, settable, tr),
       {
         id: 'gateway',
         title: _('Gateway'),
@@ -65,14 +67,18 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
   };
 }
 
-function fallbackGroup(domains: Snapshot['options']['fallbackDomains'], settable: boolean, tr: Translator): Group {
+function fallbackGroup(snapshot: Snapshot | null, settable: boolean, tr: Translator): Group {
   const { _ } = tr;
-  const rows = domains.map(
+  const domains = snapshot?.options.fallbackDomains ?? [];
+  const originOf = (domain: string) =>
+    snapshot?.account.managed ? _('Organization') : originName(DEFAULT_FALLBACK.includes(domain), tr);
+  const listed = new Set(domains.map(({ domain }) => domain));
+  const rows = ownFirst(domains, ({ domain }) => DEFAULT_FALLBACK.includes(domain)).map(
     ({ domain, note }): Row => ({
       kind: 'item',
       id: `fallback-${domain}`,
       title: domain,
-      subtitle: note,
+      subtitle: [note, originOf(domain)].filter(Boolean).join(' · '),
       sensitive: settable,
       // Translators: %s is a domain
       removeLabel: fill(_('Remove %s'), domain),
@@ -97,8 +103,16 @@ function fallbackGroup(domains: Snapshot['options']['fallbackDomains'], settable
         label: _('Add'),
         sensitive: settable,
         placeholder: 'corp.example.com',
-        check: checks(tr).domain,
-        command: value => actionCommand({ action: 'addFallbackDomain', value }),
+        check: text => checks(tr).domain(text) ?? (listed.has(text) ? _('It is already on the list') : null),
+        command: value =>
+          actionCommand(
+            { action: 'addFallbackDomain', value },
+            {
+              undo: { kind: 'action', request: { action: 'removeFallbackDomain', value } },
+              // Translators: %s is a domain
+              done: fill(_('%s added'), value),
+            },
+          ),
       },
       ...rows,
       {

@@ -5,10 +5,11 @@ import type { ClientState } from '../../client/client-state.ts';
 import { type Form, type Group, noteRow, type Row } from '../../form.ts';
 import { formatCount, formatList, formatTime } from '../../format.ts';
 import {
-  installRows,
+  installButton,
   type KillSwitchView,
   killSwitchCommand,
   killSwitchRow,
+  leaveDemo,
   PAUSES,
   pauseLeft,
   pauseName,
@@ -27,11 +28,10 @@ export function killSwitchForm(
   { records, ...blocked }: BlockedState & { records: boolean | null } = { ...NOT_READ, records: null },
 ): Form {
   const { _ } = tr;
-  const rows: Row[] = [killSwitchRow(view, tr)];
-  if (view.look === 'demo') return { groups: [{ id: 'switch', rows }] };
-  const installed = view.look !== 'not-installed';
-  if (installed)
-    rows.push({
+  if (view.look === 'demo' || view.look === 'not-installed') return absentForm(view, tr);
+  const rows: Row[] = [
+    killSwitchRow(view, tr),
+    {
       kind: 'switch',
       id: 'lan',
       title: _('Allow local network'),
@@ -39,7 +39,8 @@ export function killSwitchForm(
       on: view.allowLan,
       sensitive: view.sensitive,
       command: setKillSwitch(view, { enabled: view.on, allowLan: !view.allowLan }),
-    });
+    },
+  ];
   const pauses: Row[] = PAUSES.map(minutes => ({
     // Translators: %s is a duration such as 15 minutes
     kind: 'button',
@@ -70,11 +71,11 @@ export function killSwitchForm(
     value === null ? [] : [noteRow(id, title, value)];
   return {
     groups: [
-      { id: 'switch', ...(installed ? { description: consequence(tr) } : {}), rows },
-      ...(installed && view.on
+      { id: 'switch', description: consequence(tr), rows },
+      ...(view.on
         ? [{ id: 'pause', title: _('Pause'), description: _('To sign in to a Wi-Fi, for example'), rows: paused }]
         : []),
-      ...(installed ? blockedGroups(blocked, records, tr) : []),
+      ...blockedGroups(blocked, records, tr),
       {
         id: 'protection',
         rows: [
@@ -83,18 +84,33 @@ export function killSwitchForm(
           ...fact('detail', _('Details'), view.detail),
         ],
       },
-      ...(installed ? [] : [{ id: 'install', rows: installRows(view, tr) }]),
-      ...(view.command
-        ? [
-            {
-              id: 'command',
-              title: _('In a terminal'),
-              rows: [{ kind: 'shell', id: 'shell', title: view.command.purpose, shell: view.command.command } as const],
-            },
-          ]
-        : []),
+      ...commandGroups(view, tr),
     ],
   };
+}
+
+/** Returns the page without the root service, or in the demo, which has no kill switch. */
+function absentForm(view: KillSwitchView, tr: Translator): Form {
+  const { _ } = tr;
+  const isDemo = view.look === 'demo';
+  return {
+    status: {
+      icon: 'culvert-killswitch-symbolic',
+      tone: 'neutral',
+      title: isDemo ? view.sentence : _('The kill switch is not installed'),
+      sentence: isDemo ? null : _('It blocks traffic outside the tunnel. An administrator installs it once.'),
+      line: isDemo ? null : view.detail,
+      buttons: [isDemo ? leaveDemo(tr) : installButton(tr)],
+    },
+    groups: commandGroups(view, tr, { folded: _('Show commands') }),
+  };
+}
+
+function commandGroups({ command }: KillSwitchView, { _ }: Translator, fold: { folded?: string } = {}): Group[] {
+  if (!command) return [];
+  const { purpose, command: shell } = command;
+  const row: Row = { kind: 'shell', id: 'shell', title: purpose, shell, ...fold };
+  return [{ id: 'command', title: _('In a terminal'), rows: [row] }];
 }
 
 function blockedGroups(blocked: BlockedState, records: boolean | null, tr: Translator): Group[] {

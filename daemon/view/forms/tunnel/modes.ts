@@ -125,7 +125,7 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
           },
           button(
             'endpoint-reset',
-            _('Choose automatically'),
+            _('Server: automatic'),
             _('Reset'),
             actionCommand({ action: 'resetEndpoint', ...toBeConfirmed(snapshot) }),
           ),

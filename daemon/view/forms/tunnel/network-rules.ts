@@ -1,23 +1,21 @@
-// Describes the groups of the networks page that show the present network and Culvert's rules for networks.
-import type { NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
+// Describes the list of networks with their rules: those of Culvert, and the networks that WARP itself trusts.
+import type { NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { linesOf } from '../../client/network-document.ts';
-import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
-import { clientCommand, type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
+import type { RuleEditor } from '../../client/rule-editor.ts';
 import {
-  allowQuestion,
-  effectText,
-  linkText,
-  loginLink,
-  matchText,
-  networksCommand,
-  ownSettingText,
-  ruleEffects,
-  ruleStrength,
-  trustableLink,
-} from '../../states/networks.ts';
+  actionCommand,
+  type Group,
+  type MenuButton,
+  noteRow,
+  type Question,
+  type Row,
+  workCommand,
+} from '../../form.ts';
+import { matchText, networksCommand, ruleEffects } from '../../states/networks.ts';
+import { foldText, holdsWords } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { draftGroups, whatIfGroup } from './rule-editor.ts';
+import { checks } from '../validate.ts';
+import { distrustCommand, trustCommand, written } from './network-here.ts';
 
 /** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
 export const READ_NETWORKS_MS = 60_000;
@@ -25,184 +23,230 @@ export const READ_NETWORKS_MS = 60_000;
 /** Name of the rule that the page's switch adds or removes. */
 const UNKNOWN_WIFI = 'unknown-wifi';
 
-/** Sources of the page's optional parts. */
-interface Means {
-  snapshot: Pick<Snapshot, 'options' | 'status' | 'killSwitch'> | null;
+interface ListState {
+  networks: NetworksState | null | undefined;
+  options: Snapshot['options'] | null;
+  /** False while the tunnel's state allows no change. */
+  settable: boolean;
   /** null if no rule can be edited. */
   editor: RuleEditor | null;
+  /** Words of the search; empty without a search. */
+  query: string;
 }
 
-/** @param networks null if the daemon does not follow networks; undefined from an older daemon */
-export function networkGroups(
-  networks: NetworksState | null | undefined,
-  tr: Translator,
-  { snapshot, editor }: Means = { snapshot: null, editor: null },
-): Group[] {
-  if (!networks) return [];
+export function elsewhereGroup(state: ListState, tr: Translator): Group {
   const { _ } = tr;
-  const options = snapshot?.options ?? null;
-  const draft = editor ? draftGroups(editor, networks, tr) : [];
-  const rules: Group = {
+  const { networks, editor, query } = state;
+  const rules = networks?.rules ?? [];
+  const isFound = ({ title, subtitle }: Row) => holdsWords(foldText(`${title} ${subtitle ?? ''}`), foldText(query));
+  const isCopyable = rules.some(({ weakens, proof }) => weakens && proof === 'copyable');
+  const found = [
+    ...rules.flatMap((rule, at) => (isOfSwitch(rule) ? [] : [ruleRow(rule, rules[at + 1], editor, tr)])),
+    ...ssidRows(state, tr),
+    ...(networks ? [unknownRow(rules, tr)] : []),
+    ...kindRows(state, tr),
+  ].filter(row => query === '' || isFound(row));
+  const rows = [
+    ...found,
+    ...(found.length > 0 ? [] : [noteRow('none', _('Nothing found'))]),
+    ...(isCopyable ? [noteRow('imitated', imitationText(tr))] : []),
+  ];
+  return {
     id: 'rules',
-    title: _('Rules for networks'),
-    description: _('What you change by hand holds until the network changes.'),
-    rows: ruleRows(networks, editor, tr),
+    title: _('Elsewhere'),
+    ...(networks && { description: _('Changes by hand last until you change networks.') }),
+    actions: [addButton(state, tr)],
+    menu: menuOf(state, tr),
+    rows,
+  };
+}
+
+function imitationText({ _ }: Translator): string {
+  return _('Anyone can imitate a network by its name. Your traffic there would bypass WARP.');
+}
+
+/** Returns the button that begins a rule, for the present network if it has a name; without an editor, a trusted Wi-Fi. */
+function addButton(state: ListState, tr: Translator): NonNullable<Group['actions']>[number] {
+  const { networks, editor } = state;
+  if (!networks || !editor) return { icon: 'add', ...trustButton(state, tr) };
+  const link = networks.links.find(({ name }) => name !== null) ?? null;
+  return { icon: 'add', label: tr._('Add Rule…'), command: workCommand(() => editor.begin(null, link)) };
+}
+
+function menuOf(state: ListState, tr: Translator): MenuButton[] {
+  const { _ } = tr;
+  const { networks, editor, options, settable } = state;
+  const ssids = options?.trustedSsids ?? null;
+  const shell = 'culvert network edit';
+  const byText: Question = {
+    heading: _('Edit the rules as text'),
+    body: _('Run the commands in a terminal.'),
+    text: shell,
+    accept: _('Copy'),
+  };
+  const reset: Question = {
+    heading: _('Forget all trusted Wi-Fi?'),
+    body: _('WARP then stays on in all of them.'),
+    accept: _('Reset'),
+    destructive: true,
   };
   return [
-    { id: 'here', title: _('Where you are'), rows: hereRows(networks, snapshot, tr) },
-    // the form of a rule takes the place of the list of rules
-    ...(draft.length > 0 ? draft : [rules]),
-    ...(editor ? [whatIfGroup(editor, networks, options, tr)] : []),
-  ];
-}
-
-function hereRows(networks: NetworksState, snapshot: Means['snapshot'], tr: Translator): Row[] {
-  const { _ } = tr;
-  const { links, rules, decision, acted, reverted, problem } = networks;
-  const rows: Row[] = links.map(link => {
-    const { title, value } = linkText(link, tr);
-    return { kind: 'fact', id: `link-${link.device}`, title, value };
-  });
-  rows.push(...signInRows(networks, snapshot, tr));
-  if (links.length === 0) rows.push(noteRow('no-link', _('No network')));
-  for (const effect of decision.effects) {
-    const [id, title] = [`effect-${effect.subject}`, effectText(effect, tr)];
-    if (effect.state !== 'asks') rows.push(noteRow(id, title));
-    else
-      rows.push({
-        kind: 'button',
-        id,
-        title,
-        label: _('Allow'),
-        command: networksCommand(
-          { do: 'answer', rule: effect.rule, answer: 'always' },
+    ...(networks && editor ? [trustButton(state, tr)] : []),
+    ...(networks && editor ? [{ label: _('Test Rules…'), command: workCommand(async () => editor.test(true)) }] : []),
+    ...(networks
+      ? [
           {
-            confirm: allowQuestion(effect.rule, tr),
-            undo: { kind: 'networks', change: { do: 'answer', rule: effect.rule, answer: 'never' } },
+            label: _('Edit as Text…'),
+            command: {
+              ask: { kind: 'copy', text: shell } as const,
+              confirm: byText,
+              done: _('Copied. Paste it into a terminal.'),
+            },
           },
-        ),
-      });
-  }
-  if (problem !== null) rows.push(noteRow('problem', _('A rule could not be followed'), problem, 'error'));
-  if (reverted) rows.push(noteRow('reverted', _('You reverted the rules until the network changes')));
-  else if (acted)
-    rows.push({
-      kind: 'button',
-      id: 'revert',
-      // Translators: %s is the name of a rule
-      title: fill(_('The rule “%s” changed settings here'), acted.rule),
-      label: _('Revert'),
-      command: networksCommand({ do: 'revert' }),
-    });
-  const link = trustableLink({ links, decision, rules });
-  if (link)
-    rows.push({
-      kind: 'button',
-      id: 'trust',
-      // Translators: %s is the name of a Wi-Fi network
-      title: fill(_('Pause WARP on “%s”'), link.name!),
-      label: _('Add Rule'),
-      command: networksCommand({ do: 'add', ...trustRule(link), allow: true }, { confirm: trustQuestion(link, tr) }),
-    });
-  return [...rows, ...ownRows(networks, snapshot?.options ?? null, tr)];
-}
-
-/** Offers to open the network's login page, even if no login page was detected. */
-function signInRows(networks: NetworksState, snapshot: Means['snapshot'], { _ }: Translator): Row[] {
-  const { links, service } = networks;
-  if (service !== null && links.length === 0) return [];
-  const isNoticed = loginLink(networks) !== null;
-  return [
+        ]
+      : []),
+    // without a list from WARP, a name can still be removed by typing it
+    ...(ssids === null ? [distrustButton(state, tr)] : []),
     {
-      kind: 'button',
-      id: 'portal',
-      title: isNoticed ? _('This network has a login page') : _('Sign in to this network'),
-      subtitle:
-        snapshot?.killSwitch.active === true
-          ? _(
-              'Opens a browser, the only program that gets out, if an administrator allows it. WARP comes back afterwards.',
-            )
-          : _('Opens a browser of its own. WARP is paused for all programs meanwhile, and comes back afterwards.'),
-      label: _('Sign In…'),
-      ...(isNoticed ? { style: 'suggested' } : {}),
-      sensitive: snapshot?.status.state !== 'connected',
-      reason: _('WARP is connected, so this network lets you through.'),
-      command: clientCommand(isNoticed ? 'portal' : 'portal-by-hand'),
+      label: _('Forget All Trusted Wi-Fi…'),
+      style: 'destructive',
+      sensitive: settable,
+      command: actionCommand({ action: 'resetTrustedSsids' }, { confirm: reset }),
     },
   ];
 }
 
-/** Warns where WARP's own settings for trusted networks turn it off here. */
-function ownRows({ links, decision }: NetworksState, options: Snapshot['options'] | null, tr: Translator): Row[] {
-  return links.flatMap((link): Row[] => {
-    const title = ownSettingText(link, { options, decision }, tr);
-    return title === null ? [] : [noteRow(`own-${link.device}`, title, null, 'warning')];
-  });
-}
-
-function trustRule(link: NetworkLink): { name: string; lines: string[] } {
-  return { name: link.name!, lines: linesOf({ match: matchOf(link), effects: { warp: 'pause' } }) };
-}
-
-function trustQuestion({ name }: NetworkLink, { _ }: Translator): Question {
+function trustButton({ settable }: ListState, tr: Translator): MenuButton {
+  const { _ } = tr;
   return {
-    // Translators: %s is the name of a Wi-Fi network
-    heading: fill(_('Pause WARP on “%s”?'), name!),
-    body: _('Anyone can use that name. Your traffic there would bypass WARP.'),
-    accept: _('Pause There'),
+    label: _('Trust a Wi-Fi…'),
+    sensitive: settable,
+    command: {
+      ask: { kind: 'answer', command: name => trustCommand(name, fill(_('%s is trusted'), name)) },
+      confirm: ssidQuestion(_('Add Wi-Fi name'), _('WARP stays off where you trust the network.'), _('Add'), tr),
+    },
   };
 }
 
-function ruleRows({ rules, links }: NetworksState, editor: RuleEditor | null, tr: Translator): Row[] {
+function distrustButton({ settable }: ListState, tr: Translator): MenuButton {
   const { _ } = tr;
+  const body = _('WARP doesn’t report which Wi-Fi it trusts.');
+  return {
+    label: _('Remove a Trusted Wi-Fi…'),
+    sensitive: settable,
+    command: {
+      ask: { kind: 'answer', command: name => distrustCommand(name, tr) },
+      confirm: ssidQuestion(_('Remove a Wi-Fi by its name'), body, _('Remove'), tr),
+    },
+  };
+}
+
+/** Asks for the name of a Wi-Fi network. */
+function ssidQuestion(heading: string, body: string, accept: string, tr: Translator): Question {
+  const check = (text: string) => (text === '' ? null : checks(tr).ssid(text));
+  return {
+    heading,
+    body: `${body} ${imitationText(tr)}`,
+    accept,
+    field: { label: tr._('Name'), placeholder: '', check },
+  };
+}
+
+/** True for the rule of the switch. */
+function isOfSwitch({ name, match, effects }: NetworkRule): boolean {
+  const isPlain = Object.keys(match).length === 1 && Object.keys(effects).length === 1;
+  return name === UNKNOWN_WIFI && isPlain && match.any === UNKNOWN_WIFI && effects.warp === 'connect';
+}
+
+function unknownRow(rules: readonly NetworkRule[], { _ }: Translator): Row {
   const on = rules.some(({ match, effects }) => match.any === UNKNOWN_WIFI && effects.warp === 'connect');
   const present = rules.find(({ name }) => name === UNKNOWN_WIFI);
   const lines = [`any = "${UNKNOWN_WIFI}"`, 'warp = "connect"'];
-  return [
-    {
-      kind: 'switch',
-      id: 'rule-unknown',
-      title: _('Connect on unknown Wi-Fi'),
-      on,
-      sensitive: on === (present !== undefined),
-      reason: _('Other rules are for unknown Wi-Fi. Edit them as text.'),
-      command: networksCommand(on ? { do: 'remove', name: UNKNOWN_WIFI } : { do: 'add', name: UNKNOWN_WIFI, lines }),
-    },
-    ...rules.map(
-      (rule): Row => ({
-        kind: 'item',
-        id: `rule-${rule.name}`,
-        title: rule.name,
-        subtitle: [
-          `${matchText(rule, tr)}: ${ruleEffects(rule, tr)}`,
-          ...(rule.weakens ? [ruleStrength(rule, tr)] : []),
-        ].join('\n'),
-        remove: networksCommand({ do: 'remove', name: rule.name }, { done: fill(_('%s removed'), rule.name) }),
-        removeLabel: fill(_('Remove %s'), rule.name),
-        ...(editor ? editing(rule, editor, tr) : {}),
-      }),
-    ),
-    ...(editor ? [newRow(links, editor, tr)] : []),
-    { kind: 'shell', id: 'rules-edit', title: _('Edit the rules as text'), shell: 'culvert network edit' },
-  ];
-}
-
-function editing(
-  rule: NetworkRule,
-  editor: RuleEditor,
-  { _ }: Translator,
-): Pick<Extract<Row, { kind: 'item' }>, 'edit'> {
-  // Translators: %s is the name of a rule
-  return { edit: { label: fill(_('Edit %s'), rule.name), command: workCommand(() => editor.begin(rule, null)) } };
-}
-
-/** Returns the button that begins a rule, for the present network if it has a name. */
-function newRow(links: readonly NetworkLink[], editor: RuleEditor, { _ }: Translator): Row {
   return {
-    kind: 'button',
-    id: 'rule-new',
-    title: _('New rule'),
-    label: _('Add…'),
-    command: workCommand(() => editor.begin(null, links.find(({ name }) => name !== null) ?? null)),
+    kind: 'switch',
+    id: 'unknown-wifi',
+    title: _('Always connect on unknown Wi-Fi'),
+    on,
+    sensitive: on === (present !== undefined),
+    reason: _('Other rules are for unknown Wi-Fi. Edit them as text.'),
+    command: networksCommand(on ? { do: 'remove', name: UNKNOWN_WIFI } : { do: 'add', name: UNKNOWN_WIFI, lines }),
   };
+}
+
+/** @param next the rule that follows, before which an undo restores the rule */
+function ruleRow(rule: NetworkRule, next: NetworkRule | undefined, editor: RuleEditor | null, tr: Translator): Row {
+  const { _ } = tr;
+  const { name } = rule;
+  return {
+    kind: 'note',
+    id: `rule-${name}`,
+    title: name,
+    subtitle: [`${matchText(rule, tr)}: ${ruleEffects(rule, tr)}`, permissionText(rule, tr)]
+      .filter(Boolean)
+      .join(' · '),
+    menu: [
+      // Translators: %s is the name of a rule
+      ...(editor
+        ? [{ label: _('Edit…'), name: fill(_('Edit %s'), name), command: workCommand(() => editor.begin(rule, null)) }]
+        : []),
+      {
+        label: _('Remove'),
+        name: fill(_('Remove %s'), name),
+        command: networksCommand(
+          { do: 'remove', name },
+          {
+            undo: { kind: 'networks', change: { ...written(rule), before: next?.name ?? null } },
+            done: fill(_('%s removed'), name),
+          },
+        ),
+      },
+    ],
+  };
+}
+
+/** Says that a rule that lowers protection has no permission. */
+function permissionText({ weakens, proof, allowed }: NetworkRule, { _ }: Translator): string | null {
+  if (!weakens || proof === 'beacon' || allowed === true) return null;
+  return allowed === null ? _('Asks first') : _('You refused it');
+}
+
+/** Returns the Wi-Fi networks that WARP itself trusts. */
+function ssidRows({ options, settable }: ListState, tr: Translator): Row[] {
+  const { _ } = tr;
+  return (options?.trustedSsids ?? []).map(ssid => ({
+    kind: 'note',
+    id: `ssid-${ssid}`,
+    title: ssid,
+    subtitle: ownText(tr),
+    sensitive: settable,
+    menu: [
+      {
+        label: _('Remove'),
+        name: fill(_('Remove %s'), ssid),
+        sensitive: settable,
+        command: distrustCommand(ssid, tr),
+      },
+    ],
+  }));
+}
+
+function ownText({ _ }: Translator): string {
+  return _('WARP’s own setting: off there');
+}
+
+function kindRows({ options, settable }: ListState, tr: Translator): Row[] {
+  const { _ } = tr;
+  const row = (id: string, title: string, on: boolean, action: 'setTrustedWifi' | 'setTrustedEthernet'): Row => ({
+    kind: 'switch',
+    id,
+    title,
+    subtitle: ownText(tr),
+    on,
+    sensitive: settable,
+    command: actionCommand({ action, value: on ? 'disable' : 'enable' }),
+  });
+  return [
+    row('wifi', _('All Wi-Fi networks'), options?.wifiTrusted ?? false, 'setTrustedWifi'),
+    row('ethernet', _('All wired networks'), options?.ethernetTrusted ?? false, 'setTrustedEthernet'),
+  ];
 }

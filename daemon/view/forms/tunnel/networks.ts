@@ -1,64 +1,54 @@
-// Describes the networks page, with Culvert's rules, WARP's trusted networks and access to the local network.
+// Describes the networks page: the present network, the list of networks with their rules, and access to the local network.
 import type { ClientState } from '../../client/client-state.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
-import { actionCommand, type Form, type Row } from '../../form.ts';
+import { actionCommand, type Form, type Row, type Search } from '../../form.ts';
 import { timeOfDay } from '../../format.ts';
 import type { CurrentNetwork } from '../../host.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { checks } from '../validate.ts';
-import { networkGroups } from './network-rules.ts';
+import { hereRows, hereStatus } from './network-here.ts';
+import { elsewhereGroup } from './network-rules.ts';
+import { draftGroups, whatIfGroup } from './rule-editor.ts';
 
-/**
- * @param network null if the desktop does not report it.
- * @param now ms since the epoch
- * @param editor edits the rules; absent if the client can't edit rules
- */
+/** Facts that the page shows in addition to the state. */
+export interface NetworksFacts {
+  settable: boolean;
+  /** null if the desktop does not report it. */
+  network: CurrentNetwork | null;
+  /** In ms since the epoch. */
+  now: number;
+  /** Edits the rules; absent if the client can't edit rules. */
+  editor?: RuleEditor;
+  /** Searches the list; absent for a short list. */
+  search?: Search;
+}
+
 export function networksForm(
   client: ClientState,
-  {
-    settable,
-    network,
-    now,
-    editor,
-  }: { settable: boolean; network: CurrentNetwork | null; now: number; editor?: RuleEditor },
+  { settable, network, now, editor, search }: NetworksFacts,
   tr: Translator,
 ): Form {
-  const { _ } = tr;
-  const snapshot = client.snapshot;
-  const options = snapshot?.options;
-  const ssids = options?.trustedSsids ?? null;
-  const off = (id: string, title: string, on: boolean, action: 'setTrustedWifi' | 'setTrustedEthernet'): Row => ({
-    kind: 'switch',
-    id,
-    title,
-    on,
-    sensitive: settable,
-    command: actionCommand({ action, value: on ? 'disable' : 'enable' }),
-  });
-  return {
-    groups: [
-      ...networkGroups(snapshot?.networks, tr, { snapshot, editor: editor ?? null }),
-      ...(network
-        ? [{ id: 'current', title: _('This network'), rows: currentRows(network, ssids, settable, tr) }]
-        : []),
-      {
-        id: 'kinds',
-        title: _('Turn WARP off on'),
-        description: _('WARP stays off where you trust the network.'),
-        rows: [
-          off('wifi', _('All Wi-Fi networks'), options?.wifiTrusted ?? false, 'setTrustedWifi'),
-          off('ethernet', _('All wired networks'), options?.ethernetTrusted ?? false, 'setTrustedEthernet'),
-        ],
-      },
-      { id: 'ssids', title: _('Trusted Wi-Fi'), rows: ssidRows(ssids, settable, tr) },
-      {
-        id: 'local',
-        title: _('Local network'),
-        description: options?.localNetwork ?? undefined,
-        rows: [localRow(client, settable, now, tr)],
-      },
-    ],
+  const { snapshot } = client;
+  const options = snapshot?.options ?? null;
+  const networks = snapshot?.networks;
+  const here = { networks, network, snapshot, settable };
+  const draft = networks && editor ? draftGroups(editor, networks, tr) : [];
+  const form: Form = {
+    status: hereStatus(here, tr),
+    groups: [{ id: 'here', rows: hereRows(here, tr) }],
+    ...(search && { search }),
   };
+  // the form of a rule and the test take the place of the list
+  if (draft.length > 0) form.groups.push(...draft);
+  else if (networks && editor?.state().testing) form.groups.push(whatIfGroup(editor, networks, options, tr));
+  else {
+    const list = { networks, options, settable, editor: editor ?? null, query: search?.text.trim() ?? '' };
+    form.groups.push(elsewhereGroup(list, tr), {
+      id: 'local',
+      description: options?.localNetwork ?? undefined,
+      rows: [localRow(client, settable, now, tr)],
+    });
+  }
+  return form;
 }
 
 /** Returns a switch if WARP reports the access, or else a button; without an organization, a link to the routes. */
@@ -97,98 +87,4 @@ function localRow({ snapshot }: ClientState, settable: boolean, now: number, tr:
     sensitive: settable,
     command: actionCommand({ action: on ? 'stopLocalNetwork' : 'allowLocalNetwork' }),
   };
-}
-
-function currentRows({ kind, ssid }: CurrentNetwork, ssids: string[] | null, settable: boolean, tr: Translator): Row[] {
-  const { _ } = tr;
-  if (kind !== 'wifi' || ssid === null)
-    return [
-      { kind: 'note', id: 'current', title: kind === 'wired' ? _('Wired network') : _('Another kind of network') },
-    ];
-  if (ssids === null)
-    return [
-      {
-        kind: 'button',
-        id: 'current',
-        title: ssid,
-        label: _('Trust'),
-        sensitive: settable,
-        subtitle: _('WARP is off on trusted networks'),
-        command: actionCommand(
-          { action: 'addTrustedSsid', value: ssid },
-          { undo: { kind: 'action', request: { action: 'removeTrustedSsid', value: ssid } }, done: _('Trusted') },
-        ),
-      },
-    ];
-  const on = ssids.includes(ssid);
-  return [
-    {
-      kind: 'switch',
-      id: 'current',
-      title: ssid,
-      on,
-      sensitive: settable,
-      subtitle: on ? _('Trusted: WARP is off here') : _('Not trusted: WARP stays on here'),
-      command: actionCommand({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid }),
-    },
-  ];
-}
-
-function ssidRows(ssids: string[] | null, settable: boolean, tr: Translator): Row[] {
-  const { _ } = tr;
-  const check = checks(tr).ssid;
-  const remove = (value: string) =>
-    actionCommand(
-      { action: 'removeTrustedSsid', value },
-      {
-        undo: { kind: 'action', request: { action: 'addTrustedSsid', value } },
-        done: fill(_('%s removed'), value),
-      },
-    );
-  const reset = {
-    heading: _('Forget all trusted Wi-Fi?'),
-    body: _('WARP then stays on in all of them.'),
-    accept: _('Reset'),
-    destructive: true,
-  };
-  const rows: Row[] = [
-    {
-      kind: 'entry',
-      id: 'ssid-add',
-      title: _('Add Wi-Fi name'),
-      label: _('Add'),
-      sensitive: settable,
-      check,
-      command: value => actionCommand({ action: 'addTrustedSsid', value }, { done: fill(_('%s is trusted'), value) }),
-    },
-  ];
-  for (const ssid of ssids ?? [])
-    rows.push({
-      kind: 'item',
-      id: `ssid-${ssid}`,
-      title: ssid,
-      sensitive: settable,
-      remove: remove(ssid),
-      removeLabel: fill(_('Remove %s'), ssid),
-    });
-  // without a list from WARP, a name can still be removed by typing it
-  if (ssids === null)
-    rows.push({
-      kind: 'entry',
-      id: 'ssid-remove',
-      title: _('Remove a Wi-Fi by its name'),
-      label: _('Remove'),
-      sensitive: settable,
-      check,
-      command: remove,
-    });
-  rows.push({
-    kind: 'button',
-    id: 'ssid-reset',
-    title: _('Forget all trusted Wi-Fi'),
-    label: _('Reset'),
-    sensitive: settable,
-    command: actionCommand({ action: 'resetTrustedSsids' }, { confirm: reset }),
-  });
-  return rows;
 }

@@ -1,4 +1,4 @@
-// Describes the form that edits a rule for networks, and the group that tries the rules on another network.
+// Describes the form that edits a rule for networks, and the form that tests the rules on another network.
 import type { NetworkEffects, NetworkRule, NetworksState, SupposedNetwork } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
@@ -29,13 +29,14 @@ export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Tr
       title: draft.replaces === null ? _('New rule') : fill(_('Rule “%s”'), draft.replaces),
       rows: [...matchRows(editor, draft, links, tr), ...effectRows(editor, draft, tr), nameRow(editor, draft, tr)],
     },
+    { id: 'draft-end', rows: endRows(editor, draft, tr) },
     {
       id: 'draft-marks',
       title: _('Also identified by'),
       description: _('The rule is only for networks with all of this. Anyone can copy it, except the beacon.'),
+      folded: true,
       rows: markRows(editor, draft, links, tr),
     },
-    { id: 'draft-end', rows: endRows(editor, draft, tr) },
   ];
 }
 
@@ -156,6 +157,13 @@ export function whatIfGroup(
       subtitle: [...decisionText(answer.decision, tr), ...(own === null ? [] : [own])].join('\n'),
     });
   }
+  rows.push({
+    kind: 'button',
+    id: 'what-if-done',
+    title: _('A test changes nothing.'),
+    label: _('Done'),
+    command: workCommand(async () => editor.test(false)),
+  });
   return { id: 'what-if', title: _('What if…'), rows };
 }
 

@@ -10,8 +10,10 @@ import { type RouteKind, routeKind } from '../validate.ts';
 export interface RouteEntry {
   value: string;
   kind: RouteKind;
-  /** Origin of the entry: the default list, the organization, or this user. */
+  /** Origin of the entry in words: the default list, the organization, or this user. */
   origin: string;
+  /** True for an entry of the vendor's default list. */
+  isBuiltIn: boolean;
   /** False if the organization manages the list. */
   removable: boolean;
   note: string | null;
@@ -21,6 +23,7 @@ export interface RoutesView {
   mode: SplitTunnel['mode'];
   /** Says what the list means. */
   sentence: string;
+  /** The user's entries, then the default list. */
   entries: RouteEntry[];
   sensitive: boolean;
   /** True if the organization manages the list. */
@@ -36,25 +39,40 @@ export function describeRoutes(client: ClientState, settable: boolean, tr: Trans
   const managed = snapshot?.options.modeLocked === true || snapshot?.account.managed === true;
   const entry = ({ value: listed, description }: SplitTunnel['ips'][number], kind: RouteKind): RouteEntry => {
     const value = withoutFullLength(listed);
-    const standard = DEFAULTS.has(value);
+    const isBuiltIn = DEFAULTS.has(value);
     return {
       value,
       kind,
+      isBuiltIn,
       note: description,
       removable: !managed,
-      origin: managed ? _('Organization') : standard ? _('Default') : _('Added'),
+      origin: managed ? _('Organization') : originName(isBuiltIn, tr),
     };
   };
   return {
     mode: split.mode,
     sentence: sentenceOf(split.mode, tr),
-    entries: [
-      ...split.ips.map(ip => entry(ip, routeKind(withoutFullLength(ip.value)) === 'range' ? 'range' : 'address')),
-      ...split.hosts.map(host => entry(host, 'host')),
-    ],
+    entries: ownFirst(
+      [
+        ...split.hosts.map(host => entry(host, 'host')),
+        ...split.ips.map(ip => entry(ip, routeKind(withoutFullLength(ip.value)) === 'range' ? 'range' : 'address')),
+      ],
+      ({ isBuiltIn }) => isBuiltIn,
+    ),
     sensitive: settable && !managed,
     managed,
   };
+}
+
+/** Returns a list with the user's entries first. */
+export function ownFirst<E>(entries: readonly E[], isBuiltIn: (entry: E) => boolean): E[] {
+  return [...entries.filter(entry => !isBuiltIn(entry)), ...entries.filter(isBuiltIn)];
+}
+
+/** Says who put an entry on a list. */
+export function originName(isBuiltIn: boolean, { _ }: Translator): string {
+  // Translators: an entry of a list that comes with WARP, or that the user added
+  return isBuiltIn ? _('built in') : _('yours');
 }
 
 /** Removes `/32` or `/128`: WARP lists an address as a range, `192.0.2.7/32`, but removes it by the address alone. */
@@ -66,10 +84,6 @@ function sentenceOf(mode: SplitTunnel['mode'], { _ }: Translator): string {
   if (mode === 'include') return _('Only these use WARP; everything else bypasses it.');
   if (mode === 'exclude') return _('These bypass WARP.');
   return _('WARP has not reported its list yet.');
-}
-
-export function routeKindName(kind: RouteKind, { _ }: Translator): string {
-  return { address: _('Address'), range: _('Range'), host: _('Host') }[kind];
 }
 
 /** True if the entry contains every word of `query`. */
@@ -90,13 +104,24 @@ export function addRoute(value: string): ActionRequest {
   return kind === 'host' ? { action: 'addSplitHost', value } : { action: 'addSplitIp', value };
 }
 
-function removeRoute({ value, kind }: RouteEntry): ActionRequest {
+function removeRoute({ value, kind }: Pick<RouteEntry, 'value' | 'kind'>): ActionRequest {
   if (kind === 'range') return { action: 'removeSplitRange', value };
   return kind === 'host' ? { action: 'removeSplitHost', value } : { action: 'removeSplitIp', value };
 }
 
+/** Returns the command that adds an entry, with its undo. @param mode meaning of the list */
+export function addition(value: string, mode: SplitTunnel['mode'], { _ }: Translator): Command {
+  const entry = { value, kind: routeKind(value) ?? 'host' };
+  // Translators: %s is an address or a host name
+  const done = mode === 'include' ? _('%s uses WARP') : _('%s bypasses WARP');
+  return actionCommand(addRoute(value), {
+    undo: { kind: 'action', request: removeRoute(entry) },
+    done: fill(done, value),
+  });
+}
+
 /** Returns the command that removes an entry, with its undo. */
-export function removal(entry: RouteEntry, { _ }: Translator): Command {
+export function removal(entry: Pick<RouteEntry, 'value' | 'kind'>, { _ }: Translator): Command {
   return actionCommand(removeRoute(entry), {
     undo: { kind: 'action', request: addRoute(entry.value) },
     // Translators: %s is an address or a host name

@@ -4,25 +4,35 @@ import { useId } from 'preact/hooks';
 import { clientCommand } from '../../../view/form.ts';
 import { useApp } from '../../app.ts';
 import { addressOfPage } from '../../navigation.ts';
+import { moveFocus, RowMenu } from './menu.tsx';
 import { CommandButton, idList, type RowOf, useDescription, useGeneralReason, Words } from './words.tsx';
 
 export function SwitchRow({ row }: { row: RowOf<'switch'> }) {
   const id = useId();
   const description = useDescription(row, id);
   return (
-    <div class={`row tone-${row.tone ?? 'neutral'}`}>
-      <Words row={row} id={id} />
+    <div class="row">
+      {row.page ? (
+        <a class="opens" href={addressOfPage(row.page)}>
+          <Words row={row} id={id} />
+        </a>
+      ) : (
+        <Words row={row} id={id} />
+      )}
       <CommandButton
         class="switch"
         role="switch"
         aria-checked={row.on}
-        aria-labelledby={id}
+        aria-label={row.name}
+        aria-labelledby={row.name === undefined ? id : undefined}
         aria-describedby={description}
         command={row.command}
         sensitive={row.sensitive}
       >
         <span class="knob" />
       </CommandButton>
+      {row.page && <span class="arrow" aria-hidden="true" />}
+      <RowMenu row={row} id={id} />
     </div>
   );
 }
@@ -44,7 +54,7 @@ export function RadioRow({ row }: { row: RowOf<'radio'> }) {
       command={row.command}
       sensitive={row.sensitive}
       current={row.checked}
-      onKeyDown={moveFocus}
+      onKeyDown={moveAmongChoices}
     >
       <span class="mark" />
       <Words row={row} id={id} />
@@ -52,15 +62,10 @@ export function RadioRow({ row }: { row: RowOf<'radio'> }) {
   );
 }
 
-const STEPS: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
-
-export function moveFocus(event: TargetedKeyboardEvent<HTMLElement>): void {
-  const step = STEPS[event.key];
-  if (!step) return;
-  const radios = [...event.currentTarget.closest('[role=radiogroup]')!.querySelectorAll<HTMLElement>('[role=radio]')];
-  const next = radios[(radios.indexOf(event.currentTarget) + step + radios.length) % radios.length];
-  event.preventDefault();
-  next?.focus();
+/** Moves the focus among the choices of a group. */
+function moveAmongChoices(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const group = event.currentTarget.closest('[role=radiogroup]')!;
+  moveFocus(event, [...group.querySelectorAll<HTMLElement>('[role=radio]')]);
 }
 
 export function SelectRow({ row }: { row: RowOf<'select'> }) {
@@ -89,6 +94,7 @@ export function SelectRow({ row }: { row: RowOf<'select'> }) {
           </option>
         ))}
       </select>
+      <RowMenu row={row} id={id} />
     </div>
   );
 }
@@ -97,7 +103,7 @@ export function ButtonRow({ row }: { row: RowOf<'button'> }) {
   const id = useId();
   const description = useDescription(row, id);
   return (
-    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+    <div class="row">
       <Words row={row} id={id} />
       <CommandButton
         class={row.style}
@@ -109,6 +115,7 @@ export function ButtonRow({ row }: { row: RowOf<'button'> }) {
       >
         {row.label}
       </CommandButton>
+      <RowMenu row={row} id={id} />
     </div>
   );
 }
@@ -161,6 +168,7 @@ export function ItemRow({ row }: { row: RowOf<'item'> }) {
           {_('Remove')}
         </CommandButton>
       )}
+      <RowMenu row={row} id={id} />
     </div>
   );
 }

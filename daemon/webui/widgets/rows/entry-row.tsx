@@ -1,7 +1,8 @@
 // Renders text fields: single lines that are checked after each key, text areas, and search fields.
-import { type Signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { TargetedInputEvent } from 'preact';
 import { useContext, useId, useRef } from 'preact/hooks';
+import type { Search } from '../../../view/form.ts';
 import { useApp } from '../../app.ts';
 import { GroupDescription, idList, type RowOf, useGeneralReason, useOwnReason } from './words.tsx';
 
@@ -105,17 +106,15 @@ export function AreaRow({ row }: { row: RowOf<'area'> }) {
   );
 }
 
-/** Shows a search field that updates `query` after each key. */
-export function SearchField({ query, label }: { query: Signal<string>; label: string }) {
+/** Shows a search field. */
+export function SearchField({ label, text, type }: Pick<Search, 'label' | 'text' | 'type'>) {
   return (
     <input
       type="search"
       aria-label={label}
       placeholder={label}
-      value={query}
-      onInput={event => {
-        query.value = event.currentTarget.value;
-      }}
+      value={text}
+      onInput={event => type(event.currentTarget.value)}
     />
   );
 }

@@ -1,5 +1,6 @@
 // Renders a form as HTML. A row shows the confirmed state: using it sends a command, and the daemon's event updates it.
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Form, Group, Row } from '../../../view/form.ts';
 import { withoutDaemon } from '../../../view/forms/availability.ts';
@@ -7,16 +8,20 @@ import { useApp } from '../../app.ts';
 import { rowInAddress } from '../../navigation.ts';
 import { ButtonRow, ItemRow, LinkRow, RadioRow, SelectRow, SwitchRow } from './control-rows.tsx';
 import { AreaRow, EntryRow } from './entry-row.tsx';
-import { FactRow, NoteRow, ShellRow, TextRow } from './text-rows.tsx';
-import { GroupDescription } from './words.tsx';
+import { Buttons, Menu, RowMenu } from './menu.tsx';
+import { OrderedRows } from './ordered-rows.tsx';
+import { StatusView } from './status.tsx';
+import { FactRow, FiguresRow, NoteRow, ShellRow, TextRow } from './text-rows.tsx';
+import { CommandButton, GroupDescription, type RowOf, Words } from './words.tsx';
 
 export function FormView({ form }: { form: Form }) {
   const client = useApp().client.value;
-  const { groups } = client.offline ? withoutDaemon(form, client) : form;
-  const filled = groups.filter(({ rows, live }) => rows.length > 0 || live);
+  const { status, groups } = client.offline ? withoutDaemon(form, client) : form;
+  const filled = groups.filter(({ rows, live, actions }) => rows.length > 0 || live || actions?.length);
   const folded = filled.filter(group => group.folded);
   return (
     <>
+      {status && <StatusView status={status} alone={filled.length === 0 && !form.list} />}
       {filled
         .filter(group => !group.folded)
         .map(group =>
@@ -36,49 +41,113 @@ export function FormView({ form }: { form: Form }) {
 /** Shows a row that unfolds the groups. */
 function Fold({ groups }: { groups: Group[] }) {
   const { _ } = useApp().tr.value;
-  const row = rowInAddress();
-  const named = groups.some(({ rows }) => rows.some(({ id }) => id === row));
-  const open = useSignal(named);
+  const open = useSignal(groups.some(({ rows }) => isNamed(rows)));
   return (
     <>
       <div class="group card">
-        <button
-          type="button"
-          class="row fold"
-          aria-expanded={open}
-          onClick={() => {
-            open.value = !open.value;
-          }}
-        >
+        <FoldButton open={open}>
           <span class="words">{_('Advanced')}</span>
-          <span class="arrow" aria-hidden="true" />
-        </button>
+        </FoldButton>
       </div>
       {open.value && groups.map(group => <GroupView key={group.id} group={group} />)}
     </>
   );
 }
 
-function GroupView({ group: { title, description, rows } }: { group: Group }) {
+/** True if the address names one of the rows, or a row in an expander. */
+function isNamed(rows: readonly Row[]): boolean {
+  const named = rowInAddress();
+  return rows.some(row => row.id === named || (row.kind === 'expander' && isNamed(row.rows)));
+}
+
+function FoldButton({ open, children }: { open: Signal<boolean>; children: ComponentChildren }) {
+  return (
+    <button
+      type="button"
+      class="row fold"
+      aria-expanded={open}
+      onClick={() => {
+        open.value = !open.value;
+      }}
+    >
+      {children}
+      <span class="arrow" aria-hidden="true" />
+    </button>
+  );
+}
+
+function ExpanderRow({ row }: { row: RowOf<'expander'> }) {
+  const id = useId();
+  const open = useSignal(isNamed(row.rows));
+  return (
+    <div class="expander">
+      <div class="beside">
+        <FoldButton open={open}>
+          <Words row={row} id={id} />
+        </FoldButton>
+        {row.button && <Buttons buttons={[row.button]} />}
+        <RowMenu row={row} id={id} />
+      </div>
+      {open.value && (
+        <div class="rows" data-rows={idsOf(row.rows)}>
+          {row.rows.map(renderRow)}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** IDs of the rows, in the order of the elements of a card. */
+const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => encodeURIComponent(id)).join(' ');
+
+const renderRow = (row: Row) => <RowView key={`${row.kind} ${row.id}`} row={row} />;
+
+const SIGNS = { refresh: '⟳', add: '+' };
+
+function GroupHeading({ group: { title, actions = [], menu }, id }: { group: Group; id: string }) {
+  const { _ } = useApp().tr.value;
+  if (!title && actions.length === 0 && !menu?.length) return null;
+  return (
+    <div class="heading">
+      {title && <h2 id={id}>{title}</h2>}
+      {actions.map(({ label, name, icon, busy, sensitive, command }) => (
+        <CommandButton
+          key={label}
+          class="small"
+          aria-label={name}
+          aria-busy={busy}
+          command={command}
+          sensitive={sensitive !== false && !busy}
+        >
+          <span aria-hidden="true">{SIGNS[icon]}</span> {label}
+        </CommandButton>
+      ))}
+      {menu && menu.length > 0 && <Menu entries={() => menu} name={title ?? _('More')} />}
+    </div>
+  );
+}
+
+function GroupView({ group }: { group: Group }) {
+  const { title, description, rows, order } = group;
   const id = useId();
   const choices = rows.some(({ kind }) => kind === 'radio');
   return (
     <section class="group" aria-labelledby={title ? id : undefined}>
-      {title && <h2 id={id}>{title}</h2>}
+      <GroupHeading group={group} id={id} />
       {description && (
         <p class="description" id={`${id}-about`}>
           {description}
         </p>
       )}
-      <div
-        class="card"
-        data-rows={rows.map(row => encodeURIComponent(row.id)).join(' ')}
-        {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}
-      >
+      <div class="card" data-rows={idsOf(rows)} {...(choices ? { role: 'radiogroup', 'aria-labelledby': id } : {})}>
         <GroupDescription.Provider value={description && `${id}-about`}>
-          {rows.map(row => (
-            <RowView key={`${row.kind} ${row.id}`} row={row} />
-          ))}
+          {order ? (
+            <OrderedRows rows={rows} order={order}>
+              {renderRow}
+            </OrderedRows>
+          ) : (
+            rows.map(renderRow)
+          )}
         </GroupDescription.Provider>
       </div>
     </section>
@@ -86,6 +155,15 @@ function GroupView({ group: { title, description, rows } }: { group: Group }) {
 }
 
 function RowView({ row }: { row: Row }) {
+  const id = useId();
+  // nothing fits into a link or a choice
+  if (row.menu?.length && (row.kind === 'link' || row.kind === 'radio'))
+    return (
+      <div class="beside">
+        <RowView row={{ ...row, menu: [] }} />
+        <RowMenu row={row} id={id} />
+      </div>
+    );
   switch (row.kind) {
     case 'fact':
       return <FactRow row={row} />;
@@ -111,5 +189,9 @@ function RowView({ row }: { row: Row }) {
       return <TextRow row={row} />;
     case 'note':
       return <NoteRow row={row} />;
+    case 'expander':
+      return <ExpanderRow row={row} />;
+    case 'figures':
+      return <FiguresRow row={row} />;
   }
 }

@@ -1,10 +1,15 @@
 // Renders rows without a setting: values, texts, commands and notes.
 import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
 import { isLong } from '../../../view/form.ts';
+import { axisEnd } from '../../../view/graph.ts';
 import { useApp } from '../../app.ts';
+import { addressOfPage } from '../../navigation.ts';
+import { RowMenu } from './menu.tsx';
 import { type RowOf, Words } from './words.tsx';
 
 export function FactRow({ row }: { row: RowOf<'fact'> }) {
+  const id = useId();
   const app = useApp();
   const { _ } = app.tr.value;
   return (
@@ -16,8 +21,10 @@ export function FactRow({ row }: { row: RowOf<'fact'> }) {
         </div>
       ) : (
         <>
-          <Words row={row} />
-          <span class="value">{row.value}</span>
+          <Words row={row} id={id} />
+          <span class="value">
+            <bdi>{row.value}</bdi>
+          </span>
         </>
       )}
       {row.copy && (
@@ -25,6 +32,7 @@ export function FactRow({ row }: { row: RowOf<'fact'> }) {
           {_('Copy')}
         </button>
       )}
+      <RowMenu row={row} id={id} />
     </div>
   );
 }
@@ -64,16 +72,49 @@ export function TextRow({ row }: { row: RowOf<'text'> }) {
 }
 
 export function NoteRow({ row }: { row: RowOf<'note'> }) {
+  const id = useId();
   return (
     <div class={`row tone-${row.tone ?? 'neutral'}`}>
-      <Words row={row} />
+      <Words row={row} id={id} />
       {row.done && (
         <span class="tick" aria-hidden="true">
           ✓
         </span>
       )}
+      <RowMenu row={row} id={id} />
     </div>
   );
+}
+
+/** Shows values over the curve of one of them, as a link. */
+export function FiguresRow({ row: { title, subtitle, figures, curve, page, row } }: { row: RowOf<'figures'> }) {
+  return (
+    <a class="row values" href={addressOfPage(page, row)}>
+      {figures.map(({ title, value }) => (
+        <span key={title} class="figure">
+          <span class="number">{value}</span>
+          <span class="subtitle">{title}</span>
+        </span>
+      ))}
+      <span class="unseen">{[title, subtitle].filter(Boolean).join('. ')}</span>
+      <svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true" focusable="false">
+        <path d={curvePath(curve)} vector-effect="non-scaling-stroke" />
+      </svg>
+    </a>
+  );
+}
+
+/** Returns the path of a curve in a box of 100 × 20, with a gap for each missing value. */
+function curvePath(curve: readonly (number | null)[]): string {
+  const end = axisEnd(Math.max(0, ...curve.map(value => value ?? 0)), 1);
+  const step = 100 / Math.max(1, curve.length - 1);
+  return curve
+    .map((value, i) => {
+      if (value === null) return '';
+      const point = `${(i * step).toFixed(1)} ${(19 - (18 * value) / end).toFixed(1)}`;
+      return curve[i - 1] == null ? `M${point}h0` : `L${point}`;
+    })
+    .join('');
 }
 
 /** Shows content that a label unfolds; without a label, the content is always visible. */

@@ -1,7 +1,8 @@
 // Renders the parts that rows share: texts, reasons why a control can't be used, and command buttons.
 import { createContext, Fragment, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { Command, Row, RowKind } from '../../../view/form.ts';
+import { markName } from '../../../view/client/labels.ts';
+import type { Command, Mark, Row, RowKind, Tone } from '../../../view/form.ts';
 import { generalReason } from '../../../view/forms/availability.ts';
 import { useApp } from '../../app.ts';
 
@@ -13,22 +14,38 @@ export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 /** Shows a row's title, subtitle and the reason why it can't be used. Their IDs label and describe the row's control. */
 export function Words({ row, id }: { row: Row; id?: string }) {
   const reason = useOwnReason(row);
+  const { mark, tone = 'neutral', level } = row;
   return (
-    <div class="words">
-      <span id={id} class="title">
-        {row.title}
-      </span>
-      {row.subtitle && (
-        <span id={id && `${id}-more`} class="subtitle">
-          {row.englishLines ? <Lines text={row.subtitle} english={row.englishLines} /> : row.subtitle}
+    <>
+      {mark && <Marked mark={mark} tone={tone} />}
+      <div class={mark ? 'words' : `words tone-${tone}`}>
+        <span id={id} class="title">
+          {row.title}
         </span>
-      )}
-      {reason && (
-        <span id={id && `${id}-why`} class="subtitle">
-          {reason}
-        </span>
-      )}
-    </div>
+        {row.subtitle && (
+          <span id={id && `${id}-more`} class="subtitle">
+            {row.englishLines ? <Lines text={row.subtitle} english={row.englishLines} /> : row.subtitle}
+          </span>
+        )}
+        {reason && (
+          <span id={id && `${id}-why`} class="subtitle">
+            {reason}
+          </span>
+        )}
+        {level != null && <meter class={`tone-${tone}`} aria-label={row.title} value={level} />}
+      </div>
+    </>
+  );
+}
+
+const SIGNS: Record<Mark, string> = { fine: '✓', active: '●', hint: 'i', problem: '!', waiting: '◔', off: '–' };
+
+/** Shows a row's tone as a sign, which assistive technology reads as a word. */
+function Marked({ mark, tone }: { mark: Mark; tone: Tone }) {
+  return (
+    <span class={`sign tone-${tone} ${mark}`} role="img" aria-label={markName(mark, useApp().tr.value)}>
+      {SIGNS[mark]}
+    </span>
   );
 }
 

@@ -5,7 +5,8 @@ import Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { mendTree, setDescription, setName, within } from '../accessible.ts';
-import { actionRow, type RowOf, type RowWidget, showWords, showWordsOf } from './row-widget.ts';
+import { commandButton } from '../buttons.ts';
+import { actionRow, describeRow, pageArrow, type RowOf, type RowWidget, showWords, showWordsOf } from './row-widget.ts';
 
 export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch'> {
   const widget = actionRow();
@@ -13,39 +14,45 @@ export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch
   let now = first;
   const confirmed = confirmSwitch(toggle, () => void host.run(now.command));
   widget.add_suffix(toggle);
-  widget.activatable_widget = toggle;
+  if (first.page) {
+    widget.add_suffix(pageArrow());
+    widget.focusable = true;
+    widget.activatable = true;
+    widget.connect('activated', () => now.page && host.goTo(now.page));
+  } else widget.activatable_widget = toggle;
   return {
     widget,
     show(row) {
       now = row;
-      showWordsOf(widget, toggle, row);
+      if (row.page || row.name) {
+        // the row does not label the switch
+        showWords(widget, row);
+        setName(toggle, row.name ?? row.title);
+        setDescription(toggle, describeRow(row));
+      } else showWordsOf(widget, toggle, row);
+      if (row.page) {
+        setName(widget, `${row.title}: ${_('More')}`);
+        setDescription(widget, describeRow(row));
+      }
       confirmed.show(row.on, row.sensitive ?? true);
     },
   };
 }
 
-export function buttonRow(first: RowOf<'button'>, host: Host): RowWidget<'button'> {
+export function buttonRow(host: Host): RowWidget<'button'> {
   const widget = actionRow();
-  const button = new Gtk.Button({ valign: Gtk.Align.CENTER });
+  const button = commandButton(command => void host.run(command));
   const spinner = new Gtk.Spinner({ spinning: true, visible: false });
-  let now = first;
-  button.connect('clicked', () => void host.run(now.command));
-  widget.add_suffix(spinner);
-  widget.add_suffix(button);
+  setName(spinner, _('In progress'));
+  for (const suffix of [spinner, button.widget]) widget.add_suffix(suffix);
   return {
     widget,
     show(row) {
-      now = row;
+      const about = describeRow(row);
       showWords(widget, row);
-      setDescription(widget, row.subtitle ?? '');
-      // setting the same label again would make GTK replace the name below with it
-      if (button.label !== row.label) button.label = row.label;
-      button.css_classes = row.style ? [`${row.style}-action`] : [];
-      setName(button, `${row.title}: ${row.label}`);
-      setDescription(button, row.subtitle ?? '');
-      button.sensitive = (row.sensitive ?? true) && !row.busy;
+      setDescription(widget, about);
+      button.show({ ...row, name: `${row.title}: ${row.label}`, about });
       spinner.visible = row.busy ?? false;
-      setName(spinner, _('In progress'));
     },
   };
 }
@@ -66,7 +73,7 @@ export function selectRow(first: RowOf<'select'>, host: Host): RowWidget<'select
       showWords(widget, row);
       choice.offer(values(), labelOf);
       choice.show(row.value, row.sensitive ?? true);
-      setDescription(widget, [labelOf(row.value), row.subtitle].filter(Boolean).join('. '));
+      setDescription(widget, describeRow(row, labelOf(row.value)));
     },
   };
 }

@@ -13,7 +13,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
   // leaves room for the button in large letters; by default, GTK reserves 150 pixels for the field
   entry.width_chars = 6;
   const button = new Gtk.Button();
-  const wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'error'] });
+  const wrong = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['error'] });
   const why = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['caption', 'dim-label'] });
   const line = new Gtk.Box({ spacing: 6 });
   line.append(entry);

@@ -2,18 +2,31 @@
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Group, Row } from '../../../../daemon/view/form.ts';
+import type { Command, Form, Group, Row } from '../../../../daemon/view/form.ts';
 import { generalReason, withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
-import { setName, within } from '../accessible.ts';
+import { setDescription, setName, within } from '../accessible.ts';
+import { type CommandButton, commandButton, createMenu, type MenuOfCommands } from '../buttons.ts';
 import { announce } from '../compat.ts';
 import { buttonRow, type Radios, radioRow, selectRow, switchRow } from './control-rows.ts';
 import { areaRow, entryRow } from './entry-row.ts';
-import type { AnyRowWidget } from './row-widget.ts';
+import { figuresRow } from './figures-row.ts';
+import { makeMovable } from './move-rows.ts';
+import {
+  type AnyRowWidget,
+  actionRow,
+  describeRow,
+  type RowOf,
+  type RowWidget,
+  showWords,
+  withExtras,
+} from './row-widget.ts';
 import { factRow, itemRow, linkRow, noteRow, shellRow, textRow } from './text-rows.ts';
 
+/** ID of the row that unfolds the folded groups. */
+const FOLD = 'advanced-groups';
 /** Duration of a revealed row's highlight, in ms. */
 const REVEALED_MS = 2000;
 
@@ -21,8 +34,22 @@ interface ShownGroup {
   widget: Adw.PreferencesGroup;
   /** List that contains the rows. */
   list: Gtk.ListBox;
+  header: Gtk.Box | undefined;
   rows: Map<string, AnyRowWidget>;
   radios: Radios;
+  /** Buttons of the heading; null until the group needs them. */
+  heading: Heading | null;
+  order: Group['order'];
+  /** Rows that the user can move while `order` contains them. */
+  movable: WeakSet<AnyRowWidget>;
+}
+
+/** Functions that rows and headings call. */
+interface Does {
+  run(command: Command): void;
+  /** Unfolds or folds the rows of an expander. */
+  turn(id: string): void;
+  isOpen(id: string): boolean;
 }
 
 /**
@@ -38,8 +65,17 @@ export class FormGroups {
   readonly #add: (group: Adw.PreferencesGroup) => void;
   readonly #remove: (group: Adw.PreferencesGroup) => void;
   #shown = new Map<string, ShownGroup>();
-  #fold: Fold | null = null;
   #form: Form = { groups: [] };
+  /** IDs of the expanders that show their rows. */
+  readonly #open = new Set<string>();
+  readonly #does: Does = {
+    run: command => void this.#host.run(command),
+    turn: id => {
+      if (!this.#open.delete(id)) this.#open.add(id);
+      this.show(this.#form);
+    },
+    isOpen: id => this.#open.has(id),
+  };
 
   /** @param add puts a group at the end of its box. */
   constructor(host: Host, add: (group: Adw.PreferencesGroup) => void, remove: (group: Adw.PreferencesGroup) => void) {
@@ -52,29 +88,23 @@ export class FormGroups {
     const { client } = view;
     const { groups } = client.offline ? withoutDaemon(form, client) : withReasons(form, view);
     this.#form = form;
-    const folded = groups.filter(group => group.folded && group.rows.length > 0);
-    if (folded.length && !this.#fold) this.#fold = createFold(_('Advanced'), () => this.show(this.#form));
-    const filled = groups.filter(group => group.rows.length > 0 && (!group.folded || this.#fold!.opened()));
-    if ([...this.#shown.keys()].join('\n') !== filled.map(({ id }) => id).join('\n')) this.#arrange(filled);
-    for (const group of filled) this.#showGroup(group);
-    this.inert = filled.some(({ rows }) => rows.some(({ sensitive }) => sensitive === false));
-    this.#placeFold(filled.filter(group => !group.folded).at(-1) ?? null, folded.length > 0);
+    const filled = groups.filter(({ rows, actions }) => rows.length > 0 || actions?.length);
+    const folded = filled.filter(group => group.folded);
+    const shown = filled.filter(group => !group.folded);
+    if (folded.length) shown.push(foldGroup(), ...(this.#open.has(FOLD) ? folded : []));
+    if ([...this.#shown.keys()].join('\n') !== shown.map(({ id }) => id).join('\n')) this.#arrange(shown);
+    for (const group of shown) this.#showGroup(group);
+    this.inert = shown.some(({ rows }) => this.#unfolded(rows).some(({ sensitive }) => sensitive === false));
   }
 
-  /** Puts the row for the folded groups after the last unfolded group. */
-  #placeFold(before: Group | null, isNeeded: boolean): void {
-    const fold = this.#fold?.widget;
-    if (!fold) return;
-    fold.visible = isNeeded;
-    if (!fold.parent) this.#add(fold);
-    const previous = before && this.#shown.get(before.id)!.widget;
-    if (fold.get_prev_sibling() !== previous) (fold.parent as Gtk.Box).reorder_child_after(fold, previous);
-  }
-
-  /** Focuses a row, scrolls to it, and highlights it briefly. */
+  /** Focuses a row, or the button of a command in a heading, scrolls to it, and highlights it briefly. */
   reveal(id: string): void {
-    if (this.#form.groups.some(({ folded, rows }) => folded && rows.some(row => row.id === id))) this.#fold?.open();
-    const widget = this.find(id);
+    for (const { folded, rows } of this.#form.groups) {
+      const path = pathTo(id, rows);
+      if (!path) continue;
+      for (const expander of folded ? [FOLD, ...path] : path) if (!this.#open.has(expander)) this.#does.turn(expander);
+    }
+    const widget = this.find(id) ?? this.#headingButton(id);
     if (!widget) return;
     if (!widget.child_focus(Gtk.DirectionType.TAB_FORWARD)) {
       widget.focusable = true; // the row shows a fact, without a control
@@ -98,6 +128,17 @@ export class FormGroups {
     return rows.find(([key]) => key.slice(key.indexOf(' ') + 1) === id)?.[1].widget;
   }
 
+  /** Returns the button of a command in a group's heading: its own, or that of the menu. */
+  #headingButton(label: string): Gtk.Widget | undefined {
+    for (const { id, actions = [], menu = [] } of this.#form.groups) {
+      const { buttons = [], menu: more } = this.#shown.get(id)?.heading ?? {};
+      const at = actions.findIndex(each => each.label === label);
+      if (at >= 0) return buttons[at]?.widget;
+      if (menu.some(each => each.label === label)) return more?.widget;
+    }
+    return undefined;
+  }
+
   #arrange(groups: Group[]): void {
     const before = this.#shown;
     this.#shown = new Map(groups.map(({ id }) => [id, before.get(id) ?? createGroup()]));
@@ -113,33 +154,102 @@ export class FormGroups {
     }
   }
 
-  #showGroup({ id, title, description, live, rows }: Group): void {
-    const { widget, list, rows: shown, radios } = this.#shown.get(id)!;
+  #showGroup(group: Group): void {
+    const { id, title, description, live, rows, order } = group;
+    const whole = this.#shown.get(id)!;
+    const { widget, list, rows: shown } = whole;
+    whole.order = order;
+    showHeading(whole, group, this.#does.run);
     // both are Pango markup
     widget.title = title ? GLib.markup_escape_text(title, -1) : '';
     setName(list, title || this.name);
     widget.description = description ? GLib.markup_escape_text(description, -1) : '';
-    const keyed = byKey(rows);
+    const outer = new Set(rows);
+    const keyed = byKey(this.#unfolded(rows));
     for (const [key, gone] of shown) {
       if (keyed.has(key)) continue;
       shown.delete(key);
       widget.remove(gone.widget);
     }
-    const news = [...keyed].filter(([key]) => live && !shown.has(key)).map(([, row]) => row);
+    const news = [...keyed].filter(([key, row]) => live && outer.has(row) && !shown.has(key)).map(([, row]) => row);
     let place = 0;
     for (const [key, row] of keyed) {
-      const made = shown.get(key) ?? createRow(row, this.#host, radios);
-      if (shown.has(key)) made.show(row);
+      const made = shown.get(key) ?? this.#createRow(row, whole);
+      made.show(row);
       shown.set(key, made);
-      if (list.get_row_at_index(place) !== made.widget) {
-        if (made.widget.parent) widget.remove(made.widget);
-        list.insert(made.widget, place);
+      if (order?.ids.includes(row.id) && !whole.movable.has(made)) {
+        whole.movable.add(made);
+        makeMovable(made.widget, row.id, () => whole.order, this.#host);
       }
+      if (outer.has(row)) made.widget.remove_css_class('culvert-inner');
+      else made.widget.add_css_class('culvert-inner');
+      if (list.get_row_at_index(place) !== made.widget) moveTo(made.widget, list, place);
       place++;
     }
     if (news.length) announce(widget, news.map(row => [row.title, row.subtitle].filter(Boolean).join('. ')).join('\n'));
   }
+
+  /** Returns the rows with those of open expanders. */
+  #unfolded(rows: readonly Row[]): Row[] {
+    return rows.flatMap(row =>
+      row.kind === 'expander' && this.#open.has(row.id) ? [row, ...this.#unfolded(row.rows)] : [row],
+    );
+  }
+
+  #createRow(row: Row, group: ShownGroup): AnyRowWidget {
+    return withExtras(createWidget(row, this.#host, group.radios, this.#does) as AnyRowWidget, this.#does.run);
+  }
 }
+
+/** Puts a row at a place of its list; a control in the row keeps the focus. */
+function moveTo(row: Gtk.Widget, list: Gtk.ListBox, place: number): void {
+  const focus = row.parent && (list.root as Gtk.Window | null)?.get_focus();
+  const hadFocus = focus && (focus === row || focus.is_ancestor(row));
+  if (row.parent) list.remove(row);
+  list.insert(row, place);
+  if (hadFocus) focus.grab_focus();
+}
+
+/** Returns the IDs of the expanders around a row, or null if the rows do not contain the row. */
+function pathTo(id: string, rows: readonly Row[]): string[] | null {
+  for (const row of rows) {
+    if (row.id === id) return [];
+    const inner = row.kind === 'expander' ? pathTo(id, row.rows) : null;
+    if (inner) return [row.id, ...inner];
+  }
+  return null;
+}
+
+interface Heading {
+  box: Gtk.Box;
+  buttons: CommandButton[];
+  menu: MenuOfCommands;
+}
+
+/** Shows the buttons and the menu at the end of a group's title. */
+function showHeading(shown: ShownGroup, { title = '', actions = [], menu }: Group, run: Does['run']): void {
+  if (!shown.heading) {
+    if (!actions.length && !menu?.length) return;
+    const box = new Gtk.Box({ spacing: 6, valign: Gtk.Align.CENTER });
+    shown.heading = { box, buttons: [], menu: createMenu(run) };
+    box.append(shown.heading.menu.widget);
+    shown.widget.header_suffix = box;
+    if (shown.header) shown.header.orientation = Gtk.Orientation.HORIZONTAL;
+  }
+  const { box, buttons, menu: more } = shown.heading;
+  while (buttons.length < actions.length) {
+    const button = commandButton(run, ['flat']);
+    button.widget.insert_before(box, more.widget);
+    buttons.push(button);
+  }
+  for (const [at, button] of buttons.entries()) {
+    const action = actions[at];
+    button.show(action ? { ...action, icon: ICONS[action.icon] } : null);
+  }
+  more.show(menu, [title, _('More')].filter(Boolean).join(': '));
+}
+
+const ICONS = { refresh: 'view-refresh-symbolic', add: 'list-add-symbolic' };
 
 /** Scrolls a row to the middle of its scrolled window. */
 function scrollTo(widget: Gtk.Widget): void {
@@ -153,10 +263,11 @@ function scrollTo(widget: Gtk.Widget): void {
 /** Adds the reason to each row that can't be used, unless a general reason applies to all rows. */
 function withReasons(form: Form, view: View): Form {
   if (generalReason(view, tr)) return form;
-  const explained = (row: Row): Row =>
-    row.sensitive === false && row.reason
-      ? { ...row, subtitle: [row.subtitle, row.reason].filter(Boolean).join('\n') }
-      : row;
+  const explained = (row: Row): Row => {
+    const shown = row.kind === 'expander' ? { ...row, rows: row.rows.map(explained) } : row;
+    if (row.sensitive !== false || !row.reason) return shown;
+    return { ...shown, subtitle: [row.subtitle, row.reason].filter(Boolean).join('\n') };
+  };
   return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
 }
 
@@ -179,54 +290,40 @@ function createGroup(): ShownGroup {
     (child): child is Gtk.Box => child instanceof Gtk.Box && child.has_css_class('header'),
   );
   if (header) header.orientation = Gtk.Orientation.VERTICAL;
-  return { widget, list, rows: new Map(), radios: { members: [], setting: false } };
+  const radios: Radios = { members: [], setting: false };
+  return { widget, list, header, rows: new Map(), radios, heading: null, order: undefined, movable: new WeakSet() };
 }
 
-interface Fold {
-  widget: Adw.PreferencesGroup;
-  opened(): boolean;
-  open(): void;
+/** Returns the group with the row that unfolds the folded groups. */
+function foldGroup(): Group {
+  const title = _('Advanced');
+  return { id: FOLD, rows: [{ kind: 'expander', id: FOLD, title, rows: [] }] };
 }
 
-/** Creates the row that unfolds and folds the groups after it. @param changed called after each change */
-function createFold(title: string, changed: () => void): Fold {
-  let opened = false;
+/** Creates the row that unfolds and folds the rows after it. */
+function expanderRow(first: RowOf<'expander'>, { run, turn, isOpen }: Does): RowWidget<'expander'> {
+  const widget = actionRow();
+  const button = commandButton(run);
   const arrow = new Gtk.Image({ accessible_role: Gtk.AccessibleRole.PRESENTATION });
-  const row = new Adw.ActionRow({ title, activatable: true });
-  row.add_suffix(arrow);
-  setName(row, title);
-  const widget = new Adw.PreferencesGroup();
-  widget.add(row);
-  const list = [...within(widget)].find(child => child instanceof Gtk.ListBox);
-  if (list) setName(list, title);
-  const show = () => {
-    arrow.icon_name = opened ? 'pan-up-symbolic' : 'pan-down-symbolic';
-    row.update_state([Gtk.AccessibleState.EXPANDED], [Number(opened)]);
-  };
-  const turn = () => {
-    opened = !opened;
-    show();
-    changed();
-  };
-  row.connect('activated', turn);
-  show();
+  widget.focusable = true;
+  widget.activatable = true;
+  for (const suffix of [button.widget, arrow]) widget.add_suffix(suffix);
+  widget.connect('activated', () => turn(first.id));
   return {
     widget,
-    opened: () => opened,
-    open() {
-      if (!opened) turn();
+    show(row) {
+      showWords(widget, row);
+      setName(widget, row.title);
+      setDescription(widget, describeRow(row));
+      button.show(row.button ?? null);
+      arrow.icon_name = isOpen(row.id) ? 'pan-up-symbolic' : 'pan-down-symbolic';
+      widget.update_state([Gtk.AccessibleState.EXPANDED], [Number(isOpen(row.id))]);
     },
   };
 }
 
 /** Creates a widget for `row`; `show` updates it for a row of the same kind and ID. */
-function createRow(row: Row, host: Host, radios: Radios): AnyRowWidget {
-  const widget = createWidget(row, host, radios) as AnyRowWidget;
-  widget.show(row);
-  return widget;
-}
-
-function createWidget(row: Row, host: Host, radios: Radios): unknown {
+function createWidget(row: Row, host: Host, radios: Radios, does: Does): unknown {
   switch (row.kind) {
     case 'fact':
       return factRow(row, host);
@@ -235,11 +332,11 @@ function createWidget(row: Row, host: Host, radios: Radios): unknown {
     case 'radio':
       return radioRow(row, host, radios);
     case 'button':
-      return buttonRow(row, host);
+      return buttonRow(host);
     case 'link':
       return linkRow(row, host);
     case 'item':
-      return itemRow(row, host);
+      return itemRow(host);
     case 'entry':
       return entryRow(row, host);
     case 'area':
@@ -252,5 +349,9 @@ function createWidget(row: Row, host: Host, radios: Radios): unknown {
       return textRow(row);
     case 'note':
       return noteRow();
+    case 'expander':
+      return expanderRow(row, does);
+    case 'figures':
+      return figuresRow(row, host);
   }
 }

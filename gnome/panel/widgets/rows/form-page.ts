@@ -1,15 +1,18 @@
-// Provides the pages that are forms, with groups of rows, an optional search and an optional list.
+// Provides the pages that are forms, with an optional status, groups of rows, an optional search and an optional list.
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form } from '../../../../daemon/view/form.ts';
+import type { Form, Search } from '../../../../daemon/view/form.ts';
+import { withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import type { PageWidget } from '../../host.ts';
 import { within } from '../accessible.ts';
-import { createLongList, createSearchBar, LIST_WIDTH, type LongList, type SearchBar } from '../long-list.ts';
+import { CLAMP, Columns, PAGE_MARGIN, vertical } from '../columns.ts';
+import { createLongList, createSearchBar, type LongList, type SearchBar } from '../long-list.ts';
 import { FormGroups } from './form-groups.ts';
+import { createStatus, type StatusWidget } from './status.ts';
 
 export class FormPage extends Adw.Bin implements PageWidget {
   static {
@@ -18,9 +21,17 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #host: Host;
   readonly #open: OpenPage;
   readonly #groups: FormGroups;
-  readonly #page = new Adw.PreferencesPage();
-  /** Container of the groups above a list, which replaces `#page`; null without a list. */
-  #top: Top | null = null;
+  /** Holds the groups. */
+  readonly #box = vertical(24);
+  readonly #columns = new Columns();
+  /** Holds the status and the groups. */
+  readonly #content = new Gtk.Box({ layout_manager: this.#columns });
+  /** Holds all parts of the page. */
+  #body: Gtk.Box | null = null;
+  #status: StatusWidget | null = null;
+  #hasStatus = false;
+  /** Fits the groups above a list. */
+  #fit: (() => void) | null = null;
   #list: LongList | null = null;
   #search: SearchBar | null = null;
   /** True while the page is on screen. */
@@ -28,14 +39,17 @@ export class FormPage extends Adw.Bin implements PageWidget {
   focusSearch?: () => void;
   tick?: () => void;
 
-  /** @param title title of the page, for assistive technology */
-  constructor(host: Host, page: Page, title: string) {
+  /** @param title title of the page, for assistive technology @param two true for two columns in a wide window */
+  constructor(host: Host, page: Page, title: string, two = false) {
     super();
     this.#host = host;
+    this.#columns.two = two;
+    for (const side of ['margin_start', 'margin_end'] as const) this.#content[side] = PAGE_MARGIN;
+    this.#content.append(this.#box);
     this.#groups = new FormGroups(
       host,
-      group => (this.#top ? this.#top.box.append(group) : this.#page.add(group)),
-      group => (this.#top ? this.#top.box.remove(group) : this.#page.remove(group)),
+      group => this.#box.append(group),
+      group => this.#box.remove(group),
     );
     this.#groups.name = title;
     this.#open = page(host, () => this.#changed());
@@ -46,37 +60,69 @@ export class FormPage extends Adw.Bin implements PageWidget {
     return this.#groups.inert;
   }
 
+  get searchBar(): SearchBar | null {
+    return this.#search;
+  }
+
   get first(): Gtk.Widget | undefined {
+    if (this.#hasStatus && this.#status?.first.visible) return this.#status.first;
     const row = this.#open.first === undefined ? undefined : this.#groups.find(this.#open.first);
-    return row && [...within(row)].find(child => child instanceof Gtk.Entry);
+    return row && [...within(row)].find(child => child instanceof Gtk.Entry || child instanceof Gtk.Button);
   }
 
   refresh(view: View): void {
     this.#seen = true;
     const form = this.#open.form(view);
-    if (!this.child) this.child = this.#build(form);
+    this.#body ??= this.#build(form);
+    this.child = this.#body;
+    this.#showStatus(form, view);
     this.#groups.show(form);
-    this.#top?.fit();
-    if (form.search) this.#search?.show(form.search);
+    this.#fit?.();
+    if (form.search) this.#showSearch(form.search, this.#body);
     if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
   }
 
-  /** Builds the page: the search above the groups or, with a list, the search and the list below the groups. */
-  #build({ search, list }: Form): Gtk.Widget {
-    if (!search && !list) return this.#page;
-    if (list) {
-      this.#top = createTop();
-      this.#list = createLongList(list, this.#host);
+  #showStatus(form: Form, { client }: View): void {
+    const { groups } = form;
+    const { status } = client.offline ? withoutDaemon({ ...form, groups: [] }, client) : form;
+    this.#hasStatus = status !== undefined;
+    if (status && !this.#status) {
+      this.#status = createStatus(this.#host);
+      this.#content.prepend(this.#status.widget);
     }
-    if (search) {
-      this.#search = createSearchBar(search, list ? LIST_WIDTH : PAGE_WIDTH, this.#list);
-      this.focusSearch = this.#search.focus;
-    }
-    this.#page.vexpand = true;
-    const parts = list ? [this.#top, this.#search, this.#list] : [this.#search, { widget: this.#page }];
-    const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
-    for (const part of parts) if (part) box.append(part.widget);
+    if (!this.#status) return;
+    this.#status.widget.visible = status !== undefined;
+    this.#box.visible = groups.some(({ rows, actions }) => rows.length > 0 || actions?.length);
+    if (status) this.#status.show(status);
+  }
+
+  /** Builds the page: the groups above the list. */
+  #build({ list }: Form): Gtk.Box {
+    for (const side of ['margin_top', 'margin_bottom'] as const) this.#content[side] = list ? 12 : 24;
+    const widget = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: this.#content });
+    widget.vexpand = !list;
+    const box = vertical(0);
+    box.append(widget);
+    if (!list) return box;
+    this.#fit = fitAbove(widget, this.#content);
+    this.#list = createLongList(list, this.#host);
+    box.append(this.#list.widget);
     return box;
+  }
+
+  /** Shows the search, which a form can get later: above the groups or, with a list, above the list. */
+  #showSearch(search: Search, box: Gtk.Box): void {
+    if (!this.#search) {
+      this.#search = createSearchBar(search, this.#list);
+      this.focusSearch = this.#search.focus;
+      const bar = new Adw.Clamp({ ...CLAMP, child: this.#search.widget });
+      box.insert_child_after(bar, this.#list ? box.get_first_child() : null);
+    }
+    this.#search.show(search);
+  }
+
+  scrollToStart(): void {
+    (this.#content.get_ancestor(Gtk.ScrolledWindow.$gtype) as Gtk.ScrolledWindow).vadjustment.value = 0;
   }
 
   /** Updates the page if it is on screen; a hidden page is updated when it is shown. */
@@ -115,29 +161,14 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 }
 
-/** Width that libadwaita gives a page of groups, in pixels. */
-const PAGE_WIDTH = 600;
-
 /** Maximum height of the groups above a list, in pixels and as a part of the window, which leaves room for the list. */
 const TOP_HEIGHT = 440;
 const TOP_PART = 0.5;
 
-interface Top {
-  widget: Gtk.Widget;
-  /** Holds the groups. */
-  box: Gtk.Box;
-  fit(): void;
-}
-
-/** Creates the container of the groups above a list, which scrolls if the groups don't fit. */
-function createTop(): Top {
-  const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing: 18 });
-  for (const side of ['margin_start', 'margin_end', 'margin_top'] as const) box[side] = 12;
+/** Returns what fits the height to the groups: the scrolled window itself would request the height without line breaks. */
+function fitAbove(widget: Gtk.ScrolledWindow, child: Gtk.Widget): () => void {
   // room for a card's shadow, or its outline in high contrast, which the scrolled window would cut off
-  box.margin_bottom = 3;
-  const child = new Adw.Clamp({ maximum_size: LIST_WIDTH, child: box });
-  const widget = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child });
-  /** Fits the height to the groups: the scrolled window itself would request the height without line breaks. */
+  child.margin_bottom = 3;
   const fit = () => {
     const [, height] = child.measure(Gtk.Orientation.VERTICAL, widget.hadjustment.page_size || -1);
     const window = (widget.root as Gtk.Window | null)?.get_height() || Number.POSITIVE_INFINITY;
@@ -147,5 +178,5 @@ function createTop(): Top {
   const later = () => void Promise.resolve().then(fit);
   widget.hadjustment.connect('notify::page-size', later);
   widget.vadjustment.connect('notify::upper', later);
-  return { widget, box, fit };
+  return fit;
 }

@@ -1,9 +1,11 @@
-// Defines the widget of a row, and the parts that several kinds of rows share.
+// Defines the widget of a row, and the parts that several kinds of rows share: words, mark, level and menu.
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
-import { noteName, setDescription, within } from '../accessible.ts';
-import { withoutHyphens } from '../buttons.ts';
+import { markName } from '../../../../daemon/view/client/labels.ts';
+import type { Command, Mark, Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
+import { _, tr } from '../../../i18n.ts';
+import { noteName, setDescription, setName, within } from '../accessible.ts';
+import { createMenu, withoutHyphens } from '../buttons.ts';
 
 export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 export interface RowWidget<K extends RowKind> {
@@ -12,7 +14,14 @@ export interface RowWidget<K extends RowKind> {
 }
 export type AnyRowWidget = { widget: Gtk.Widget; show(row: Row): void };
 
-const TONES: Tone[] = ['success', 'accent', 'warning', 'error'];
+const TONES: Tone[] = ['success', 'accent', 'warning', 'error', 'neutral'];
+
+/** Shows a tone by a CSS class, and removes the class of another tone. */
+export function showTone(widget: Gtk.Widget, tone: Tone = 'neutral'): void {
+  if (widget.has_css_class(`tone-${tone}`)) return;
+  for (const each of TONES) widget.remove_css_class(`tone-${each}`);
+  widget.add_css_class(`tone-${tone}`);
+}
 
 export function actionRow(): Adw.ActionRow {
   const row = new Adw.ActionRow({ title_lines: 0, subtitle_lines: 0, focusable: false });
@@ -25,15 +34,99 @@ export function actionRow(): Adw.ActionRow {
 export function showWords(widget: Adw.ActionRow, { title, subtitle, tone }: Row): void {
   widget.title = title;
   widget.subtitle = subtitle ?? '';
-  for (const each of TONES) {
-    if (each === tone) widget.add_css_class(`culvert-${each}`);
-    else widget.remove_css_class(`culvert-${each}`);
-  }
+  showTone(widget, tone);
 }
 
 /** Shows the words of a row, and describes its control, which assistive technology reads separately. */
 export function showWordsOf(widget: Adw.ActionRow, control: Gtk.Widget, row: Row): void {
   showWords(widget, row);
   noteName(control, row.title);
-  setDescription(control, row.subtitle ?? '');
+  setDescription(control, describeRow(row));
+}
+
+/** Returns the description of a row for assistive technology: the word of its mark, then the given texts or the subtitle. */
+export function describeRow({ mark, subtitle }: Row, ...texts: (string | null | undefined)[]): string {
+  return [mark && markName(mark, tr), ...texts, subtitle].filter(Boolean).join('. ');
+}
+
+/** Creates the arrow of a row that opens a page. */
+export function pageArrow(): Gtk.Image {
+  return new Gtk.Image({ icon_name: 'go-next-symbolic', accessible_role: Gtk.AccessibleRole.PRESENTATION });
+}
+
+/** Adds the mark, the level and the menu that the rows of every kind can have. */
+export function withExtras(made: AnyRowWidget, run: (command: Command) => void): AnyRowWidget {
+  const { widget } = made;
+  if (!(widget instanceof Adw.ActionRow)) return made;
+  const sign = onDemand(() => {
+    const image = createSign();
+    widget.add_prefix(image);
+    return image;
+  });
+  const bar = onDemand(() => {
+    const created = createBar();
+    appendBelow(widget, created);
+    return created;
+  });
+  const menu = onDemand(() => {
+    const created = createMenu(run);
+    widget.add_suffix(created.widget);
+    return created;
+  });
+  return {
+    widget,
+    show(row) {
+      made.show(row);
+      const { title, level = null, menu: entries, menuLabel, sensitive = true } = row;
+      const mark = markOf(row);
+      const image = sign(mark !== null);
+      if (image) image.visible = mark !== null;
+      if (image && mark) image.icon_name = `culvert-mark-${mark}-symbolic`;
+      const meter = bar(level !== null);
+      if (meter) showLevel(meter, title, level);
+      const more = menu(Boolean(entries?.length));
+      more?.show(entries, `${title}: ${menuLabel ?? _('More')}`, menuLabel);
+      if (more) more.widget.sensitive = sensitive;
+    },
+  };
+}
+
+/** Returns a function that creates a part when the part is first wanted; null until then. */
+function onDemand<T>(create: () => T): (isWanted: boolean) => T | null {
+  let part: T | null = null;
+  return isWanted => {
+    if (isWanted) part ??= create();
+    return part;
+  };
+}
+
+/** Returns the mark of a row. A tone that asks for attention has a mark, so that its color is not the only sign. */
+function markOf({ mark, tone }: Row): Mark | null {
+  return mark ?? (tone === 'warning' || tone === 'error' ? 'problem' : null);
+}
+
+/** Creates the picture of a mark. The description of its row says the mark's word. */
+function createSign(): Gtk.Image {
+  const { PRESENTATION: accessible_role } = Gtk.AccessibleRole;
+  return new Gtk.Image({ accessible_role, css_classes: ['culvert-sign'] });
+}
+
+function createBar(): Gtk.LevelBar {
+  const bar = new Gtk.LevelBar({ margin_top: 6, css_classes: ['culvert-level'] });
+  // these change the color by the value; the row's tone has the color
+  for (const name of ['low', 'high', 'full']) bar.remove_offset_value(name);
+  return bar;
+}
+
+function showLevel(bar: Gtk.LevelBar, title: string, level: number | null): void {
+  bar.visible = level !== null;
+  bar.value = Math.min(1, Math.max(0, level ?? 0));
+  setName(bar, title);
+}
+
+/** Adds a widget below the words of a row. */
+function appendBelow(row: Adw.ActionRow, widget: Gtk.Widget): void {
+  const words = [...within(row)].find(child => child instanceof Gtk.Label && child.has_css_class('subtitle'))?.parent;
+  if (words instanceof Gtk.Box) words.append(widget);
+  else row.add_suffix(widget);
 }

@@ -2,13 +2,13 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import { commandOfLink, isLong } from '../../../../daemon/view/form.ts';
+import { type Command, commandOfLink, goTo, isLong } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../accessible.ts';
-import { commandBox, copyButton, withoutHyphens } from '../buttons.ts';
+import { commandBox, commandButton, copyButton, withoutHyphens } from '../buttons.ts';
 import { preformatted } from '../dialogs.ts';
-import { actionRow, type RowOf, type RowWidget, showWords } from './row-widget.ts';
+import { actionRow, describeRow, pageArrow, type RowOf, type RowWidget, showWords } from './row-widget.ts';
 
 /** Creates a label for right-aligned text that wraps. */
 function valueLabel(): Gtk.Label {
@@ -55,7 +55,7 @@ export function factRow(first: RowOf<'fact'>, host: Host): RowWidget<'fact'> {
       text = row.value;
       value.visible = !below;
       value.label = row.value;
-      setDescription(widget, [row.value, row.subtitle].filter(Boolean).join('. '));
+      setDescription(widget, describeRow(row, row.value));
     },
   };
 }
@@ -69,12 +69,8 @@ export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
   widget.activatable = true;
   // the subtitle would take all the width from a value that can be shortened, so the value gets a minimum width below
   const value = new Gtk.Label({ ellipsize: Pango.EllipsizeMode.END, css_classes: ['dim-label'] });
-  const arrow = new Gtk.Image({
-    icon_name: 'go-next-symbolic',
-    accessible_role: Gtk.AccessibleRole.PRESENTATION,
-  });
   widget.add_suffix(value);
-  widget.add_suffix(arrow);
+  widget.add_suffix(pageArrow());
   widget.connect('activated', () =>
     first.task ? void host.run(commandOfLink(first)) : host.goTo(first.page, first.row),
   );
@@ -88,44 +84,27 @@ export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
       value.width_request = Math.min(natural, VALUE_WIDTH);
       value.visible = Boolean(row.value);
       setName(widget, row.title);
-      setDescription(widget, [row.value, row.subtitle].filter(Boolean).join('. '));
+      setDescription(widget, describeRow(row, row.value));
     },
   };
 }
 
-export function itemRow(first: RowOf<'item'>, host: Host): RowWidget<'item'> {
+export function itemRow(host: Host): RowWidget<'item'> {
   const widget = actionRow();
-  const button = new Gtk.Button({
-    icon_name: 'list-remove-symbolic',
-    valign: Gtk.Align.CENTER,
-    css_classes: ['flat'],
-  });
-  let now = first;
-  button.connect('clicked', () => now.remove && void host.run(now.remove));
-  const edit = new Gtk.Button({
-    icon_name: 'document-edit-symbolic',
-    valign: Gtk.Align.CENTER,
-    css_classes: ['flat'],
-    visible: false,
-  });
-  edit.connect('clicked', () => now.edit && void host.run(now.edit.command));
-  widget.add_suffix(edit);
-  widget.add_suffix(button);
+  const run = (command: Command) => void host.run(command);
+  const [edit, remove] = [commandButton(run, ['flat']), commandButton(run, ['flat'])];
+  for (const button of [edit, remove]) widget.add_suffix(button.widget);
   return {
     widget,
     show(row) {
-      now = row;
+      const { sensitive = true, removeLabel: label } = row;
+      const about = describeRow(row);
       showWords(widget, row);
-      setDescription(widget, row.subtitle ?? '');
-      button.tooltip_text = row.removeLabel;
-      setName(button, row.removeLabel);
-      setDescription(button, row.subtitle ?? '');
-      button.sensitive = (row.sensitive ?? true) && row.remove !== null;
-      edit.visible = row.edit !== undefined;
-      edit.sensitive = row.sensitive ?? true;
-      edit.tooltip_text = row.edit?.label ?? '';
-      setName(edit, row.edit?.label ?? '');
-      setDescription(edit, row.subtitle ?? '');
+      setDescription(widget, about);
+      edit.show(row.edit ? { ...row.edit, icon: 'document-edit-symbolic', sensitive, about } : null);
+      // a button without a command is there, so that the user sees that this entry can't be removed
+      const command = row.remove ?? goTo('connection');
+      remove.show({ label, command, icon: 'list-remove-symbolic', sensitive: sensitive && row.remove !== null, about });
     },
   };
 }
@@ -191,7 +170,7 @@ export function noteRow(): RowWidget<'note'> {
     show(row) {
       showWords(widget, row);
       tick.visible = row.done === true;
-      setDescription(widget, row.subtitle ?? '');
+      setDescription(widget, describeRow(row));
     },
   };
 }

@@ -43,7 +43,7 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
   const { code, report, byId } = await examine(home, only);
   assert.deepEqual([code, report.ok], [0, true]);
   assert.equal(byId('service').verdict, 'ok');
-  assert.deepEqual(byId('knowledge-files').evidence, ['84 known bugs, 82 codes, 75 limits']);
+  assert.deepEqual(byId('knowledge-files').evidence, ['knows 84 bugs, 82 codes, 75 limits']);
   const { stdout } = await culvert(home, ['doctor', ...only]);
   assert.match(stdout, /^! Display: none, so panel and tray cannot be shown\n {2}A machine without a screen/);
   assert.match(stdout, /\nWARP service\n✓ Tunnel CLI: .*\n✓ WARP service and registration: Free\n\nCulvert\n/);

@@ -80,7 +80,7 @@ test('why says where a target goes, what decides that, and what the kernel says'
   assert.equal(code, 0);
   assert.match(
     stdout,
-    /^198\.51\.100\.1 {2}This .*\.\n {2}The kernel .*\n {2}No entry of the split tunnel excludes it\.\n/,
+    /^198\.51\.100\.1 {2}(?:Goes through|Bypasses|Should go through) WARP\n {2}The kernel .*\n {2}No entry of the split tunnel excludes it\.\n/,
   );
   const json = JSON.parse((await culvert(home, ['why', '10.1.2.3', '--json'])).stdout);
   assert.deepEqual(
@@ -88,7 +88,7 @@ test('why says where a target goes, what decides that, and what the kernel says'
     [true, false, 'entry', '10.0.0.0/8'],
   );
   const own = await culvert(home, ['why', '127.0.0.53']);
-  assert.match(own.stdout, /This bypasses WARP\.\n.*\n {2}It is an address of this computer\.\n$/);
+  assert.match(own.stdout, / {2}Bypasses WARP\n.*\n {2}It is an address of this computer\.\n$/);
   const refused = await culvert(home, ['why', '10.0.0.0/8']);
   assert.deepEqual([refused.code, refused.stdout], [2, '']);
   assert.match(refused.stderr, /not an address, a host name or a URL/);

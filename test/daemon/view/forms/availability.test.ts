@@ -2,27 +2,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientState, OfflineReason } from '../../../../daemon/view/client/client-state.ts';
-import { commandsOf, type Form, type Row } from '../../../../daemon/view/form.ts';
+import { actionCommand, commandsOf, type Form, goTo, type Row } from '../../../../daemon/view/form.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
+import { trustForm } from '../../../../daemon/view/forms/trust.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
 import { killSwitchForm } from '../../../../daemon/view/forms/tunnel/killswitch.ts';
 import { advancedForm, modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { networksForm } from '../../../../daemon/view/forms/tunnel/networks.ts';
 import { updatesForm } from '../../../../daemon/view/forms/updates.ts';
 import { describe as describeAll } from '../../../../daemon/view/view.ts';
-import { KILL_SWITCH } from '../../../support/gnome/initial.ts';
+import { KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
 import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const CODES: OfflineReason['code'][] = ['not-running', 'stopped', 'not-responding', 'refused'];
+
+const unregistered = ({ snapshot }: ClientState) =>
+  snapshot && { ...snapshot, account: { ...snapshot.account, registered: false } };
 
 /** Every form that needs the state alone. */
 function forms(client: ClientState): Record<string, Form> {
   const { tunnel, killSwitch, update } = describeAll(client, '1', tr);
   const made = {
     account: accountForm(client, null, tr),
+    'account before set-up': accountForm({ ...client, snapshot: unregistered(client) }, null, tr),
     advanced: advancedForm(client, tunnel.settable, tr),
     dns: dnsForm(client, tunnel.settable, tr),
     killswitch: killSwitchForm(killSwitch, 0, tr),
@@ -34,6 +39,9 @@ function forms(client: ClientState): Record<string, Form> {
   if (!client.offline) return made;
   return Object.fromEntries(Object.entries(made).map(([name, form]) => [name, withoutDaemon(form, client)]));
 }
+
+/** An expander opens without the daemon; its rows can’t be used. */
+const unfolded = (row: Row): Row[] => (row.kind === 'expander' ? row.rows.flatMap(unfolded) : [row]);
 
 /** Facts of the state in a row. */
 const factsOf = (row: Row) => [
@@ -67,11 +75,16 @@ for (const code of CODES)
           .filter(({ kind }) => kind !== 'note')
           .map(factsOf);
       assert.deepEqual(facts(lost[name]!), facts(form), name);
-      for (const row of rowsOf(lost[name]!)) {
-        const asks = commandsOf({ groups: [{ id: '', rows: [row] }] }).map(({ ask }) => ask.kind);
+      for (const row of rowsOf(lost[name]!).flatMap(unfolded)) {
+        // an expander still opens, and each command of a menu is disabled separately
+        const own = row.kind === 'expander' ? [] : [{ ...row, menu: [] }];
+        const asks = commandsOf({ groups: [{ id: '', rows: own }] }).map(({ ask }) => ask.kind);
         if (asks.some(kind => kind !== 'page' && kind !== 'client'))
           assert.equal(row.sensitive, false, `${name}: ${row.id}`);
       }
+      for (const { label, sensitive, command } of lost[name]!.status?.buttons ?? [])
+        if (command.ask.kind !== 'page' && command.ask.kind !== 'client')
+          assert.equal(sensitive, false, `${name}: ${label}`);
     }
   });
 
@@ -105,6 +118,33 @@ test('a control that needs no daemon can still be used', () => {
   );
 });
 
+test('buttons of a status, a heading, a menu and an expander need the daemon like rows', () => {
+  const client = clientState({}, { offline: { code: 'stopped', detail: '' } });
+  const buttons = [
+    { label: 'page', command: goTo('mode') },
+    { label: 'action', command: actionCommand({ action: 'connect' }) },
+  ];
+  const row: Row = { kind: 'note', id: 'a', title: '', menu: buttons };
+  const status = { icon: '', tone: 'neutral', title: '', sentence: null, buttons, menu: buttons } as const;
+  const actions = buttons.map(button => ({ ...button, icon: 'add' as const }));
+  const expander: Row = { kind: 'expander', id: 'b', title: '', rows: [row], button: buttons[1]! };
+  const form = withoutDaemon(
+    { status, groups: [{ id: 'all', rows: [row, expander], actions, menu: buttons }] },
+    client,
+  );
+  const [group] = form.groups;
+  const unfolded = group!.rows[1]!;
+  assert.ok(unfolded.kind === 'expander');
+  const lists = [form.status!.buttons, form.status!.menu, group!.actions, group!.menu];
+  for (const list of [...lists, ...[group!.rows[0]!, ...unfolded.rows].map(({ menu }) => menu)])
+    assert.deepEqual(
+      list!.map(({ sensitive }) => sensitive ?? true),
+      [true, false],
+    );
+  assert.equal(unfolded.button!.sensitive, false);
+  assert.equal(unfolded.sensitive ?? true, true);
+});
+
 test('the banner says why on every page, with the button that helps', () => {
   const banner = (code: OfflineReason['code']) =>
     describeAll(clientState({}, { offline: { code, detail: '' } }), '1', tr).banners.offline;
@@ -115,4 +155,33 @@ test('the banner says why on every page, with the button that helps', () => {
     ['Start', 'Start', 'Try Again', 'Try Again'],
   );
   for (const code of CODES) assert.match(banner(code)!.title, /^Culvert’s background service/);
+});
+
+test('an update under way is no success, and a rollback offers no installation', () => {
+  const { update } = describeAll(clientState(), '1', tr);
+  const view = {
+    ...update,
+    hasSource: true,
+    checkedAt: 1,
+    latest: '2',
+    problem: null,
+    applicable: false,
+    command: null,
+  };
+  const shown = (change: Partial<typeof view>, waiting: 'change' | null) => {
+    const { tone, buttons } = updatesForm({ ...view, ...change }, { offline: false, waiting }, tr).status!;
+    return [tone, ...buttons.map(({ label }) => label)];
+  };
+  assert.deepEqual(shown({ progress: { text: '', fraction: null } }, 'change'), ['accent', 'Install', 'Check']);
+  assert.deepEqual(shown({}, 'change'), ['success', 'Check']);
+});
+
+test('without a certificate, the tools can be checked again', () => {
+  const report = { ...TRUST, certificates: [], refused: [], tools: [], removalDue: false };
+  const tasks = { check: async () => {}, apply: async () => {}, undo: async () => {} };
+  const { buttons } = trustForm({ report, running: false, failed: null }, tasks, tr).status!;
+  assert.deepEqual(
+    buttons.map(({ label }) => label),
+    ['Join an Organization…', 'Check'],
+  );
 });

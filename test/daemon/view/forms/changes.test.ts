@@ -9,14 +9,7 @@ import { type Command, commandsOf } from '../../../../daemon/view/form.ts';
 import { dnsForm } from '../../../../daemon/view/forms/tunnel/dns.ts';
 import { advancedForm, modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { countdownText, describeUnconfirmed, fractionLeft } from '../../../../daemon/view/states/changes.ts';
-import {
-  describeCountdown,
-  describeTimed,
-  offRows,
-  timedRows,
-  timeLeftText,
-} from '../../../../daemon/view/states/timed.ts';
-import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
+import { describeCountdown, describeTimed, timedRows, timeLeftText } from '../../../../daemon/view/states/timed.ts';
 import { change } from '../../../support/gnome/initial.ts';
 import { scripted } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
@@ -132,36 +125,6 @@ test('a state is extended from its end on, at most by a week', async () => {
   assert.equal(late.body.seconds, 900, 'an end that has passed counts from now');
   const far = await left(more('mode', '2999-01-01T00:00:00.000Z'));
   assert.equal(far.body.seconds, 604_800);
-});
-
-test('the tunnel can be turned off for a while only while it is up and may be turned off', () => {
-  const rows = (state: Snapshot['status']['state'], options = {}) =>
-    offRows(describeTunnel(clientState({ status: { state }, options }), tr), tr);
-  assert.deepEqual(
-    rows('connected').map(({ title, sensitive }) => [title, sensitive]),
-    [
-      ['Pause for 15 minutes', true],
-      ['Pause for 1 hour', true],
-      ['Until (time)', true],
-    ],
-  );
-  assert.deepEqual(rows('disconnected'), []);
-  const last = (seconds: number) => {
-    const client = clientState({ status: { state: 'connected' } });
-    const snapshot = { ...client.snapshot!, lastPause: { seconds } };
-    return offRows(describeTunnel({ ...client, snapshot }, tr), tr).map(({ title }) => title);
-  };
-  const others = ['Pause for 15 minutes', 'Pause for 1 hour', 'Until (time)'];
-  assert.deepEqual(last(1800), ['Pause for 30 minutes', ...others], 'the last one comes first');
-  assert.deepEqual(last(3600), ['Pause for 1 hour', 'Pause for 15 minutes', 'Until (time)']);
-  assert.ok(rows('connected', { switchLocked: true }).every(({ sensitive }) => sensitive === false));
-  const until = rows('connected').at(-1)!;
-  assert.ok(until.kind === 'entry');
-  const problems = ['', '18:00', '7:05', '24:00', '18', 'noon'].map(text => until.check(text) !== null);
-  assert.deepEqual(problems, [false, false, false, true, true, true]);
-  const { ask } = until.command('18:00');
-  assert.ok(ask.kind === 'action' && ask.request.action === 'disconnect');
-  assert.ok(ask.request.forSeconds! >= 1 && ask.request.forSeconds! <= 86_400 + 3_600);
 });
 
 test('mode, protocol, server, MASQUE and Gateway location wait to be confirmed while the tunnel is up and can return', () => {

@@ -58,27 +58,74 @@ function result(id: string, verdict: Verdict, fix: Fix | null = null): CheckResu
   };
 }
 const state = (...results: CheckResult[]): ChecksState => ({ ...NO_CHECKS, results });
-const rowsOf = (checks: ChecksState, offline = false): Row[] =>
-  checksForm(checks, { offline }, tr).groups.flatMap(({ rows }) => rows);
-const rowOf = (checks: ChecksState, id: string, offline = false): Row =>
-  rowsOf(checks, offline).find(row => row.id === id) ?? assert.fail(`no row ${id}`);
+type Client = Parameters<typeof checksForm>[1];
+const CLIENT: Client = { offline: false, demo: false };
+const unfolded = (row: Row): Row[] => (row.kind === 'expander' ? [row, ...row.rows.flatMap(unfolded)] : [row]);
+const rowsOf = (checks: ChecksState, client: Partial<Client> = {}): Row[] =>
+  checksForm(checks, { ...CLIENT, ...client }, tr).groups.flatMap(({ rows }) => rows.flatMap(unfolded));
+const rowOf = (checks: ChecksState, id: string, client: Partial<Client> = {}): Row =>
+  rowsOf(checks, client).find(row => row.id === id) ?? assert.fail(`no row ${id}`);
+const statusOf = (checks: ChecksState) => checksForm(checks, CLIENT, tr).status!;
+/** The button of a finding. */
+const buttonOf = (checks: ChecksState, client: Partial<Client> = {}) => {
+  const row = rowOf(checks, 'check-a', client);
+  return row.kind === 'expander' ? row.button : undefined;
+};
+/** The fix of the check `a`, with the rows that its line unfolds. */
+const fixOf = (fix: Fix, client: Partial<Client> = {}) => {
+  const checks = state(result('a', 'problem', fix));
+  const button = buttonOf(checks, client) ?? assert.fail('no button');
+  const rows = rowsOf(checks, client).filter(({ id }) => /^(change|hand|back)-/.test(id));
+  return { button, rows };
+};
 
 describe('the page of checks', () => {
-  test('shows problems first, then what is unknown, hints, and what is in order; nothing that does not apply', () => {
+  test('shows problems first, then what is unknown and hints, and folds what is fine; nothing that does not apply', () => {
     const verdicts: Verdict[] = ['ok', 'notice', 'not-applicable', 'unknown', 'problem'];
-    const { groups } = checksForm(state(...verdicts.map(verdict => result(verdict, verdict))), { offline: false }, tr);
+    const { groups } = checksForm(state(...verdicts.map(verdict => result(verdict, verdict))), CLIENT, tr);
     assert.deepEqual(
-      groups.map(({ id, title }) => [id, title]),
+      groups.map(({ id, rows }) => [id, ...rows.map(row => `${row.id} ${row.mark} ${row.tone}`)]),
       [
-        ['run', undefined],
-        ['check-problem', 'Needs attention'],
-        ['check-unknown', undefined],
-        ['check-notice', undefined],
-        ['fine', 'In order'],
+        ['found', 'check-problem problem error', 'check-unknown hint warning', 'check-notice hint warning'],
+        ['fine', 'fine fine success'],
       ],
     );
-    const { subtitle, tone } = rowOf(state(result('a', 'problem')), 'seen-a');
-    assert.deepEqual([subtitle, tone], ['seen\nseen too\nBecause.', 'error']);
+    assert.equal(rowOf(state(result('a', 'ok')), 'fine').title, '1 check is fine');
+    assert.equal(rowOf(state(result('a', 'ok')), 'seen-a').subtitle, 'seen\nSeen too');
+  });
+
+  test('says what is wrong in one sentence, and keeps the rest and the evidence folded and gray', () => {
+    const explanation = 'WARP 2026.4.1 does not connect. Update it. Or wait.';
+    const line = (found: Partial<CheckResult>) => {
+      const checks = state({ ...result('a', 'problem'), ...found });
+      const { title, subtitle, kind } = rowOf(checks, 'check-a');
+      const seen = rowsOf(checks).find(({ id }) => id === 'seen-a');
+      return [kind, title, subtitle, seen?.subtitle, seen?.tone];
+    };
+    assert.deepEqual(line({ explanation }), [
+      'expander',
+      'WARP 2026.4.1 does not connect.',
+      'Title of a',
+      'seen\nSeen too\nUpdate it. Or wait.',
+      undefined,
+    ]);
+    assert.deepEqual(line({ explanation: null }), ['note', 'Title of a', 'seen\nSeen too', undefined, undefined]);
+  });
+
+  test('begins evidence with a capital, unless it begins with a value or the name of a program', () => {
+    for (const [text, shown] of [
+      ['not running', 'Not running'],
+      ['journal: x', 'Journal: x'],
+      ['warp-cli refuses this user', 'warp-cli refuses this user'],
+      ['systemd knows no unit x', 'systemd knows no unit x'],
+      ['gjs is missing', 'gjs is missing'],
+      ['busctl is missing', 'busctl is missing'],
+      ['/etc/x is missing', '/etc/x is missing'],
+    ])
+      assert.equal(rowOf(state({ ...result('a', 'ok'), evidence: [text!] }), 'seen-a').subtitle, shown);
+    const wording = { evidence: [message('%s is free', 'x')], explanation: [] };
+    const valued = { ...result('a', 'ok'), evidence: ['x is free'], wording };
+    assert.equal(rowOf(state(valued), 'seen-a').subtitle, 'x is free');
   });
 
   test('says which lines are English in every language', () => {
@@ -86,26 +133,73 @@ describe('the page of checks', () => {
     const found = {
       ...result('a', 'notice'),
       evidence: ['seen', 'A bug. Update.'],
-      wording: { evidence, explanation: [] },
+      wording: { evidence, explanation: [message('Because.')] },
     };
     const row = rowOf(state(found), 'seen-a');
     assert.deepEqual([row.subtitle?.split('\n')[1], row.englishLines], ['A bug. Update.', [1]]);
     assert.equal(rowOf(state(result('a', 'notice')), 'seen-a').englishLines, undefined);
   });
 
-  test('counts what ended while it runs, and what needs attention afterwards', () => {
-    const running: ChecksState = { ...NO_CHECKS, running: { completed: 3, total: 34 } };
-    const row = rowOf(running, 'run');
-    assert.ok(row.kind === 'button');
-    assert.deepEqual([row.subtitle, row.sensitive, row.busy], ['3 of 34 checks done', false, true]);
-    const subtitle = (...verdicts: Verdict[]) =>
-      rowOf(state(...verdicts.map((verdict, i) => result(String(i), verdict))), 'run').subtitle;
-    assert.equal(
-      subtitle('problem', 'problem', 'notice', 'unknown'),
-      '2 problems, 1 hint, 1 check could not be completed',
+  test('begins with a verdict, which counts what ended while the checks run', () => {
+    const shown = (checks: ChecksState) => {
+      const { title, sentence, line, tone, buttons } = statusOf(checks);
+      return [
+        title,
+        sentence,
+        line,
+        tone,
+        ...buttons.map(({ label, sensitive }) => (sensitive ? label : `(${label})`)),
+      ];
+    };
+    const of = (...verdicts: Verdict[]) => state(...verdicts.map((verdict, i) => result(String(i), verdict)));
+    const about = 'Checks service, DNS, network and desktop. Nothing leaves this computer.';
+    for (const [checks, ...wanted] of [
+      [NO_CHECKS, 'Not checked yet', about, null, 'neutral', 'Run Checks'],
+      [
+        { ...NO_CHECKS, running: { completed: 3, total: 34 } },
+        'Checking…',
+        null,
+        '3 of 34 checks done',
+        'accent',
+        '(Run Checks)',
+      ],
+      [
+        of('problem', 'problem', 'notice', 'unknown', 'ok'),
+        '4 things to look at',
+        '2 problems, 1 hint, 1 check could not be completed',
+        null,
+        'error',
+        'Run Again',
+      ],
+      [of('notice', 'ok'), '1 thing to look at', '1 hint', null, 'warning', 'Run Again'],
+      [of('ok', 'not-applicable'), 'Everything is fine', null, null, 'success', 'Run Again'],
+      [{ ...NO_CHECKS, failed: 'No answer.' }, 'The checks could not run', 'No answer.', null, 'error', 'Run Checks'],
+    ] as const)
+      assert.deepEqual(shown(checks), wanted);
+    assert.deepEqual(
+      statusOf(NO_CHECKS).menu?.map(({ command }) => command.ask),
+      [{ kind: 'client', task: 'report' }],
     );
-    assert.equal(subtitle('ok', 'not-applicable'), 'Everything is in order.');
-    assert.equal(rowOf({ ...NO_CHECKS, failed: 'No answer.' }, 'run').subtitle, 'No answer.');
+  });
+
+  test('says in the demo that nothing is tunneled, with the way out, in place of the finding about the tunnel CLI', () => {
+    const checks = state(result('tunnel-cli', 'notice'), result('a', 'ok'));
+    const [demo, ...rest] = rowsOf(state(...checks.results, result('b', 'notice')), { demo: true });
+    assert.ok(demo?.kind === 'button');
+    assert.deepEqual([demo.title, demo.command.ask], ['Demo · Nothing is tunneled.', { kind: 'restart', demo: false }]);
+    assert.ok(!rest.some(({ id }) => id.includes('tunnel-cli')));
+    const quiet = checksForm(state(result('a', 'ok')), { ...CLIENT, demo: true }, tr);
+    assert.deepEqual([quiet.status!.title, quiet.status!.tone], [demo.title, 'neutral']);
+    assert.deepEqual(quiet.status!.buttons.at(-1)!.command.ask, demo.command.ask);
+    assert.equal(
+      quiet.groups.some(({ id }) => id === 'demo'),
+      false,
+      'the demo is named once',
+    );
+    const none = statusOf(state(result('a', 'not-applicable')));
+    assert.deepEqual([none.title, none.tone], ['No check applies here', 'neutral']);
+    assert.equal(statusOf(state(result('a', 'ok'))).title, 'Everything is fine');
+    assert.ok(rowsOf(checks).some(({ id }) => id === 'check-tunnel-cli'));
   });
 
   test('applies each event: a result replaces the earlier result of the check, and the end brings the fix that can be undone', () => {
@@ -121,42 +215,52 @@ describe('the page of checks', () => {
     });
     assert.deepEqual([now.running, now.results.map(({ verdict }) => verdict), now.undo?.id], [null, ['ok'], 'a']);
     assert.equal(rowOf(now, 'undo').subtitle, 'L');
-    assert.ok(!rowsOf(now, true).some(({ id }) => id === 'undo'), 'without a daemon nothing is taken back');
+    assert.ok(
+      !rowsOf(now, { offline: true }).some(({ id }) => id === 'undo'),
+      'without a daemon nothing is taken back',
+    );
     now = receiveProgress(now, { ...progress, running: false, undo: [] });
     assert.equal(now.undo, null);
     assert.equal(receiveReport({ results: [result('b', 'ok')], undo: [] }).results[0]?.id, 'b');
   });
 
-  const repairs: [name: keyof typeof FIXES, kinds: string[]][] = [
-    ['action', ['note', 'text', 'button']],
-    ['commands', ['note', 'text', 'button']],
-    ['file', ['note', 'text', 'shell', 'shell']],
-    ['open', ['note', 'button']],
+  const repairs: [name: keyof typeof FIXES, kinds: string[], text: string | undefined][] = [
+    ['action', ['hand shell'], 'culvert action setMode warp+doh'],
+    ['commands', ['hand shell'], "systemctl restart 'it'\\''s'"],
+    ['file', ['change text', 'hand shell', 'back shell'], fixText(FIXES.file)],
+    ['open', [], undefined],
   ];
-  for (const [name, kinds] of repairs)
-    test(`shows what a fix of the kind ${name} would do before it can be applied`, () => {
-      const { groups } = checksForm(state(result('a', 'problem', FIXES[name])), { offline: false }, tr);
-      const { rows } = groups.find(({ id }) => id === 'check-a')!;
+  for (const [name, kinds, text] of repairs)
+    test(`shows what a fix of the kind ${name} would do before it is applied, and the way by hand`, () => {
+      const { button, rows } = fixOf(FIXES[name]);
       assert.deepEqual(
-        rows.map(({ kind }) => kind),
+        rows.map(({ id, kind }) => `${id.split('-')[0]} ${kind}`),
         kinds,
       );
+      const asked = button.command.confirm?.text;
+      assert.equal(name === 'file' ? asked?.slice(0, text!.length) : asked, text);
     });
 
-  test('asks for the fix as it was shown, and not while something runs or without a daemon', () => {
+  test('asks for the fix as it was shown, and not while something runs; without a daemon, the commands are copied', () => {
     const checks = state(result('a', 'problem', FIXES.action));
-    const row = rowOf(checks, 'apply-a');
-    assert.ok(row.kind === 'button');
-    assert.deepEqual(row.command.ask, { kind: 'fix', request: { id: 'a', fixId: 'fix of a' } });
-    assert.deepEqual(row.command.undo, { kind: 'undo-fix' });
-    assert.equal(rowOf({ ...checks, running: { completed: 0, total: 1 } }, 'apply-a').sensitive, false);
-    const offline = rowOf(checks, 'terminal-a', true);
-    assert.ok(offline.kind === 'shell');
-    assert.equal(offline.shell, 'culvert doctor fix a');
+    const { command, name } = buttonOf(checks)!;
+    assert.equal(name, 'Fix: Because.');
+    assert.deepEqual(command.ask, { kind: 'fix', request: { id: 'a', fixId: 'fix of a' } });
+    assert.deepEqual(command.undo, { kind: 'undo-fix' });
+    assert.equal(buttonOf({ ...checks, running: { completed: 0, total: 1 } })?.sensitive, false);
+    const offline = buttonOf(checks, { offline: true })!.command;
+    assert.deepEqual(offline.ask, { kind: 'copy', text: 'culvert doctor fix a' });
+    assert.match(offline.confirm!.text!, /^culvert action setMode/, 'the change is shown');
+    const file: Fix = { ...FIXES.file, privileged: false };
+    for (const fix of [file, FIXES.action, FIXES.commands])
+      assert.deepEqual(fixOf(fix, { offline: true }).button.command.ask, {
+        kind: 'copy',
+        text: 'culvert doctor fix a',
+      });
   });
 
   test('gives an administrator commands that a shell reads as they are meant', () => {
-    const row = rowOf(state(result('a', 'problem', FIXES.file)), 'admin-a');
+    const row = rowOf(state(result('a', 'problem', FIXES.file)), 'hand-a');
     assert.ok(row.kind === 'shell');
     assert.match(
       row.shell,
@@ -286,79 +390,58 @@ const shellFix = (commands: string[][], words?: string[]): Fix => ({
   privileged: true,
   ...(words ? { repair: words } : {}),
 });
-const repairRows = (fix: Fix, client: Parameters<typeof checksForm>[1]) =>
-  checksForm(state(result('service', 'problem', fix)), client, tr).groups.flatMap(({ rows }) =>
-    rows.filter(({ id }) => /^(repair|admin|back|change|apply)-/.test(id)),
-  );
 const START = ['systemctl', 'enable', '--now', 'warp-svc'];
 
 test('without root’s side, only a verb for the unit of WARP is a repair by one click', async () => {
   const asked: string[] = [];
   const service = async (task: string) => asked.push(task);
-  const client = { offline: false, repair: { service, root: null } };
-  const [button, shell] = repairRows(shellFix([START], ['start-warp']), client);
-  assert.ok(button?.kind === 'button' && button.command.ask.kind === 'work' && shell?.kind === 'shell');
+  const client = { repair: { service, root: null } };
+  const { button, rows } = fixOf(shellFix([START], ['start-warp']), client);
+  assert.ok(button.command.ask.kind === 'work' && rows[0]?.kind === 'shell');
+  assert.match(button.command.confirm!.body, /administrator’s password/);
   await button.command.ask.work();
-  assert.deepEqual([asked, shell.shell], [['start-service'], 'sudo systemctl enable --now warp-svc']);
-  const kinds = (commands: string[][]) => repairRows(shellFix(commands), client).map(({ kind }) => kind);
-  assert.deepEqual(kinds([['systemctl', 'restart', 'warp-svc']]), ['button', 'shell', 'shell']);
+  assert.deepEqual([asked, rows[0].shell], [['start-service'], 'sudo systemctl enable --now warp-svc']);
+  const asks = (commands: string[][]) => fixOf(shellFix(commands), client).button.command.ask.kind;
+  assert.equal(asks([['systemctl', 'restart', 'warp-svc']]), 'work');
   for (const other of [
     [['systemctl', 'restart', 'sshd']],
     [['sh', '-c', 'systemctl restart warp-svc']],
     [['systemctl', 'restart', 'warp-svc'], ['true']],
   ])
-    assert.deepEqual(kinds(other), ['shell', 'shell']);
+    assert.equal(asks(other), 'copy');
 });
 
-test('root’s side makes a change of its list, and the commands fold behind one label', async () => {
+test('root’s side makes a change of its list; every other change is commands to copy', async () => {
   const asked: (readonly string[])[] = [];
   const root = async (argv: readonly string[]) => asked.push(argv);
-  const client = { offline: false, repair: { service: assert.fail, root } };
+  const client = { repair: { service: assert.fail, root } };
   const fix = shellFix([['sysctl', '-w', 'x=1']], ['ipv6-off', 'eth0']);
-  const [button, ...shells] = repairRows(fix, client);
-  assert.ok(button?.kind === 'button' && button.command.ask.kind === 'work');
+  const { button, rows } = fixOf(fix, client);
+  assert.ok(button.command.ask.kind === 'work');
   await button.command.ask.work();
   assert.deepEqual(asked, [['fix', 'ipv6-off', 'eth0']]);
-  const folds = shells.map(row => row.kind === 'shell' && [row.shell, row.folded]);
-  assert.deepEqual(folds, [
-    ['sudo sysctl -w x=1', 'Show commands'],
-    ['sudo undo it', 'Show commands to undo it'],
-  ]);
-  // others stay commands to copy, in the open: those of no list, in a browser, and without anything that asks
-  for (const [other, place] of [
-    [shellFix([['sh', '-c', 'true']]), client],
-    [fix, { offline: false }],
-    [fix, { offline: false, repair: { service: assert.fail, root: null } }],
+  assert.deepEqual(
+    rows.map(row => row.kind === 'shell' && row.shell),
+    ['sudo sysctl -w x=1', 'sudo undo it'],
+  );
+  // those of no list, in a browser, and without anything that asks
+  for (const [other, place, shell] of [
+    [shellFix([['sh', '-c', 'true']]), client, 'sudo sh -c true'],
+    [fix, {}, 'sudo sysctl -w x=1'],
+    [fix, { repair: { service: assert.fail, root: null } }, 'sudo sysctl -w x=1'],
   ] as const)
-    assert.deepEqual(
-      repairRows(other, place).map(row => row.kind === 'shell' && row.folded),
-      [undefined, undefined],
-    );
-});
-
-test('a change of the user’s own folds its commands; a change of a file stays in sight', () => {
-  const actions: Fix = { kind: 'action', label: 'Reconnect', actions: [{ action: 'connect' }], undo: [] };
-  const folded = (fix: Fix) => {
-    const [change] = repairRows(fix, { offline: false });
-    assert.ok(change?.kind === 'text');
-    return change.folded;
-  };
-  const file: Fix = { kind: 'file', label: 'x', path: '/x', diff: '+x', content: 'x', privileged: false };
-  assert.deepEqual([folded(actions), folded(file)], ['Show commands', undefined]);
+    assert.deepEqual(fixOf(other, place).button.command.ask, { kind: 'copy', text: shell });
 });
 
 test('the last fix of root’s side is undone by it, or by a command where it can’t be asked', async () => {
   const undo = { id: 'service', label: 'Do it', at: '2026-01-01T00:00:00.000Z', administrator: true as const };
   const asked: (readonly string[])[] = [];
-  const row = (client: Parameters<typeof checksForm>[1]) =>
-    checksForm({ ...state(), undo }, client, tr).groups.flatMap(({ rows }) =>
-      rows.filter(({ id }) => id === 'undo'),
-    )[0];
+  const row = (client: Partial<Client>) => rowOf({ ...state(), undo }, 'undo', client);
   const root = async (argv: readonly string[]) => asked.push(argv);
-  const button = row({ offline: false, repair: { service: assert.fail, root } });
-  assert.ok(button?.kind === 'button' && button.command.ask.kind === 'work');
+  const button = row({ repair: { service: assert.fail, root } });
+  assert.ok(button.kind === 'button' && button.command.ask.kind === 'work');
   await button.command.ask.work();
   assert.deepEqual(asked, [['undo']]);
-  const inBrowser = row({ offline: false });
-  assert.equal(inBrowser?.kind === 'shell' && inBrowser.shell, 'culvert doctor undo');
+  const inBrowser = row({});
+  assert.equal(inBrowser.kind === 'shell' && inBrowser.shell, 'culvert doctor undo');
 });

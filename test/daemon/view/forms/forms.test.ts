@@ -8,7 +8,7 @@ import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import { type Command, commandsOf, type Form } from '../../../../daemon/view/form.ts';
 import { formatLatency, formatLoss, formatRate } from '../../../../daemon/view/format.ts';
-import { accountForm } from '../../../../daemon/view/forms/account.ts';
+import { accountForm, joinCommand } from '../../../../daemon/view/forms/account.ts';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../../../daemon/view/forms/preferences.ts';
 import { navigationGroups, overviewForm, settingsForm } from '../../../../daemon/view/forms/settings.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
@@ -21,6 +21,7 @@ import { axisEnd, createHistory, FINEST, rangeOf } from '../../../../daemon/view
 import { placeOf } from '../../../../daemon/view/page-list.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
 import { describe } from '../../../../daemon/view/view.ts';
+import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 const unregistered = () => {
@@ -66,9 +67,6 @@ function elsewhere(): Record<string, Command[]> {
   const entries = ['192.0.2.1', '192.0.2.0/24', 'example.com'].map(value => ({
     value,
     kind: routeKind(value)!,
-    origin: '',
-    removable: true,
-    note: null,
   }));
   return {
     connection: [
@@ -76,6 +74,7 @@ function elsewhere(): Record<string, Command[]> {
       { ask: { kind: 'action', request: { action: 'disconnect' } } },
     ],
     apps: [{ ask: { kind: 'action', request: { action: 'enableLocalProxy' } } }],
+    'account, with the name of a team': [joinCommand('example')],
     routes: [
       ...entries.map(({ value }) => ({ ask: { kind: 'action', request: addRoute(value) } }) as const),
       ...entries.map(entry => removal(entry, tr)),
@@ -173,9 +172,14 @@ test('nothing can be asked for while the tunnel can’t be set', () => {
 const causes: [code: string | null, text: string, title: RegExp, remedy: string | null][] = [
   ['CaptivePortalTimedOut', '', /sign in/, 'Open Sign-in Page'],
   ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Try WireGuard'],
-  [null, 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
-  ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /looked up/, 'Run Checks'],
-  ['InsufficientSystemResource', 'Insufficient system resource: file descriptor', /file handles/, 'Restart WARP'],
+  [null, 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
+  ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
+  [
+    'InsufficientSystemResource',
+    'Insufficient system resource: file descriptor',
+    /too many open files/,
+    'Restart WARP',
+  ],
   ['NoNetwork', 'No Network', /offline/, 'Network Settings'],
   ['Port53Bound', '', /DNS port/, 'Leave DNS Alone'],
   ['ProxyAddressBound', '', /proxy’s port/, 'Change Port'],
@@ -300,7 +304,7 @@ test('typed text is checked, and an empty field is valid', () => {
   }
 });
 
-test('routes are listed with their kind and origin', () => {
+test('routes are listed with their kind and origin, those of the user first', () => {
   const client = clientState();
   client.snapshot!.splitTunnel = {
     mode: 'exclude',
@@ -316,17 +320,36 @@ test('routes are listed with their kind and origin', () => {
   assert.deepEqual(
     view.entries.map(({ kind, origin }) => [kind, origin]),
     [
-      ['range', 'Default'],
-      ['address', 'Added'],
-      ['address', 'Default'],
-      ['range', 'Default'],
-      ['host', 'Added'],
+      ['host', 'yours'],
+      ['address', 'yours'],
+      ['range', 'built in'],
+      ['address', 'built in'],
+      ['range', 'built in'],
     ],
   );
 });
 
+test('domains for the user’s own DNS are listed with their origin, and adding one can be undone', () => {
+  const fallbackDomains = ['corp', 'corp.example', 'lan'].map(domain => ({ domain, note: null }));
+  const rows = dnsForm(clientState({ options: { fallbackDomains } }), true, tr).groups.flatMap(group => group.rows);
+  assert.deepEqual(
+    rows.filter(({ kind }) => kind === 'item').map(({ title, subtitle }) => `${title}: ${subtitle}`),
+    ['corp.example: yours', 'corp: built in', 'lan: built in'],
+  );
+  const managed = clientState({ options: { fallbackDomains } });
+  managed.snapshot!.account.managed = true;
+  const theirs = dnsForm(managed, true, tr).groups.flatMap(group => group.rows.filter(({ kind }) => kind === 'item'));
+  assert.deepEqual([...new Set(theirs.map(({ subtitle }) => subtitle))], ['Organization']);
+  const add = rows.find(({ id }) => id === 'fallback-add');
+  assert.ok(add?.kind === 'entry');
+  assert.deepEqual([add.check('lan'), add.check('lan.example')], ['It is already on the list', null]);
+  const { undo, done } = add.command('lan.example');
+  const request = { action: 'removeFallbackDomain', value: 'lan.example' };
+  assert.deepEqual([done, undo], ['lan.example added', { kind: 'action', request }]);
+});
+
 test('a removal can be undone', () => {
-  const { ask, undo } = removal({ value: '192.0.2.0/24', kind: 'range', origin: '', removable: true, note: null }, tr);
+  const { ask, undo } = removal({ value: '192.0.2.0/24', kind: 'range' }, tr);
   assert.deepEqual(ask, { kind: 'action', request: { action: 'removeSplitRange', value: '192.0.2.0/24' } });
   assert.deepEqual(undo, { kind: 'action', request: { action: 'addSplitRange', value: '192.0.2.0/24' } });
 });
@@ -441,25 +464,66 @@ test('the version of MASQUE in use is checked, and none where WARP does not say'
   assert.deepEqual(checked(null), []);
 });
 
-test('the program that finishes sign-ins is left as it is until the user chooses Culvert', () => {
-  const groupOf = (program?: string | null) =>
-    accountForm(clientState({}), null, tr, program).groups.find(({ id }) => id === 'organization')!;
-  const rowOf = (program?: string | null) => groupOf(program).rows.find(({ id }) => id === 'hand-over');
-  const vendor = rowOf('Zero Trust Team Enrollment');
-  assert.match(vendor?.subtitle ?? '', /Zero Trust Team Enrollment/);
-  assert.ok(vendor?.kind === 'button');
-  assert.deepEqual(vendor.command.ask, { kind: 'client', task: 'handle-sign-in' });
-  assert.ok(rowOf(null));
-  assert.deepEqual([rowOf('culvert'), rowOf(undefined)], [undefined, undefined]);
-  assert.doesNotMatch(groupOf('culvert').description ?? '', /paste/);
+function questionOf(program?: string | null) {
+  const form = accountForm(clientState({}), null, tr, { program, join: async () => {} });
+  const row = named(rowsOf(form), 'team');
+  assert.ok(row.kind === 'button' && row.command.confirm?.field);
+  return row.command.confirm;
+}
+
+test('the question about the team says that Culvert finishes the sign-in, and in place of which program', () => {
+  assert.match(
+    questionOf('Zero Trust Team Enrollment').body,
+    /Culvert finishes sign-ins, not “Zero Trust Team Enrollment”/,
+  );
+  for (const program of ['culvert', null]) assert.match(questionOf(program).body, /Culvert finishes it\.$/);
+  assert.doesNotMatch(questionOf(undefined).body, /Culvert/, 'a browser does not know the program');
+  const { check } = questionOf().field!;
+  assert.deepEqual([check('example-team'), check('two words') === null], [null, false]);
 });
 
-test('the first field of an account is not a secret one', () => {
-  const fields = accountForm(clientState({ account: { registered: true } }), null, tr, null)
-    .groups.flatMap(({ rows }) => rows)
-    .filter(row => row.kind === 'entry');
-  assert.ok(fields.some(({ secret }) => secret));
-  assert.ok(!fields[0]!.secret, fields[0]!.id);
+test('an address is pasted only if the browser did not come back', () => {
+  const rows = rowsOf(accountForm(unregistered(), null, tr));
+  assert.deepEqual(
+    rows.map(({ id, kind }) => [id, kind]),
+    [
+      ['team', 'button'],
+      ['by-hand', 'expander'],
+    ],
+  );
+});
+
+test('the first row of an account is not a secret field', () => {
+  const rows = rowsOf(accountForm(clientState({ account: { registered: true } }), null, tr));
+  const first = rows.findIndex(({ kind }) => kind === 'entry');
+  assert.ok(rows.findIndex(({ id }) => id === 'team') < first);
+});
+
+test('the status of an account has the plan, the organization and the name of this device', () => {
+  const device = { deviceId: 'a', name: 'laptop', model: 'ThinkPad', os: 'linux', active: true };
+  const account = {
+    ok: true as const,
+    license: '****1234',
+    deviceId: 'a',
+    devices: [device, { ...device, deviceId: 'b', name: null }],
+  };
+  const client = clientState({ account: { registered: true, type: 'Team', organization: 'example' } });
+  const form = accountForm(client, account as never, tr);
+  assert.deepEqual([form.status!.title, form.status!.sentence], ['Team', 'example · laptop']);
+  const devices = named(rowsOf(form), 'devices');
+  assert.ok(devices.kind === 'expander');
+  assert.deepEqual([devices.title, devices.rows.map(({ title }) => title)], ['2 devices', ['laptop', 'ThinkPad']]);
+  assert.ok(devices.rows[0]!.subtitle!.startsWith('This device · ') && !devices.rows[1]!.subtitle!.includes('This'));
+  const alone = named(rowsOf(accountForm(client, { ...account, devices: [device] } as never, tr)), 'devices');
+  assert.equal(alone.title, '1 device');
+  assert.deepEqual(accountForm(client, null, tr).status!.sentence, 'example');
+});
+
+test('an account can be set up only once nothing else is missing', () => {
+  const title = (blocked: 'terms-not-accepted' | 'not-registered' | 'service-stopped' | 'cli-missing') =>
+    accountForm(clientState({ account: { registered: false }, status: { blocked } }), null, tr).status!.title;
+  assert.deepEqual([title('terms-not-accepted'), title('not-registered')], ['Set up WARP', 'Set up WARP']);
+  for (const step of ['service-stopped', 'cli-missing'] as const) assert.notEqual(title(step), 'Set up WARP');
 });
 
 test('access to the local network is one control that shows what WARP reports', () => {

@@ -67,16 +67,16 @@ test('the answer offers the change that sends the target the other way, where on
   assert.deepEqual(answer(why([address({}), address({ tunnel: false })])), ['example.com']);
   assert.deepEqual(answer(why([], { resolveProblem: 'No such name' })), ['example.com']);
   const named = { resolveProblem: 'No such name', nameEntry: 'example.com' };
-  assert.deepEqual(answer(why([], named)), ['example.com bypasses WARP'], 'the list names it');
-  assert.deepEqual(answer(why([], { ...named, list: 'include' })), ['example.com uses WARP']);
+  assert.deepEqual(answer(why([], named)), ['example.com'], 'the list does not say where an unknown address goes');
+  assert.deepEqual(answer(why([], { ...named, list: 'include' })), ['example.com']);
 });
 
 test('a block by the kill switch and a contradiction of the kernel are in the answer', () => {
   const [blocked] = answerRows(why([address({ tunnel: false, blocked: true })]), viewOf([]), tr);
   assert.equal(blocked!.title, 'example.com');
-  assert.match(blocked!.subtitle!, /^This would bypass WARP, and the kill switch blocks it\.\n/);
+  assert.match(blocked!.subtitle!, /^Blocked: it would bypass WARP\n/);
   const [contradicted] = answerRows(why([address({ disagrees: true })]), viewOf([]), tr);
-  assert.match(contradicted!.subtitle!, /another program may have changed it/);
+  assert.match(contradicted!.subtitle!, /another program changed the routes/);
   assert.equal(contradicted!.tone, 'warning');
 });
 

@@ -6,6 +6,7 @@ import { seenCommand, welcomeStep } from '../../../../daemon/view/forms/welcome.
 import { describe } from '../../../../daemon/view/view.ts';
 import { initialConfig, KILL_SWITCH } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
+import { OFFLINE } from '../../../support/gnome/view/world.ts';
 
 function stepOf(step: number, state: Parameters<typeof clientState>[0] = {}, emulated = false) {
   const client = clientState(state, { config: initialConfig() });
@@ -13,13 +14,16 @@ function stepOf(step: number, state: Parameters<typeof clientState>[0] = {}, emu
   return welcomeStep(step, describe(client, '1.0.0', tr), UNKNOWN_DESKTOP, tr);
 }
 
-test('the kill switch and the start at login are two switches', () => {
+test('the second step has what people set on their first day', () => {
   const { form } = stepOf(1, { killSwitch: { ...KILL_SWITCH, installed: true } });
   assert.deepEqual(
     form.groups.flatMap(({ rows }) => rows.map(({ kind, id }) => [kind, id])),
     [
       ['switch', 'killswitch'],
       ['switch', 'tray.autostart'],
+      ['select', 'ui.theme'],
+      ['select', 'ui.locale'],
+      ['select', 'notifications.level'],
     ],
   );
 });
@@ -30,10 +34,25 @@ test('the last step sets WARP up and offers the demo, whose banner leads back', 
       rows.map(row => ('command' in row && row.kind === 'button' ? row.command.ask : null)),
     );
   const fresh = stepOf(2, { status: { blocked: 'terms-not-accepted' } });
-  assert.deepEqual([fresh.setup, asks(fresh)], [true, [{ kind: 'restart', demo: true }]]);
+  assert.deepEqual([fresh.setup, fresh.form.status?.title], [true, 'Set up WARP']);
+  assert.deepEqual(asks(fresh).at(-1), { kind: 'restart', demo: true });
   const demo = stepOf(2, {}, true);
-  assert.deepEqual([demo.setup, demo.title, asks(demo)], [false, 'The demo is ready', []]);
-  assert.deepEqual(asks(stepOf(2, { status: { blocked: 'cli-missing' } })), []);
+  assert.deepEqual([demo.setup, demo.title, asks(demo).filter(Boolean)], [false, 'The demo is ready', []]);
+  assert.ok(
+    demo.form.groups[0]!.rows.every(({ kind }) => kind === 'link'),
+    'what people do next',
+  );
+  const missing = stepOf(2, { status: { blocked: 'cli-missing' } });
+  assert.ok(
+    !missing.form.groups.some(({ rows }) => rows.some(({ id }) => id === 'demo')),
+    'the status offers the demo',
+  );
+});
+
+test('without a daemon, the last step does not claim that WARP is ready', () => {
+  const client = { ...clientState(), offline: OFFLINE };
+  const step = welcomeStep(2, describe(client, '1.0.0', tr), UNKNOWN_DESKTOP, tr);
+  assert.deepEqual([step.title, step.setup, step.form.groups], ['Unavailable', false, []]);
 });
 
 test('the first steps are remembered as seen once', () => {

@@ -82,7 +82,7 @@ export const ASKED_WORDS: readonly (readonly [word: string, places: string])[] =
   ['font size', 'preferences'],
   ['uninstall', 'updates preferences'],
   ['changelog', 'updates'],
-  ['check for updates', 'updates updates/check'],
+  ['check for updates', 'updates'],
   ['bug report', 'checks/report checks'],
   ['diagnostics', 'checks'],
   ['send feedback', 'checks checks/report'],

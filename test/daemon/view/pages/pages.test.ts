@@ -5,7 +5,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { settingsPage } from '../../../../daemon/view/pages/search.ts';
-import { app, KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
+import { app, initialConfig, KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState } from '../../../support/gnome/view/translator.ts';
 import { client, INSTALLED, OFFLINE, opened, settled } from '../../../support/gnome/view/world.ts';
@@ -159,11 +159,11 @@ test('tool accounts that come by event are shown, whatever failed before', async
   const { form, changes } = opened(FORM_PAGES.tools.open, world);
   world.open[0]!.fail(new Error('busy'));
   await settled();
-  assert.equal(rowsOf(form())[0]!.subtitle, 'busy');
+  assert.equal(form().status!.sentence, 'busy');
   const changed = changes();
   world.send('accounts', { ok: true, tools: [], problem: 'No wrapper.' });
   assert.ok(changes() > changed);
-  assert.equal(rowsOf(form())[0]!.subtitle, 'No wrapper.');
+  assert.equal(form().status!.sentence, 'No wrapper.');
 });
 
 test('the account is read again when the registration changes', () => {
@@ -215,10 +215,10 @@ test('facts of the desktop are shown as they come, and its watches end with the 
   });
   const preferences = opened(FORM_PAGES.preferences.open, world);
   const networks = opened(FORM_PAGES.networks.open, world);
-  const has = (group: string, { form }: typeof networks) => form().groups.some(({ id }) => id === group);
-  assert.equal(has('current', networks), false);
+  const hasNetwork = () => rowsOf(networks.form()).some(({ id }) => id === 'current');
+  assert.equal(hasNetwork(), false);
   await settled();
-  assert.equal(has('current', networks), true);
+  assert.equal(hasNetwork(), true);
   const shortcuts = preferences.form().groups.find(({ id }) => id === 'shortcuts');
   assert.deepEqual(shortcuts?.rows, [], 'a desktop without global shortcuts');
   const changed = preferences.changes();
@@ -244,6 +244,30 @@ test('the window of a desktop runs the checks and looks for updates when their p
   }
 });
 
+test('a build that git or packages update is never asked for a newer version, and offers no check', () => {
+  const config = initialConfig();
+  config.config.updates.source = '';
+  const world = client(clientState({}, { update: null, config }), { canRepair: () => false });
+  const { shown, form } = opened(FORM_PAGES.updates.open, world);
+  shown.shown?.();
+  assert.deepEqual(world.asked, []);
+  const { title, buttons } = form().status!;
+  assert.deepEqual([title, buttons], ['Updates come with git or your packages', []]);
+});
+
+test('without an organization’s certificate, the page says what it is for', async () => {
+  const world = client();
+  const { form } = opened(FORM_PAGES.certificate.open, world);
+  const tools = TRUST.tools.map(tool => ({ ...tool, applied: false }));
+  world.open[0]!.answer({ ...TRUST, certificates: [], refused: [], tools, removalDue: false });
+  await settled();
+  const { status, groups } = form();
+  assert.deepEqual([status?.title, groups], ['No organization certificate', []]);
+  const [join, again] = status!.buttons;
+  assert.deepEqual(join!.command.ask, { kind: 'page', page: 'account' });
+  assert.equal(again!.command.ask.kind, 'work');
+});
+
 test('a client asks for the checks once, also during the run of another, which ends with its daemon', () => {
   const world = client();
   const { checks } = world.host;
@@ -263,8 +287,8 @@ test('one request for an update runs at a time, and the page shows it', async ()
   const first = updates.check();
   assert.equal(updates.waiting(), 'check');
   assert.ok(changes() > 0);
-  const row = named(rowsOf(form()), 'check');
-  assert.ok(row.kind === 'button' && row.busy);
+  const { buttons, waiting } = form().status!;
+  assert.deepEqual([buttons.at(-1)!.sensitive, waiting], [false, 'Checking…']);
   assert.equal(await updates.apply(), false);
   world.open[0]!.answer({});
   assert.equal(await first, true);
@@ -326,4 +350,30 @@ test('a browser lists the settings without a search, and the first steps, for wh
   const { form } = opened(settingsPage, client(INSTALLED));
   assert.equal(form().search, undefined);
   assert.equal(rowsOf(form()).at(-1)!.title, 'First Steps');
+});
+
+test('Culvert becomes the program that finishes the sign-in before a team is joined', async () => {
+  const join = async (desktop: Parameters<typeof client>[1], problem: Error | null = null) => {
+    const did: string[] = [];
+    const world = client(clientState(), desktop);
+    world.host.task = async task => {
+      did.push(task);
+      if (problem) throw problem;
+      return true;
+    };
+    world.host.run = async ({ ask }) => did.push(ask.kind === 'action' ? ask.request.action : ask.kind) > 0;
+    const row = named(rowsOf(opened(FORM_PAGES.account.open, world).form()), 'team');
+    assert.ok(row.kind === 'button' && row.command.ask.kind === 'answer');
+    const { ask } = row.command.ask.command('example');
+    assert.ok(ask.kind === 'work');
+    await ask.work();
+    return did;
+  };
+  const both = ['handle-sign-in', 'registerOrganization'];
+  assert.deepEqual(await join({ signInProgram: () => null }), both);
+  assert.deepEqual(await join({ signInProgram: () => 'Zero Trust' }), both);
+  assert.deepEqual(await join({ signInProgram: () => 'culvert' }), ['registerOrganization']);
+  assert.deepEqual(await join(null), ['registerOrganization'], 'a browser can’t do it');
+  const failed = await join({ signInProgram: () => null }, new Error('Culvert is not in the app menu.'));
+  assert.deepEqual(failed, both, 'the user can still paste the address');
 });

@@ -58,20 +58,20 @@ test('the routes are searched, and their list is another one only where somethin
   const list = () => form().list!;
   const type = (text: string) => form().search!.type(text);
   const values = () => list().items.map(({ title, badge }) => `${title}: ${badge}`);
-  assert.deepEqual(values(), ['192.0.2.0/24: Range · Added', '198.51.100.7: Address · Added']);
+  assert.deepEqual(values(), ['192.0.2.0/24: yours', '198.51.100.7: yours']);
   assert.equal(list().items, list().items);
   type('192.');
   assert.equal(changes(), 1);
   type('192.');
   assert.equal(changes(), 1, 'nothing else is searched for');
-  assert.deepEqual(values(), ['192.0.2.0/24: Range · Added']);
+  assert.deepEqual(values(), ['192.0.2.0/24: yours']);
   const { label, command } = list().removal(list().items[0]!);
   assert.equal(label, 'Remove 192.0.2.0/24');
   assert.deepEqual(command.ask, { kind: 'action', request: { action: 'removeSplitRange', value: '192.0.2.0/24' } });
   world.set(routes('198.51.100.7/32'));
   assert.deepEqual([values(), list().empty.title], [[], 'Nothing found']);
   shown.reveal?.('=198.51');
-  assert.deepEqual([form().search!.text, values()], ['198.51', ['198.51.100.7: Address · Added']]);
+  assert.deepEqual([form().search!.text, values()], ['198.51', ['198.51.100.7: yours']]);
   shown.reveal?.('add');
   assert.equal(form().search!.text, '198.51', 'a row that is always there');
   world.set(routes());
@@ -92,15 +92,40 @@ test('a field adds a route that is not listed yet, and another asks for the way 
   };
   assert.equal(entry('add').check('192.0.2.7'), 'It is already on the list');
   assert.equal(entry('add').check('192.0.2.8'), null);
-  assert.equal(entry('add').command('192.0.2.8').done, '192.0.2.8 added');
+  const { done, undo } = entry('add').command('192.0.2.8');
+  assert.deepEqual(
+    [done, undo],
+    ['192.0.2.8 bypasses WARP', { kind: 'action', request: { action: 'removeSplitIp', value: '192.0.2.8' } }],
+  );
   const { ask } = entry('target').command('example.com');
   assert.ok(ask.kind === 'work');
   const asked = ask.work();
   assert.deepEqual(world.asked, ['POST /api/why']);
-  const target = { kind: 'address', value: '192.0.2.1' };
+  const target = { kind: 'ip', value: '192.0.2.1' };
   world.open[0]!.answer({ target, addresses: [], fallback: null, resolveProblem: null, list: 'exclude' });
   await asked;
-  assert.equal(named(rowsOf(form()), 'problem').title, '192.0.2.1');
+  assert.match(named(rowsOf(form()), 'problem').subtitle!, /^192\.0\.2\.1\n/);
+});
+
+test('the user’s routes come before those of WARP, and an added route comes first', () => {
+  const routes = (...values: string[]) =>
+    clientState({
+      splitTunnel: { mode: 'exclude', ips: values.map(value => ({ value, description: null })), hosts: [] },
+    });
+  const world = client(routes('10.0.0.0/8', '192.0.2.0/24', '192.0.2.1'));
+  const { form } = opened(FORM_PAGES.routes.open, world);
+  const values = () => form().list!.items.map(({ title, badge }) => `${title}: ${badge}`);
+  assert.deepEqual(values(), ['192.0.2.0/24: yours', '192.0.2.1: yours', '10.0.0.0/8: built in']);
+  world.set(routes('10.0.0.0/8', '192.0.2.0/24', '192.0.2.1', '198.51.100.7', '172.16.0.0/12'));
+  assert.deepEqual(values(), [
+    '198.51.100.7: yours',
+    '192.0.2.0/24: yours',
+    '192.0.2.1: yours',
+    '10.0.0.0/8: built in',
+    '172.16.0.0/12: built in',
+  ]);
+  world.set(routes('10.0.0.0/8', '192.0.2.1'));
+  assert.deepEqual(values(), ['192.0.2.1: yours', '10.0.0.0/8: built in']);
 });
 
 test('an organization’s routes can’t be changed, and say why', () => {
@@ -110,4 +135,19 @@ test('an organization’s routes can’t be changed, and say why', () => {
   assert.deepEqual([list!.sensitive, list!.reason], [false, reason]);
   const add = named(rowsOf({ groups }), 'add');
   assert.deepEqual([add.sensitive, add.reason], [false, reason]);
+});
+
+test('a list of the other mode, or after an empty list, has no new entries of the user', () => {
+  const list = (mode: 'exclude' | 'include', ...values: string[]) =>
+    clientState({ splitTunnel: { mode, ips: values.map(value => ({ value, description: null })), hosts: [] } });
+  const world = client(list('exclude', '192.0.2.1'));
+  const { form } = opened(FORM_PAGES.routes.open, world);
+  const first = (next: ReturnType<typeof list>) => {
+    world.set(next);
+    return form().list!.items[0]?.id;
+  };
+  assert.equal(first(list('exclude', '192.0.2.1', '192.0.2.2')), '192.0.2.2', 'an addition is first');
+  assert.equal(first(list('include', '192.0.2.1', '192.0.2.3')), '192.0.2.1', 'the other mode');
+  assert.equal(first(list('include')), undefined);
+  assert.equal(first(list('include', '192.0.2.1', '192.0.2.3')), '192.0.2.1', 'after an empty list');
 });

@@ -58,7 +58,8 @@ test('finds rows on list pages, and on the pages of checks and updates', () => {
     ['tunnel stats', 'log/=warp-cli tunnel stats'],
     ['exit 3', 'log/=warp-cli tunnel stats'],
     ['timeline', 'history/timeline'],
-    ['check this computer', 'checks/run'],
+    ['nothing leaves this computer', 'checks/null'],
+    ['report a problem', 'checks/report'],
     ['installed version', 'updates/current'],
   ];
   for (const [query, place] of places) {
@@ -97,7 +98,7 @@ test('hyphens, blanks, case and diacritics make no difference', () => {
 test('the search finds rows by title, group, description and values, the best first', () => {
   assert.equal(find('malw')[0]!.row, 'families-malware');
   assert.ok(
-    find('stays off where').some(({ row }) => row === 'wifi'),
+    find('finds the best server').some(({ page }) => page === 'advanced'),
     'the description of a group',
   );
   assert.equal(find('Deutsch')[0]!.row, 'ui.locale', 'a value of a list');
@@ -118,4 +119,22 @@ test('each list of keywords belongs to a row', () => {
   const optional = ['killswitch/boot', 'advanced/vnet', 'preferences/tray.startHidden'];
   const lost = Object.keys(rowKeywords(tr)).filter(name => !rows.includes(name) && !optional.includes(name));
   assert.deepEqual(lost, []);
+});
+
+test('a command in a menu leads to its row, and a command of a group to its button', () => {
+  const command = { ask: { kind: 'proof' } } as const;
+  const page: Form = {
+    groups: [
+      {
+        id: 'a',
+        actions: [{ icon: 'add', label: 'Invent', command }],
+        rows: [
+          { kind: 'note', id: 'first', title: 'First' },
+          { kind: 'note', id: 'second', title: 'Second', menu: [{ label: 'Polish', command }] },
+        ],
+      },
+    ],
+  };
+  const rowOf = (query: string) => searchPages([['networks', 'Networks', page]], query, tr).map(({ row }) => row);
+  assert.deepEqual([rowOf('polish'), rowOf('invent')], [['second'], ['Invent']]);
 });

@@ -21,9 +21,9 @@ const reasons = entries
 const ABOUT: Record<string, RegExp> = {
   'captive-portal': /wants you to sign in|connection test failed|carries no traffic/,
   'dns-port-53': /uses the DNS port/,
-  'dns-resolv-conf': /can’t be looked up|DNS settings can’t be read/,
-  'dns-search': /can’t be looked up|DNS settings can’t be read/,
-  'dns-provider-resolvers': /can’t be looked up/,
+  'dns-resolv-conf': /DNS does not work|DNS settings can’t be read/,
+  'dns-search': /DNS does not work|DNS settings can’t be read/,
+  'dns-provider-resolvers': /DNS does not work/,
   'no-traffic': /carries no traffic/,
   'mdm-file': /management file/,
   'registration-stuck': /not set up|Signing in took/,

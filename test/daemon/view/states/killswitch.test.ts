@@ -59,7 +59,6 @@ test('its page says that it blocks all users, and that an administrator turns it
   const form = (killSwitch: KillSwitch) => killSwitchForm(view(killSwitch), NOW, tr).groups[0]!;
   for (const killSwitch of [KILL_SWITCH, ON])
     assert.match(form(killSwitch).description!, /all users, even after a restart.* administrator/);
-  assert.equal(form(NO_KILL_SWITCH).description, undefined);
 });
 
 test('nothing of it can be changed while a change is pending or the daemon is lost, and it is not shown as off', () => {
@@ -251,7 +250,7 @@ function page(killSwitch: Partial<KillSwitch>, more: Partial<ReturnType<typeof c
 
 const change = (enabled: boolean, allowLan: boolean) => ({ enabled, allowLan });
 
-test('the page of a kill switch that is off or missing has no pauses', () => {
+test('the page of a kill switch that is off has no pauses', () => {
   assert.deepEqual(page({ ...KILL_SWITCH, allowLan: false }), {
     switch: [
       ['killswitch', change(true, false), true],
@@ -259,11 +258,30 @@ test('the page of a kill switch that is off or missing has no pauses', () => {
     ],
     protection: [],
   });
-  assert.deepEqual(page({ ...NO_KILL_SWITCH, allowLan: false, detail: null }), {
-    switch: [['killswitch', change(true, false), false]],
-    protection: [],
-    install: [['install', null, null]],
-  });
+});
+
+test('the page without the root service or in the demo is a status with one button, and no dead switch', () => {
+  const absent = (killSwitch: Partial<KillSwitch>, emulated = false) => {
+    const client = clientState({ killSwitch, ...(emulated ? { tunnelCli: { emulated } } : {}) });
+    const { status, groups } = killSwitchForm(describeKillSwitch(client, tr), NOW, tr);
+    return [status!.title, status!.buttons.map(({ label }) => label), groups.flatMap(({ rows }) => rows)];
+  };
+  assert.deepEqual(absent({ ...NO_KILL_SWITCH, detail: null, command: null }), [
+    'The kill switch is not installed',
+    ['Install…'],
+    [],
+  ]);
+  const [, , rows] = absent({ ...NO_KILL_SWITCH, command: 'sudo install-it' });
+  assert.deepEqual(rows, [
+    {
+      kind: 'shell',
+      id: 'shell',
+      title: 'Install it once, in a terminal:',
+      shell: 'sudo install-it',
+      folded: 'Show commands',
+    },
+  ]);
+  assert.deepEqual(absent(NO_KILL_SWITCH, true), ['The kill switch is not part of the demo.', ['Use Real WARP'], []]);
 });
 
 test('the page of the kill switch offers pauses while it is on, and to resume while it is paused', () => {

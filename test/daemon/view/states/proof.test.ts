@@ -45,7 +45,7 @@ test('a request that bypassed the tunnel is not shown as good', () => {
 test('a page without an answer proves neither', () => {
   const seen = message('%s gave no answer within %s s', 'https://trace.example', '15');
   const { text, tone } = describeProof(proven({ through: false, answered: false, seen }), AT, tr)!;
-  assert.deepEqual([text, tone], ['Couldn’t check: https://trace.example gave no answer within 15 s', 'warning']);
+  assert.deepEqual([text, tone], ['Couldn’t check: https://trace.example gave no answer within 15 s', 'neutral']);
 });
 
 test('while the page is asked the button waits', () => {

@@ -48,16 +48,34 @@ test('a change is described in words', () => {
       'Connected',
       'Unstable network, All traffic, via Amsterdam, Recording started',
     ],
-    [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Disconnected', 'Turned off by you'],
+    [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Turned off by you', ''],
     [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],
+    [{ state: 'disconnected', reason: 'NoNetwork', colo: null }, 'Disconnected', 'You are offline'],
+    [{ state: 'disconnected', reason: 'EstablishingConnection', colo: null }, 'Disconnected', ''],
+    [{ state: 'unable', reason: 'EstablishingConnection', colo: null }, 'Can’t connect', ''],
     [{ state: 'unable', reason: 'NoNetwork', colo: null }, 'Can’t connect', 'You are offline'],
-    [{ state: 'unable', reason: 'SomethingNew', colo: null }, 'Can’t connect', 'SomethingNew'],
+    [{ network: 'unstable', reason: 'NetworkDegraded' }, 'Connected', 'Unstable network, All traffic, via Amsterdam'],
     [{ state: 'connecting', reason: 'EstablishingConnection', colo: null }, 'Connecting…', ''],
     [{ state: 'unknown', blocked: 'service-stopped', colo: null }, 'Not ready', 'The WARP service is not running.'],
     [{ kind: 'stop' }, 'Recording stopped', ''],
   ];
   for (const [change, title, details] of cases)
-    assert.deepEqual(changeWords({ ...CHANGE, ...change }, english), { title, details });
+    assert.deepEqual(changeWords({ ...CHANGE, ...change }, english), { title, details, code: null });
+});
+
+test('a code without words is a sentence, and the code itself', () => {
+  const unknown = { ...CHANGE, reason: 'SomethingNew', colo: null };
+  const sentence = 'WARP gave a reason that Culvert does not know';
+  assert.deepEqual(changeWords({ ...unknown, state: 'unable' }, english), {
+    title: 'Can’t connect',
+    details: sentence,
+    code: 'SomethingNew',
+  });
+  assert.deepEqual(changeWords({ ...unknown, state: 'disconnected' }, english), {
+    title: 'Disconnected',
+    details: sentence,
+    code: 'SomethingNew',
+  });
 });
 
 test('totals list the newest day first, months where there are several, and the whole', () => {
@@ -68,12 +86,12 @@ test('totals list the newest day first, months where there are several, and the 
   assert.deepEqual(
     table.rows.map(row => row.join('|')),
     [
-      'Nov 2, 2026|1:00:00|1.0 kB|10 B|1',
-      'Nov 1, 2026|2:00|1.0 kB|10 B|1',
-      'Oct 31, 2026|1:00|1.0 kB|10 B|0',
-      'November 2026|1:02:00|2.0 kB|20 B|2',
-      'October 2026|1:00|1.0 kB|10 B|0',
-      'Total|1:03:00|3.0 kB|10 B|2',
+      'Nov 2, 2026|1 h 0 min|1.0 kB|10 B|1',
+      'Nov 1, 2026|2 min|1.0 kB|10 B|1',
+      'Oct 31, 2026|1 min|1.0 kB|10 B|0',
+      'November 2026|1 h 2 min|2.0 kB|20 B|2',
+      'October 2026|1 min|1.0 kB|10 B|0',
+      'Total|1 h 3 min|3.0 kB|10 B|2',
     ],
   );
   assert.equal(totalsTable({ ...whole, days: days.slice(1) }, english).rows.length, 3, 'one month is the whole');
@@ -92,7 +110,7 @@ test('causes of ended connections are listed by frequency', () => {
     '3 × You are offline',
     '2 × The WARP service is not running.',
     '1 × Cause not reported',
-    '1 × Odd',
+    '1 × WARP gave a reason that Culvert does not know (Odd)',
   ]);
 });
 

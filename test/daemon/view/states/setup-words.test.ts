@@ -38,7 +38,7 @@ async function surfaces(t: TestContext, status: Status, emulated: boolean): Prom
       API: texts(problem),
       'API after a command': texts(after),
       'setup page': setupView(blocked, tr, tunnel.lost, snapshot.tunnelCli),
-      'account page': accountForm(client, null, tr).groups[0],
+      'account page': accountForm(client, null, tr).status,
       connection: [tunnel.sentence, tunnel.remedy, causeOf(snapshot, tr)],
       notification: presentNotification('state', client, tr),
       doctor: found,

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Why } from '../../../../daemon/api/schema.ts';
-import { nameText, whyForm } from '../../../../daemon/view/states/why.ts';
+import { whyAnswers, whyForm } from '../../../../daemon/view/states/why.ts';
 import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { tr } from '../../../support/gnome/view/translator.ts';
 
-test('forecast and fact are side by side, and a contradiction leads to the doctor', () => {
+test('forecast and fact are side by side, and a contradiction leads to the checks', () => {
   const why: Why = {
     ok: true,
     target: { kind: 'host', value: 'example.com' },
@@ -29,19 +29,31 @@ test('forecast and fact are side by side, and a contradiction leads to the docto
     resolveProblem: null,
   };
   const asked: string[] = [];
-  const [field, answer, advice, fallback] = rowsOf(whyForm(why, async target => asked.push(target), tr));
+  const [field, answer, fallback] = rowsOf(whyForm(why, async target => asked.push(target), tr));
+  assert.ok(answer?.kind === 'button');
   assert.deepEqual(
-    [answer!.title, answer!.tone, answer!.subtitle!.split('\n')],
+    [answer.title, answer.tone, answer.subtitle!.split('\n')],
     [
-      'example.com · 192.0.2.1',
+      'Bypasses WARP',
       'warning',
-      ['This bypasses WARP.', 'The kernel sends it to 10.0.0.1 by eth0.', 'No entry of the split tunnel excludes it.'],
+      [
+        'example.com · 192.0.2.1',
+        'The system sends it elsewhere: another program changed the routes.',
+        'No entry of the split tunnel excludes it.',
+        'The kernel sends it to 10.0.0.1 by eth0.',
+      ],
     ],
   );
-  assert.match(advice!.subtitle!, /culvert doctor/);
-  assert.equal(advice!.tone, 'warning');
+  assert.deepEqual([answer.label, answer.command.ask], ['Run Checks', { kind: 'page', page: 'checks' }]);
   assert.match(fallback!.subtitle!, /10\.0\.0\.53/);
   assert.ok(field!.kind === 'entry');
+  const [address] = why.addresses;
+  const both = whyAnswers({ ...why, addresses: [address!, { ...address!, address: '192.0.2.2' }] }, tr);
+  assert.deepEqual(
+    both.map(({ addresses }) => addresses),
+    [['192.0.2.1', '192.0.2.2']],
+    'addresses with the same answer share a row',
+  );
 });
 
 test('only what is known to be wrong is a warning', () => {
@@ -92,12 +104,28 @@ test('a name that the list has is answered without its addresses, in the same wo
     nameEntry: 'example.com',
     resolveProblem: 'no name server answered',
   };
-  const sentences = [
-    'The split tunnel excludes example.com, whatever its addresses are.',
-    'example.com could not be resolved: no name server answered.',
-  ];
-  assert.deepEqual(nameText(unresolved, tr), sentences);
-  const [, row] = rowsOf(whyForm(unresolved, async () => {}, tr));
-  assert.equal(row!.subtitle, sentences.join('\n'));
-  assert.match(nameText({ ...unresolved, nameEntry: null }, tr)[1]!, /its addresses would decide/);
+  const listed = 'The split tunnel excludes example.com.';
+  const failure = 'example.com could not be resolved: no name server answered.';
+  const includes: Why = { ...unresolved, list: 'include' };
+  // without a tunnel, only the list is certain
+  for (const [why, verdict, way, because] of [
+    [unresolved, listed, null, [failure]],
+    [{ ...includes, nameForecast: null }, 'The split tunnel includes example.com.', null, [failure]],
+    [{ ...unresolved, nameForecast: false }, 'Should bypass WARP', false, [listed, failure]],
+    [
+      { ...includes, nameForecast: true },
+      'Should go through WARP',
+      true,
+      ['The split tunnel includes example.com.', failure],
+    ],
+  ] as [Why, string, boolean | null, string[]][]) {
+    const [answer] = whyAnswers(why, tr);
+    assert.deepEqual([answer!.verdict, answer!.way, answer!.because], [verdict, way, because]);
+    const [, row] = rowsOf(whyForm(why, async () => {}, tr));
+    assert.deepEqual([row!.title, row!.subtitle], [verdict, ['example.com', ...because].join('\n')]);
+    assert.equal(row!.mark === 'fine', way === true);
+  }
+  const [unnamed] = whyAnswers({ ...unresolved, nameEntry: null }, tr);
+  assert.equal(unnamed!.way, null);
+  assert.match(unnamed!.because[1]!, /its addresses would decide/);
 });

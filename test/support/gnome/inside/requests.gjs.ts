@@ -21,6 +21,7 @@ import {
   press,
   releaseRows,
   toggleIn,
+  toggleNamed,
   widgets,
 } from './widgets.gjs.ts';
 
@@ -93,7 +94,7 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   /** Left, top, width and height in the surface of the window, in pixels; null if the name is not on the screen. */
   place({ name }) {
     const widget = named(name).next().value;
-    return widget ? placeOf(widget) : null;
+    return widget ? placeOf(toggleNamed(widget, name) ?? widget) : null;
   },
   names: allNames,
   texts: allTexts,

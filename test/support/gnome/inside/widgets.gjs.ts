@@ -46,6 +46,12 @@ export function toggleIn(widget: Gtk.Widget): Gtk.Widget | undefined {
   return [...inside(widget)].find(child => child instanceof Gtk.Switch || child instanceof Gtk.CheckButton);
 }
 
+/** The switch of that name in a row that has another name for assistive technology, because it opens a page. */
+export function toggleNamed(row: Gtk.Widget, name: string): Gtk.Widget | undefined {
+  const toggle = (nameOf(row) ?? name) === name ? undefined : toggleIn(row);
+  return toggle && nameOf(toggle) === name ? toggle : undefined;
+}
+
 /** The control that a name belongs to: the named widget, or the widget that it labels. */
 export function control(name: string): Gtk.Widget | undefined {
   for (const widget of widgets()) {
@@ -55,7 +61,7 @@ export function control(name: string): Gtk.Widget | undefined {
       parent && !(parent instanceof Gtk.Window);
       parent = parent.get_parent()
     )
-      if (takesPress(parent)) return parent;
+      if (takesPress(parent)) return toggleNamed(parent, name) ?? parent;
   }
   return undefined;
 }

@@ -6,10 +6,12 @@ import type { Snapshot } from '../../../../../daemon/api/schema.ts';
 import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts';
 import { keyOf, parseRules } from '../../../../../daemon/networks/rules/rules.ts';
 import { NO_KILL_SWITCH } from '../../../../../daemon/state/store.ts';
-import type { Row } from '../../../../../daemon/view/form.ts';
-import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
+import { withRule } from '../../../../../daemon/view/client/network-document.ts';
+import type { Form, MenuButton, Row } from '../../../../../daemon/view/form.ts';
+import { type NetworksFacts, networksForm } from '../../../../../daemon/view/forms/tunnel/networks.ts';
 import { actText, networkLine, ruleValues, trustableLink } from '../../../../../daemon/view/states/networks.ts';
 import { notificationOf, presentNotification } from '../../../../../daemon/view/states/notification.ts';
+import { rowsOf } from '../../../../support/gnome/view/forms.ts';
 import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 import { link } from '../../../../support/networks/mocks.ts';
 
@@ -17,11 +19,19 @@ const home = link('wlan0', { name: 'Home', security: 'psk' });
 const RULE = '[[network]]\nname = "home"\nssid = "Home"\nwarp = "pause"\nkill_switch = true\n';
 const UNKNOWN = '[[network]]\nname = "unknown-wifi"\nany = "unknown-wifi"\nwarp = "connect"\n';
 
+const SITUATION = {
+  managed: false,
+  modeLocked: false,
+  switchLocked: false,
+  before: () => 'warp',
+  answers: new Map<string, boolean>(),
+};
+
 function state(document: string, answer: boolean | null = null, more: Partial<NetworksState> = {}): NetworksState {
   const { rules } = parseRules(document);
   const answers = new Map(answer === null ? [] : rules.map(rule => [keyOf(rule), answer]));
   const links = more.links ?? [home];
-  const situation = { managed: false, modeLocked: false, switchLocked: false, before: () => 'warp', answers };
+  const situation = { ...SITUATION, answers };
   return {
     service: 'NetworkManager',
     links,
@@ -37,16 +47,44 @@ function state(document: string, answer: boolean | null = null, more: Partial<Ne
     ...more,
   };
 }
-const rows = (networks: NetworksState) => networkGroups(networks, tr).flatMap(group => group.rows);
-const row = (networks: NetworksState, id: string) => rows(networks).find(each => each.id === id);
-const ask = (found: Row | undefined) =>
-  found?.kind === 'button' || found?.kind === 'switch' ? found.command.ask : null;
+/** The page with a daemon that follows these networks; null if it does not, undefined from an older one. */
+function page(
+  networks: NetworksState | null | undefined,
+  parts: Parameters<typeof clientState>[0] = {},
+  facts: Partial<NetworksFacts> = {},
+): Form {
+  const client = clientState(parts);
+  const snapshot = { ...client.snapshot!, networks } as Snapshot;
+  return networksForm({ ...client, snapshot }, { settable: true, network: null, now: 0, ...facts }, tr);
+}
+const row = (networks: NetworksState, id: string, parts: Parameters<typeof clientState>[0] = {}) =>
+  rowsOf(page(networks, parts)).find(each => each.id === id);
+const button = (buttons: MenuButton[] | undefined, label: string) => buttons?.find(each => each.label === label);
+const ask = (found: Row | MenuButton | undefined) =>
+  found && 'command' in found && typeof found.command === 'object' ? found.command.ask : null;
+const chosen = (networks: NetworksState, value: string) => {
+  const found = row(networks, 'here');
+  assert.ok(found?.kind === 'select');
+  return { value: found.value, ...found.command(value) };
+};
 
-test('without a daemon that follows them, the page has nothing of networks', () => {
-  assert.deepEqual([networkGroups(null, tr), networkGroups(undefined, tr)], [[], []]);
-  assert.equal(row(state('', null, { links: [] }), 'no-link')?.title, 'No network');
-  const present = { kind: 'fact', id: 'link-wlan0', title: 'Wi-Fi “Home”', value: 'wlan0' };
-  assert.deepEqual(row(state(''), 'link-wlan0'), present);
+test('without a daemon that follows them, the page says what the desktop knows, or that the network is unknown', () => {
+  for (const networks of [null, undefined]) {
+    const { status, groups } = page(networks);
+    assert.deepEqual([status!.title, status!.buttons, status!.menu], ['Network unknown', [], undefined]);
+    assert.equal(groups[0]!.rows.length, 0);
+    assert.equal(
+      rowsOf(page(networks)).some(({ id }) => id === 'unknown-wifi'),
+      false,
+    );
+  }
+  const wifi = { network: { kind: 'wifi', ssid: 'Home' } } as const;
+  const trusted = page(null, { options: { trustedSsids: ['Home'] } }, wifi);
+  assert.deepEqual([trusted.status!.title, trusted.status!.sentence], ['Home', 'Trusted: WARP is off here']);
+  const listed = rowsOf(trusted).find(({ id }) => id === 'current');
+  assert.deepEqual(ask(listed), { kind: 'action', request: { action: 'removeTrustedSsid', value: 'Home' } });
+  const unlisted = rowsOf(page(null, { options: { trustedSsids: null } }, wifi)).find(({ id }) => id === 'current');
+  assert.deepEqual(ask(unlisted), { kind: 'action', request: { action: 'addTrustedSsid', value: 'Home' } });
 });
 
 test('words subjects and values of a newer daemon', () => {
@@ -58,79 +96,249 @@ test('words subjects and values of a newer daemon', () => {
   ]);
 });
 
-test('a login page has its button, also where none was noticed, and says what happens', () => {
-  const button = (given: Partial<NetworksState>, parts: Parameters<typeof clientState>[0] = {}) => {
-    const { snapshot } = clientState({ status: { state: 'unable' }, ...parts });
-    const groups = networkGroups(state('', null, given), tr, { snapshot, editor: null });
-    const found = groups.flatMap(group => group.rows).find(({ id }) => id === 'portal');
-    return found?.kind === 'button' ? found : null;
+test('the status names the network, its device and what happens there', () => {
+  const of = (networks: NetworksState) => {
+    const { title, sentence, line } = page(networks).status!;
+    return [title, sentence, line];
   };
-  const noticed = button({ links: [{ ...home, connectivity: 'portal' }] });
-  assert.deepEqual([noticed?.title, noticed?.style], ['This network has a login page', 'suggested']);
-  assert.deepEqual(noticed?.command.ask, { kind: 'client', task: 'portal' });
-  const byHand = button({});
-  assert.deepEqual([byHand?.title, byHand?.style, byHand?.sensitive], ['Sign in to this network', undefined, true]);
-  assert.deepEqual(byHand?.command.ask, { kind: 'client', task: 'portal-by-hand' });
-  assert.match(byHand!.subtitle!, /^Opens a browser of its own\. WARP is paused for all programs/);
-  const blocking = button({}, { killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
-  assert.match(blocking!.subtitle!, /^Opens a browser, the only program that gets out/);
-  assert.equal(button({}, { status: { state: 'connected' } })?.sensitive, false);
-  assert.equal(button({ links: [] }), null);
+  assert.deepEqual(of(state('')), ['Home', 'WARP follows your settings here.', 'Wi-Fi · wlan0']);
+  assert.deepEqual(of(state(RULE, true)), [
+    'Home',
+    'WARP is paused, Kill switch is on, by the rule “home”.',
+    'Wi-Fi · wlan0',
+  ]);
+  const wired = link('eth0', { kind: 'ethernet' });
+  assert.deepEqual(of(state('', null, { links: [wired] })).slice(0, 1), ['Wired network']);
+  assert.equal(of(state('', null, { links: [home, wired] }))[2], 'Wi-Fi “Home” on wlan0, Ethernet on eth0');
+  assert.equal(of(state('', null, { links: [link('wlan0')] }))[2], 'wlan0 · Its name can’t be read');
+  assert.deepEqual(of(state('', null, { links: [] })), [
+    'No network',
+    'Connect to a network to see what happens there.',
+    undefined,
+  ]);
   // no service reports what there is
-  assert.ok(button({ links: [], service: null }));
+  assert.equal(of(state('', null, { links: [], service: null }))[0], 'Network unknown');
+});
+
+test('a noticed login page has a row; without one, the sign-in is in the menu', () => {
+  const find = (given: Partial<NetworksState>, parts: Parameters<typeof clientState>[0] = {}) => {
+    const { status, groups } = page(state('', null, given), { status: { state: 'unable' }, ...parts });
+    const portal = rowsOf({ groups }).find(({ id }) => id === 'portal');
+    const byHand = status!.menu!.find(({ command }) => command.ask.kind === 'client');
+    return { portal: portal?.kind === 'button' ? portal : null, byHand };
+  };
+  const noticed = find({ links: [{ ...home, connectivity: 'portal' }] });
+  assert.deepEqual([noticed.portal?.title, noticed.portal?.style], ['This network has a login page', 'suggested']);
+  assert.deepEqual([ask(noticed.portal!), noticed.byHand], [{ kind: 'client', task: 'portal' }, undefined]);
+  const { portal, byHand } = find({});
+  assert.deepEqual([portal, byHand?.label, byHand?.sensitive], [null, 'Sign In to This Network…', true]);
+  assert.deepEqual(ask(byHand), { kind: 'client', task: 'portal-by-hand' });
+  assert.equal(
+    byHand!.command.confirm!.body,
+    'Opens a browser just for the sign-in; WARP returns afterwards. Until then, no program uses WARP.',
+  );
+  const blocking = find({}, { killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
+  assert.match(blocking.byHand!.command.confirm!.body, /Only this browser gets out/);
+  const through = find({}, { status: { state: 'connected' } }).byHand;
+  assert.deepEqual([through?.sensitive, through?.label], [false, 'No sign-in needed here.']);
+  assert.equal(find({ links: [] }).byHand, undefined);
+  assert.ok(find({ links: [], service: null }).byHand);
 });
 
 test('a rule that asks has a button, whose question says that names can be copied', () => {
-  const button = row(state(RULE), 'effect-connection');
-  assert.ok(button?.kind === 'button');
-  assert.deepEqual(ask(button), { kind: 'networks', change: { do: 'answer', rule: 'home', answer: 'always' } });
-  assert.match(button.command.confirm!.body, /^Anyone can make a network/);
-  assert.equal(row(state(RULE), 'effect-killSwitch')?.title, 'Kill switch is on, by the rule “home”.');
-  assert.equal(row(state(RULE, true), 'effect-connection')?.kind, 'note');
+  const { status } = page(state(RULE));
+  const allow = button(status!.buttons, 'Allow');
+  assert.deepEqual(ask(allow), { kind: 'networks', change: { do: 'answer', rule: 'home', answer: 'always' } });
+  assert.match(allow!.command.confirm!.body, /^Anyone can make a network/);
+  assert.match(status!.sentence!, /^Not yet: WARP is paused.* Kill switch is on, by the rule “home”\.$/);
+  assert.equal(button(page(state(RULE, true)).status!.buttons, 'Allow'), undefined);
   assert.match(row(state(RULE, false), 'effect-connection')!.title, /you refused it/);
-  assert.match(
-    row(state(RULE), 'rule-home')!.subtitle!,
-    /^Wi-Fi “Home”: WARP is paused, Kill switch is on\nWould lower protection/,
+});
+
+test('a rule’s row says what happens there and whether it has permission; the warning stands once', () => {
+  const texts = [null, true, false].map(answer => row(state(RULE, answer), 'rule-home')!.subtitle);
+  const does = 'Wi-Fi “Home”: WARP is paused, Kill switch is on';
+  assert.deepEqual(texts, [`${does} · Asks first`, does, `${does} · You refused it`]);
+  assert.match(row(state(RULE), 'imitated')!.title, /^Anyone can imitate a network/);
+  assert.equal(row(state(UNKNOWN), 'imitated'), undefined);
+});
+
+test('a rule is removed by its menu, and its undo puts it back where it was', () => {
+  const other = RULE.replace('"home"', '"office"').replace('"Home"', '"Office"');
+  const removal = button(row(state(`${other}${RULE}`, true), 'rule-office')!.menu, 'Remove')!;
+  assert.deepEqual(
+    [removal.name, ask(removal)],
+    ['Remove office', { kind: 'networks', change: { do: 'remove', name: 'office' } }],
   );
+  const { undo } = removal.command;
+  assert.ok(undo?.kind === 'networks' && undo.change.do === 'add');
+  assert.deepEqual([undo.change.before, undo.change.allow], ['home', true]);
+  assert.equal(withRule(RULE, undo.change), `${other}\n${RULE}`);
 });
 
 test('a rule that acted can be reverted, and a failure is shown', () => {
   const acted = { rule: 'home', at: '2026-01-01T00:00:00.000Z' };
-  assert.deepEqual(ask(row(state(RULE, true, { acted }), 'revert')), { kind: 'networks', change: { do: 'revert' } });
+  const revert = button(page(state(RULE, true, { acted })).status!.buttons, 'Connect Anyway');
+  assert.deepEqual(ask(revert), { kind: 'networks', change: { do: 'revert' } });
+  const only = state(UNKNOWN, null, { acted: { ...acted, rule: 'unknown-wifi' } });
+  assert.ok(button(page(only).status!.buttons, 'Revert'));
   const reverted = state(RULE, true, { acted, reverted: true, problem: 'home: failed' });
-  assert.deepEqual([row(reverted, 'revert'), row(reverted, 'reverted')?.kind], [undefined, 'note']);
+  const { buttons, sentence, tone } = page(reverted).status!;
+  assert.deepEqual(
+    [buttons, sentence, tone],
+    [[], 'You reverted the rules. They act again on the next network.', 'error'],
+  );
   assert.equal(row(reverted, 'problem')?.subtitle, 'home: failed');
 });
 
-test('a network without a rule can be trusted, after the question', () => {
-  const button = row(state(UNKNOWN), 'trust');
-  assert.ok(button?.kind === 'button');
+test('a network without a rule can be paused, after the question', () => {
+  const pause = button(page(state(UNKNOWN)).status!.buttons, 'Pause Here…');
   const change = {
     do: 'add',
     name: 'Home',
     lines: ['ssid = "Home"', 'security = "psk"', 'warp = "pause"'],
     allow: true,
   };
-  assert.deepEqual(ask(button), { kind: 'networks', change });
-  assert.equal(button.command.confirm?.heading, 'Pause WARP on “Home”?');
+  assert.deepEqual(ask(pause), { kind: 'networks', change });
+  assert.equal(pause!.command.confirm?.heading, 'Pause WARP on “Home”?');
   assert.equal(parseRules(`[[network]]\nname = "Home"\n${change.lines.join('\n')}`).invalid.length, 0);
+  assert.deepEqual(chosen(state(UNKNOWN), 'pause').ask, { kind: 'networks', change });
   for (const other of [
     state(RULE),
     state('', null, { links: [link('eth0', { kind: 'ethernet' })] }),
     state('', null, { links: [link('wlan0', { name: '"' })] }),
   ])
-    assert.equal(row(other, 'trust'), undefined);
+    assert.equal(button(page(other).status!.buttons, 'Pause Here…'), undefined);
+});
+
+test('the choice for the present network adds, changes and removes its rule', () => {
+  const none = chosen(state(''), 'connect');
+  assert.deepEqual([none.value, none.confirm], ['automatic', undefined]);
+  assert.deepEqual(none.undo, { kind: 'networks', change: { do: 'remove', name: 'Home' } });
+  const on = chosen(state(RULE, true), 'connect');
+  assert.equal(on.value, 'pause');
+  const lines = ['ssid = "Home"', 'warp = "connect"', 'kill_switch = true'];
+  assert.deepEqual(on.ask, {
+    kind: 'networks',
+    change: { do: 'add', name: 'home', lines, replaces: 'home', allow: true },
+  });
+  const automatic = chosen(state(RULE, true), 'automatic').ask;
+  assert.ok(automatic.kind === 'networks' && automatic.change.do === 'add');
+  assert.deepEqual(automatic.change.lines, ['ssid = "Home"', 'kill_switch = true']);
+  const alone = chosen(state(RULE.replace('kill_switch = true\n', ''), true), 'automatic');
+  assert.deepEqual(alone.ask, { kind: 'networks', change: { do: 'remove', name: 'home' } });
+  // the name of the network belongs to a rule for another network
+  assert.equal(row(state(RULE.replace('"home"', '"Home"').replace('ssid = "Home"', 'ssid = "x"')), 'here'), undefined);
+});
+
+test('a rule for a kind of network is not the rule of the present network', () => {
+  const open = link('wlan0', { name: 'Café', security: 'open' });
+  const cafes = '[[network]]\nname = "cafes"\nsecurity = "open"\nwarp = "connect"\n';
+  const networks = state(cafes, null, { links: [open] });
+  assert.equal(chosen(networks, 'pause').value, 'automatic');
+  for (const ask of [
+    chosen(networks, 'pause').ask,
+    button(page(networks).status!.buttons, 'Pause Here…')!.command.ask,
+  ]) {
+    assert.ok(ask.kind === 'networks' && ask.change.do === 'add');
+    assert.deepEqual([ask.change.name, ask.change.replaces, ask.change.before], ['Café', undefined, 'cafes']);
+    // the new rule comes first, so it holds here
+    const { rules } = parseRules(withRule(cafes, ask.change));
+    assert.equal(decide([{ link: open, proven: new Set() }], rules, SITUATION).links[0]!.rule, 'Café');
+  }
+  assert.equal(chosen(networks, 'automatic').ask.kind, 'work');
+});
+
+test('the undo of the choice puts the rule back where it was, with the user’s refusal', () => {
+  const plain = RULE.replace('kill_switch = true\n', '');
+  const other = RULE.replace('"home"', '"office"').replace('"Home"', '"Office"');
+  const { undo } = chosen(state(`${plain}${other}`, false), 'automatic');
+  assert.ok(undo?.kind === 'networks' && undo.change.do === 'add');
+  assert.deepEqual([undo.change.before, undo.change.allow], ['office', false]);
+});
+
+test('the question before a pause speaks of imitated names only for Wi-Fi', () => {
+  const wired = link('eth0', { kind: 'ethernet', name: 'Dock', uuid: 'u-1' });
+  const rule = '[[network]]\nname = "desk"\nuuid = "u-1"\nkill_switch = true\n';
+  const body = (networks: NetworksState) => chosen(networks, 'pause').confirm!.body;
+  assert.equal(body(state(rule, null, { links: [wired] })), 'Your traffic there would bypass WARP.');
+  assert.match(body(state('')), /^Anyone can use that name/);
+});
+
+test('the name of each button of the status has its label, and no button is lost', () => {
+  const acted = { rule: 'home', at: '2026-01-01T00:00:00.000Z' };
+  const open = link('wlan0', { name: 'Café', security: 'open' });
+  const cafes = '[[network]]\nname = "cafes"\nsecurity = "open"\nwarp = "pause"\n';
+  const { buttons, menu } = page(state(cafes, null, { links: [open], acted: { ...acted, rule: 'cafes' } })).status!;
+  const all = [...buttons, ...menu!];
+  assert.deepEqual([buttons.length, button(menu, 'Pause Here…')?.label], [2, 'Pause Here…']);
+  for (const { label, name = label } of all) assert.ok(name.toLowerCase().includes(label.toLowerCase()), name);
+});
+
+test('a rule named like a row keeps its own row', () => {
+  const ids = rowsOf(page(state(RULE.replace('"home"', '"unknown"')))).map(({ id }) => id);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.ok(ids.includes('rule-unknown') && ids.includes('unknown-wifi'));
 });
 
 test('the switch for unknown Wi-Fi adds and removes its rule, and leaves other rules for it alone', () => {
-  const off = row(state(''), 'rule-unknown');
+  const off = row(state(''), 'unknown-wifi');
   assert.ok(off?.kind === 'switch');
   assert.deepEqual([off.on, off.sensitive], [false, true]);
-  const on = row(state(UNKNOWN), 'rule-unknown');
+  const on = row(state(UNKNOWN), 'unknown-wifi');
   assert.ok(on?.kind === 'switch');
   assert.deepEqual([on.on, ask(on)], [true, { kind: 'networks', change: { do: 'remove', name: 'unknown-wifi' } }]);
-  const own = row(state(UNKNOWN.replace('name = "unknown-wifi"', 'name = "cafes"')), 'rule-unknown');
+  // the switch is its row
+  assert.equal(row(state(UNKNOWN), 'rule-unknown-wifi'), undefined);
+  const own = row(state(UNKNOWN.replace('name = "unknown-wifi"', 'name = "cafes"')), 'unknown-wifi');
   assert.equal(own?.sensitive, false);
+});
+
+test('the networks that WARP itself trusts are in the same list, and are added, removed and forgotten', () => {
+  const parts = { options: { trustedSsids: ['Office'] } };
+  const { groups } = page(state(RULE, true), parts);
+  const list = groups.find(({ id }) => id === 'rules')!;
+  assert.deepEqual(
+    list.rows.map(({ id }) => id),
+    ['rule-home', 'ssid-Office', 'unknown-wifi', 'wifi', 'ethernet', 'imitated'],
+  );
+  const removal = button(list.rows[1]!.menu, 'Remove')!.command;
+  assert.deepEqual(removal.ask, { kind: 'action', request: { action: 'removeTrustedSsid', value: 'Office' } });
+  assert.deepEqual(removal.undo, { kind: 'action', request: { action: 'addTrustedSsid', value: 'Office' } });
+  const forget = button(list.menu, 'Forget All Trusted Wi-Fi…')!.command;
+  assert.equal(forget.confirm?.destructive, true);
+  const [add] = list.actions!;
+  assert.ok(add?.command.ask.kind === 'answer');
+  assert.deepEqual(add.command.ask.command('Café').ask, {
+    kind: 'action',
+    request: { action: 'addTrustedSsid', value: 'Café' },
+  });
+  // without a list from WARP, a name can be removed by typing it
+  const unlisted = page(null, { options: { trustedSsids: null } }).groups.find(({ id }) => id === 'rules')!;
+  const typed = button(unlisted.menu, 'Remove a Trusted Wi-Fi…')!.command;
+  assert.ok(typed.ask.kind === 'answer');
+  assert.deepEqual(typed.ask.command('Café').ask, removalOf('Café'));
+});
+const removalOf = (value: string) => ({ kind: 'action', request: { action: 'removeTrustedSsid', value } });
+
+test('a network that WARP itself trusts is no longer trusted by one press', () => {
+  const { buttons } = page(state(''), { options: { trustedSsids: ['Home'] } }).status!;
+  assert.deepEqual(
+    buttons.map(each => [each.label, ask(each)]),
+    [['Stop Trusting', removalOf('Home')]],
+  );
+});
+
+test('a long list is searched by name, network and effect', () => {
+  const rules = Array.from({ length: 12 }, (_, i) => RULE.replaceAll('ome"', `ome ${i}"`)).join('');
+  const found = (text: string) => {
+    const search = { label: '', text, type() {} };
+    const { groups } = page(state(rules), { options: { trustedSsids: ['Café'] } }, { search });
+    return groups.find(({ id }) => id === 'rules')!.rows.map(({ id }) => id);
+  };
+  assert.deepEqual(found('home 11'), ['rule-home 11', 'imitated']);
+  assert.deepEqual(found('cafe'), ['ssid-Café', 'imitated']);
+  assert.deepEqual(found('nowhere'), ['none', 'imitated']);
 });
 
 test('the tray names the network and its rule', () => {
@@ -141,16 +349,13 @@ test('the tray names the network and its rule', () => {
 });
 
 test('WARP’s own settings are shown where they turn it off here, also against a rule', () => {
-  const own = (given: Partial<Snapshot['options']>, document = '') => {
-    const { snapshot } = clientState({ options: given });
-    const found = networkGroups(state(document), tr, { snapshot, editor: null }).flatMap(group => group.rows);
-    return found.find(({ id }) => id === 'own-wlan0')?.title;
-  };
-  assert.equal(own({ trustedSsids: ['Other'], ethernetTrusted: true }), undefined);
+  const own = (options: Partial<Snapshot['options']>, document = '') =>
+    page(state(document), { options }).status!.sentence;
+  assert.equal(own({ trustedSsids: ['Other'], ethernetTrusted: true }), 'WARP follows your settings here.');
   assert.equal(own({ trustedSsids: ['Home'] }), 'WARP’s own list of trusted Wi-Fi turns it off on “Home”.');
-  assert.equal(
-    own({ wifiTrusted: true }, UNKNOWN),
-    'WARP’s own settings turn it off on all Wi-Fi networks. The rule “unknown-wifi”, which connects WARP, can’t change that.',
+  assert.match(
+    own({ wifiTrusted: true }, UNKNOWN)!,
+    /^WARP’s own settings turn it off on all Wi-Fi networks\. The rule “unknown-wifi”, which connects WARP, can’t change that\./,
   );
 });
 

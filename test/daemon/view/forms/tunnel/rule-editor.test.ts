@@ -6,8 +6,9 @@ import { decide, describe } from '../../../../../daemon/networks/rules/decide.ts
 import { parseRules } from '../../../../../daemon/networks/rules/rules.ts';
 import { createRuleEditor } from '../../../../../daemon/view/client/rule-editor.ts';
 import type { Command, Row } from '../../../../../daemon/view/form.ts';
-import { networkGroups } from '../../../../../daemon/view/forms/tunnel/network-rules.ts';
-import { tr } from '../../../../support/gnome/view/translator.ts';
+import { networksForm } from '../../../../../daemon/view/forms/tunnel/networks.ts';
+import { rowsOf } from '../../../../support/gnome/view/forms.ts';
+import { clientState, tr } from '../../../../support/gnome/view/translator.ts';
 import { link } from '../../../../support/networks/mocks.ts';
 
 const home = link('wlan0', { name: 'Home', security: 'psk' });
@@ -43,7 +44,12 @@ function setUp(given = RULE, links: NetworkLink[] = [home]) {
     reverted: false,
     problem: null,
   });
-  const rows = () => networkGroups(state(), tr, { snapshot: null, editor }).flatMap(group => group.rows);
+  const form = () => {
+    const client = clientState();
+    const snapshot = { ...client.snapshot!, networks: state() };
+    return networksForm({ ...client, snapshot }, { settable: true, network: null, now: 0, editor }, tr);
+  };
+  const rows = () => rowsOf(form());
   const row = <K extends Row['kind']>(kind: K, id: string) => {
     const match = rows().find(each => each.id === id);
     assert.equal(match?.kind, kind, id);
@@ -59,12 +65,18 @@ function setUp(given = RULE, links: NetworkLink[] = [home]) {
     assert.ok(option, `${label} among ${options.map(each => each.label).join(', ')}`);
     return run(command(option.value));
   };
-  return { rows, row, run, choose, sent, document: () => document };
+  /** Runs a command of the list, or of a row's menu. */
+  const press = (label: string, id?: string) => {
+    const list = form().groups.find(group => group.id === 'rules')!;
+    const menu = id === undefined ? [...list.actions!, ...list.menu!] : rows().find(each => each.id === id)!.menu!;
+    return run(menu.find(each => each.label === label)!.command);
+  };
+  return { form, rows, row, run, choose, press, sent, document: () => document };
 }
 
 test('a new rule begins with the present network, says what it does here, and asks before it may lower the protection', async () => {
-  const { row, run, choose, sent, document } = setUp();
-  await run(row('button', 'rule-new').command);
+  const { row, run, choose, press, sent, document } = setUp();
+  await press('Add Rule…');
   assert.equal(row('note', 'draft-rule').title, 'Choose a network, a name, and at least one setting.');
   await choose('draft-warp', 'Pause');
   assert.deepEqual(
@@ -84,8 +96,8 @@ test('a new rule begins with the present network, says what it does here, and as
 });
 
 test('a rule is edited, renamed, and saved without a question where it only strengthens', async () => {
-  const { row, run, choose, sent, document, rows } = setUp();
-  await run(row('item', 'rule-cafes').edit!.command);
+  const { row, run, choose, press, sent, document, rows } = setUp();
+  await press('Edit…', 'rule-cafes');
   await choose('draft-network', 'A Wi-Fi network by its name');
   await run(row('entry', 'draft-ssid').command('Café'));
   await choose('draft-security', 'Without a password');
@@ -108,8 +120,8 @@ test('a rule is edited, renamed, and saved without a question where it only stre
 });
 
 test('a name that another rule has is refused before it is saved, and Cancel changes nothing', async () => {
-  const { row, run, choose, rows, sent } = setUp();
-  await run(row('button', 'rule-new').command);
+  const { row, run, choose, press, rows, sent } = setUp();
+  await press('Add Rule…');
   await choose('draft-warp', 'Connect');
   await run(row('entry', 'draft-name').command('cafes'));
   assert.equal(row('button', 'draft-save').sensitive, false);
@@ -121,11 +133,11 @@ test('a name that another rule has is refused before it is saved, and Cancel cha
 const SHA256 = 'ab'.repeat(32);
 
 test('everything that a document says of a network is set by the form, and removed again', async () => {
-  const { row, run, choose, document, rows } = setUp('', [
+  const { row, run, choose, press, document, rows } = setUp('', [
     { ...home, uuid: '1f0c', gatewayHardware: '02:00:00:00:00:01', bssid: '02:00:00:00:00:02' },
   ]);
   const offered = () => rows().filter(({ id }) => id.startsWith('draft-present'));
-  await run(row('button', 'rule-new').command);
+  await press('Add Rule…');
   assert.deepEqual(
     offered().map(each => [each.title, each.subtitle]),
     [
@@ -149,7 +161,7 @@ test('everything that a document says of a network is set by the form, and remov
   const match = { ssid: 'Home', uuid: '1f0c', gateway: '02:00:00:00:00:01', bssid, beacon };
   assert.deepEqual([invalid, rules[0]?.match], [[], match]);
 
-  await run(row('item', 'rule-Home').edit!.command);
+  await press('Edit…', 'rule-Home');
   const remove = (title: string) => {
     const item = rows().find(each => each.kind === 'item' && each.title === title);
     assert.ok(item?.kind === 'item', title);
@@ -161,7 +173,7 @@ test('everything that a document says of a network is set by the form, and remov
   await choose('draft-security', 'With WEP');
   await run(row('button', 'draft-save').command);
   assert.deepEqual(parseRules(document()).rules[0]?.match, { security: 'wep', bssid: bssid.slice(1), beacon });
-  await run(row('item', 'rule-Home').edit!.command);
+  await press('Edit…', 'rule-Home');
   await remove('Access point 02:00:00:00:00:ab');
   await remove('Beacon 192.0.2.1:8443');
   await choose('draft-network', 'Any Ethernet');
@@ -171,8 +183,8 @@ test('everything that a document says of a network is set by the form, and remov
 });
 
 test('the form takes what the document takes, and nothing else', async () => {
-  const { row, run } = setUp('');
-  await run(row('button', 'rule-new').command);
+  const { row, press } = setUp('');
+  await press('Add Rule…');
   const digits = 'ab'.repeat(32);
   const beacon = ([address, sha256]: string[]) => `{address = "${address}", sha256 = "${sha256}"}`;
   const texts: [id: string, text: string, value: string][] = [
@@ -199,7 +211,10 @@ test('the form takes what the document takes, and nothing else', async () => {
 });
 
 test('“What if…” says what the rules do on another network', async () => {
-  const { row, run, choose } = setUp();
+  const { form, row, run, choose, press } = setUp();
+  const groups = () => form().groups.map(({ id }) => id);
+  await press('Test Rules…');
+  assert.deepEqual(groups(), ['here', 'what-if']);
   await choose('what-if-network', 'Unknown Wi-Fi without a password');
   assert.deepEqual(
     [row('note', 'what-if-answer').title, row('note', 'what-if-answer').subtitle],
@@ -209,15 +224,18 @@ test('“What if…” says what the rules do on another network', async () => {
   assert.equal(row('note', 'what-if-answer').subtitle, 'No rule is for this network.');
   await run(row('entry', 'what-if-name').command('Hotel'));
   assert.equal(row('note', 'what-if-answer').title, 'Wi-Fi “Hotel”');
+  await run(row('button', 'what-if-done').command);
+  assert.deepEqual(groups(), ['here', 'rules', 'local']);
 });
 
 test('“What if…” offers the network of each rule, by its connection and its beacon as well', async () => {
   const beacon = (address: string) => `beacon = {address = "${address}", sha256 = "${SHA256}"}\n`;
-  const { row, choose } = setUp(
+  const { row, choose, press } = setUp(
     `[[network]]\nname = "lab"\n${beacon('192.0.2.1:1')}mode = "doh"\n` +
       `[[network]]\nname = "home"\n${beacon('192.0.2.1:2')}warp = "pause"\n` +
       '[[network]]\nname = "dock"\nuuid = "1f0c"\nwarp = "connect"\n',
   );
+  await press('Test Rules…');
   const answers: [label: string, answer: RegExp][] = [
     ['Beacon 192.0.2.1:2', /^WARP is paused, by the rule “home”\.$/],
     ['Beacon 192.0.2.1:1', /^Mode: .*, by the rule “lab”\.$/],

@@ -1,0 +1,432 @@
+// Describes the head of the networks page: the present network, what happens here, and the choice for this network.
+import type { NetworkEffects, NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
+import type { Snapshot } from '../../../api/schema.ts';
+import { linesOf } from '../../client/network-document.ts';
+import { matchOf } from '../../client/rule-editor.ts';
+import {
+  actionCommand,
+  type Command,
+  clientCommand,
+  type MenuButton,
+  noteRow,
+  type Question,
+  type Row,
+  type Status,
+  type Tone,
+  workCommand,
+} from '../../form.ts';
+import { formatList } from '../../format.ts';
+import type { CurrentNetwork } from '../../host.ts';
+import {
+  actText,
+  allowQuestion,
+  effectText,
+  loginLink,
+  namesNetwork,
+  networksCommand,
+  networkTitle,
+  ownSettingText,
+  trustableLink,
+} from '../../states/networks.ts';
+import { fill, type Translator } from '../../translator.ts';
+
+type State = Pick<Snapshot, 'options' | 'status' | 'killSwitch'>;
+
+export interface Here {
+  /** null if the daemon does not follow networks; undefined from an older daemon. */
+  networks: NetworksState | null | undefined;
+  /** The desktop's network; null if the desktop does not report it. */
+  network: CurrentNetwork | null;
+  snapshot: State | null;
+  /** False while the tunnel's state allows no change. */
+  settable: boolean;
+}
+
+const UNKNOWN_ICON = 'org.culvert.Culvert-unknown-symbolic';
+const ICONS: Record<NetworkLink['kind'] | 'none', string> = {
+  wifi: 'culvert-networks-symbolic',
+  ethernet: 'network-wired-symbolic',
+  mobile: 'network-cellular-connected-symbolic',
+  other: 'network-wired-symbolic',
+  none: 'network-offline-symbolic',
+};
+/** Maximum number of buttons below the status. */
+const BUTTONS = 2;
+
+export function hereStatus(here: Here, tr: Translator): Status {
+  const { networks, network, snapshot } = here;
+  const { _ } = tr;
+  const menu = networks ? menuOf(here, networks, tr) : undefined;
+  if (!networks || isUnreported(networks)) {
+    const ssids = snapshot?.options.trustedSsids ?? null;
+    return { ...(network ? desktopStatus(network, ssids, tr) : unknownStatus(tr)), menu };
+  }
+  const { links, decision, problem } = networks;
+  const at = decision.links.findIndex(({ rule }) => rule !== null);
+  const link = links[at] ?? links[0];
+  if (!link) {
+    const sentence = _('Connect to a network to see what happens there.');
+    return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence, buttons: [], menu };
+  }
+  const distrust = distrustButtons(here, links, tr);
+  const buttons = buttonsOf(networks, distrust.length > 0, tr);
+  // one button more would wrap in a narrow window
+  const shown = buttons.length > 0 ? buttons.slice(0, BUTTONS) : distrust;
+  const own = ownTexts(networks, snapshot, tr);
+  const lowers = decision.effects.some(
+    ({ state, value }) => state === 'asks' || (state === 'holds' && value === 'off'),
+  );
+  const tone: Tone = problem !== null ? 'error' : lowers || own.length > 0 ? 'warning' : 'neutral';
+  return {
+    icon: ICONS[link.kind],
+    tone,
+    title: link.name ?? (link.kind === 'ethernet' ? _('Wired network') : networkTitle(link, tr)),
+    sentence: sentenceOf(networks, own, tr),
+    line: lineOf(links, tr),
+    buttons: shown,
+    menu: [...[...buttons, ...distrust].filter(button => !shown.includes(button)), ...(menu ?? [])],
+  };
+}
+
+/** True if no service tells the daemon which networks there are. */
+function isUnreported({ service, links }: NetworksState): boolean {
+  return service === null && links.length === 0;
+}
+
+function unknownStatus({ _ }: Translator): Status {
+  return {
+    icon: UNKNOWN_ICON,
+    tone: 'neutral',
+    title: _('Network unknown'),
+    sentence: _('Culvert can’t tell which network this computer uses.'),
+    buttons: [],
+  };
+}
+
+/** Returns the status by the desktop's report, if the daemon reports nothing. */
+function desktopStatus({ kind, ssid }: CurrentNetwork, ssids: readonly string[] | null, { _ }: Translator): Status {
+  const titles = { wifi: ssid ?? _('Wi-Fi'), wired: _('Wired network'), other: _('Another kind of network') };
+  const isTrusted = ssid !== null && ssids?.includes(ssid);
+  return {
+    icon: kind === 'wifi' ? ICONS.wifi : ICONS.ethernet,
+    tone: isTrusted ? 'warning' : 'neutral',
+    title: titles[kind],
+    sentence:
+      ssid === null || ssids === null
+        ? null
+        : isTrusted
+          ? _('Trusted: WARP is off here')
+          : _('Not trusted: WARP stays on here'),
+    buttons: [],
+  };
+}
+
+/** Warns where WARP's own settings for trusted networks turn it off here. */
+function ownTexts({ links, decision }: NetworksState, snapshot: State | null, tr: Translator): string[] {
+  const texts = links.map(link => ownSettingText(link, { options: snapshot?.options ?? null, decision }, tr));
+  return [...new Set(texts.filter(text => text !== null))];
+}
+
+function sentenceOf({ decision, reverted }: NetworksState, own: readonly string[], tr: Translator): string {
+  const { _ } = tr;
+  if (reverted) return [...own, _('You reverted the rules. They act again on the next network.')].join(' ');
+  const { effects } = decision;
+  const held = effects.filter(({ state }) => state === 'holds');
+  const rules = [...new Set(held.map(({ rule }) => rule))];
+  const texts = [
+    ...own,
+    ...effects.filter(({ state }) => state === 'asks').map(effect => effectText(effect, tr)),
+    ...rules.map(rule => {
+      const acts = held.filter(effect => effect.rule === rule).map(effect => actText(effect, tr));
+      // Translators: the first %s is what a rule does, such as WARP is paused, the second its name
+      return fill(_('%s, by the rule “%s”.'), formatList(acts, tr), rule);
+    }),
+  ];
+  return texts.length > 0 ? texts.join(' ') : _('WARP follows your settings here.');
+}
+
+/** Names the devices, and every network if there are several. */
+function lineOf(links: readonly NetworkLink[], tr: Translator): string {
+  const { _ } = tr;
+  const [only, ...others] = links;
+  if (others.length > 0)
+    // Translators: a network such as Wi-Fi “Home”, and its device
+    return formatList(
+      links.map(link => fill(_('%s on %s'), networkTitle(link, tr), link.device)),
+      tr,
+    );
+  const { kind, name, device } = only!;
+  if (kind === 'wifi' && name === null) return [device, _('Its name can’t be read')].join(' · ');
+  return name === null ? device : [networkTitle({ kind, name: null }, tr), device].join(' · ');
+}
+
+/** @param isListed true if WARP itself trusts the network */
+function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): MenuButton[] {
+  const { _ } = tr;
+  const { links, decision, rules, acted, reverted } = networks;
+  const asking = decision.effects.find(({ state }) => state === 'asks');
+  const buttons: MenuButton[] = [];
+  if (asking)
+    buttons.push({
+      label: _('Allow'),
+      style: 'suggested',
+      name: `${_('Allow')} · ${allowQuestion(asking.rule, tr).heading}`,
+      command: networksCommand(
+        { do: 'answer', rule: asking.rule, answer: 'always' },
+        {
+          confirm: allowQuestion(asking.rule, tr),
+          undo: { kind: 'networks', change: { do: 'answer', rule: asking.rule, answer: 'never' } },
+        },
+      ),
+    });
+  if (acted && !reverted) {
+    const isOff = decision.effects.some(({ state, value }) => state === 'holds' && value === 'off');
+    const label = isOff ? _('Connect Anyway') : _('Revert');
+    buttons.push({
+      label,
+      // Translators: %s is the name of a rule
+      name: `${label} · ${fill(_('The rule “%s” changed settings here'), acted.rule)}`,
+      command: networksCommand({ do: 'revert' }),
+    });
+  }
+  const link = trustableLink({ links, decision, rules });
+  if (link && !isListed)
+    buttons.push({ label: _('Pause Here…'), command: warpCommand(newPlace(link, networks), 'pause', tr) });
+  return buttons;
+}
+
+function menuOf(here: Here, networks: NetworksState, tr: Translator): MenuButton[] {
+  return [...signInButtons(here, networks, tr), ...trustButtons(here, networks, tr)];
+}
+
+function signInQuestion(snapshot: State | null, { _ }: Translator): Question {
+  return {
+    heading: _('Sign in to this network'),
+    body: [_('Opens a browser just for the sign-in; WARP returns afterwards.'), exposure(snapshot, _)].join(' '),
+    accept: _('Sign In…'),
+  };
+}
+
+/** Says who gets out during a sign-in. */
+function exposure(snapshot: State | null, _: Translator['_']): string {
+  return snapshot?.killSwitch.active === true
+    ? _('Only this browser gets out, if an administrator allows it.')
+    : _('Until then, no program uses WARP.');
+}
+
+/** Offers to open the login page of a network where none was noticed. */
+function signInButtons({ snapshot }: Here, networks: NetworksState, tr: Translator): MenuButton[] {
+  const { _ } = tr;
+  const { links, service } = networks;
+  if ((service !== null && links.length === 0) || loginLink(networks)) return [];
+  const isNeeded = snapshot?.status.state !== 'connected';
+  return [
+    {
+      label: isNeeded ? _('Sign In to This Network…') : _('No sign-in needed here.'),
+      sensitive: isNeeded,
+      command: clientCommand('portal-by-hand', { confirm: signInQuestion(snapshot, tr) }),
+    },
+  ];
+}
+
+/** Offers to remove the present Wi-Fi from WARP's own list. */
+function distrustButtons({ snapshot, settable }: Here, links: readonly NetworkLink[], tr: Translator): MenuButton[] {
+  const { _ } = tr;
+  const ssids = snapshot?.options.trustedSsids ?? [];
+  const listed = links.find(({ kind, name }) => kind === 'wifi' && name !== null && ssids.includes(name));
+  if (!listed) return [];
+  return [
+    {
+      label: _('Stop Trusting'),
+      // Translators: %s is the name of a Wi-Fi network
+      name: fill(_('Stop trusting “%s”'), listed.name!),
+      sensitive: settable,
+      command: distrustCommand(listed.name!, tr),
+    },
+  ];
+}
+
+/** Offers to add the present Wi-Fi to WARP's own list. */
+function trustButtons({ snapshot, settable }: Here, { links }: NetworksState, { _ }: Translator): MenuButton[] {
+  const ssids = snapshot?.options.trustedSsids ?? [];
+  return links.flatMap(({ kind, name }) =>
+    kind !== 'wifi' || name === null || ssids.includes(name)
+      ? []
+      : [
+          {
+            // Translators: %s is the name of a Wi-Fi network
+            label: fill(_('Add “%s” to WARP’s Own List'), name),
+            sensitive: settable,
+            command: trustCommand(name, _('Trusted')),
+          },
+        ],
+  );
+}
+
+/** Adds a Wi-Fi to WARP's own list. */
+export function trustCommand(name: string, done: string): Command {
+  return actionCommand(
+    { action: 'addTrustedSsid', value: name },
+    { undo: { kind: 'action', request: { action: 'removeTrustedSsid', value: name } }, done },
+  );
+}
+
+/** Removes a Wi-Fi from WARP's own list. */
+export function distrustCommand(value: string, { _ }: Translator): Command {
+  return actionCommand(
+    { action: 'removeTrustedSsid', value },
+    { undo: { kind: 'action', request: { action: 'addTrustedSsid', value } }, done: fill(_('%s removed'), value) },
+  );
+}
+
+/** Returns the rows below the status: what needs the user, and the choice for this network. */
+export function hereRows(here: Here, tr: Translator): Row[] {
+  const { networks, network, snapshot } = here;
+  const desktop = network && (!networks || isUnreported(networks)) ? desktopRows(network, here, tr) : [];
+  if (!networks) return desktop;
+  const { _ } = tr;
+  const { decision, problem } = networks;
+  const isNoticed = loginLink(networks) !== null;
+  const left = decision.effects.filter(({ state }) => state === 'left');
+  return [
+    ...desktop,
+    ...(isNoticed ? [portalRow(snapshot, tr)] : []),
+    ...choiceRows(networks, tr),
+    ...left.map(effect => noteRow(`effect-${effect.subject}`, effectText(effect, tr))),
+    ...(problem === null ? [] : [noteRow('problem', _('A rule could not be followed'), problem, 'error')]),
+  ];
+}
+
+function portalRow(snapshot: State | null, tr: Translator): Row {
+  const { _ } = tr;
+  return {
+    kind: 'button',
+    id: 'portal',
+    title: _('This network has a login page'),
+    subtitle: signInQuestion(snapshot, tr).body,
+    label: _('Sign In…'),
+    style: 'suggested',
+    sensitive: snapshot?.status.state !== 'connected',
+    reason: _('No sign-in needed here.'),
+    command: clientCommand('portal'),
+  };
+}
+
+/** Returns the switch of WARP's own list for the present Wi-Fi; a button if WARP does not report the list. */
+function desktopRows({ kind, ssid }: CurrentNetwork, { snapshot, settable }: Here, { _ }: Translator): Row[] {
+  if (kind !== 'wifi' || ssid === null) return [];
+  const ssids = snapshot?.options.trustedSsids ?? null;
+  const subtitle = _('WARP is off on trusted networks');
+  const row = { id: 'current', title: _('Trust this network'), subtitle, sensitive: settable };
+  if (ssids === null) return [{ kind: 'button', ...row, label: _('Trust'), command: trustCommand(ssid, _('Trusted')) }];
+  const on = ssids.includes(ssid);
+  const command = actionCommand({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid });
+  return [{ kind: 'switch', ...row, on, command }];
+}
+
+/** The only network of this machine, and its own rule, or null without one. */
+interface Place {
+  link: NetworkLink;
+  rule: NetworkRule | null;
+  /** Name of the rule that follows the network's own rule, or must follow a new rule; null for the end of the list. */
+  before: string | null;
+}
+
+/** Returns the place of a network without a rule. Its new rule precedes a rule for this kind of network, which would hold otherwise. */
+function newPlace(link: NetworkLink, { decision, rules }: NetworksState): Place {
+  const present = rules.find(({ name }) => name === decision.links[0]?.rule);
+  return { link, rule: null, before: present && present.match.any === undefined ? present.name : null };
+}
+
+/** Returns the place that the user can choose for; null if a rule can't be made for it. */
+function placeOf(networks: NetworksState): Place | null {
+  const { links, decision, rules } = networks;
+  const [link] = links;
+  if (!link || links.length > 1) return null;
+  const at = rules.findIndex(({ name }) => name === decision.links[0]?.rule);
+  const rule = rules[at];
+  if (rule && namesNetwork(rule)) return { link, rule, before: rules[at + 1]?.name ?? null };
+  if (!trustableLink(networks) || rules.some(({ name }) => name === link.name)) return null;
+  return newPlace(link, networks);
+}
+
+function choiceRows(networks: NetworksState, tr: Translator): Row[] {
+  const { _ } = tr;
+  const place = placeOf(networks);
+  if (!place) return [];
+  const { warp } = place.rule?.effects ?? {};
+  const automatic = 'automatic';
+  return [
+    {
+      kind: 'select',
+      id: 'here',
+      title: _('WARP on this network'),
+      value: warp ?? automatic,
+      options: [
+        { value: automatic, label: _('Automatic') },
+        { value: 'connect', label: _('Always on') },
+        { value: 'pause', label: _('Paused') },
+      ],
+      command: value =>
+        value === 'connect' || value === 'pause' ? warpCommand(place, value, tr) : automaticCommand(place, tr),
+    },
+  ];
+}
+
+/** Makes or changes the rule of a network so that it connects or pauses WARP there. A copyable rule asks before it pauses. */
+function warpCommand(
+  { link, rule, before }: Place,
+  warp: NonNullable<NetworkEffects['warp']>,
+  tr: Translator,
+): Command {
+  const asks = warp === 'pause' && !rule?.match.beacon;
+  const name = rule?.name ?? link.name!;
+  return networksCommand(
+    {
+      do: 'add',
+      name,
+      lines: linesOf({ match: rule?.match ?? matchOf(link), effects: { ...rule?.effects, warp } }),
+      ...(rule ? { replaces: name } : before !== null && { before }),
+      ...((asks || rule?.allowed) && { allow: true }),
+    },
+    {
+      ...(asks && { confirm: pauseQuestion(link.name ?? name, link.kind === 'wifi', tr) }),
+      undo: { kind: 'networks', change: rule ? { ...written(rule), replaces: name } : { do: 'remove', name } },
+      done: tr._('The rule is set'),
+    },
+  );
+}
+
+/** Removes what a network's rule does with WARP. A rule that does nothing else is removed. */
+function automaticCommand({ rule, before }: Place, tr: Translator): Command {
+  if (!rule) return workCommand(async () => undefined);
+  const { warp: _warp, ...others } = rule.effects;
+  const { name } = rule;
+  const done = fill(tr._('%s removed'), name);
+  if (Object.keys(others).length === 0)
+    return networksCommand(
+      { do: 'remove', name },
+      { undo: { kind: 'networks', change: { ...written(rule), before } }, done },
+    );
+  return networksCommand(
+    { ...written({ ...rule, effects: others }), replaces: name },
+    { undo: { kind: 'networks', change: { ...written(rule), replaces: name } }, done: tr._('The rule is set') },
+  );
+}
+
+/** Returns the change that writes a rule as it is, with the user's answer. */
+export function written(rule: NetworkRule) {
+  const { name, allowed } = rule;
+  return { do: 'add' as const, name, lines: linesOf(rule), ...(allowed !== null && { allow: allowed }) };
+}
+
+function pauseQuestion(name: string, isWifi: boolean, { _ }: Translator): Question {
+  return {
+    // Translators: %s is the name of a network
+    heading: fill(_('Pause WARP on “%s”?'), name),
+    body: isWifi
+      ? _('Anyone can use that name. Your traffic there would bypass WARP.')
+      : _('Your traffic there would bypass WARP.'),
+    accept: _('Pause There'),
+  };
+}
