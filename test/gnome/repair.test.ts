@@ -37,7 +37,7 @@ describe('a repair as root', { skip }, () => {
   /** Opens the question of the repair, which shows the commands, and agrees. */
   const repair = async () => {
     await stage.press('Fix: IPv6');
-    await stage.find(COMMAND);
+    await stage.find(COMMAND.replace('sudo ', ''));
     await stage.press('Apply');
   };
 

@@ -88,12 +88,7 @@ export function Menu({ entries, name, label, sensitive = true, description }: Me
           if (target instanceof Element && target.closest('button:not([aria-disabled])')) list.current!.hidePopover();
         }}
       >
-        {open.value && (
-          <Buttons
-            buttons={entries().map(entry => ({ ...entry, sensitive: sensitive && (entry.sensitive ?? true) }))}
-            role="menuitem"
-          />
-        )}
+        {open.value && <Buttons buttons={entries()} role="menuitem" />}
       </div>
     </span>
   );
