@@ -1,5 +1,5 @@
-// Defines the first page, which also reads what is left of the credits of command-line tools. It is apart from `all.ts`,
-// because clients load it before the other pages.
+// Defines the first page, which also reads the credits of command-line tools. It is not in `all.ts`, because clients load it
+// before the other pages.
 import { current } from '../client/client-state.ts';
 import { connectionForm } from '../forms/connection.ts';
 import { type Page, reading } from './page.ts';

@@ -89,7 +89,7 @@ function withEvidence(
   const { kind, from, until } = stretch;
   const length = RESOLUTIONS[resolution] * 1000;
   const seen = samples.map(({ at }) => Date.parse(at)).filter(at => at + length > from && at < until);
-  // without figures, as in modes that have none, nothing tells a sleep from a connection
+  // some modes record no statistics, so a sleep looks like a connection
   if (kind !== 'on' || seen.length === 0) return [isLost ? { ...stretch, kind: 'unknown' } : stretch];
   const known = [
     ...(isBegun ? [[from, from + HOLD_MS]] : []),

@@ -14,7 +14,7 @@ export interface ListProps {
   search: Search | undefined;
 }
 
-/** @param ListView draws the page's list; the first page has none, and its script does not contain the widget */
+/** @param ListView draws the page's list; the script of the first page does not contain this widget */
 export function PageView({ page, ListView }: { page: Page; ListView?: ComponentType<ListProps> }) {
   const { host, view, now } = useApp();
   const changes = useSignal(0);

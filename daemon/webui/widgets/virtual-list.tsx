@@ -51,7 +51,7 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
   const from = printed ? 0 : Math.min(first.value, Math.max(0, items.length - 1));
   const rows = items.slice(from, printed ? items.length : from + shown.value);
   const inSight = Math.min(Math.floor(top.value / rowHeight), items.length - 1);
-  /** Also called before the browser tells of the scroll, which waits for the next paint. */
+  /** Reads the position. The browser reports a scroll only with the next paint, so keys call this directly. */
   const follow = () => {
     const { scrollTop, scrollHeight, clientHeight } = box.current!;
     top.value = scrollTop;

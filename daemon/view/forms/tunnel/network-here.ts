@@ -88,7 +88,7 @@ export function hereStatus(here: Here, tr: Translator): Status {
   };
 }
 
-/** True if no service tells the daemon which networks there are. */
+/** True if no network service reports networks to the daemon. */
 function isUnreported({ service, links }: NetworksState): boolean {
   return service === null && links.length === 0;
 }
@@ -207,7 +207,7 @@ function signInQuestion(snapshot: State | null, { _ }: Translator): Question {
   };
 }
 
-/** Says who gets out during a sign-in. */
+/** Words the programs that reach the internet without WARP during a sign-in. */
 function exposure(snapshot: State | null, _: Translator['_']): string {
   return snapshot?.killSwitch.active === true
     ? _('Only this browser gets out, if an administrator allows it.')
