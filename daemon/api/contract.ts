@@ -94,7 +94,11 @@ export const endpoints = {
   },
   ...s.changesEndpoints,
   ...doctorEndpoints,
-  'GET /api/openapi.json': { summary: 'This contract as OpenAPI 3.1', response: z.record(z.string(), z.unknown()) },
+  'GET /api/openapi.json': {
+    summary: 'This contract as OpenAPI 3.1',
+    response: z.record(z.string(), z.unknown()),
+    constant: true,
+  },
 } as const satisfies EndpointTable;
 
 export type Endpoints = typeof endpoints;

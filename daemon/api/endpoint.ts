@@ -11,6 +11,8 @@ export interface Endpoint {
   problems?: readonly ProblemCode[];
   /** Set if answers carry an ETag. */
   etag?: true;
+  /** Set if the answer is one object for as long as the daemon runs, so that all clients share its text. */
+  constant?: true;
   /** `stream`: server-sent events, with the first event's data as `response`. `metrics`: OpenMetrics text. */
   kind?: 'stream' | 'metrics';
 }

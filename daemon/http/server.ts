@@ -142,7 +142,15 @@ function reply(ctx: Context, { settings }: Daemon, endpoint: Endpoint, value: ob
       return;
     }
   } else ctx.set('cache-control', 'no-store');
-  ctx.body = JSON.stringify(value);
+  ctx.body = endpoint.constant ? sharedText(value) : JSON.stringify(value);
+}
+
+const sharedTexts = new WeakMap<object, Buffer>();
+/** Clients that do not read their answers hold one buffer together instead of one each. */
+function sharedText(value: object): Buffer {
+  const text = sharedTexts.get(value) ?? Buffer.from(JSON.stringify(value));
+  sharedTexts.set(value, text);
+  return text;
 }
 
 /** Compares If-Match of a configuration change with the present ETag of GET /api/config. */
