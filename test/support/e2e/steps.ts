@@ -132,7 +132,7 @@ export const STEPS: readonly Step[] = [
   [
     'account',
     afterOpening(
-      'The browser did not come back?',
+      'The browser did not come back? Paste the address of its last page.',
       fill('Address from the browser', 'com.cloudflare.warp://team.cloudflareaccess.com/auth?token=abc'),
     ),
   ],
