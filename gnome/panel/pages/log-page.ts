@@ -14,7 +14,7 @@ import type { PageWidget, WindowHost } from '../host.ts';
 import '../resource.ts';
 import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
 import { copyText } from '../widgets/buttons.ts';
-import { dropRows, type Fill, type Follow, followEnd, rowFactory, stepwise } from '../widgets/lists.ts';
+import { dropRows, type Fill, type Follow, followEnd, OneStop, rowFactory, stepwise } from '../widgets/lists.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
 /** Maximum number of entries until the daemon reports its limit. */
@@ -78,6 +78,9 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this.#shorten();
     for (const button of [this._copy, this._save, this._newest]) setName(button, button.tooltip_text!);
     setName(this._list, _('Log'));
+    const overlay = this._scrolled.parent as Gtk.Overlay;
+    overlay.child = null as never;
+    overlay.child = new OneStop(this._list, this._scrolled);
     this.#follow = followEnd(this._scrolled, this._list, away => {
       this._newest.visible = away;
     });
