@@ -24,7 +24,6 @@ export type ClientTask =
   | 'export-settings'
   | 'apply-settings'
   | 'undo-settings'
-  | 'choose-mode'
   | 'shortcuts'
   | 'portal'
   | 'portal-by-hand';

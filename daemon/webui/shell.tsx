@@ -15,7 +15,6 @@ import { furtherPages, openFurtherPages } from './create-host.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { Icon } from './widgets/icon.tsx';
 import { Dialog, Toasts } from './widgets/messages.tsx';
-import { ModeDialog } from './widgets/mode-dialog.tsx';
 import { PageView } from './widgets/page-view.tsx';
 import { SearchField } from './widgets/rows/entry-row.tsx';
 import { CommandButton, WHY } from './widgets/rows/words.tsx';
@@ -91,7 +90,6 @@ export function Shell() {
       </div>
       <Toasts />
       <Dialog />
-      <ModeDialog />
     </>
   );
 }

@@ -43,7 +43,7 @@ export function connectionForm(view: View, facts: ConnectionFacts, tr: Translato
         id: 'main',
         rows: [
           figuresRow(view, facts.figures, tr),
-          { ...modeLink(tunnel, tr), subtitle: tunnel.lock },
+          modeLink(tunnel, tr),
           killSwitchSummary(killSwitch, tr),
           pauseRow(tunnel, tr),
           ...creditsRows(facts, tr),

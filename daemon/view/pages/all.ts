@@ -62,7 +62,7 @@ const accountPage: Page = (host, changed) => {
   const join = async (team: string) => {
     const { desktop } = host;
     // if Culvert can't finish the sign-in, the user can still paste the address
-    if (desktop && desktop.signInProgram() !== 'culvert') await host.task('handle-sign-in').catch(() => false);
+    if (desktop && desktop.signInProgram() !== 'culvert') await host.task('handle-sign-in').catch(host.showError);
     await host.run(joinCommand(team));
   };
   return {

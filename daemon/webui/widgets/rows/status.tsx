@@ -20,10 +20,11 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
   const { icon, tone, title, sentence, line, buttons, menu, span, waiting, details } = status;
   const hasButtons = buttons.length > 0 || (menu && menu.length > 0);
   const locked = lockOf(status);
+  const said = waiting ?? locked;
   return (
     <section class={`hero tone-${tone}${alone ? ' alone' : ''}`}>
       <div class="disc">
-        <Icon name={icon} tone={tone} />
+        <Icon name={icon} />
         {span && <Ring span={span} />}
       </div>
       <div role="status">
@@ -39,9 +40,9 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
           {menu && menu.length > 0 && <Menu entries={() => menu} name={title} />}
         </div>
       )}
-      {waiting !== undefined && (
+      {waiting !== undefined && (said !== null || !details) && (
         <p class="subtitle waiting" role="status" id={`${id}-locked`}>
-          {waiting ?? locked}
+          {said}
         </p>
       )}
       {details && (

@@ -62,7 +62,10 @@ export function createStatus(host: Host): StatusWidget {
       sentencePlace.visible = isSteady || sentence.visible;
       linePlace.visible = isSteady || line.visible;
       buttons.visible = isSteady || status.buttons.length + (status.menu?.length ?? 0) > 0;
-      waiting.widget.visible = status.waiting !== undefined;
+      const locked = lockOf(status);
+      const note = status.waiting ?? locked;
+      // the details take the same place
+      waiting.widget.visible = status.waiting !== undefined && (note !== null || !status.details);
       ring.plot(status.span ?? null, host.now());
       title.label = status.title;
       sentence.label = status.sentence ?? '';
@@ -72,12 +75,11 @@ export function createStatus(host: Host): StatusWidget {
       said = words;
       const [main = null, other = null] = status.buttons;
       if (!other && hasFocus(second.widget)) first.widget.grab_focus();
-      const locked = lockOf(status);
       const about = ({ sensitive, reason }: MenuButton) => (sensitive === false && reason) || words;
       first.show(main && { ...main, about: about(main) });
       second.show(other && { ...other, about: about(other) });
       menu.show(status.menu, `${status.title}: ${_('More')}`);
-      waiting.show(status.waiting ?? locked, Boolean(status.waiting));
+      waiting.show(note, note !== locked);
       details.show(status.details ?? null);
     },
   };
