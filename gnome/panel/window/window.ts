@@ -182,7 +182,7 @@ export class Window extends Adw.ApplicationWindow {
     if (isSearched && isWide) search.put(from.text());
     this.#placeSearch();
     this.#sidebar.show(this.#page, this.#view.client);
-    if (isTyping) to.focus(true);
+    if (isTyping) to?.focus(true);
     else if (hadFocus && !isWide && !this.#current.first?.grab_focus())
       this.#current.child_focus(Gtk.DirectionType.TAB_FORWARD);
   }

@@ -212,18 +212,23 @@ function signInText(snapshot: State | null, { _ }: Translator): string {
 /** Offers to remove the present Wi-Fi from WARP's own list. */
 function distrustButtons({ snapshot, settable }: Here, links: readonly NetworkLink[], tr: Translator): MenuButton[] {
   const { _ } = tr;
-  const ssids = snapshot?.options.trustedSsids ?? [];
-  const listed = links.find(({ kind, name }) => kind === 'wifi' && name !== null && ssids.includes(name));
-  if (!listed) return [];
+  const ssid = trustedHere(links, snapshot?.options ?? null);
+  if (ssid === null) return [];
   return [
     {
       label: _('Stop Trusting'),
       // Translators: %s is the name of a Wi-Fi network
-      name: fill(_('Stop trusting “%s”'), listed.name!),
+      name: fill(_('Stop trusting “%s”'), ssid),
       sensitive: settable,
-      command: distrustCommand(listed.name!, tr),
+      command: distrustCommand(ssid, tr),
     },
   ];
+}
+
+/** Returns the name of the present Wi-Fi if WARP itself trusts it, which the status shows; null otherwise. */
+export function trustedHere(links: readonly NetworkLink[], options: Snapshot['options'] | null): string | null {
+  const ssids = options?.trustedSsids ?? [];
+  return links.find(({ kind, name }) => kind === 'wifi' && name !== null && ssids.includes(name))?.name ?? null;
 }
 
 /** Offers to add the present Wi-Fi to WARP's own list. */

@@ -15,7 +15,7 @@ import { networksCommand } from '../../states/networks.ts';
 import { foldText, holdsWords } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
-import { distrustCommand, ruleButtons, ruleHere, ruleText, trustCommand } from './network-here.ts';
+import { distrustCommand, ruleButtons, ruleHere, ruleText, trustCommand, trustedHere } from './network-here.ts';
 
 /** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
 export const READ_NETWORKS_MS = 60_000;
@@ -191,10 +191,12 @@ function ruleRow(rule: NetworkRule, before: string | null, editor: RuleEditor | 
   };
 }
 
-/** Returns the Wi-Fi networks that WARP itself trusts. */
-function ssidRows({ options, settable }: ListState, tr: Translator): Row[] {
+/** Returns the other Wi-Fi networks that WARP itself trusts. */
+function ssidRows({ networks, options, settable }: ListState, tr: Translator): Row[] {
   const { _ } = tr;
-  return (options?.trustedSsids ?? []).map(ssid => ({
+  const here = trustedHere(networks?.links ?? [], options);
+  const others = (options?.trustedSsids ?? []).filter(ssid => ssid !== here);
+  return others.map(ssid => ({
     kind: 'item',
     id: `ssid-${ssid}`,
     title: ssid,

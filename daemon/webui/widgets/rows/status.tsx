@@ -19,8 +19,7 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
   });
   const { icon, tone, title, sentence, line, buttons, menu, span, waiting, details } = status;
   const hasButtons = buttons.length > 0 || (menu && menu.length > 0);
-  const locked = lockOf(status);
-  const said = waiting ?? locked;
+  const said = waiting ?? lockOf(status);
   return (
     <section class={`hero tone-${tone}${alone ? ' alone' : ''}`}>
       <div class="disc">
@@ -36,12 +35,12 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
       {(line || (hasButtons && line !== undefined)) && <p class="now">{line}</p>}
       {hasButtons && (
         <div class="buttons" ref={box}>
-          <Buttons buttons={buttons} why={locked === null ? id : `${id}-locked`} />
+          <Buttons buttons={buttons} why={said === null ? id : `${id}-why`} />
           {menu && menu.length > 0 && <Menu entries={() => menu} name={title} />}
         </div>
       )}
       {waiting !== undefined && (said !== null || !details) && (
-        <p class="subtitle waiting" role="status" id={`${id}-locked`}>
+        <p class="subtitle waiting" role="status" id={`${id}-why`}>
           {said}
         </p>
       )}

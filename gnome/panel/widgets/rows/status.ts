@@ -62,8 +62,7 @@ export function createStatus(host: Host): StatusWidget {
       sentencePlace.visible = isSteady || sentence.visible;
       linePlace.visible = isSteady || line.visible;
       buttons.visible = isSteady || status.buttons.length + (status.menu?.length ?? 0) > 0;
-      const locked = lockOf(status);
-      const note = status.waiting ?? locked;
+      const note = status.waiting ?? lockOf(status);
       // the details take the same place
       waiting.widget.visible = status.waiting !== undefined && (note !== null || !status.details);
       ring.plot(status.span ?? null, host.now());
@@ -75,11 +74,11 @@ export function createStatus(host: Host): StatusWidget {
       said = words;
       const [main = null, other = null] = status.buttons;
       if (!other && hasFocus(second.widget)) first.widget.grab_focus();
-      const about = ({ sensitive, reason }: MenuButton) => (sensitive === false && reason) || words;
+      const about = ({ sensitive = true }: MenuButton) => (sensitive ? null : note) ?? words;
       first.show(main && { ...main, about: about(main) });
       second.show(other && { ...other, about: about(other) });
       menu.show(status.menu, `${status.title}: ${_('More')}`);
-      waiting.show(note, note !== locked);
+      waiting.show(note, Boolean(status.waiting));
       details.show(status.details ?? null);
     },
   };

@@ -102,7 +102,7 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   ran: takeRan,
   /** Draws the picture of that name on nothing, and returns the dots that it has. */
   dots({ name }) {
-    const widget = named(name).next().value as Partial<Drawing> | undefined;
+    const widget = named(name).next().value as unknown as Partial<Drawing> | undefined;
     if (!widget?.draw) return undefined;
     const dots: number[][] = [];
     const canvas = new Proxy(

@@ -337,8 +337,13 @@ test('the networks that WARP itself trusts are in the same list, and are added, 
 });
 const removalOf = (value: string) => ({ kind: 'action', request: { action: 'removeTrustedSsid', value } });
 
-test('a network that WARP itself trusts is no longer trusted by one press', () => {
-  const { buttons } = page(state(''), { options: { trustedSsids: ['Home'] } }).status!;
+test('a network that WARP itself trusts is no longer trusted by one press, and is not in the list of the others', () => {
+  const { status, groups } = page(state(''), { options: { trustedSsids: ['Home', 'Office'] } });
+  const { buttons } = status!;
+  assert.deepEqual(
+    rowsOf({ groups }).flatMap(({ id }) => (id.startsWith('ssid-') ? [id] : [])),
+    ['ssid-Office'],
+  );
   assert.deepEqual(
     buttons.map(each => [each.label, ask(each)]),
     [['Stop Trusting', removalOf('Home')]],
