@@ -1,6 +1,15 @@
 // Describes the rows for a tool's accounts, and the questions that add an account or replace its key.
 import type { Tool, ToolAccount, ToolAccountsChange } from '../../api/accounts.ts';
-import { type Command, type Group, type Mark, type MenuButton, type Question, type Row, type Tone, workCommand } from '../form.ts';
+import {
+  type Command,
+  type Group,
+  type Mark,
+  type MenuButton,
+  type Question,
+  type Row,
+  type Tone,
+  workCommand,
+} from '../form.ts';
 import { formatAbout, formatCount, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 

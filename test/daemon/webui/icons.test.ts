@@ -21,7 +21,8 @@ test('each icon of a status is a file of this project, in the window and in the 
     const state = /^org\.culvert\.Culvert-(.*)-symbolic$/.exec(name)?.[1];
     const folder = state ? 'hicolor/scalable/status' : 'panel';
     const isDrawn = state ? icons.includes(`status/${name}.svg`) : icons.includes(`['${name}'`);
-    return !isDrawn || !existsSync(join(ROOT, 'data/icons', folder, `${name}.svg`)) || !resource.includes(`${name}.svg`);
+    const file = `${name}.svg`;
+    return !isDrawn || !existsSync(join(ROOT, 'data/icons', folder, file)) || !resource.includes(file);
   });
   assert.deepEqual(missing, []);
 });

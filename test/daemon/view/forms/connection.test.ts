@@ -349,7 +349,8 @@ test('credits are shown for tools with an account, and a dash where nothing is k
   assert.deepEqual([unknown.value, unknown.level], ['–', null]);
   assert.equal(credits([richTool(NOW), unread])!.subtitle, 'firecrawl: 1650 of 3000 left\ntvly: Credits unknown');
   // a sum says how many accounts it lacks
-  const accounts = [toolAccount('a', { remaining: 5, limit: 10 }), toolAccount('b'), toolAccount('c', { enabled: false })];
+  const known = toolAccount('a', { remaining: 5, limit: 10 });
+  const accounts = [known, toolAccount('b'), toolAccount('c', { enabled: false })];
   const part = tool('tvly', { accounts, total: { remaining: 5, limit: 10, used: 5 } });
   assert.equal(credits([part])!.subtitle, 'tvly · 1 account unknown');
   assert.equal(credits([part, unread])!.subtitle, 'tvly: 5 of 10 left · 1 account unknown\ntvly: Credits unknown');

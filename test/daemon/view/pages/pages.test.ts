@@ -377,18 +377,17 @@ test('Culvert becomes the program that finishes the sign-in before a team is joi
   assert.deepEqual(await join(null), ['registerOrganization'], 'a browser can’t do it');
   const failed = await join({ signInProgram: () => null }, new Error('Culvert is not in the app menu.'));
   const [claim, action] = both;
-  assert.deepEqual(failed, [claim, 'Error: Culvert is not in the app menu.', action], 'the user can still paste the address');
+  const said = 'Error: Culvert is not in the app menu.';
+  assert.deepEqual(failed, [claim, said, action], 'the user can still paste the address');
 });
 
 test('an order of accounts begins with the order that was asked for before, and the newest is sent after its answer', async () => {
   const world = client();
   const { form } = opened(FORM_PAGES.tools.open, world);
-  const answer = (...names: string[]) => ({
-    ok: true,
-    tools: [tool('x', { shim: 'installed', accounts: names.map((name, i) => toolAccount(name, { default: i === 0 })) })],
-    refreshing: false,
-    problem: null,
-  });
+  const answer = (...names: string[]) => {
+    const accounts = names.map((name, i) => toolAccount(name, { default: i === 0 }));
+    return { ok: true, tools: [tool('x', { shim: 'installed', accounts })], refreshing: false, problem: null };
+  };
   world.open[0]!.answer(answer('a', 'b', 'c', 'd'));
   await settled();
   const bodies: unknown[] = [];

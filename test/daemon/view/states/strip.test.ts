@@ -267,8 +267,12 @@ test('a place of the strip shows its most severe kind, however many minutes shar
       ['on', 0.5, 1],
     ],
   );
-  const short = stretchesOf(history({ minutes: 24 * 60, changes: [[0, 'connected'], [700, 'disconnected'], [701, 'connected']] }));
-  const [, off] = stripOf(short, english).parts;
+  const once: Given[] = [
+    [0, 'connected'],
+    [700, 'disconnected'],
+    [701, 'connected'],
+  ];
+  const [, off] = stripOf(stretchesOf(history({ minutes: 24 * 60, changes: once })), english).parts;
   assert.deepEqual([off?.kind, (off!.until - off!.from).toFixed(4)], ['off', (1 / 240).toFixed(4)], 'wide enough to be seen');
 });
 
