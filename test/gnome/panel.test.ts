@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { PAGE_NAMES } from '../../daemon/view/page-list.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
-import { type Control, closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
 const TABS = ['Apps', 'Connection', 'Settings'];

@@ -43,12 +43,18 @@ describe('rows', { skip: missing('xdotool'), concurrency: false }, () => {
     await stage.ask({ do: 'focus', name: 'Row a: Use' });
     key('alt+Down');
     let asked: { text: string }[] = [];
-    await until(async () => (asked = await ran()).length > 0, 'a move');
+    await until(async () => {
+      asked = await ran();
+      return asked.length > 0;
+    }, 'a move');
     assert.deepEqual(asked, [{ kind: 'copy', text: 'a to 1' }]);
     // the rows are as before until the daemon has answered
     await show(group('b', 'a', 'c', 'd'));
     key('alt+Down');
-    await until(async () => (asked = await ran()).length > 0, 'a further move');
+    await until(async () => {
+      asked = await ran();
+      return asked.length > 0;
+    }, 'a further move');
     assert.deepEqual(asked, [{ kind: 'copy', text: 'a to 2' }]);
 
     await show(group('a', 'b', 'c', 'd'));
@@ -64,7 +70,10 @@ describe('rows', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.settled();
     }
     stage.x('mouseup', '1');
-    await until(async () => (asked = await ran()).length > 0, 'a drag');
+    await until(async () => {
+      asked = await ran();
+      return asked.length > 0;
+    }, 'a drag');
     assert.deepEqual(asked, [{ kind: 'copy', text: 'd to 1' }]);
   });
 

@@ -191,7 +191,8 @@ function useStop({ box, follow, rowHeight, items, from, to, inSight }: StopOptio
       const step = Object.entries(steps).find(([key]) => key === event.key)?.[1];
       if (event.key === 'Delete' && !event.repeat)
         row?.querySelector<HTMLElement>('[aria-keyshortcuts=Delete]')?.click();
-      if (row && /^Arrow(Left|Right)$/.test(event.key)) moveFocus(event, [...row.querySelectorAll<HTMLElement>(CONTROLS)]);
+      if (row && /^Arrow(Left|Right)$/.test(event.key))
+        moveFocus(event, [...row.querySelectorAll<HTMLElement>(CONTROLS)]);
       if (step === undefined) return;
       event.preventDefault();
       goTo(current + step);

@@ -354,10 +354,14 @@ test('credits are shown for tools with an account, and a dash where nothing is k
   const part = tool('tvly', { accounts, total: { remaining: 5, limit: 10, used: 5 } });
   assert.equal(credits([part])!.subtitle, 'tvly · 1 account unknown');
   assert.equal(credits([part, unread])!.subtitle, 'tvly: 5 of 10 left · 1 account unknown\ntvly: Credits unknown');
-  const translated = formOf(given({ state: 'connected' }), { tools: [part, unread] }, {
-    ...tr,
-    _: text => (text === '%s: %s' ? '%2$s (%1$s)' : text),
-  });
+  const translated = formOf(
+    given({ state: 'connected' }),
+    { tools: [part, unread] },
+    {
+      ...tr,
+      _: text => (text === '%s: %s' ? '%2$s (%1$s)' : text),
+    },
+  );
   assert.match(rowsOf(translated).find(({ id }) => id === 'credits')!.subtitle!, /^5 of 10 left .* \(tvly\)\n/);
 });
 

@@ -256,8 +256,9 @@ test('the strip has parts from 0 to 1, a legend of what occurs, and its stretche
 });
 
 test('a place of the strip shows its most severe kind, however many minutes share it', () => {
-  const changes = Array.from({ length: 24 * 60 }, (_, i): Given =>
-    i % 2 && i < 720 ? [i, 'unable', { reason: 'NoNetwork' }] : [i, 'connected'],
+  const changes = Array.from(
+    { length: 24 * 60 },
+    (_, i): Given => (i % 2 && i < 720 ? [i, 'unable', { reason: 'NoNetwork' }] : [i, 'connected']),
   );
   const { parts } = stripOf(stretchesOf(history({ minutes: 24 * 60, changes })), english);
   assert.deepEqual(
@@ -273,7 +274,11 @@ test('a place of the strip shows its most severe kind, however many minutes shar
     [701, 'connected'],
   ];
   const [, off] = stripOf(stretchesOf(history({ minutes: 24 * 60, changes: once })), english).parts;
-  assert.deepEqual([off?.kind, (off!.until - off!.from).toFixed(4)], ['off', (1 / 240).toFixed(4)], 'wide enough to be seen');
+  assert.deepEqual(
+    [off?.kind, (off!.until - off!.from).toFixed(4)],
+    ['off', (1 / 240).toFixed(4)],
+    'wide enough to be seen',
+  );
 });
 
 test('the words of a long span have the days, and not more of them than a person listens to', () => {

@@ -2,9 +2,9 @@
 import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import type Gtk from 'gi://Gtk?version=4.0';
+import type { Model } from '../../../../daemon/view/client/model.ts';
 import type { Ask, Command, Form, Group } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
-import type { Model } from '../../../../daemon/view/client/model.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { tr } from '../../../../gnome/i18n.ts';
 import { FormGroups } from '../../../../gnome/panel/widgets/rows/form-groups.ts';
