@@ -1,7 +1,7 @@
 #!/bin/sh
 # Signs a release: data/repository/sign.sh [--renew] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
 # PROGRAM is the bundle of culvert-manifest, and the options are those of its "sign". The first key signs manifest and source,
-# all of them the package repositories. --renew keeps what the release was signed with, and dates it again.
+# all of them the package repositories. The first also signs each artifact and SHA256SUMS for minisign. --renew keeps what the release was signed with, and dates it again.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 say() { printf '%s\n' "release: $*" >&2; }
@@ -78,15 +78,26 @@ options=$(node -p '
   "$top/data/project.json" ${renew:+"$manifest.sig"})
 # shellcheck disable=SC2086 # words
 set -- $options "$@"
-# serial and expiry count from now, not from the commit
-sign() { env -u SOURCE_DATE_EPOCH node "$program" sign "$manifest" "$@"; }
 key=${keys%%"$line"*}
-if [ -n "$signer" ]; then
-  sign --key "$key" --signer "$signer" "$@"
-elif grep -q ENCRYPTED "$key"; then
-  printf '%s\n' "$first" | sign --key - "$@"
-else
-  sign --key "$key" "$@"
+# COMMAND FILE… : runs culvert-manifest with the first key; serial and expiry count from now, not from the commit
+with_key() {
+  if [ -n "$signer" ]; then
+    env -u SOURCE_DATE_EPOCH node "$program" "$@" --key "$key" --signer "$signer"
+  elif grep -q ENCRYPTED "$key"; then
+    printf '%s\n' "$first" | env -u SOURCE_DATE_EPOCH node "$program" "$@" --key -
+  else
+    env -u SOURCE_DATE_EPOCH node "$program" "$@" --key "$key"
+  fi
+}
+with_key sign "$manifest" "$@"
+# a release of before has no such list
+if [ -e "$release/SHA256SUMS" ]; then
+  set -- "$release/SHA256SUMS"
+  for file in "$release"/culvert-*; do
+    case $file in *.minisig | *.asc) ;; *) set -- "$@" "$file" ;; esac
+  done
+  with_key minisign "$@" >/dev/null
+  say 'signatures for minisign'
 fi
 
 if ! node "$top/data/repository/keys.mjs"; then
