@@ -16,10 +16,10 @@ for program in wrap manifest; do
   mkdir -p "$package/bin" "$package/share/culvert" "$package/share/man/man1"
   cp -R "$tree/share/culvert/$program" "$package/share/culvert/"
   cp "$tree/share/man/man1/$name.1" "$package/share/man/man1/"
-  # Node of the machine that built this is not on the others
-  sed 's|^node=.*|node=node|' "$tree/bin/$name" >"$package/bin/$name"
+  # Node of the same npm prefix, for callers whose PATH has none
+  sed 's|^node=.*|node=$here/../../../../bin/node|' "$tree/bin/$name" >"$package/bin/$name"
   chmod 755 "$package/bin/$name"
-  cp "$top/LICENSE" "$package/"
+  cp "$top/LICENSE" "$tree/share/culvert/licenses.txt" "$package/"
   cp "$top/$readme" "$package/README.md"
   node "$top/data/release/npm.mjs" "$program" >"$package/package.json"
   version=$(node -p 'require(process.argv[1]).version' "$package/package.json")

@@ -104,6 +104,7 @@ manifest verify --no-signature "$new/release-manifest.v1.json" >/dev/null
 mkdir -p dist
 mv "$new" "dist/$version"
 say "dist/$version holds the release; RELEASING.md says how to publish it."
+say "Its text: ./culvert-tool release --notes $version"
 if [ -z "$signing" ]; then
   say 'It is not signed, and no installation updates to it. To sign:'
   say "  ./culvert-tool release --renew $version --key FILE"

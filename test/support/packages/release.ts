@@ -114,7 +114,8 @@ export function clone(t: Pick<TestContext, 'after'>, version: string, packages =
     'data/release/user.sh',
     `#!/bin/sh\necho tree >"$1"; mkdir -p "$2/meson/manifest"; cp -r ${path.dirname(buildManifest())}/. "$2/meson/manifest/"
 tree=$2/tree/culvert-${version}
-mkdir -p "$tree/bin" "$tree/share/man/man1"
+mkdir -p "$tree/bin" "$tree/share/man/man1" "$tree/share/culvert"
+echo x >"$tree/share/culvert/licenses.txt"
 for program in wrap manifest; do
   mkdir -p "$tree/share/culvert/$program"
   for file in "$tree/bin/culvert-$program" "$tree/share/man/man1/culvert-$program.1" "$tree/share/culvert/$program/main.cjs"; do echo x >"$file"; done
