@@ -101,7 +101,7 @@ if [ -e "$release/SHA256SUMS" ]; then
 fi
 
 if ! node "$top/data/repository/keys.mjs"; then
-  say 'There are no package repositories, since no key has a certificate: RELEASING.md, "Keys".'
+  say 'There are no package repositories, since no key has a certificate: see data/doc/release-keys.md.'
   exit
 fi
 # which makepkg asks for
@@ -114,6 +114,6 @@ fi
 say 'package repositories'
 threshold=$(node -p 'require(process.argv[1]).releaseKeys.threshold' "$top/data/project.json")
 [ "$threshold" = 1 ] ||
-  say "Installations ask for $threshold signatures, but apt, dnf and makepkg for one: a single stolen key is enough there. See RELEASING.md."
+  say "Installations ask for $threshold signatures, but apt, dnf and makepkg for one: a single stolen key is enough there. See data/doc/release-keys.md."
 # shellcheck disable=SC2086 # a word or none
 printf '%s\n' "$all" | "$top/data/repository/repository.sh" $renew "$release" ${signer:+--signer "$signer"}
