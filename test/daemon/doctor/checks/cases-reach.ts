@@ -83,7 +83,7 @@ export const REACH_CASES: Case[] = [
       title: 'a network that drops UDP',
       verdict: 'problem',
       shows: /UDP 443: no answer\nTCP 443: open[\s\S]*blocks UDP/,
-      fix: /h3-with-h2-fallback[\s\S]*resetMasqueOptions/,
+      fix: /h2-only[\s\S]*resetMasqueOptions/,
       world: t =>
         between(
           t,
