@@ -179,7 +179,7 @@ function connectingRow({ snapshot, cause, said, isLong }: Situation, tr: Transla
   if (!isLong) return { sentence: phaseText(reason?.code ?? null, reason?.text ?? '', tr) };
   return {
     sentence: offersHttp2(snapshot)
-      ? _('This takes longer than usual. This network may block UDP, which HTTP/2 does without.')
+      ? _('This takes longer than usual. UDP may be blocked.')
       : _('This takes longer than usual.'),
     remedy: remedyOf('udp', snapshot, tr),
     other: remedyOf('checks', snapshot, tr),
