@@ -22,8 +22,9 @@ export function usesHttp2(shown: Shown): boolean {
   const { settings, tunnel, status } = shown;
   const isMasque = (text: string) => /^masque/i.test(text);
   const printed = status.state === 'connected' ? (tunnel.protocol ?? '') : '';
-  const used = /via TCP|HTTP\/2/i.test(printed) ? true : /via UDP|HTTP\/3/i.test(printed) ? false : null;
-  if (used !== null && isMasque(printed)) return used;
+  const versions = versionsIn(printed);
+  if (isMasque(printed) && (versions !== '' || / via (TCP|UDP)/.test(printed)))
+    return versions === 'HTTP/2' || / via TCP/.test(printed);
   const set = settings['WARP tunnel protocol'];
   return (typeof set !== 'string' || isMasque(set)) && isHttp2Only(shown);
 }
