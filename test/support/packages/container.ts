@@ -139,11 +139,8 @@ export function testServer(debs: () => readonly string[]): void {
     assert.match(container.run('culvert', 'status').out, /^● Connected · Chosen apps only · MASQUE\n$/);
     assert.equal(container.run('culvert', 'status', '--check').code, 0);
     assert.equal(container.run('node', '-e', THROUGH_PROXY, '41000').out, 'reached');
-    const snapshot = JSON.parse(container.run('culvert', 'status', '--json').out) as { tunnelCli: object };
-    assert.deepEqual((snapshot.tunnelCli as { serviceManager?: object }).serviceManager, {
-      kind: 'podman',
-      startsWarp: false,
-    });
+    const json = container.run('culvert', 'status', '--json').out.replaceAll(/\s/g, '');
+    assert.match(json, /"serviceManager":\{"kind":"podman","startsWarp":false\}/);
 
     const doctor = container.run('culvert', 'doctor', '--verbose').out;
     assert.match(doctor, /Kill switch.*It needs systemd, which does not run here/);
