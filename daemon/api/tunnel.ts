@@ -167,6 +167,15 @@ export const Commands = z.object({
 export type Commands = z.infer<typeof Commands>;
 export type CommandName = (typeof COMMANDS)[number];
 
+/** What starts services here; `none`: nothing that Culvert knows. A container has no such program, unless it brings one. */
+export const SERVICE_MANAGERS = ['openrc', 's6', 'runit', 'gvisor', 'docker', 'podman', 'container', 'none'] as const;
+export const ServiceManager = z.object({
+  kind: z.enum(SERVICE_MANAGERS),
+  /** True if it knows a service `warp-svc`, so that its own command starts WARP. */
+  startsWarp: z.boolean(),
+});
+export type ServiceManager = z.infer<typeof ServiceManager>;
+
 export const TunnelCli = z.object({
   available: z.boolean(),
   path: z.nullable(z.string()),
@@ -175,8 +184,8 @@ export const TunnelCli = z.object({
   emulated: z.boolean(),
   /** Shell command that installs the tunnel CLI on this system; absent if unneeded or unknown. */
   installCommand: z.optional(z.string()),
-  /** False if systemd does not run this machine, so systemctl can't start the service; otherwise absent. */
-  systemd: z.optional(z.literal(false)),
+  /** What starts the service instead of systemd; absent where systemd runs. */
+  serviceManager: z.optional(ServiceManager),
 });
 export type TunnelCli = z.infer<typeof TunnelCli>;
 

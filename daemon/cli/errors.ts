@@ -4,9 +4,10 @@ import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
 import { Failure, isOneOf, reason } from '../core/errors.ts';
-import { isSuspended, runsSystemd } from '../core/process.ts';
+import { isSuspended } from '../core/process.ts';
 import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
+import { serviceManager } from '../system/service-manager.ts';
 import { nextStep } from '../view/client/labels.ts';
 import { blockedWords } from '../view/states/causes.ts';
 import { english } from '../view/translator.ts';
@@ -35,7 +36,7 @@ type ExitName = keyof typeof EXIT;
 /** Returns the failure for a state that the user must resolve first. */
 export function blockedFailure(failed: string, snapshot: Snapshot): Failure {
   const blocked = snapshot.status.blocked!;
-  const { what, next } = blockedWords(snapshot, runsSystemd(), english);
+  const { what, next } = blockedWords(snapshot, snapshot.tunnelCli.serviceManager, english);
   const code = blocked === 'cli-missing' ? 'cliMissing' : blocked === 'not-authorized' ? 'notAuthorized' : 'failure';
   return new Failure(`${failed}: ${what}`, { code, hint: next ?? undefined });
 }
@@ -76,7 +77,7 @@ export function toExitReport(error: unknown): ExitReport {
     const { code } = error.problem;
     // keep the API's hint unless it is empty or names an action: people type commands
     const isAction = /^$|\baction \w+/.test(error.problem.hint ?? '');
-    const where = { systemd: runsSystemd(), emulated: false };
+    const where = { manager: serviceManager(), emulated: false };
     const hint = (isAction && code !== 'service-hangs' ? nextStep(code, where) : null) ?? asCommand(error.problem);
     return { exitCode: EXIT[exitOf(error.problem)], report: { ...error.problem, ...(hint ? { hint } : {}) } };
   }

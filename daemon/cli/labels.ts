@@ -1,6 +1,6 @@
 // Lists the words that commands accept, with their meanings, for checks, help, completions and the manual.
 // The contract's types are the keys of the records: a missing or extra word does not compile.
-import { MODES as MODE_NAMES } from '../api/actions.ts';
+import { type ARGUMENTS, MODES as MODE_NAMES } from '../api/actions.ts';
 import type { Config, Mode, Protocol } from '../api/schema.ts';
 import { DEFAULTS, flatten } from '../config/keys.ts';
 import { modeName } from '../view/client/labels.ts';
@@ -14,6 +14,13 @@ export const MODES = Object.fromEntries(MODE_NAMES.map(mode => [mode, modeName(m
 export const PROTOCOLS: Record<Protocol, string> = {
   MASQUE: 'HTTP/3, falling back to HTTP/2',
   WireGuard: 'WireGuard over UDP',
+};
+
+/** HTTP versions of MASQUE, which `culvert protocol` takes as well. */
+export const MASQUE_OPTIONS: Record<(typeof ARGUMENTS.masqueOptions.values)[number], string> = {
+  'h2-only': 'MASQUE over HTTP/2 alone (TCP), where UDP is blocked',
+  'h3-only': 'MASQUE over HTTP/3 alone (UDP)',
+  'h3-with-h2-fallback': 'the default of MASQUE',
 };
 
 type ConfigKey = { [G in keyof Config]: `${G}.${keyof Config[G] & string}` }[keyof Config];

@@ -6,8 +6,9 @@ import { reason } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { message, wordMessage, wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { compareVersions } from '../warp/cli/version.ts';
+import { compareVersions } from '../view/versions.ts';
 import { type Check, type Finding, NotApplicable, notApplicable, Unknown, type VersionRange } from './check.ts';
+import { forThisMachine } from './service-fix.ts';
 import type { World } from './world/world.ts';
 
 export interface RunOptions {
@@ -52,7 +53,10 @@ export async function runChecks(
 
 async function runCheck(check: Check, world: World, limit: number | undefined): Promise<CheckResult> {
   const started = performance.now();
-  const finding = withoutSystemd(await findingOf(check, world, limit ?? check.limitMs ?? LIMIT_MS), world);
+  const finding = forThisMachine(
+    await findingOf(check, world, limit ?? check.limitMs ?? LIMIT_MS),
+    world.serviceManager,
+  );
   const { id, title, group, source } = check;
   const fix = finding.fix ? cleanFix(finding.fix) : null;
   const evidence = firstLines(finding.evidence).map(cleanMessage);
@@ -70,21 +74,6 @@ async function runCheck(check: Check, world: World, limit: number | undefined): 
     source,
     appliesTo: describeRange(check.appliesTo),
     durationMs: Math.round(performance.now() - started),
-  };
-}
-
-/** Replaces a fix by systemctl with advice if systemd does not run. */
-function withoutSystemd(finding: Finding, { systemd }: World): Finding {
-  const { fix, explanation = [] } = finding;
-  const command = fix?.kind === 'commands' && fix.commands.find(([program]) => program === 'systemctl');
-  if (systemd || !command) return finding;
-  return {
-    ...finding,
-    fix: null,
-    explanation: [
-      ...explanation,
-      message('systemd does not run here. Start or restart it yourself, as root: %s', command.at(-1)!),
-    ],
   };
 }
 

@@ -6,7 +6,9 @@ import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { reason } from '../core/errors.ts';
 import { readText } from '../core/files.ts';
-import { compareVersions } from '../warp/cli/version.ts';
+import { serviceManager } from '../system/service-manager.ts';
+import { type Manager, withServiceWords } from '../view/client/service-words.ts';
+import { compareVersions } from '../view/versions.ts';
 
 const Text = z.string().check(z.maxLength(4_000));
 const Texts = z.array(Text);
@@ -95,13 +97,14 @@ const BYTES = 1024 * 1024;
 /**
  * Reads the knowledge in `directories`, later entries over earlier entries. Never throws: lists unusable files and
  * entries in `problems`, and uses the rest.
+ * @param manager what starts services here instead of systemd: texts such as `{restart warp-svc}` become its commands
  */
-export function loadKnowledge(directories: readonly string[]): Knowledge {
+export function loadKnowledge(directories: readonly string[], manager: Manager = serviceManager()): Knowledge {
   const knowledge: Knowledge = { issues: [], changes: [], codes: [], limits: [], problems: [] };
   for (const directory of directories)
     for (const [name, tables] of Object.entries(FILES)) {
       const path = join(directory, name);
-      const document = readDocument(path, knowledge.problems);
+      const document = readDocument(path, manager, knowledge.problems);
       if (!document) continue;
       for (const [table, [part, schema, key]] of Object.entries(tables))
         merge({ knowledge, part, schema, key, path }, document[table]);
@@ -109,7 +112,7 @@ export function loadKnowledge(directories: readonly string[]): Knowledge {
   return knowledge;
 }
 
-function readDocument(path: string, problems: string[]): Record<string, unknown> | null {
+function readDocument(path: string, manager: Manager, problems: string[]): Record<string, unknown> | null {
   if (!existsSync(path)) return null;
   const text = readText(path);
   if (text === null) {
@@ -118,7 +121,7 @@ function readDocument(path: string, problems: string[]): Record<string, unknown>
   }
   try {
     if (text.length > BYTES) throw new Error('it is longer than 1 MiB');
-    return parse(text);
+    return parse(withServiceWords(text, manager));
   } catch (error) {
     const why = error instanceof TomlError ? `line ${error.line}: ${firstLine(error.message)}` : reason(error);
     problems.push(`${path} is not used: ${why}`);

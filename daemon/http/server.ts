@@ -10,6 +10,7 @@ import type { Endpoint } from '../api/endpoint.ts';
 import { bodyLimit, METRICS_TYPE, splitRequestLine } from '../api/requests.ts';
 import { errno } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
+import { runsSystemd } from '../core/process.ts';
 import { Problem } from '../problem.ts';
 import type { EventStreams } from './event-streams.ts';
 import { TOKEN_COOKIE, tokenOf, tooLarge, type Via } from './guard.ts';
@@ -122,7 +123,9 @@ export function asProblem(error: unknown): Problem {
     return new Problem('malformed-request', 'The client left before its request was complete.');
   console.error('culvert: internal error:', error);
   return new Problem('internal-error', 'Something went wrong inside the daemon.', {
-    hint: 'Its log (journalctl --user -u culvert, or the terminal it runs in) says more.',
+    hint: runsSystemd()
+      ? 'Its log (journalctl --user -u culvert, or the terminal it runs in) says more.'
+      : 'The output of the daemon says more: the terminal that it runs in, or the log of this container.',
   });
 }
 

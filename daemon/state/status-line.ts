@@ -5,7 +5,7 @@ import { existsSync, rmSync } from 'node:fs';
 import type { Snapshot } from '../api/schema.ts';
 import { replaceFile } from '../core/files.ts';
 import { printable } from '../core/printable.ts';
-import { runsSystemd, thisProcess } from '../core/process.ts';
+import { thisProcess } from '../core/process.ts';
 import { createStyle, plain, type Style } from '../core/terminal.ts';
 import { createLongTimer, untilLong } from '../view/client/client-state.ts';
 import { describeRemoteAccess, modeName } from '../view/client/labels.ts';
@@ -13,6 +13,7 @@ import { formatStatusFile } from '../view/client/status-file.ts';
 import type { Tone } from '../view/form.ts';
 import { blockedWords, isProgramFailure, reasonText } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
+import { offersHttp2, usesHttp2 } from '../view/states/http2.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { stateName, stateSign, stateTone, unavailableText } from '../view/states/state-table.ts';
 import { asOf, isOffline, isOld, silenceText, stateIn } from '../view/states/summary.ts';
@@ -23,7 +24,16 @@ import type { State } from './store.ts';
 /** The parts of a snapshot that the line shows. */
 export type Shown = Pick<
   Snapshot,
-  'status' | 'settings' | 'tunnel' | 'tunnelCli' | 'remoteAccess' | 'killSwitch' | 'changes' | 'lostChanges'
+  | 'status'
+  | 'settings'
+  | 'options'
+  | 'account'
+  | 'tunnel'
+  | 'tunnelCli'
+  | 'remoteAccess'
+  | 'killSwitch'
+  | 'changes'
+  | 'lostChanges'
 >;
 
 const COLORS: Record<Tone, keyof Style> = {
@@ -70,18 +80,19 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   if (isStale) parts.push(style.yellow(printable(silenceText(status, english).replace(/\.$/, ''))));
   if (isOffline(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));
   if (status.blocked) {
-    const { what, next } = blockedWords(shown, runsSystemd(), english);
+    const { what, next } = blockedWords(shown, tunnelCli.serviceManager, english);
     parts.push([what, next].filter(Boolean).join(' '));
   } else {
     const isFailure = isProgramFailure(status);
     if (reason && (isFailure || status.state !== 'unknown')) parts.push(printable(reason));
     if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
     if (isFailure) parts.push('see: culvert doctor');
-    if (untilLong(status, now) === 0) parts.push(style.yellow('This takes longer than usual, see: culvert doctor'));
+    if (untilLong(status, now) === 0) parts.push(style.yellow(longText(shown)));
     if (status.network === 'unstable') parts.push(style.yellow('network unstable'));
     if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));
     const protocol = protocolOf({ settings, tunnel });
-    if (protocol) parts.push(printable(protocol));
+    if (protocol)
+      parts.push(printable(usesHttp2(shown) && /^masque$/i.test(protocol) ? `${protocol} over HTTP/2` : protocol));
   }
   const remote = describeRemoteAccess(remoteAccess, english);
   if (remote) parts.push(remote.caution ? style.yellow(remote.title) : remote.title);
@@ -89,6 +100,11 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   if (lostChanges) parts.push(style.yellow('changes did not revert, see: culvert doctor'));
   if (tunnelCli.emulated) parts.push(style.cyan('demo: no tunnel'));
   return parts;
+}
+
+function longText(shown: Shown): string {
+  const way = offersHttp2(shown) ? '; if this network blocks UDP: culvert protocol h2-only' : '';
+  return `This takes longer than usual, see: culvert doctor${way}`;
 }
 
 function offlineText({ killSwitch, tunnelCli }: Shown, isNamed: boolean): string {

@@ -2,11 +2,11 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionName, ActionRequest } from '../api/actions.ts';
-import type { Account, CommandOutput, Snapshot, StalePart, TunnelCli } from '../api/schema.ts';
+import type { Account, CommandOutput, ServiceManager, Snapshot, StalePart, TunnelCli } from '../api/schema.ts';
 import { readText } from '../core/files.ts';
-import { runsSystemd } from '../core/process.ts';
 import { Problem } from '../problem.ts';
 import type { CommandLog, State } from '../state/store.ts';
+import { serviceManager } from '../system/service-manager.ts';
 import { isSupported } from './actions/commands.ts';
 import { createActionRunner } from './actions/run-action.ts';
 import { childEnv } from './cli/child.ts';
@@ -67,8 +67,8 @@ interface Options {
   cli: string;
   /** True if the CLI is the embedded emulator. */
   emulated: boolean;
-  /** True if systemd runs this machine (default: detected). */
-  systemd?: boolean;
+  /** What starts services here; null for systemd (default: detected). */
+  serviceManager?: ServiceManager | null;
   /** The daemon's environment; children get only part of it (see `childEnv`). */
   env: NodeJS.ProcessEnv;
   /** File that records the user's consent to the terms. */
@@ -190,6 +190,7 @@ export function createTunnel(options: Options): Tunnel {
   async function adoptPresent(): Promise<void> {
     const cli = await tracker.current();
     if (stopped) return;
+    const manager = options.serviceManager === undefined ? serviceManager() : options.serviceManager;
     store.reset();
     reader.statusHeard();
     reader.expireAll();
@@ -199,7 +200,7 @@ export function createTunnel(options: Options): Tunnel {
       version: cli?.version ?? null,
       emulated: options.emulated,
       ...(cli?.can ? {} : howToInstall()),
-      ...((options.systemd ?? runsSystemd()) ? {} : { systemd: false as const }),
+      ...(manager ? { serviceManager: manager } : {}),
     });
     if (!cli?.can) {
       await watch.stop();

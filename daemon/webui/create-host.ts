@@ -1,7 +1,7 @@
 // Creates the host, which carries out the commands of the browser page, and loads the script of the further pages on demand.
 import { signal } from '@preact/signals';
-import { serviceCommand } from '../view/client/labels.ts';
 import type { Model } from '../view/client/model.ts';
+import { serviceCommand } from '../view/client/service-words.ts';
 import type { ClientTask } from '../view/form.ts';
 import type { Host } from '../view/host.ts';
 import { createChecks, createUpdates } from '../view/pages/requests.ts';
@@ -67,7 +67,7 @@ function commandFor({ view, client }: Shared, name: ClientTask): string | null {
   if (name === 'start-service' || name === 'restart-service')
     return serviceCommand(
       name === 'start-service' ? 'start' : 'restart',
-      client.value.snapshot?.tunnelCli.systemd !== false,
+      client.value.snapshot?.tunnelCli.serviceManager,
     );
   return IN_A_TERMINAL[name] ?? null;
 }

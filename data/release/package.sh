@@ -1,5 +1,6 @@
 #!/bin/sh
 # Builds one package of this version into dist/, from the tree as it is: data/release/package.sh appimage|deb|rpm|arch|npm|recipes|sources
+# deb --daemon: only the packages of a server
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 cd "$top"
@@ -20,7 +21,18 @@ case $1 in
   deb)
     out=dist/culvert-$version.deb
     make_source
-    data/deb/build.sh "$source" "$out" "$work/deb" ;;
+    if [ "${2-}" = --daemon ]; then
+      parts="culvert-$version-daemon.deb culvert-$version-archive-keyring.deb"
+      data/deb/build.sh "$source" "$work/culvert-$version.deb" "$work/deb"
+      for part in $parts; do mv "$work/$part" dist/; done
+      rm "$work/culvert-$version.deb"
+      out=dist/culvert-$version-daemon.deb
+      printf 'Install it with: sudo apt install'
+      printf ' ./dist/%s' $parts
+      echo
+    else
+      data/deb/build.sh "$source" "$out" "$work/deb"
+    fi ;;
   rpm)
     out=dist/culvert-$version.rpm
     make_source

@@ -67,7 +67,7 @@ const FAULTS: Fault[] = [
   row('listener-exits', up, ['Connected', 'Disconnect']),
   row('network-unstable', ({ status }) => status.network === 'unstable', ['Connected', 'Disconnect']),
   row('no-network', reason, ['You are offline', 'Network Settings']),
-  row('happy-eyeballs-failed', reason, ['No Cloudflare server could be reached', 'Try WireGuard']),
+  row('happy-eyeballs-failed', reason, ['No Cloudflare server could be reached', 'Use HTTP/2']),
   row('dns-lookup-failed', reason, ['DNS does not work here', 'Run Checks']),
   row('insufficient-resource', reason, ['WARP has too many open files', 'Restart WARP']),
   row('not-in-api', seen => blocked(seen) || reason(seen), ['Cloudflare does not know this registration', 'Set Up']),

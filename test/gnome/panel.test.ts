@@ -203,15 +203,15 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     daemon.set('account', { organization: null });
   });
 
-  test('a failure comes with one button, such as the other protocol where this one is blocked', async () => {
+  test('a failure comes with one button, such as HTTP/2 where UDP is blocked', async () => {
     await given('disconnected');
     const vendor = 'HappyEyeballsFailed: Vendor says it';
     daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Vendor says it' } });
     await find('No Cloudflare server could be reached');
-    await find('Try WireGuard');
+    await find('Use HTTP/2');
     await stage.settled();
     const [remedy, toggle, ...others] = (await stage.ask({ do: 'pills' })) as Pill[];
-    assert.deepEqual([remedy?.name, remedy?.suggested, toggle?.suggested, others], ['Try WireGuard', true, false, []]);
+    assert.deepEqual([remedy?.name, remedy?.suggested, toggle?.suggested, others], ['Use HTTP/2', true, false, []]);
     const [from, to] = [remedy!.place, toggle!.place] as [number[], number[]];
     const gap = Math.max(to[0]! - from[0]! - from[2]!, to[1]! - from[1]! - from[3]!);
     assert.ok(gap >= 12, `a finger tells them apart: ${gap} pixels`);
@@ -219,9 +219,9 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await press('Technical details');
     await find(vendor);
     await press('Technical details');
-    await press('Try WireGuard');
+    await press('Use HTTP/2');
     await acted(1);
-    assert.deepEqual(daemon.actions[0], { action: 'setProtocol', value: 'WireGuard' });
+    assert.deepEqual(daemon.actions[0], { action: 'setMasqueOptions', value: 'h2-only' });
     daemon.set('settings', { 'WARP tunnel protocol': 'WireGuard' });
     await find('Try MASQUE');
     daemon.set('settings', { 'WARP tunnel protocol': 'MASQUE' });

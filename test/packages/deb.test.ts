@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { SHELL_EXTENSION } from '../../data/build/bundle.mjs';
+import { testServer } from '../support/packages/container.ts';
 import { build, testPrograms, version } from '../support/packages/packages.ts';
 import { temporary } from '../support/temporary.ts';
 import { FULL } from '../support/thoroughness.ts';
@@ -74,6 +75,7 @@ describe('the Debian package', { skip: missing && `${missing} is not installed` 
   });
 
   testPrograms(program => [installed(`usr/bin/${program}`)]);
+  testServer(() => PARTS.slice(1));
 
   const noRpm = !FULL || spawnSync('rpmbuild', ['--version']).error ? 'takes --full and rpmbuild' : false;
   test('each rpm has what its Debian package has, and is installed and erased whole', { skip: noRpm }, async () => {

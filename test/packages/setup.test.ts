@@ -54,6 +54,17 @@ test('a package is built without building the tree of a developer first', t => {
   }
 });
 
+test('the packages of a server are built on one, without what shows a window', t => {
+  const { at, run } = tree(t, { 'apt-get': `printf '%s\\n' "$*" >>@AT@/asked` });
+  writeFileSync(join(at, 'data/release/package.sh'), '#!/bin/sh\necho packed "$@"\n', { mode: 0o755 });
+  const { status, stdout, stderr } = run('', ['build', 'deb', '--daemon']);
+  assert.deepEqual([status, stdout], [0, 'packed deb --daemon\n'], stderr);
+  const asked = readFileSync(join(at, 'asked'), 'utf8');
+  assert.match(asked, /debhelper/);
+  assert.doesNotMatch(asked, /gtk-4|adw-1|adwaita|xvfb|chromium/);
+  assert.equal(run('', ['build', 'rpm', '--daemon']).status, 2);
+});
+
 test('a build says at a terminal what it does and how long it took so far, and is quiet in a pipe', t => {
   const { at, run } = tree(t, { 'dpkg-query': 'shift 2; for name; do echo "$name installed"; done', meson: 'exit 0' });
   const piped = run('', ['build']);

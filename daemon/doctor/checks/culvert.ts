@@ -174,9 +174,9 @@ export const killSwitch: Check = {
   group: 'culvert',
   source: null,
   cheap: true,
-  async probe({ tunnel, systemd }) {
+  async probe({ tunnel, serviceManager }) {
     if (!tunnel) return notApplicable(WITHOUT_DAEMON);
-    if (!systemd && !tunnel.killSwitch.installed && !tunnel.killSwitch.enabled)
+    if (serviceManager && !tunnel.killSwitch.installed && !tunnel.killSwitch.enabled)
       return notApplicable(message('It needs systemd, which does not run here.'));
     return judgeKillSwitch(tunnel.killSwitch);
   },

@@ -1,5 +1,6 @@
 // Checks the tunnel service on this machine: its memory, descriptors and logs, its journal, the features of nft, and the clock.
 import type { Message } from '../../api/values.ts';
+import { serviceLog } from '../../view/client/service-words.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
@@ -202,8 +203,8 @@ export const journalOf = (world: World): Promise<string[]> =>
   world.once('service-journal', () => readServiceJournal(world.tools));
 
 const IGNORED = N_('WARP accepts each request to connect, but does not connect.');
-const NO_JOURNAL = N_('Its journal could not be read, or has no line. As root, see: journalctl -u warp-svc');
-const NO_CAUSE = N_('Its journal has no error that Culvert knows. As root, see: journalctl -u warp-svc');
+const NO_JOURNAL = N_('Its journal could not be read, or has no line. As root, see: %s');
+const NO_CAUSE = N_('Its journal has no error that Culvert knows. As root, see: %s');
 
 export const serviceJournal: Check = {
   id: 'service-journal',
@@ -217,15 +218,18 @@ export const serviceJournal: Check = {
     if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
     if (status.state === 'connected') return notApplicable(message('The tunnel is connected.'));
     const isIgnored = status.reason?.code === 'ConnectIgnored';
+    const log = serviceLog(world.serviceManager);
+    if (world.serviceManager && !isIgnored)
+      return notApplicable(message('systemd does not run here, so there is no journal. As root, see: %s', log));
     const lines = await journalOf(world).catch((error: unknown) => {
       if (!isIgnored) throw error;
       return [];
     });
-    if (isIgnored && lines.length === 0) return problem([message(IGNORED)], message(NO_JOURNAL));
+    if (isIgnored && lines.length === 0) return problem([message(IGNORED)], message(NO_JOURNAL, log));
     // journalctl also prints nothing without a journal, or if another program started the service
     if (lines.length === 0) return notApplicable(message('It has no line of the service of the last ten minutes.'));
     const cause = causeInJournal(lines);
-    if (!cause && isIgnored) return problem([message(IGNORED)], message(NO_CAUSE));
+    if (!cause && isIgnored) return problem([message(IGNORED)], message(NO_CAUSE, log));
     if (!cause) return ok(message('no error that Culvert knows, in the last ten minutes'));
     // a tunnel that was turned off may have had the error before
     const isWanted = status.state !== 'disconnected' || isIgnored;

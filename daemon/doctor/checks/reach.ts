@@ -1,16 +1,19 @@
 // Checks reachability: ports to Cloudflare, login pages of networks, and a tunnel that carries nothing.
 import type { Fix } from '../../api/doctor.ts';
+import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
 import { programs } from '../../system/installation.ts';
 import { networkFailure } from '../../view/message.ts';
+import { HTTP2_SINCE, knowsHttp2, offersHttp2, usesHttp2, versionsIn } from '../../view/states/http2.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
+import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import {
   connectivity,
   isConnected,
   linkWithLogin,
   modeOf,
   modeWord,
+  protocolOf,
   RECONNECT,
   routesTraffic,
   tunnelOf,
@@ -30,7 +33,7 @@ export const reachability: Check = {
   group: 'network',
   source: vendorPage('deployment/firewall/'),
   async probe(world, signal) {
-    if (!world.online) return notApplicable(message('This check contacts Cloudflare, so it runs with --online only.'));
+    if (!world.online) return withoutAsking(world);
     const { tunnel } = world.targets;
     const datagram = (host: string, port: number) =>
       world.network.datagram({ host, port }, quicProbe(), PROBE_MS, signal);
@@ -49,12 +52,7 @@ export const reachability: Check = {
       wordOfWireGuard('UDP 500', fallback),
     ];
     if (udp) return ok(...evidence);
-    if (tcp === 'answered')
-      return problem(
-        evidence,
-        message('This network blocks UDP, which the tunnel uses. Use HTTP/2 over TCP instead, or the local proxy.'),
-        USE_TCP,
-      );
+    if (tcp === 'answered') return blockedUdp(world, evidence);
     return problem(
       evidence,
       message(
@@ -65,12 +63,67 @@ export const reachability: Check = {
   },
 };
 
-const USE_TCP: Fix = {
-  kind: 'action',
-  ...labeled(message('Use HTTP/2 over TCP')),
-  actions: [{ action: 'setMasqueOptions', value: 'h3-with-h2-fallback' }],
-  undo: [{ action: 'resetMasqueOptions' }],
-};
+/** Says how the tunnel gets through where only TCP does. */
+function blockedUdp(world: World, evidence: Message[]): Finding {
+  const { tunnel } = world;
+  if (tunnel && usesHttp2(tunnel))
+    return ok(...evidence, message('UDP is blocked, but MASQUE uses HTTP/2 over TCP, which needs no UDP'));
+  const blocked = message('This network blocks UDP, which the tunnel uses.');
+  const fix = tunnel && useTcp(tunnel);
+  if (fix) return problem(evidence, [blocked, message('MASQUE can use HTTP/2 over TCP instead.')], fix);
+  if (tunnel && !knowsHttp2(tunnel))
+    return problem(evidence, [
+      blocked,
+      message('Update WARP: from version %s on it can use HTTP/2 over TCP instead.', HTTP2_SINCE),
+    ]);
+  return problem(evidence, [
+    blocked,
+    message('MASQUE can use HTTP/2 over TCP instead. In an organization, its administrator decides that.'),
+  ]);
+}
+
+/** Returns the fix that makes MASQUE use HTTP/2 alone, also from WireGuard; null where this user or release can't. */
+function useTcp(tunnel: Snapshot): Fix | null {
+  const isWireGuard = protocolOf(tunnel) === 'WireGuard';
+  const asMasque = { ...tunnel, settings: { ...tunnel.settings, 'WARP tunnel protocol': 'MASQUE' } };
+  if (!offersHttp2(isWireGuard ? asMasque : tunnel)) return null;
+  const isHttp3Only = versionsIn(tunnel.options.masque) === 'HTTP/3';
+  return {
+    kind: 'action',
+    ...labeled(message('Use HTTP/2 over TCP')),
+    actions: [
+      { action: 'setMasqueOptions', value: 'h2-only' },
+      ...(isWireGuard ? [{ action: 'setProtocol', value: 'MASQUE' } as const] : []),
+    ],
+    undo: [
+      isHttp3Only ? { action: 'setMasqueOptions', value: 'h3-only' } : { action: 'resetMasqueOptions' },
+      ...(isWireGuard ? [{ action: 'setProtocol', value: 'WireGuard' } as const] : []),
+    ],
+  };
+}
+
+const LOOKING = /happy ?eyeballs|establishing/i;
+const LOOKING_MS = 30_000;
+
+/** Judges a tunnel that finds no server by its state alone. */
+function withoutAsking(world: World): Finding {
+  const asks = message('This check contacts Cloudflare, so it runs with --online only.');
+  const { tunnel } = world;
+  if (!tunnel || tunnel.tunnelCli.emulated) return notApplicable(asks);
+  const { state, reason, since } = tunnel.status;
+  const isLooking = LOOKING.test(`${reason?.code ?? ''} ${reason?.text ?? ''}`);
+  const seconds = Math.round((world.now() - Date.parse(since)) / 1000);
+  const isLong = state === 'unable' || (state === 'connecting' && seconds * 1000 >= LOOKING_MS);
+  if (!isLooking || !isLong) return notApplicable(asks);
+  return notice(
+    [message('%s, for %d s', reason?.text ?? '?', seconds)],
+    [
+      message('WARP finds no way to Cloudflare. A network that blocks UDP has this effect.'),
+      message('To ask the ports, run: %s', 'culvert doctor --online'),
+    ],
+    useTcp(tunnel),
+  );
+}
 
 const WORDS = {
   answered: N_('%s: open'),

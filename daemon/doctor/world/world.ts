@@ -3,11 +3,11 @@
 
 import * as z from 'zod/mini';
 import type { NetworkLink } from '../../api/networks.ts';
-import type { Snapshot } from '../../api/schema.ts';
+import type { ServiceManager, Snapshot } from '../../api/schema.ts';
 import { readText, replaceFile } from '../../core/files.ts';
-import { runsSystemd } from '../../core/process.ts';
 import { askBus } from '../../networks/bus.ts';
 import { readLinks } from '../../networks/links.ts';
+import { serviceManager } from '../../system/service-manager.ts';
 import type { Knowledge } from '../knowledge.ts';
 import { type Bus, createBus } from './bus.ts';
 import { createFiles, type Files } from './files.ts';
@@ -45,8 +45,8 @@ export interface World {
   signal: AbortSignal;
   /** True if probes may contact other machines. */
   online: boolean;
-  /** True if systemd runs the machine. */
-  systemd: boolean;
+  /** What starts services; null where systemd runs. */
+  serviceManager: ServiceManager | null;
   env: NodeJS.ProcessEnv;
   /** Snapshot from the daemon, or from a read without it; null without either. */
   tunnel: Snapshot | null;
@@ -73,7 +73,9 @@ export interface World {
 
 export interface WorldOptions
   extends Pick<World, 'env' | 'tunnel' | 'culvert' | 'knowledge'>,
-    Partial<Pick<World, 'signal' | 'online' | 'systemd' | 'targets' | 'samples' | 'remember' | 'now' | 'owner'>> {
+    Partial<
+      Pick<World, 'signal' | 'online' | 'serviceManager' | 'targets' | 'samples' | 'remember' | 'now' | 'owner'>
+    > {
   /** A directory that stands for `/`. */
   root?: string;
   /** Words before every command. */
@@ -105,7 +107,7 @@ export function createWorld(options: WorldOptions): World {
   return {
     signal,
     online: options.online ?? false,
-    systemd: options.systemd ?? runsSystemd(),
+    serviceManager: options.serviceManager === undefined ? serviceManager() : options.serviceManager,
     env,
     tunnel,
     culvert,

@@ -82,9 +82,12 @@ export function absent({ install, systemd }: ServicePaths): Pick<KillSwitch, 'co
   return { command: null, ...explained([message('The kill switch needs systemd, which does not run here.')]) };
 }
 
-/** True if the service can start. The package for servers lacks the program that runs the service. */
-export function isInstalled({ activation, units }: ServicePaths): boolean {
-  if (!activation.some(file => existsSync(file))) return false;
+/**
+ * True if the service can start. The package for servers lacks the program that runs the service, and a container may have
+ * its files, but no systemd.
+ */
+export function isInstalled({ activation, units, systemd }: ServicePaths): boolean {
+  if (!existsSync(systemd) || !activation.some(file => existsSync(file))) return false;
   const unit = units.find(file => existsSync(file));
   const program = unit && /^ExecStart=(\/\S+)/m.exec(readFileSync(unit, 'utf8'))?.[1];
   return !program || existsSync(program);

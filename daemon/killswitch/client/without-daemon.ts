@@ -110,7 +110,7 @@ ${put(program, PROGRAM, '644')}
 /usr/bin/gjs -m ${PROGRAM} --fallback >${FALLBACK}.new && mv ${FALLBACK}.new ${FALLBACK}
 ln -sfn ../culvert-killswitch-guard.service ${LINK}
 ${FILES.map(({ from, to, mode = '644' }) => put(text(from), to, mode)).join('\n')}
-[ -d /run/systemd/system ] || { echo 'Installed; it starts with the next boot.' >&2; return 0; }
+[ -d /run/systemd/system ] || { echo 'Installed. It needs systemd, which does not run here: it starts when systemd boots this system.' >&2; return 0; }
 systemd-tmpfiles --create /etc/tmpfiles.d/culvert-killswitch.conf
 systemctl daemon-reload
 busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig >/dev/null

@@ -10,7 +10,9 @@ import type {
 } from '../../api/schema.ts';
 import type { Mark } from '../form.ts';
 import { formatCount } from '../format.ts';
+import { wordMessage } from '../message.ts';
 import { english, fill, N_, type Translator } from '../translator.ts';
+import { type Manager, type ServiceVerb, serviceCommand, serviceSentence } from './service-words.ts';
 
 /** Subject of a client's first page: the connection, a setup step, or a missing daemon. */
 export type Look = ConnectionState | 'setup' | 'unavailable';
@@ -112,30 +114,25 @@ export function demoFault({ _ }: Translator): string {
   return fill(_('The demo simulates this failure. End it with: %s'), DEMO_RESET);
 }
 
-/** Returns the command that starts or restarts WARP's service. @param systemd false if this machine runs without systemd */
-export function serviceCommand(verb: 'start' | 'restart', systemd: boolean): string {
-  if (!systemd) return 'sudo warp-svc';
-  return verb === 'start' ? 'sudo systemctl enable --now warp-svc' : 'sudo systemctl restart warp-svc';
+/** Words how to start or restart WARP's service here, for a terminal. */
+export function serviceStep(verb: ServiceVerb, manager: Manager): string {
+  return `${wordMessage(serviceSentence(verb, manager), english)} ${serviceCommand(verb, manager)}`;
 }
 
 /**
  * Returns the next command to type for a setup step or a problem, or null if no command helps.
- * @param systemd true if systemd runs this machine
+ * @param manager what starts services instead of systemd
  * @param emulated true for the demo, which has no service
  */
 export function nextStep(
   code: ProblemCode,
-  { systemd, emulated }: { systemd: boolean; emulated: boolean },
+  { manager, emulated }: { manager: Manager; emulated: boolean },
 ): string | null {
   if (emulated && code.startsWith('service-')) return demoFault(english);
   const steps: { [code in ProblemCode]?: string } = {
     'cli-missing': 'Install Cloudflare WARP (culvert doctor shows how), or try Culvert without it: culvert --demo',
-    'service-stopped': systemd
-      ? `Start it with: ${serviceCommand('start', systemd)}`
-      : 'systemd does not run here. Start the program as root: warp-svc',
-    'service-hangs': systemd
-      ? `Restart it with: ${serviceCommand('restart', systemd)}`
-      : 'systemd does not run here. End the program, and start it again as root: warp-svc',
+    'service-stopped': serviceStep('start', manager),
+    'service-hangs': serviceStep('restart', manager),
     'terms-not-accepted': 'Read and accept them with: culvert account accept-terms',
     'not-registered': 'Register this device with: culvert account register',
   };

@@ -6,6 +6,7 @@ import { actionCommand, type Button, type Form, type MenuButton, type Row, type 
 import { formatBytes, formatDate, formatDuration, formatLatency, formatLoss, secondsUntil } from '../format.ts';
 import { NOW, rangeOf, type Sample } from '../graph.ts';
 import { placeDetail, placeName } from '../places.ts';
+import { usesHttp2 } from '../states/http2.ts';
 import { killSwitchSummary, leaveDemo, pauseName } from '../states/killswitch.ts';
 import { describeProof, type ProofView } from '../states/proof.ts';
 import { type Countdown, describeCountdown, offCommands, timedRows, timeLeftText } from '../states/timed.ts';
@@ -267,6 +268,12 @@ function detailsRows({ client, tunnel, proxy }: View, tr: Translator): Row[] {
   return rows.length ? [{ kind: 'expander', id: 'connection-details', title: _('Connection details'), rows }] : [];
 }
 
+function protocolText(snapshot: Snapshot, protocol: TunnelView['protocol'], { _ }: Translator): string | null {
+  // Translators: %s is MASQUE, the name of a protocol
+  if (protocol === 'MASQUE' && usesHttp2(snapshot)) return fill(_('%s over HTTP/2 (TCP)'), protocol);
+  return protocol ?? snapshot.tunnel.protocol;
+}
+
 function tunnelFacts(
   snapshot: Snapshot,
   { protocol }: TunnelView,
@@ -280,7 +287,7 @@ function tunnelFacts(
   const servers = tunnel.endpoints.filter(address => !/^(::|0\.0\.0\.0)$/.test(address));
   return [
     ...fact('since', _('Connected since'), formatDate(status.since, tr)),
-    ...fact('protocol', _('Protocol'), protocol ?? tunnel.protocol),
+    ...fact('protocol', _('Protocol'), protocolText(snapshot, protocol, tr)),
     ...servers.flatMap((address, i) => fact(`endpoint-${i}`, _('Server'), address, true)),
     ...fact('colo', _('Data center'), tunnel.colo && placeDetail(tunnel.colo)),
     ...fact('latency', _('Latency'), latencyMs === null ? null : formatLatency(latencyMs, tr)),

@@ -170,6 +170,11 @@ function settingKeywords({ _ }: Translator): Record<string, string> {
       _('QUIC; HTTP/3; obfuscation; stealth; censorship; anti-censorship; UDP blocked'),
       _('post-quantum; quantum resistant'),
     ),
+    'mode/masque-h2-only': both(
+      _('UDP blocked; blocks UDP; no UDP; TCP; TCP 443; HTTP/2; h2'),
+      _('firewall; restrictive network; hotel; school; office; can’t connect; connecting forever'),
+    ),
+    'mode/masque-h3-with-h2-fallback': _('UDP blocked; TCP fallback; HTTP/2; h2'),
     'mode/protocol-WireGuard': both(_('WG; UDP; VPN protocol; battery; power'), _('OpenVPN; IKEv2')),
     'killswitch/lan': both(
       _('LAN; printer; local network sharing; NAS; Chromecast; smart TV; router'),

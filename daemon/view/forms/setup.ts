@@ -1,7 +1,9 @@
 // Describes the page that a client shows while setup is incomplete and no tunnel is possible.
 import type { Blocked as Setup, TunnelCli } from '../../api/schema.ts';
-import { DEMO_RESET, serviceCommand, setupText } from '../client/labels.ts';
+import { DEMO_RESET, setupText } from '../client/labels.ts';
+import { serviceCommand, serviceSentence } from '../client/service-words.ts';
 import { actionCommand, type Button, type Form, goTo, type MenuButton, type Row } from '../form.ts';
+import { wordMessage } from '../message.ts';
 import { type LostRegistration, serviceRemedy } from '../states/causes.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
@@ -17,7 +19,7 @@ export interface SetupView {
   commands: { purpose: string; command: string }[];
 }
 
-type ShownCli = Pick<TunnelCli, 'version' | 'installCommand' | 'systemd'> & Partial<Pick<TunnelCli, 'emulated'>>;
+type ShownCli = Pick<TunnelCli, 'version' | 'installCommand' | 'serviceManager'> & Partial<Pick<TunnelCli, 'emulated'>>;
 
 /** Returns links to Cloudflare's legal pages. */
 export function termsLinks({ _ }: Translator): { label: string; uri: string }[] {
@@ -149,14 +151,14 @@ export function setupView(
   }
 }
 
-/** Offers to start or restart WARP's service; without systemd, the user can only start its program in a terminal. */
+/** Offers to start or restart WARP's service; without systemd, only in a terminal. */
 function serviceView(
   verb: 'start' | 'restart',
   cli: ShownCli | null,
   tr: Translator,
 ): Pick<SetupView, 'buttons' | 'commands'> {
   const { _ } = tr;
-  const systemd = cli?.systemd !== false;
+  const manager = cli?.serviceManager;
   const checks = { label: _('Run Checks'), command: goTo('checks') };
   if (cli?.emulated)
     return {
@@ -164,15 +166,11 @@ function serviceView(
       commands: [{ purpose: _('To end it, run this in a terminal:'), command: DEMO_RESET }],
     };
   return {
-    buttons: systemd ? [serviceRemedy(verb, cli ?? {}, tr), checks] : [checks],
+    buttons: !manager ? [serviceRemedy(verb, cli ?? {}, tr), checks] : [checks],
     commands: [
       {
-        purpose: systemd
-          ? _('Or in a terminal:')
-          : verb === 'start'
-            ? _('systemd does not run here. Start the program in a terminal:')
-            : _('systemd does not run here. End the program, and start it again in a terminal:'),
-        command: serviceCommand(verb, systemd),
+        purpose: manager ? wordMessage(serviceSentence(verb, manager), tr) : _('Or in a terminal:'),
+        command: serviceCommand(verb, manager),
       },
     ],
   };

@@ -8,6 +8,7 @@ export type Remedy =
   | 'portal'
   | 'network'
   | 'protocol'
+  | 'udp'
   | 'restart'
   | 'start'
   | 'checks'
@@ -78,8 +79,9 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_HAPPY_EYEBALLS_MITM_FAILURE', 'HappyEyeballsFailed', 'All Happy Eyeballs checks failed'],
     _('No Cloudflare server could be reached'),
-    _('A firewall or this network blocks the tunnel. The other protocol may get through.'),
-    'protocol',
+    _('A firewall or this network blocks the tunnel, often all of UDP. Another protocol may get through.'),
+    'udp',
+    'reachability',
   ],
   [
     ['CF_HOST_UNREACHABLE_CHECK', 'HostUnreachable'],

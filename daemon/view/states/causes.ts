@@ -1,9 +1,11 @@
 // Explains why there is no tunnel: looks up the tunnel CLI's reason in the table of causes, and builds its remedy.
 import type { Snapshot } from '../../api/schema.ts';
 import { nextStep, setupText } from '../client/labels.ts';
+import type { Manager } from '../client/service-words.ts';
 import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
+import { isHttp2Only, offersHttp2, USE_HTTP2 } from './http2.ts';
 import { wantsSignIn } from './summary.ts';
 
 export interface Cause {
@@ -73,17 +75,17 @@ export function lostRegistration(
 
 /**
  * Words the step that the user must take first, for a terminal. A lost registration has its own words.
- * @param systemd true if systemd runs this machine
+ * @param manager what starts services instead of systemd
  */
 export function blockedWords(
   { status, tunnelCli }: Pick<Snapshot, 'status' | 'tunnelCli'>,
-  systemd: boolean,
+  manager: Manager,
   tr: Translator,
 ): { what: string; next: string | null } {
   const lost = lostRegistration(status, tr);
   if (lost) return { what: `${lost.title}.`, next: `${lost.sentence}${lost.byToken ? '' : ' See: culvert account'}` };
   const blocked = status.blocked!;
-  const where = { systemd, emulated: tunnelCli.emulated };
+  const where = { manager, emulated: tunnelCli.emulated };
   return { what: setupText(blocked, tr, tunnelCli.version), next: nextStep(blocked, where) };
 }
 
@@ -152,10 +154,10 @@ function find({ code, text }: { code: string | null; text: string }, tr: Transla
 /** Returns the button that starts or restarts WARP's service; without systemd and in the demo, the button runs the checks. */
 export function serviceRemedy(
   verb: 'start' | 'restart',
-  { systemd, emulated }: Pick<Snapshot['tunnelCli'], 'systemd'> & { emulated?: boolean },
+  { serviceManager, emulated }: Pick<Snapshot['tunnelCli'], 'serviceManager'> & { emulated?: boolean },
   { _ }: Translator,
 ): Button {
-  if (emulated || systemd === false) return { label: _('Run Checks'), command: goTo('checks') };
+  if (emulated || serviceManager) return { label: _('Run Checks'), command: goTo('checks') };
   return verb === 'restart'
     ? { label: _('Restart WARP'), command: clientCommand('restart-service') }
     : { label: _('Start the Service'), command: clientCommand('start-service') };
@@ -174,6 +176,11 @@ export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Ca
       return { label: _('Open Sign-in Page'), command: clientCommand('portal') };
     case 'network':
       return { label: _('Network Settings'), command: clientCommand('network-settings') };
+    case 'udp':
+      if (offersHttp2(snapshot)) return { label: _('Use HTTP/2'), command: actionCommand(USE_HTTP2) };
+      return isHttp2Only(snapshot)
+        ? { label: _('Allow HTTP/3 Again'), command: actionCommand({ action: 'resetMasqueOptions' }) }
+        : remedyOf('protocol', snapshot, tr);
     case 'protocol': {
       const masque = /masque/i.test(String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? ''));
       return {

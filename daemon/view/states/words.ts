@@ -10,6 +10,7 @@ import { fill, type Translator } from '../translator.ts';
 import { type Cause, lostRegistration, phaseText, remedyOf } from './causes.ts';
 import { changeText, isPause } from './changes.ts';
 import { explainedCause, findingWords } from './findings.ts';
+import { offersHttp2 } from './http2.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
 import { demoText, stateIcon, stateName, stateTone, unavailableText } from './state-table.ts';
 import { asOf, isConnectIgnored, isOffline, isOld, silenceText, stateIn } from './summary.ts';
@@ -177,8 +178,10 @@ function connectingRow({ snapshot, cause, said, isLong }: Situation, tr: Transla
   if (cause) return { sentence: cause.title, remedy: cause.remedy, details: said };
   if (!isLong) return { sentence: phaseText(reason?.code ?? null, reason?.text ?? '', tr) };
   return {
-    sentence: _('This takes longer than usual.'),
-    remedy: remedyOf('protocol', snapshot, tr),
+    sentence: offersHttp2(snapshot)
+      ? _('This takes longer than usual. UDP may be blocked.')
+      : _('This takes longer than usual.'),
+    remedy: remedyOf('udp', snapshot, tr),
     other: remedyOf('checks', snapshot, tr),
     details: said,
   };

@@ -69,7 +69,7 @@ interface Action {
   /** Arguments before the value, if there is a value. */
   words: string[];
   /** The capability that the command requires. */
-  needs?: 'protocol';
+  needs?: 'protocol' | 'masqueOptions';
   changes: readonly CommandName[];
   registered?: true;
   /** Time limit of commands that contact the vendor's servers and need more than 15 s. */
@@ -105,8 +105,16 @@ const COMMANDS: Record<ActionName, Action> = {
 
   setEndpoint: { words: ['tunnel', 'endpoint', 'set'], changes: ['settings', 'settingsText'] },
   resetEndpoint: { words: ['tunnel', 'endpoint', 'reset'], changes: ['settings', 'settingsText'] },
-  setMasqueOptions: { words: ['tunnel', 'masque-options', 'set'], changes: ['settings', 'settingsText'] },
-  resetMasqueOptions: { words: ['tunnel', 'masque-options', 'reset'], changes: ['settings', 'settingsText'] },
+  setMasqueOptions: {
+    words: ['tunnel', 'masque-options', 'set'],
+    changes: ['settings', 'settingsText'],
+    needs: 'masqueOptions',
+  },
+  resetMasqueOptions: {
+    words: ['tunnel', 'masque-options', 'reset'],
+    changes: ['settings', 'settingsText'],
+    needs: 'masqueOptions',
+  },
   setProxyPort: { words: ['proxy', 'port'], changes: ['settings'] },
 
   setFamilies: { words: ['dns', 'families'], changes: ['settings', 'settingsText'] },

@@ -2,9 +2,9 @@
 
 import type { Blocked, Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
-import { runsSystemd } from '../../core/process.ts';
 import { Problem } from '../../problem.ts';
-import { demoFault, nextStep, setupText } from '../../view/client/labels.ts';
+import { demoFault, nextStep, serviceStep, setupText } from '../../view/client/labels.ts';
+import { serviceCommand } from '../../view/client/service-words.ts';
 import { message } from '../../view/message.ts';
 import { lostRegistration } from '../../view/states/causes.ts';
 import { english } from '../../view/translator.ts';
@@ -68,11 +68,11 @@ const KNOWN: readonly { seen: RegExp; meaning?: Message; hint: string }[] = [
 ];
 
 /** One command without an answer does not mean that the service hangs for good. */
-function onceHint(emulated: boolean): string {
+function onceHint({ emulated, serviceManager: manager }: Snapshot['tunnelCli']): string {
   if (emulated) return `Try again. ${demoFault(english)}`;
-  return runsSystemd()
-    ? 'Try again. If it fails again, restart the service: sudo systemctl restart warp-svc'
-    : 'Try again. If it fails again, end the program, and start it again as root: warp-svc';
+  return manager
+    ? `Try again. If it fails again: ${serviceStep('restart', manager)}`
+    : `Try again. If it fails again, restart the service: ${serviceCommand('restart', manager)}`;
 }
 
 /** The problem for a failed command. `what` names the command: `the action connect`. @param shown the state after the command */
@@ -99,7 +99,7 @@ export function problemOf(
     case 'not-registered':
     case 'not-authorized': {
       const problem = blockedProblem(failure.kind, shown);
-      const hint = failure.kind === 'service-hangs' ? { hint: onceHint(shown.tunnelCli.emulated) } : {};
+      const hint = failure.kind === 'service-hangs' ? { hint: onceHint(shown.tunnelCli) } : {};
       return new Problem(failure.kind, problem.message, { ...problem.extras, ...hint, ...extras });
     }
     case 'unsupported':
@@ -131,7 +131,7 @@ export function blockedProblem(
 ): Problem {
   const lost = lostRegistration({ ...status, blocked }, english);
   if (lost) return new Problem(blocked, `${lost.title}.`, { hint: lost.sentence });
-  const where = { systemd: runsSystemd(), emulated: tunnelCli.emulated };
+  const where = { manager: tunnelCli.serviceManager, emulated: tunnelCli.emulated };
   return new Problem(blocked, setupText(blocked, english, tunnelCli.version), {
     hint: HINTS[blocked] ?? nextStep(blocked, where)!,
   });

@@ -1,12 +1,16 @@
 // Derives the capabilities of the tunnel CLI from its version, and lists its read commands.
 import type { CommandName } from '../../api/schema.ts';
 import { OLDEST_CLIENT } from '../../view/client/labels.ts';
+import { HTTP2_SINCE } from '../../view/states/http2.ts';
+import { compareVersions } from '../../view/versions.ts';
 
 export interface Capabilities {
   /** True if the CLI accepts `-j`. */
   json: boolean;
   /** True if the CLI has `tunnel protocol set` for consumers. */
   protocol: boolean;
+  /** True if the CLI has `tunnel masque-options`. */
+  masqueOptions: boolean;
   /** True if the local proxy supports HTTP in addition to SOCKS5. */
   httpProxy: boolean;
 }
@@ -24,18 +28,16 @@ export function parseVersion(text: string): string | null {
 export function capabilitiesOf(version: string | null): Capabilities | null {
   const since = (first: string) => version === null || compareVersions(version, first) >= 0;
   if (!since(OLDEST_CLIENT)) return null;
-  return { json: true, protocol: since('2024.12.554'), httpProxy: since('2025.8.779') };
+  return {
+    json: true,
+    protocol: since('2024.12.554'),
+    masqueOptions: since(HTTP2_SINCE),
+    httpProxy: since('2025.8.779'),
+  };
 }
 
 /** Capabilities of the newest version, for checks before the installed version is known. */
-export const NEWEST: Capabilities = { json: true, protocol: true, httpProxy: true };
-
-/** Returns a negative number if `a` is older. No semver library supports versions of four numbers. */
-export function compareVersions(a: string, b: string): number {
-  const [left, right] = [a, b].map(version => version.split('.').map(Number));
-  const differences = [0, 1, 2, 3].map(index => (left?.[index] ?? 0) - (right?.[index] ?? 0));
-  return differences.find(difference => difference !== 0) ?? 0;
-}
+export const NEWEST: Capabilities = { json: true, protocol: true, masqueOptions: true, httpProxy: true };
 
 export type Read = CommandName | 'devices';
 

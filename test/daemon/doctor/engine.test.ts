@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import type { ServiceManager } from '../../../daemon/api/schema.ts';
 import { type Check, labeled, message, ok, problem, quoted } from '../../../daemon/doctor/check.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { resolvConf, search } from '../../../daemon/doctor/checks/dns.ts';
@@ -62,16 +63,16 @@ test('without systemd no check offers systemctl, and says what to start', async 
       }),
     );
   const checks = [fixing('systemctl', 'restart', 'some-service'), fixing('ip', 'link')];
-  const found = async (systemd: boolean) =>
-    (await runChecks(checks, world(t, { systemd }))).map(({ fix, fixId, explanation }) => [
+  const found = async (serviceManager: ServiceManager | null) =>
+    (await runChecks(checks, world(t, { serviceManager }))).map(({ fix, fixId, explanation }) => [
       fix !== null,
       fixId !== null,
       explanation,
     ]);
   const usual = [true, true, 'Broken.'];
-  assert.deepEqual(await found(true), [usual, usual]);
-  const advice = 'Broken. systemd does not run here. Start or restart it yourself, as root: some-service';
-  assert.deepEqual(await found(false), [[false, false, advice], usual]);
+  assert.deepEqual(await found(null), [usual, usual]);
+  const advice = 'Broken. systemd does not run here. Do this yourself, as root: restart some-service';
+  assert.deepEqual(await found({ kind: 'none', startsWarp: false }), [[false, false, advice], usual]);
 });
 
 test('an aborted run ends immediately', async t => {

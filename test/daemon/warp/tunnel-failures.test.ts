@@ -402,10 +402,10 @@ test('a connection that was accepted and never begins is not shown as a disconne
   assert.deepEqual([status().state, status().reason], ['connected', null]);
 });
 
-test('the state says that systemd does not run, and nothing where it does', async t => {
-  for (const systemd of [false, true]) {
-    const { state } = await startTunnel(t, { systemd, fake: 'echo 2026.7.1377' });
+test('the state says what starts services without systemd, and nothing where it runs', async t => {
+  for (const serviceManager of [{ kind: 'openrc', startsWarp: true } as const, null]) {
+    const { state } = await startTunnel(t, { serviceManager, fake: 'echo 2026.7.1377' });
     await until(() => state.snapshot().tunnelCli.available);
-    assert.equal(state.snapshot().tunnelCli.systemd, systemd ? undefined : false);
+    assert.deepEqual(state.snapshot().tunnelCli.serviceManager, serviceManager ?? undefined);
   }
 });

@@ -272,10 +272,10 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       };
       await lose('HappyEyeballsFailed');
       const first = await noted('No Cloudflare server could be reached');
-      assert.deepEqual(first.actions, ['default', 'Open Culvert', 'act', 'Try WireGuard']);
+      assert.deepEqual(first.actions, ['default', 'Open Culvert', 'act', 'Use HTTP/2']);
       await ask({ do: 'invoke', id: first.id, key: 'act' });
       await asked(1);
-      assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
+      assert.deepEqual(daemon.actions, [{ action: 'setMasqueOptions', value: 'h2-only' }]);
       daemon.set('status', { state: 'connected', reason: null });
       const back = await noted('Connected');
       assert.deepEqual([back.id, back.actions], [first.id, ['default', 'Open Culvert']]);
@@ -388,9 +388,9 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
     daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
     await title('No Cloudflare server could be reached');
-    await click('Try WireGuard');
+    await click('Use HTTP/2');
     await asked(1);
-    assert.deepEqual(daemon.actions, [{ action: 'setProtocol', value: 'WireGuard' }]);
+    assert.deepEqual(daemon.actions, [{ action: 'setMasqueOptions', value: 'h2-only' }]);
     daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
     daemon.setDiagnosis({
       id: 'a',

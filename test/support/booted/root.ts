@@ -29,16 +29,20 @@ const MASKED = [
 /** The Node of Debian 12 is too old. */
 const WITHOUT_NODE = ['bookworm'];
 
+/** What a server without systemd has: the dependencies of the package of the daemon, and a bus. */
+const OF_SERVER = ['nodejs', 'nftables', 'dbus'];
+
 /** A packed root of the release; null if none can be made. Remove the file after a change of the packages. */
-function packed(release: string): string | null {
-  const tar = join(ROOTS, `${release}-systemd.tar`);
+function packed(release: string, kind: 'systemd' | 'server' = 'systemd'): string | null {
+  const tar = join(ROOTS, `${release}-${kind}.tar`);
   if (fs.existsSync(tar)) return tar;
   const base = packedRoot(release);
   if (!base) return null;
   const made = fs.mkdtempSync(join(ROOTS, 'new-'));
   try {
     const root = unpacked(base, made);
-    const packages = WITHOUT_NODE.includes(release) ? PACKAGES : [...PACKAGES, 'nodejs'];
+    const node = WITHOUT_NODE.includes(release) ? [] : ['nodejs'];
+    const packages = kind === 'server' ? OF_SERVER : [...PACKAGES, ...node];
     const { status } = spawnSync(ROOT_PROGRAM, ['install', root, ...packages], { stdio: 'inherit' });
     if (status !== 0 || spawnSync('tar', ['-C', root, '-cf', join(made, 'tar'), '.']).status !== 0) return null;
     fs.renameSync(join(made, 'tar'), tar);
@@ -54,6 +58,12 @@ function unpacked(tar: string, place: string): string {
   const { status, stderr } = spawnSync('tar', ['-xf', tar, '-C', root], { encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
   return root;
+}
+
+/** A fresh root of a server in an empty directory, without systemd and desktop; null if none can be made. */
+export function serverRoot(release: string, place: string): string | null {
+  const tar = packed(release, 'server');
+  return tar && unpacked(tar, place);
 }
 
 /** A fresh root in an empty directory, with a Node that the packages can use; null if none can be made. */

@@ -1,4 +1,5 @@
 // A started tunnel over the emulator or a script, which counts what is spawned.
+import type { ServiceManager } from '../../../daemon/api/schema.ts';
 import { join } from 'node:path';
 import type test from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
@@ -18,8 +19,8 @@ interface Setup {
   fake?: string;
   accepted?: boolean;
   missing?: boolean;
-  /** systemd runs the machine (default: it does). */
-  systemd?: boolean;
+  /** What starts services (default: systemd). */
+  serviceManager?: ServiceManager | null;
   /** Proxy mode really listens, on this port. */
   proxyPort?: number;
 }
@@ -48,7 +49,7 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
   const tunnel = createTunnel({
     cli: 'warp-cli',
     emulated: true,
-    systemd: options.systemd ?? true,
+    serviceManager: options.serviceManager ?? null,
     env: { ...cli.env, PATH: `${place.path}:${process.env.PATH}`, CANARY: 'canary' },
     acceptedTerms,
     wish: join(place.path, 'state/connect-wish'),

@@ -105,7 +105,7 @@ export function world(t: Ends, options: Partial<WorldOptions> = {}): World {
     now: () => NOW,
     // other tests have the machine too
     toolMs: 20_000,
-    systemd: true,
+    serviceManager: null,
     ...options,
     root: options.root ?? tree(t),
   });

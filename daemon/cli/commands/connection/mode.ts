@@ -4,12 +4,13 @@ import type { ActionRequest, Snapshot } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
 import { protocolOf } from '../../../state/status-line.ts';
 import { subjectLabel } from '../../../view/states/changes.ts';
+import { usesHttp2 } from '../../../view/states/http2.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { consent, createProgress, isAttended } from '../../dialog.ts';
 import { EXIT, unknown, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
-import { MODES, PROTOCOLS } from '../../labels.ts';
+import { MASQUE_OPTIONS, MODES, PROTOCOLS } from '../../labels.ts';
 import { columns } from '../../layout.ts';
 
 export const mode: Run = async (context, [name], options) => {
@@ -19,11 +20,27 @@ export const mode: Run = async (context, [name], options) => {
 };
 
 export const protocol: Run = async (context, [name], options) => {
-  if (name !== undefined)
-    return set(context, options, { action: 'setProtocol', value: choose('protocol', name, PROTOCOLS) });
+  if (name !== undefined) {
+    const value = choose('protocol', name, { ...PROTOCOLS, ...MASQUE_OPTIONS });
+    return value === 'MASQUE' || value === 'WireGuard'
+      ? set(context, options, { action: 'setProtocol', value })
+      : setMasqueOptions(context, options, value);
+  }
   const snapshot = await context.client.call('GET /api/snapshot');
   return print(context, 'protocol', protocolOf(snapshot), { names: PROTOCOLS, snapshot });
 };
+
+async function setMasqueOptions(
+  context: Context,
+  options: Options,
+  value: keyof typeof MASQUE_OPTIONS,
+): Promise<number> {
+  const code = await set(context, options, { action: 'setMasqueOptions', value });
+  const now = protocolOf(await context.client.call('GET /api/snapshot'));
+  if (now && !/^masque/i.test(now))
+    context.say(`The protocol is ${printable(now)}. To use this: culvert protocol MASQUE`);
+  return code;
+}
 
 async function set(context: Context, options: Options, request: ActionRequest): Promise<number> {
   const limit = forSeconds(options);
@@ -57,6 +74,8 @@ function print(
   const choices = Object.hasOwn(names, current) ? names : { [current]: 'set by the tunnel client', ...names };
   const rows = Object.entries(choices).map(([name, summary]) => [name === current ? '●' : ' ', name, summary]);
   context.print(columns(rows, (text, column) => [style.green, style.bold, style.dim][column]!(text), context.width));
+  const masque = what === 'protocol' && current === 'MASQUE' && usesHttp2(snapshot);
+  if (masque) context.print('MASQUE uses HTTP/2 (TCP).');
 }
 
 /** Finds a name in any case, and returns it as the contract spells it. */

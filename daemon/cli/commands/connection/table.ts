@@ -3,7 +3,7 @@ import { ACTION_NAMES, ACTIONS, argumentOf, SUBJECTS } from '../../../api/action
 import { BAR_FORMATS } from '../../../view/bars.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../../context.ts';
 import { KEEP, UNTIL } from '../../keep.ts';
-import { MODES, PROTOCOLS } from '../../labels.ts';
+import { MASQUE_OPTIONS, MODES, PROTOCOLS } from '../../labels.ts';
 
 const subject: ArgumentSpec = {
   name: '[subject]',
@@ -93,8 +93,10 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'protocol',
-    summary: 'show or set the tunnel protocol',
-    arguments: [{ name: '[name]', summary: 'the protocol to set', words: PROTOCOLS }],
+    summary: 'show or set the tunnel protocol; h2-only where UDP is blocked',
+    details:
+      'MASQUE uses HTTP/3 over UDP, or HTTP/2 over TCP 443 from WARP 2025.4.929 on. With h2-only it needs no UDP.',
+    arguments: [{ name: '[name]', summary: 'the protocol to set', words: { ...PROTOCOLS, ...MASQUE_OPTIONS } }],
     options: [...UNTIL, ...KEEP],
     load: async () => (await import('./mode.ts')).protocol,
   },

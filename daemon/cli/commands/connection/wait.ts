@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, createClient, Unreachable } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import type { Message } from '../../../api/values.ts';
-import { runsSystemd } from '../../../core/process.ts';
 import { statusLine } from '../../../state/status-line.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { blockedWords, reasonText } from '../../../view/states/causes.ts';
@@ -128,7 +127,7 @@ function notProven(seen: Message, seconds: number): Failure {
 function notConnected(snapshot: Snapshot, seconds: number): Failure {
   const { status } = snapshot;
   const { blocked } = status;
-  const setup = blocked && blockedWords(snapshot, runsSystemd(), english);
+  const setup = blocked && blockedWords(snapshot, snapshot.tunnelCli.serviceManager, english);
   const hint = setup?.next ?? 'Find the cause with: culvert doctor';
   const why = setup?.what ?? `${reasonText(status, english) ?? stateName(stateIn(snapshot), false, english)}.`;
   const codes = { 'cli-missing': 'cliMissing', 'not-authorized': 'notAuthorized' } as const;

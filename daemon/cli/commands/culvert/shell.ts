@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { dirname, isAbsolute, join } from 'node:path';
 import { userData } from '../../../apps/data-home.ts';
 import { assertOwn, makeDirectory, removeIfEmpty } from '../../../core/files.ts';
+import { runsSystemd } from '../../../core/process.ts';
 import { INSTALL_FORMAT, prefix, programs, stablePrefix } from '../../../system/installation.ts';
 import { paths } from '../../../system/paths.ts';
 import { writeEntry } from '../../../update/installation.ts';
@@ -189,7 +190,9 @@ function filesOf(place: Place): Entry[] {
 
 function noteOn(state: 'error' | 'old' | 'absent'): string {
   if (state === 'absent') return LOG_OUT;
-  return state === 'old' ? OLD : 'GNOME Shell could not load it; its journal says why: journalctl --user -b -g culvert';
+  if (state === 'old') return OLD;
+  const log = runsSystemd() ? 'its journal says why: journalctl --user -b -g culvert' : 'its output says why';
+  return `GNOME Shell could not load it; ${log}`;
 }
 
 /** Returns the extension's state in the running Shell; `absent` also without a Shell. */

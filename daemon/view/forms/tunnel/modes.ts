@@ -6,6 +6,7 @@ import type { ClientState } from '../../client/client-state.ts';
 import { modeName } from '../../client/labels.ts';
 import { actionCommand, type Command, type Form, type Group, type Row } from '../../form.ts';
 import { MAIN_MODES, toBeConfirmed, VARIANTS } from '../../states/changes.ts';
+import { isHttp2Only, knowsHttp2, versionsIn } from '../../states/http2.ts';
 import type { Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
 import { modeCommand } from './choose-mode.ts';
@@ -157,32 +158,9 @@ function rareGroups(snapshot: Snapshot | null, settable: boolean, tr: Translator
   const { _ } = tr;
   const options = snapshot?.options;
   const button = buttonRow(settable);
+  const hasHttp2 = !snapshot || knowsHttp2(snapshot);
   return [
-    {
-      id: 'masque',
-      folded: true,
-      title: 'MASQUE',
-      rows: [
-        ...masque(tr).map(
-          ({ value, versions, title, subtitle }): Row => ({
-            kind: 'radio',
-            id: `masque-${value}`,
-            title,
-            subtitle,
-            // WARP prints, for example: MASQUE (HTTP/3 with HTTP/2 fallback)
-            checked: (options?.masque ?? '').match(/HTTP\/[23]/g)?.join() === versions,
-            sensitive: settable,
-            command: actionCommand({ action: 'setMasqueOptions', value, ...limit(snapshot, options?.masque) }),
-          }),
-        ),
-        button(
-          'masque-reset',
-          _('Default'),
-          _('Reset'),
-          actionCommand({ action: 'resetMasqueOptions', ...limit(snapshot, options?.masque) }),
-        ),
-      ],
-    },
+    ...(hasHttp2 ? [masqueGroup(snapshot, settable, tr)] : []),
     {
       id: 'organization',
       folded: true,
@@ -200,6 +178,36 @@ function rareGroups(snapshot: Snapshot | null, settable: boolean, tr: Translator
       ],
     },
   ];
+}
+
+/** Returns the HTTP versions of MASQUE; HTTP/2 needs no UDP. */
+function masqueGroup(snapshot: Snapshot | null, settable: boolean, tr: Translator): Group {
+  const options = snapshot?.options;
+  const button = buttonRow(settable);
+  return {
+    id: 'masque',
+    folded: !(snapshot && isHttp2Only(snapshot)),
+    title: 'MASQUE',
+    rows: [
+      ...masque(tr).map(
+        ({ value, versions, title, subtitle }): Row => ({
+          kind: 'radio',
+          id: `masque-${value}`,
+          title,
+          subtitle,
+          checked: versionsIn(options?.masque) === versions,
+          sensitive: settable,
+          command: actionCommand({ action: 'setMasqueOptions', value, ...limit(snapshot, options?.masque) }),
+        }),
+      ),
+      button(
+        'masque-reset',
+        tr._('Default'),
+        tr._('Reset'),
+        actionCommand({ action: 'resetMasqueOptions', ...limit(snapshot, options?.masque) }),
+      ),
+    ],
+  };
 }
 
 /** Returns a function that builds button rows, all enabled or all disabled. */

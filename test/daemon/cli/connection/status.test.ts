@@ -8,7 +8,7 @@ import { statusText } from '../../../../daemon/cli/commands/connection/status.ts
 import { MODES } from '../../../../daemon/cli/labels.ts';
 import { plain } from '../../../../daemon/core/terminal.ts';
 import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
-import { NO_KILL_SWITCH, NO_TUNNEL } from '../../../../daemon/state/store.ts';
+import { NO_ACCOUNT, NO_KILL_SWITCH, NO_OPTIONS, NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -25,6 +25,8 @@ import {
 const shown = (more: Partial<Shown>): Shown => ({
   status: status('connected'),
   settings: {},
+  options: NO_OPTIONS,
+  account: NO_ACCOUNT,
   tunnel: NO_TUNNEL,
   tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
   remoteAccess: null,

@@ -27,6 +27,11 @@ test('mode and protocol are set by any spelling of a known name, and by no other
     stderr: 'Mode set to warp+doh.\n',
   });
   assert.equal((await culvert(home, ['protocol', 'wireguard'])).code, 0);
+  assert.deepEqual(await culvert(home, ['protocol', 'H2-only']), {
+    code: 0,
+    stdout: '',
+    stderr: 'MASQUE set to h2-only.\n',
+  });
   const wrong = await culvert(home, ['mode', 'off']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /There is no mode "off"\.\nChoose one of: warp, doh/);
@@ -34,7 +39,25 @@ test('mode and protocol are set by any spelling of a known name, and by no other
   assert.deepEqual(performed, [
     ['setMode', 'warp+doh'],
     ['setProtocol', 'WireGuard'],
+    ['setMasqueOptions', 'h2-only'],
   ]);
+});
+
+test('HTTP/2 is found by help and by explain, in the words that people use', async t => {
+  const home = createHome(t);
+  const { stdout } = await culvert(home, ['help', '--all']);
+  assert.match(stdout, /protocol.*h2-only where UDP is blocked/);
+  for (const words of [
+    ['udp'],
+    ['udp', 'blocked'],
+    ['UDP is blocked'],
+    ['tcp'],
+    ['h2'],
+    ['HTTP/2'],
+    ['no', 'udp'],
+    ['quic'],
+  ])
+    assert.match((await culvert(home, ['explain', ...words])).stdout, /culvert protocol h2-only/, words.join(' '));
 });
 
 test('proxy on and off switch the mode, and off leaves every other mode alone', async t => {

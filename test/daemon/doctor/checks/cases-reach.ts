@@ -5,6 +5,7 @@ import { captivePortal, noTraffic, proxyDead, reachability } from '../../../../d
 import {
   BLOCKING,
   KNOWLEDGE,
+  NOW,
   onlyPrograms,
   type Parts,
   type Services,
@@ -77,18 +78,84 @@ const statistics = (sent: number, received: number) => ({
   '/sys/class/net/CloudflareWARP/statistics/rx_bytes': `${received}\n`,
 });
 
+const NO_UDP = `nft 'add table inet t; add chain inet t i { type filter hook input priority 0; }; add rule inet t i udp sport 443 drop'`;
+
+const ago = (seconds: number) => new Date(NOW - 1000 * seconds).toISOString();
+
+/** A tunnel that looks for a server since this time. */
+const looking = (since: string, status: Parts['status'] = {}): Parts => ({
+  status: {
+    state: 'connecting',
+    since,
+    reason: { code: 'PerformingHappyEyeballs', text: 'Performing happy eyeballs to 162.159.198.2:443' },
+    ...status,
+  },
+});
+
 export const REACH_CASES: Case[] = [
+  {
+    check: reachability,
+    how: 'snapshot',
+    title: 'a tunnel that looks for a server for long, without --online',
+    verdict: 'notice',
+    shows: /for \d+ s[\s\S]*A network that blocks UDP[\s\S]*culvert doctor --online/,
+    fix: /h2-only/,
+    tunnel: looking(ago(40)),
+  },
+  {
+    check: reachability,
+    how: 'snapshot',
+    title: 'a tunnel that looks for a server since a moment',
+    verdict: 'not-applicable',
+    tunnel: looking(ago(5)),
+  },
+  {
+    check: reachability,
+    how: 'snapshot',
+    title: 'a tunnel that failed for another reason',
+    verdict: 'not-applicable',
+    tunnel: looking(ago(40), { state: 'unable', reason: { code: 'NoNetwork', text: 'No Network' } }),
+  },
   ...proofs(reachability, 'namespace', [
     {
       title: 'a network that drops UDP',
       verdict: 'problem',
       shows: /UDP 443: no answer\nTCP 443: open[\s\S]*blocks UDP/,
-      fix: /h3-with-h2-fallback[\s\S]*resetMasqueOptions/,
-      world: t =>
-        between(
-          t,
-          `nft 'add table inet t; add chain inet t i { type filter hook input priority 0; }; add rule inet t i udp sport 443 drop'`,
-        ),
+      fix: /h2-only[\s\S]*resetMasqueOptions/,
+      world: t => between(t, NO_UDP),
+    },
+    {
+      title: 'a network that drops UDP, below WireGuard',
+      verdict: 'problem',
+      fix: /h2-only[\s\S]*"setProtocol","value":"MASQUE"[\s\S]*"setProtocol","value":"WireGuard"/,
+      world: async t => ({
+        ...(await between(t, NO_UDP)),
+        tunnel: snapshot({ settings: { Mode: 'warp', 'WARP tunnel protocol': 'WireGuard' } }),
+      }),
+    },
+    {
+      title: 'a network that drops UDP, and a release without HTTP/2',
+      verdict: 'problem',
+      shows: /Update WARP: from version 2025\.4\.929 on/,
+      world: async t => ({
+        ...(await between(t, NO_UDP)),
+        tunnel: snapshot({ tunnelCli: { version: '2025.2.664.0' } }),
+      }),
+    },
+    {
+      title: 'a network that drops UDP, and a device of an organization',
+      verdict: 'problem',
+      shows: /its administrator decides that/,
+      world: async t => ({ ...(await between(t, NO_UDP)), tunnel: snapshot({ account: { organization: 'acme' } }) }),
+    },
+    {
+      title: 'a network that drops UDP, and MASQUE over HTTP/2',
+      verdict: 'ok',
+      shows: /MASQUE uses HTTP\/2 over TCP/,
+      world: async t => ({
+        ...(await between(t, NO_UDP)),
+        tunnel: snapshot({ tunnel: { protocol: 'MASQUE (HTTPS via TCP)' } }),
+      }),
     },
     {
       title: 'a server that can be reached',

@@ -86,9 +86,9 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     'connecting for long',
     long(given({ state: 'connecting' })),
     'Connecting…',
-    'This takes longer than usual.',
+    'This takes longer than usual. UDP may be blocked.',
     'Trying for 12 min',
-    ['Try WireGuard', 'Cancel'],
+    ['Use HTTP/2', 'Cancel'],
     ['Run Checks'],
   ],
   [

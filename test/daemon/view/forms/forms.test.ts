@@ -171,7 +171,7 @@ test('nothing can be asked for while the tunnel can’t be set', () => {
 
 const causes: [code: string | null, text: string, title: RegExp, remedy: string | null][] = [
   ['CaptivePortalTimedOut', '', /sign in/, 'Open Sign-in Page'],
-  ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Try WireGuard'],
+  ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Use HTTP/2'],
   [null, 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
   ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
   [

@@ -5,6 +5,13 @@
 /** A page, or `page/row`; any of several separated by blanks. */
 export const SEARCH_WORDS: readonly (readonly [word: string, places: string])[] = [
   ['wifi', 'networks/wifi'],
+  ['udp blocked', 'mode/masque-h2-only'],
+  ['UDP is blocked', 'mode/masque-h2-only'],
+  ['blocks UDP', 'mode/masque-h2-only'],
+  ['http/2', 'mode/masque-h2-only'],
+  ['h2', 'mode/masque-h2-only'],
+  ['TCP', 'mode/masque-h2-only'],
+  ['tcp fallback', 'mode/masque-h3-with-h2-fallback'],
   ['Wi-Fi', 'networks/wifi'],
   ['wlan', 'networks/wifi'],
   ['split tunnel', 'routes'],

@@ -162,8 +162,8 @@ test('title, shape and button follow the state', () => {
     const { summary, state, action } = notificationOf(up, after, null, tr)!;
     return [summary, state, action?.label];
   };
-  assert.deepEqual(said(down), ['No Cloudflare server could be reached', 'unable', 'Try WireGuard']);
-  assert.deepEqual(said(withPart(down, { killSwitch: blocking })), ['Internet is blocked', 'blocked', 'Try WireGuard']);
+  assert.deepEqual(said(down), ['No Cloudflare server could be reached', 'unable', 'Use HTTP/2']);
+  assert.deepEqual(said(withPart(down, { killSwitch: blocking })), ['Internet is blocked', 'blocked', 'Use HTTP/2']);
   assert.deepEqual(said(portal), ['This network wants you to sign in', 'needs-you', 'Open Sign-in Page']);
   assert.deepEqual(said(off(null)), ['Disconnected', 'disconnected', 'Reconnect']);
   assert.deepEqual(said(clientState({ status: { state: 'disconnected', blocked: 'not-registered' } })), [

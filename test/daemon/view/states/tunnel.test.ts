@@ -176,7 +176,8 @@ test('the protocol is found in text and JSON settings of any spelling, else in t
 });
 
 test('without systemd no page, button or remedy starts the service by it, and the command is that of the program', () => {
-  const without = { version: null, systemd: false as const };
+  const serviceManager = { kind: 'none', startsWarp: false } as const;
+  const without = { version: null, serviceManager };
   for (const blocked of Blocked.options) {
     const usual = setupView(blocked, tr, null, { version: null });
     const { buttons, commands } = setupView(blocked, tr, null, without);
@@ -193,7 +194,7 @@ test('without systemd no page, button or remedy starts the service by it, and th
   }
   const snapshot = facts().snapshot!;
   for (const remedy of ['start', 'restart'] as const) {
-    const offered = remedyOf(remedy, { ...snapshot, tunnelCli: { ...snapshot.tunnelCli, systemd: false } }, tr);
+    const offered = remedyOf(remedy, { ...snapshot, tunnelCli: { ...snapshot.tunnelCli, serviceManager } }, tr);
     assert.deepEqual(offered?.command, goTo('checks'), remedy);
   }
 });

@@ -286,11 +286,11 @@ test('connecting that takes longer than usual says so after 15 seconds, and has 
     const all = surfaces(client);
     assert.equal(/longer than usual/.test(tunnel.sentence), client.isLong, name);
     if (!client.isLong) continue;
-    assert.deepEqual([tunnel.remedy?.label, tunnel.other?.label], ['Try WireGuard', 'Run Checks'], name);
+    assert.deepEqual([tunnel.remedy?.label, tunnel.other?.label], ['Use HTTP/2', 'Run Checks'], name);
     for (const surface of ['panel and page', 'tooltip of the tray', 'terminal', 'waybar'])
       assert.match(all[surface]!.all, /longer than usual/, `${surface} ${name}`);
-    assert.match(all['menu of the tray']!.all, /^Try WireGuard\nRun Checks$/m, name);
-    assert.match(all.bridge!.all, /Try WireGuard/, name);
+    assert.match(all['menu of the tray']!.all, /^Use HTTP\/2\nRun Checks$/m, name);
+    assert.match(all.bridge!.all, /Use HTTP\/2/, name);
   }
   const [long] = cases.filter(({ client }) => client.isLong);
   const other = structuredClone(long!.client);

@@ -200,11 +200,11 @@ test('actions that talk to the servers of the vendor may take a minute, and the 
   assert.deepEqual([...limits].sort(), [15_000, 60_000]);
 });
 
-test('only a release that lets consumers choose the protocol supports that', () => {
+test('only a release that lets consumers choose the protocol, or the HTTP version, supports that', () => {
   const can = capabilitiesOf('2024.9.346')!;
   for (const name of ACTION_NAMES) {
     assert.equal(isSupported(name, NEWEST), true, name);
-    assert.equal(isSupported(name, can), !['setProtocol', 'resetProtocol'].includes(name), name);
+    assert.equal(isSupported(name, can), !/^(set|reset)(Protocol|MasqueOptions)$/.test(name), name);
   }
   assert.throws(() => planAction(actionRequest('resetProtocol'), can), problem('unsupported-by-cli'));
 });
