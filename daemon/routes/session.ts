@@ -65,7 +65,11 @@ export function judge(
   const device = (session.local !== null && devices.get(session.local)) || null;
   const throughTunnel = device === TUNNEL_DEVICE;
   if (!throughTunnel && !after.connected) return null;
-  const { survives, because, entry = null } = snapshot.tunnelCli.emulated
+  const {
+    survives,
+    because,
+    entry = null,
+  } = snapshot.tunnelCli.emulated
     ? yes('The demo routes nothing.')
     : throughTunnel
       ? ofTunnelSession(now, after)

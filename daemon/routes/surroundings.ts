@@ -35,31 +35,35 @@ export function readSurroundings(
 const PRINTER_PORTS = new Set([515, 631, 9100]);
 const ESTABLISHED = '01';
 
-/** Returns the printers of a connection table, /proc/net/tcp or tcp6. */
+/** Returns the printers of a connection table, /proc/net/tcp or tcp6. A printer of this machine would be CUPS. */
 function printers(text: string): string[] {
-  return peersOf(text, ({ remotePort }) => PRINTER_PORTS.has(remotePort)); // a loopback address would be CUPS on this machine
+  return connections(text).flatMap(({ remote }) => (PRINTER_PORTS.has(remote.port) ? [remote.address] : []));
 }
 
-interface Ports {
-  localPort: number;
-  remotePort: number;
+interface End {
+  address: string;
+  port: number;
 }
 
-/** Returns the peers of open connections, without this machine. Each four bytes are in the machine's byte order (proc(5)). */
-function peersOf(table: string, matches: (ports: Ports) => boolean): string[] {
+/** Returns the open connections to other machines. */
+function connections(table: string): { local: End; remote: End }[] {
   return table.split('\n').flatMap(line => {
-    const [, local = '', remote = '', state] = line.trim().split(/\s+/);
-    const [, hex, port] = /^((?:[\dA-F]{8}|[\dA-F]{32})):([\dA-F]{4})$/i.exec(remote) ?? [];
-    if (!hex || state !== ESTABLISHED) return [];
-    const ports = { localPort: Number.parseInt(local.split(':')[1] ?? '', 16), remotePort: Number.parseInt(port!, 16) };
-    if (!matches(ports)) return [];
-    const bytes = hex.match(/.{8}/g)!.flatMap(word => [...Buffer.from(word, 'hex').reverse()]);
-    const isMapped = bytes.length === 16 && Buffer.from(bytes.slice(0, 12)).toString('hex') === IPV4_MAPPED;
-    const own = isMapped ? bytes.slice(12) : bytes;
-    const address =
-      own.length === 4 ? own.join('.') : formatAddress(6, BigInt(`0x${Buffer.from(own).toString('hex')}`));
-    return /^127\.|^::1$/.test(address) ? [] : [address];
+    const [, ...ends] = line.trim().split(/\s+/, 4);
+    const [local, remote] = ends.slice(0, 2).map(endOf);
+    if (!local || !remote || ends[2] !== ESTABLISHED || /^127\.|^::1$/.test(remote.address)) return [];
+    return [{ local, remote }];
   });
+}
+
+/** Reads an end of a connection. Each four bytes are in the machine's byte order (proc(5)). */
+function endOf(text: string): End | null {
+  const [, hex, port] = /^((?:[\dA-F]{8}|[\dA-F]{32})):([\dA-F]{4})$/i.exec(text) ?? [];
+  if (!hex) return null;
+  const bytes = hex.match(/.{8}/g)!.flatMap(word => [...Buffer.from(word, 'hex').reverse()]);
+  const isMapped = bytes.length === 16 && Buffer.from(bytes.slice(0, 12)).toString('hex') === IPV4_MAPPED;
+  const own = isMapped ? bytes.slice(12) : bytes;
+  const address = own.length === 4 ? own.join('.') : formatAddress(6, BigInt(`0x${Buffer.from(own).toString('hex')}`));
+  return { address, port: Number.parseInt(port!, 16) };
 }
 /** ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
 const IPV4_MAPPED = '00000000000000000000ffff';
@@ -134,12 +138,21 @@ export function readPresets(root = ''): Preset[] {
 const SSH_PORT = 22;
 const SSHD_CONFIG = '/etc/ssh/sshd_config';
 
-/** Returns the addresses from which SSH sessions are open, except link-local ones, which no tunnel carries. */
-export function sshPeers(root = ''): string[] {
+/** Returns the open SSH sessions: the address of the other machine, and the address of this one. */
+export function sshSessions(root = ''): { peer: string; local: string }[] {
   const ports = sshPorts(root);
   const tables = ['tcp', 'tcp6'].map(table => readText(`${root}/proc/net/${table}`) ?? '');
-  const peers = tables.flatMap(table => peersOf(table, ({ localPort }) => ports.has(localPort)));
-  return [...new Set(peers)].filter(address => !/^fe[89ab][\da-f]:/.test(address));
+  const own = tables.flatMap(connections).filter(({ local }) => ports.has(local.port));
+  return own.map(({ local, remote }) => ({ peer: remote.address, local: local.address }));
+}
+
+/** Addresses of other devices in the tunnel (vendor documentation, WARP-to-WARP), and link-local addresses. */
+const NEVER_EXCLUDED = /^100\.(9[6-9]|10\d|11[01])\.|^fe[89ab][\da-f]:/;
+
+/** Returns the addresses that the preset excludes. */
+function sshPeers(root: string): string[] {
+  const peers = sshSessions(root).map(({ peer }) => peer);
+  return [...new Set(peers)].filter(address => !NEVER_EXCLUDED.test(address));
 }
 
 /** Returns the ports of the SSH server: the usual one, and `Port` in sshd_config(5) where this user may read it. */

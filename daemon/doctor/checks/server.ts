@@ -1,7 +1,7 @@
 // Checks whether a server stays reachable: WARP's own firewall, routing rules next to WARP's, and traffic that is forwarded.
 import type { Message } from '../../api/values.ts';
-import { parseRange, formatAddress } from '../../routes/ranges.ts';
-import { sshPeers, sshPorts } from '../../routes/surroundings.ts';
+import { formatAddress, parseRange } from '../../routes/ranges.ts';
+import { sshPorts, sshSessions } from '../../routes/surroundings.ts';
 import { DEFAULT_ROUTES } from '../../view/default-routes.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
@@ -18,7 +18,7 @@ import {
   vendorPage,
 } from '../world/facts.ts';
 import { WARP_TABLE, warpFirewall } from '../world/firewall.ts';
-import { bridges, isOtherTunnel, type Link, links, routes, TUNNEL_LINK } from '../world/ip.ts';
+import { bridges, isOtherTunnel, type Link, links, routes, TUNNEL_LINK, tunnelLink } from '../world/ip.ts';
 import {
   type DeclaredRule,
   declaredRules,
@@ -33,6 +33,7 @@ import type { World } from '../world/world.ts';
 import { journalOf } from './machine.ts';
 
 const EXCLUDE = 'culvert routes add ADDRESS';
+const NO_SERVER = message('No SSH server listens here.');
 
 export const inboundFirewall: Check = {
   id: 'inbound-firewall',
@@ -41,6 +42,14 @@ export const inboundFirewall: Check = {
   source: 'https://github.com/NixOS/nixpkgs/pull/168092',
   async probe(world) {
     if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
+    const [networks, port] = await Promise.all([localNetworks(world), sshPort(world)]);
+    const tunneled = excludable(
+      world,
+      networks.map(({ dst }) => dst),
+    );
+    // WARP lets in what the split tunnel excludes, so its table needs no look
+    if (port === null && tunneled.length === 0 && tunnelOf(world).splitTunnel.mode !== null)
+      return ok(NO_SERVER, ...networks.map(({ dev, dst }) => message('%s: %s is outside the tunnel', dev, dst)));
     const firewall = await warpFirewall(world);
     if (firewall === 'unreadable')
       return notApplicable(
@@ -55,41 +64,45 @@ export const inboundFirewall: Check = {
       firewall.ranges.length,
     );
     const isDropped = (range: string) => !covers(firewall.ranges, range);
-    const networks = (await localNetworks(world)).filter(({ dst }) => isDropped(dst));
-    if (networks.length > 0)
+    const dropped = networks.filter(({ dst }) => isDropped(dst));
+    if (dropped.length > 0)
       return problem(
-        [seen, ...networks.map(({ dev, dst }) => message('%s: it drops the local network %s', dev, dst)), ...foreign],
+        [seen, ...dropped.map(({ dev, dst }) => message('%s: it drops the local network %s', dev, dst)), ...foreign],
         message('Other machines of the local network can’t reach this one. Exclude the network from the tunnel.'),
-        excludeTunneled(
-          world,
-          networks.map(({ dst }) => dst),
-          message('Exclude the local network'),
-        ),
+        excludeFix(world, tunneled, message('Exclude the local network')),
       );
-    return judgeSsh(world, { evidence: [seen, ...foreign], isDropped, ranges: firewall.ranges });
+    return judgeSsh(world, { evidence: [seen, ...foreign], isDropped, ranges: firewall.ranges, port });
   },
 };
+
+/** Returns the ports on which an SSH server accepts connections of other machines, as text; null without one. */
+async function sshPort(world: World): Promise<string | null> {
+  const ports = [...sshPorts(world.files.locate(''))];
+  const sockets = (await Promise.all(ports.map(port => listeningOn(world, port)))).flat();
+  const open = sockets.filter(({ protocol, address }) => protocol === 'tcp' && !/^127\.|^::1$/.test(address));
+  return open.length === 0 ? null : [...new Set(open.map(each => each.port))].join(', ');
+}
 
 interface Inbound {
   evidence: Message[];
   isDropped(range: string): boolean;
   ranges: readonly string[];
+  /** Ports of the SSH server, or null. */
+  port: string | null;
 }
 
 /** Judges a firewall that lets the local network in, by the SSH server and its sessions. */
-async function judgeSsh(world: World, { evidence, isDropped, ranges }: Inbound) {
-  const root = world.files.locate('');
-  const ports = [...sshPorts(root)];
-  const sockets = (await Promise.all(ports.map(port => listeningOn(world, port)))).flat();
-  const open = sockets.filter(({ protocol, address }) => protocol === 'tcp' && !/^127\.|^::1$/.test(address));
-  if (open.length === 0) return ok(...evidence, message('No SSH server listens here.'));
-  const port = message('An SSH server listens on port %s.', [...new Set(open.map(each => each.port))].join(', '));
-  const peers = sshPeers(root).filter(isDropped);
+async function judgeSsh(world: World, { evidence, isDropped, ranges, port: ports }: Inbound) {
+  if (ports === null) return ok(...evidence, NO_SERVER);
+  const port = message('An SSH server listens on port %s.', ports);
+  const inTunnel = new Set((await tunnelLink(world))?.addr_info.map(({ local }) => local));
+  const sessions = sshSessions(world.files.locate('')).filter(({ local }) => !inTunnel.has(local));
+  const peers = [...new Set(sessions.map(({ peer }) => peer))].filter(isDropped);
   if (peers.length > 0)
     return problem(
       [...evidence, port, ...peers.map(peer => message('an SSH session is open from %s, which it drops', peer))],
       message('A new SSH connection from there will get no answer. Exclude the address from the tunnel.'),
-      excludeTunneled(world, peers, message('Exclude the addresses of open SSH sessions')),
+      excludeFix(world, excludable(world, peers), message('Exclude the addresses of open SSH sessions')),
     );
   const usual = new Set<string>(DEFAULT_ROUTES);
   const own = tunnelOf(world).splitTunnel.ips.filter(({ value }) => !usual.has(value) && covers(ranges, value));
@@ -104,11 +117,10 @@ async function judgeSsh(world: World, { evidence, isDropped, ranges }: Inbound) 
   );
 }
 
-/** Excludes those of the ranges that go into the tunnel; null without one, or if the list is not known. */
-function excludeTunneled(world: World, ranges: readonly string[], label: Message) {
-  if (tunnelOf(world).splitTunnel.mode === null) return null;
-  const tunneled = ranges.filter(range => !isOutsideTunnel(world, range));
-  return excludeFix(world, [...new Set(tunneled)], label);
+/** Returns those of the ranges that go into the tunnel, once; none while the list is not known. */
+function excludable(world: World, ranges: readonly string[]): string[] {
+  if (tunnelOf(world).splitTunnel.mode === null) return [];
+  return [...new Set(ranges)].filter(range => !isOutsideTunnel(world, range));
 }
 
 /** Private networks (RFC 1918, RFC 4193): a provider's public network is not the user's to exclude. */
@@ -128,7 +140,7 @@ export const ruleOrder: Check = {
   id: 'rule-order',
   title: N_('Routing rules of other programs'),
   group: 'network',
-  source: 'https://github.com/cmj2002/warp-docker/issues/23',
+  source: vendorPage('configure/route-traffic/client-architecture/'),
   async probe(world) {
     if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
     if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
@@ -137,7 +149,10 @@ export const ruleOrder: Check = {
     const late = all.filter(rule => ownerOf(rule) === 'other' && comesAfterWarp(rule, all));
     const intoWarp = declared.intoWarpTable;
     if (lost.length + late.length + intoWarp.length === 0)
-      return ok(...(all.length > 0 ? describeOwners(all) : [message('There are no routing rules.')]), ...declared.unread);
+      return ok(
+        ...(all.length > 0 ? describeOwners(all) : [message('There are no routing rules.')]),
+        ...declared.unread,
+      );
     const evidence = [
       ...lost.map(({ file, rule }) => message('%s sets the rule “%s”, which is not there', file, text(rule))),
       ...late.map(rule => message('the rule “%s” (%s) comes after WARP’s', text(rule), String(rule.priority))),
@@ -149,7 +164,7 @@ export const ruleOrder: Check = {
     const targets = moved.flatMap(({ to }) => to ?? []);
     const isByTarget = moved.length > 0 && targets.length === moved.length;
     const fix = isByTarget
-      ? excludeTunneled(world, targets, message('Exclude the destinations of these rules'))
+      ? excludeFix(world, excludable(world, targets), message('Exclude the destinations of these rules'))
       : lost.length > 0
         ? setAgain(lost)
         : null;
@@ -159,7 +174,7 @@ export const ruleOrder: Check = {
         ...(lost.length > 0 ? [message('Another program has removed a rule, or it was never set.')] : []),
         ...(late.length > 0 ? [message('A rule after WARP’s has no effect on what WARP routes.')] : []),
         message(
-          'When WARP reconnects, it puts its routing rule first again and writes its table anew. Only what is excluded from the tunnel stays: %s',
+          'In public reports, WARP puts its routing rule first again and writes its table anew when it reconnects. Only what is excluded from the tunnel stays: %s',
           EXCLUDE,
         ),
       ],
@@ -217,21 +232,25 @@ export const forwardedTraffic: Check = {
     if (sources.length === 0) return notApplicable(message('No network of others is behind this machine.'));
     if ((await world.files.readText(FORWARDING))?.trim() === '0')
       return notApplicable(message('This machine forwards nothing (%s is 0).', FORWARDING));
-    const all = await Promise.all(sources.map(source => wayOf(world, source)));
+    const all = await waysOf(world, sources);
     const ways = all.filter(({ isBridge, way }) => isBridge || way !== 'refused');
-    const { lines, unread } = await droppedSources(world);
+    const isTunneled = ways.some(({ way }) => way === 'tunnel');
+    const { lines, unread } = isTunneled ? await droppedSources(world) : NOTHING_DROPPED;
     const evidence = [...ways.map(describeWay), ...unread];
     const refused = ways.filter(({ way }) => way === 'refused');
     if (refused.length > 0) return problemOfRefused(world, refused, evidence);
     if (lines.length > 0)
       return problem(
-        [...lines.map(address => message('journal: WARP dropped packets with the source address %s', address)), ...evidence],
+        [
+          ...lines.map(address => message('journal: WARP dropped packets with the source address %s', address)),
+          ...evidence,
+        ],
         message(
           'WARP carries only packets with its own address. Give forwarded packets this address (masquerading) where they enter the tunnel.',
         ),
         MASQUERADE,
       );
-    const published = ways.some(({ way }) => way === 'tunnel') ? await publishedPorts(world) : [];
+    const published = isTunneled ? await publishedPorts(world) : [];
     if (published.length === 0) return ok(...evidence);
     return notice(
       [...evidence, message('ports that containers publish: %s', published.join(', '))],
@@ -278,13 +297,28 @@ interface Way extends Source {
   said: string;
 }
 
-/** Asks the kernel where it would forward a packet to the Internet. @throws Unknown */
-async function wayOf(world: World, source: Source): Promise<Way> {
-  const words = ['route', 'get', INTERNET, 'from', source.address, 'iif', source.device];
-  const { exitCode, stdout, stderr } = await world.tools.run('ip', words);
-  if (exitCode !== 0) return { ...source, way: 'refused', said: stderr.replace(/^RTNETLINK answers:/, '').trim() };
-  const device = /\bdev (\S+)/.exec(stdout)?.[1];
-  if (!device) throw new Unknown(message('The output of %s was not understood.', `ip ${words.join(' ')}`));
+/** Asks the kernel where it would forward packets to the Internet. @throws Unknown */
+async function waysOf(world: World, sources: readonly Source[]): Promise<Way[]> {
+  const queries = sources.map(({ device, address }) => `route get ${INTERNET} from ${address} iif ${device}\n`);
+  const run = (input: string) => world.tools.run('ip', ['-o', '-batch', '-'], { input });
+  const { exitCode, stdout } = await run(queries.join(''));
+  const lines = stdout.trim().split('\n');
+  if (exitCode === 0 && lines.length === sources.length) return sources.map((source, at) => wayIn(source, lines[at]!));
+  // an answer is missing, so each is asked for alone
+  return Promise.all(
+    sources.map(async (source, at): Promise<Way> => {
+      const { exitCode: code, stdout: line, stderr } = await run(queries[at]!);
+      if (code === 0) return wayIn(source, line);
+      const said = /RTNETLINK answers: (.*)/.exec(stderr)?.[1] ?? stderr.trim();
+      return { ...source, way: 'refused', said };
+    }),
+  );
+}
+
+/** Reads a line of `ip -o route get`. @throws Unknown */
+function wayIn(source: Source, line: string): Way {
+  const device = /\bdev (\S+)/.exec(line)?.[1];
+  if (!device) throw new Unknown(message('The output of %s was not understood.', 'ip route get'));
   return { ...source, way: device === TUNNEL_LINK ? 'tunnel' : 'outside', said: device };
 }
 
@@ -302,7 +336,10 @@ const reversePath = (device: string) => `/proc/sys/net/ipv4/conf/${device}/rp_fi
 async function problemOfRefused(world: World, refused: readonly Way[], evidence: Message[]) {
   const strict = refused.filter(({ said }) => REVERSE_PATH.test(said)).map(({ device }) => device);
   if (strict.length === 0)
-    return problem(evidence, message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'));
+    return problem(
+      evidence,
+      message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'),
+    );
   const before = await Promise.all(strict.map(device => world.files.readText(reversePath(device)).catch(() => null)));
   const set = (device: string, value: string) => ['sysctl', '-w', `net.ipv4.conf.${device}.rp_filter=${value}`];
   return problem(
@@ -331,7 +368,13 @@ const MASQUERADE = adminCommands(
 /** What warp-svc writes about a packet with another source address (github.com/Nyr/openvpn-install/issues/1040, 2023-04). */
 const MARTIAN = /Dropping martian, tun should not have seen this src_addr=([\da-f.:]+)/i;
 
-async function droppedSources(world: World): Promise<{ lines: string[]; unread: Message[] }> {
+interface Dropped {
+  lines: string[];
+  unread: Message[];
+}
+const NOTHING_DROPPED: Dropped = { lines: [], unread: [] };
+
+async function droppedSources(world: World): Promise<Dropped> {
   try {
     const found = (await journalOf(world)).flatMap(line => MARTIAN.exec(line)?.[1] ?? []);
     return { lines: [...new Set(found)].slice(0, 4), unread: [] };

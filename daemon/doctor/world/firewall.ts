@@ -24,7 +24,12 @@ const Rule = z.object({ chain: z.string(), expr: z._default(z.array(z.record(z.s
 const NftSet = z.object({ name: z.string(), elem: z.optional(z.array(z.unknown())) });
 const Listing = z.object({
   nftables: z.array(
-    z.object({ chain: z.optional(Chain), rule: z.optional(Rule), set: z.optional(NftSet), map: z.optional(z.unknown()) }),
+    z.object({
+      chain: z.optional(Chain),
+      rule: z.optional(Rule),
+      set: z.optional(NftSet),
+      map: z.optional(z.unknown()),
+    }),
   ),
 });
 type Rule = z.infer<typeof Rule>;
@@ -61,7 +66,9 @@ export function firewallOf(text: string): Firewall {
   return {
     drops: input?.policy === 'drop' || endsWithDrop,
     ranges: accepting.flatMap(matches => (matches.length === 1 ? rangesIn(matches[0]!, sets) : [])),
-    foreign: accepting.filter(isForeign).map(matches => matches.map(({ key, right }) => `${key} ${wordOf(right)}`).join(' ')),
+    foreign: accepting
+      .filter(isForeign)
+      .map(matches => matches.map(({ key, right }) => `${key} ${wordOf(right)}`).join(' ')),
   };
 }
 

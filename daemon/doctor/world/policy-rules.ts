@@ -1,7 +1,8 @@
 // Names the owners of policy-routing rules, and reads rules that the machine's configuration declares.
-import { message } from '../../view/message.ts';
+
 import type { Message } from '../../api/values.ts';
-import { TUNNEL_TABLE, rules } from './ip.ts';
+import { message } from '../../view/message.ts';
+import { rules, TUNNEL_TABLE } from './ip.ts';
 import type { World } from './world.ts';
 
 /** A rule, with each part in one form, so that rules can be compared. */
@@ -32,8 +33,14 @@ const OWNERS: readonly [RuleOwner, (rule: PolicyRule) => boolean][] = [
   ['NordVPN', ({ table, fwmark }) => table === '205' || fwmark === '0xe1f1'],
   ['sing-box', ({ table }) => table === '2022'],
   // wg-quick(8) and NetworkManager use one number as mark and as table
-  ['WireGuard', ({ not, table, fwmark }) => not && fwmark !== null && table !== null && Number(fwmark) === Number(table)],
-  ['system', ({ table, from, to, fwmark, iif, oif }) => isPlain({ from, to, fwmark, iif, oif }) && SYSTEM.has(table ?? '')],
+  [
+    'WireGuard',
+    ({ not, table, fwmark }) => not && fwmark !== null && table !== null && Number(fwmark) === Number(table),
+  ],
+  [
+    'system',
+    ({ table, from, to, fwmark, iif, oif }) => isPlain({ from, to, fwmark, iif, oif }) && SYSTEM.has(table ?? ''),
+  ],
 ];
 const SYSTEM = new Set(['local', 'main', 'default']);
 
@@ -85,7 +92,8 @@ function markOf(text: string): string {
 export function ruleWords({ not, from, to, fwmark, iif, oif, table }: PolicyRule): string[] {
   return [
     ...(not ? ['not'] : []),
-    ...['from', from ?? 'all'],
+    'from',
+    from ?? 'all',
     ...(to === null ? [] : ['to', to]),
     ...(fwmark === null ? [] : ['fwmark', fwmark]),
     ...(iif === null ? [] : ['iif', iif]),

@@ -142,8 +142,19 @@ const ROWS: Row[] = [
     after: { connected: true, mode: 'warp+doh' },
     survives: 'unknown',
   },
-  { of: 'the Internet, when the tunnel ends', from: OUTSIDE, now: on(), after: { connected: false, mode: 'warp' }, survives: null },
-  { of: 'an IPv4 address in IPv6', from: '::ffff:10.1.2.3 5 ::ffff:192.0.2.1 22', survives: 'yes', because: /10\.0\.0\.0\/8/ },
+  {
+    of: 'the Internet, when the tunnel ends',
+    from: OUTSIDE,
+    now: on(),
+    after: { connected: false, mode: 'warp' },
+    survives: null,
+  },
+  {
+    of: 'an IPv4 address in IPv6',
+    from: '::ffff:10.1.2.3 5 ::ffff:192.0.2.1 22',
+    survives: 'yes',
+    because: /10\.0\.0\.0\/8/,
+  },
   { of: 'an IPv6 address', from: '2001:db8::9 5 2001:db8::1 22', survives: 'no', exclude: '2001:db8::9' },
 ];
 
@@ -162,7 +173,14 @@ for (const { of, from, now = off(), after = CONNECT, survives, because = /./, ex
   });
 
 test('finds no session in an environment without one', () => {
-  for (const text of [undefined, '', ' ', 'nonsense 1 2 3', '203.0.113.0/24 1 192.0.2.1 22', 'host.example 1 192.0.2.1 22'])
+  for (const text of [
+    undefined,
+    '',
+    ' ',
+    'nonsense 1 2 3',
+    '203.0.113.0/24 1 192.0.2.1 22',
+    'host.example 1 192.0.2.1 22',
+  ])
     assert.equal(sessionIn({ SSH_CONNECTION: text }), null, text);
   assert.deepEqual(sessionIn({ SSH_CONNECTION: 'fe80::1%eth0 5' }), { peer: 'fe80::1', local: null });
 });

@@ -4,7 +4,16 @@ import { join } from 'node:path';
 import { routeOwners } from '../../../../daemon/doctor/checks/routes.ts';
 import { forwardedTraffic, inboundFirewall, ruleOrder } from '../../../../daemon/doctor/checks/server.ts';
 import type { World } from '../../../../daemon/doctor/world/world.ts';
-import { ENV, type Fixture, namespace, type Parts, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
+import {
+  ENV,
+  type Fixture,
+  namespace,
+  type Parts,
+  snapshot,
+  tree,
+  withPrograms,
+  world,
+} from '../../../support/doctor/world.ts';
 import type { Ends } from '../../../support/temporary.ts';
 import { type Case, proofs } from './cases.ts';
 
@@ -23,11 +32,16 @@ function rulesOf(name: string): string {
     .join(' ');
 }
 
-const TUNNEL = 'ip tuntap add CloudflareWARP mode tun; ip addr add 172.16.0.2/32 dev CloudflareWARP; ip link set CloudflareWARP up;';
+const TUNNEL =
+  'ip tuntap add CloudflareWARP mode tun; ip addr add 172.16.0.2/32 dev CloudflareWARP; ip link set CloudflareWARP up;';
 /** What WARP routes: everything but what the usual split tunnel excludes, in short. */
-const WARP_ROUTES = '203.0.0.0/8 198.51.0.0/16'.split(' ').map(range => `ip route add ${range} dev CloudflareWARP table 65743;`).join(' ');
+const WARP_ROUTES = '203.0.0.0/8 198.51.0.0/16'
+  .split(' ')
+  .map(range => `ip route add ${range} dev CloudflareWARP table 65743;`)
+  .join(' ');
 const WARP_RULE = 'ip rule add not fwmark 0x100cf table 65743 priority 5209;';
-const UPLINK = 'ip link add uplink type bridge; ip addr add 10.164.0.125/20 dev uplink; ip link set uplink up; ip route add default via 10.164.0.1;';
+const UPLINK =
+  'ip link add uplink type bridge; ip addr add 10.164.0.125/20 dev uplink; ip link set uplink up; ip route add default via 10.164.0.1;';
 const bridge = (name: string, address: string) =>
   `ip link add ${name} type bridge; ip addr add ${address} dev ${name}; ip link set ${name} up;`;
 const FORWARDS = 'sysctl -qw net.ipv4.ip_forward=1;';
@@ -56,6 +70,8 @@ const socket = (local: string, remote: string, state: string) =>
 const LISTENS = socket('00000000:0016', '00000000:0000', '0A');
 /** From 203.0.113.5 to 192.168.1.2. */
 const SESSION = socket('0201A8C0:0016', '057100CB:C350', '01');
+/** From 203.0.113.5 to 172.16.0.2, the address of the tunnel. */
+const TUNNELED = socket('020010AC:0016', '057100CB:C350', '01');
 const sshServer = (rows = LISTENS): Fixture => ({ '/proc/net/tcp': HEAD + rows });
 const excluded = (...ips: string[]): Parts => ({
   splitTunnel: { mode: 'exclude', ips: ips.map(value => ({ value, description: null })) },
@@ -77,6 +93,12 @@ const FIREWALL: Case[] = proofs(inboundFirewall, 'namespace', [
     world: t => inside(t, `${TUNNEL} ${load('nixpkgs-168092.nft')}`, { files: sshServer(LISTENS + SESSION) }),
   },
   {
+    title: 'the same table, with a session through the tunnel',
+    verdict: 'notice',
+    fix: null,
+    world: t => inside(t, `${TUNNEL} ${load('nixpkgs-168092.nft')}`, { files: sshServer(LISTENS + TUNNELED) }),
+  },
+  {
     title: 'a port of sshd_config',
     verdict: 'notice',
     shows: /listens on port 2222/,
@@ -93,8 +115,7 @@ const FIREWALL: Case[] = proofs(inboundFirewall, 'namespace', [
     verdict: 'problem',
     shows: /uplink: it drops the local network 10\.164\.0\.0\/20\nnot a rule of WARP: ct mark 21026/,
     fix: /"addSplitRange","value":"10\.164\.0\.0\/20"/,
-    world: t =>
-      inside(t, `${TUNNEL} ${UPLINK} ${load('marks-of-others.nft')}`, { tunnel: excluded('10.0.0.0/16') }),
+    world: t => inside(t, `${TUNNEL} ${UPLINK} ${load('marks-of-others.nft')}`, { tunnel: excluded('10.0.0.0/16') }),
   },
   {
     title: 'a local network that an organization does not exclude',
@@ -108,8 +129,8 @@ const FIREWALL: Case[] = proofs(inboundFirewall, 'namespace', [
   {
     title: 'a machine without an SSH server',
     verdict: 'ok',
-    shows: /No SSH server listens here/,
-    world: t => inside(t, `${TUNNEL} ${load('nixpkgs-168092.nft')}`, { files: { '/proc/net/tcp': HEAD } }),
+    shows: /No SSH server listens here\.\nuplink: 10\.164\.0\.0\/20 is outside the tunnel/,
+    world: t => inside(t, `${TUNNEL} ${UPLINK} ${load('nixpkgs-168092.nft')}`, { files: { '/proc/net/tcp': HEAD } }),
   },
   {
     title: 'an SSH server that one address may reach',
@@ -126,20 +147,23 @@ const FIREWALL: Case[] = proofs(inboundFirewall, 'namespace', [
     title: 'no table',
     verdict: 'ok',
     shows: /no table “inet cloudflare-warp” now/,
-    world: t => inside(t, TUNNEL),
+    world: t => inside(t, TUNNEL, { files: sshServer() }),
   },
   {
     title: 'a user who may not read it',
     verdict: 'not-applicable',
     shows: /sudo culvert doctor --only inbound-firewall/,
     world: t =>
-      inside(t, TUNNEL, { programs: { nft: 'echo "Operation not permitted (you must be root)" >&2; exit 1' } }),
+      inside(t, TUNNEL, {
+        files: sshServer(),
+        programs: { nft: 'echo "Operation not permitted (you must be root)" >&2; exit 1' },
+      }),
   },
   {
     title: 'an answer that is not understood',
     verdict: 'unknown',
     shows: /was not understood/,
-    world: t => inside(t, TUNNEL, { programs: { nft: 'echo "{}"' } }),
+    world: t => inside(t, TUNNEL, { files: sshServer(), programs: { nft: 'echo "{}"' } }),
   },
 ]);
 
@@ -154,7 +178,8 @@ const RULES: Case[] = proofs(ruleOrder, 'namespace', [
   {
     title: 'rules of the owner behind the rule of WARP (SSH blocked on a VPS)',
     verdict: 'notice',
-    shows: /“from 10\.0\.0\.16 lookup 100” \(5208\) comes after WARP’s[\s\S]*WARP has the rule “not from all fwmark 0x100cf lookup 65743” \(5207\)\nTailscale has/,
+    shows:
+      /“from 10\.0\.0\.16 lookup 100” \(5208\) comes after WARP’s[\s\S]*WARP has the rule “not from all fwmark 0x100cf lookup 65743” \(5207\)\nTailscale has/,
     fix: null,
     world: t => inside(t, `${TUNNEL} ${rulesOf('rules-vps-tailscale.txt')}`),
   },
@@ -173,7 +198,8 @@ const RULES: Case[] = proofs(ruleOrder, 'namespace', [
   {
     title: 'a rule of an enabled unit that is gone',
     verdict: 'notice',
-    shows: /keep-ssh\.service sets the rule “from 10\.0\.0\.16 lookup 100”, which is not there[\s\S]*has removed a rule, or it was never set/,
+    shows:
+      /keep-ssh\.service sets the rule “from 10\.0\.0\.16 lookup 100”, which is not there[\s\S]*has removed a rule, or it was never set/,
     fix: /\["ip","rule","add","from","10\.0\.0\.16","lookup","100","priority","5000"\][\s\S]*\["ip","rule","del"/,
     world: t =>
       inside(t, WARP, { files: enabled('/sbin/ip rule add from 10.0.0.16/32 table 100 pref 5000 2>/dev/null') }),
@@ -211,14 +237,26 @@ const RULES: Case[] = proofs(ruleOrder, 'namespace', [
     world: t =>
       inside(t, `${WARP} ip rule add from 10.0.0.16 table 100 priority 100`, {
         files: {
-          ...enabled('/bin/sh -c "ip rule add from 10.0.0.16 table 100 priority 100; ip rule add from $ADDRESS table 7"'),
+          ...enabled(
+            '/bin/sh -c "ip rule add from 10.0.0.16 table 100 priority 100; ip rule add from $ADDRESS table 7"',
+          ),
           '/etc/systemd/system/other.service': '[Service]\nExecStart=/sbin/ip rule add from 10.0.0.17 table 100\n',
         },
       }),
   },
 ]);
 
-const PROXY = ['docker-proxy', '-proto', 'tcp', '-host-ip', '0.0.0.0', '-host-port', '8080', '-container-ip', '172.17.0.2'];
+const PROXY = [
+  'docker-proxy',
+  '-proto',
+  'tcp',
+  '-host-ip',
+  '0.0.0.0',
+  '-host-port',
+  '8080',
+  '-container-ip',
+  '172.17.0.2',
+];
 const DOCKER = `${WARP} ${FORWARDS} ${UPLINK} ${bridge('docker0', '172.17.0.1/16')}`;
 const MARTIAN = { journalctl: `sed "s/^.*warp-svc.[0-9]*.: //" ${join(RECORDED, 'martian.txt')}` };
 
@@ -226,7 +264,8 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
   {
     title: 'containers that publish a port (warp-yg#45)',
     verdict: 'notice',
-    shows: /docker0: what it sends to the Internet goes into the tunnel\nports that containers publish: 8080[\s\S]*can’t reach these ports/,
+    shows:
+      /docker0: what it sends to the Internet goes into the tunnel\nports that containers publish: 8080[\s\S]*can’t reach these ports/,
     fix: null,
     world: t =>
       inside(t, DOCKER, {
@@ -246,16 +285,22 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
     shows: /does not forward packets of 172\.17\.0\.2: Invalid cross-device link[\s\S]*reverse path/,
     fix: /"sysctl","-w","net\.ipv4\.conf\.docker0\.rp_filter=2"[\s\S]*rp_filter=1"/,
     world: t =>
-      inside(t, `${DOCKER} sysctl -qw net.ipv4.conf.docker0.rp_filter=1; ip route add 172.16.0.0/12 dev CloudflareWARP table 65743`, {
-        files: { '/proc/sys/net/ipv4/conf/docker0/rp_filter': '1\n' },
-      }),
+      inside(
+        t,
+        `${DOCKER} sysctl -qw net.ipv4.conf.docker0.rp_filter=1; ip route add 172.16.0.0/12 dev CloudflareWARP table 65743`,
+        {
+          files: { '/proc/sys/net/ipv4/conf/docker0/rp_filter': '1\n' },
+        },
+      ),
   },
   {
     title: 'a journal that this user may not read',
     verdict: 'ok',
     shows: /packets that WARP dropped are not known/,
     world: t =>
-      inside(t, DOCKER, { programs: { journalctl: 'echo "No journal files were opened due to insufficient permissions." >&2; exit 1' } }),
+      inside(t, DOCKER, {
+        programs: { journalctl: 'echo "No journal files were opened due to insufficient permissions." >&2; exit 1' },
+      }),
   },
   {
     title: 'virtual machines, whose packets leave by the uplink',
@@ -270,7 +315,8 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
   },
 ]);
 
-const TAILSCALE = 'ip tuntap add tailscale0 mode tun; ip addr add 100.86.173.77/32 dev tailscale0; ip link set tailscale0 up;';
+const TAILSCALE =
+  'ip tuntap add tailscale0 mode tun; ip addr add 100.86.173.77/32 dev tailscale0; ip link set tailscale0 up;';
 
 const OWNERS: Case[] = proofs(routeOwners, 'namespace', [
   {
@@ -279,14 +325,17 @@ const OWNERS: Case[] = proofs(routeOwners, 'namespace', [
     shows: /tailscale0 owns default \(table 52\)/,
     fix: /\["tailscale","set","--exit-node="\]/,
     world: t =>
-      inside(t, `${WARP} ${TAILSCALE} ip route add default dev tailscale0 table 52`, { programs: { tailscale: 'exit 0' } }),
+      inside(t, `${WARP} ${TAILSCALE} ip route add default dev tailscale0 table 52`, {
+        programs: { tailscale: 'exit 0' },
+      }),
   },
   {
     title: 'an exit node of Tailscale behind WARP (tailscale#15288, #5631)',
     verdict: 'notice',
     shows: /IPv4: rule 5207 of WARP comes before rule 5210 of Tailscale[\s\S]*culvert mode proxy/,
     fix: null,
-    world: t => inside(t, `${TUNNEL} ${TAILSCALE} ${load('tailscale-15288.nft')} ${rulesOf('rules-vps-tailscale.txt')}`),
+    world: t =>
+      inside(t, `${TUNNEL} ${TAILSCALE} ${load('tailscale-15288.nft')} ${rulesOf('rules-vps-tailscale.txt')}`),
   },
   {
     title: 'Tailscale whose rules come first',
