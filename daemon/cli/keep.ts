@@ -88,29 +88,30 @@ export async function askToKeep(
   if (confirmWithin === undefined) return EXIT.ok;
   const { changes } = await context.client.call('GET /api/snapshot');
   const open = changes.filter(each => each.confirmBy !== null);
-  const subjects = subject === undefined ? [undefined] : [subject].flat();
+  const subjects: (Subject | undefined)[] = subject === undefined ? [undefined] : [subject].flat();
   const pending = subjects.filter(name => open.some(each => !name || each.subject === name));
   if (pending.length === 0) return EXIT.ok; // nothing was changed
   if (!asks) {
     context.say(`Reverts in ${confirmWithin} s unless you run: culvert keep`);
     return EXIT.ok;
   }
-  const first = open.find(each => !pending[0] || each.subject === pending[0]);
-  const answer = await question(context, Date.parse(first!.confirmBy!));
-  const call = async (path: 'POST /api/changes/confirm' | 'POST /api/changes/revert', names: typeof pending) => {
-    for (const name of names) await context.client.call(path, { body: name ? { subject: name } : {} });
-  };
+  const [first, ...others] = pending;
+  const { confirmBy } = open.find(each => !first || each.subject === first)!;
+  const answer = await question(context, Date.parse(confirmBy!));
   if (answer === 'keep') {
-    await call('POST /api/changes/confirm', pending);
+    for (const name of pending) await context.client.call('POST /api/changes/confirm', { body: requestFor(name) });
     context.say('The change is kept.');
     return EXIT.ok;
   }
   // without an answer, the daemon reverts the first itself
-  const left = answer === 'revert' ? null : await returned(context, pending[0]);
-  if (!left) await call('POST /api/changes/revert', answer === 'revert' ? pending : pending.slice(1));
+  const left = answer === 'revert' ? null : await returned(context, first);
+  const names = left ? [] : answer === 'revert' ? pending : others;
+  for (const name of names) await context.client.call('POST /api/changes/revert', { body: requestFor(name) });
   context.say(left ? `${printable(changeText(left, english))} It is tried again.` : 'The change was reverted.');
   return EXIT.failure;
 }
+
+const requestFor = (subject: Subject | undefined) => (subject ? { subject } : {});
 
 /** Reports when a temporary change ends. */
 export async function sayEnd(context: Context, subject: Subject): Promise<void> {

@@ -4,7 +4,7 @@ import { quoted } from '../view/message.ts';
 import { type Asked, forecast, parseTarget } from './why.ts';
 
 /** The addresses of an SSH session, without zone and port. */
-export interface Session {
+interface Session {
   peer: string;
   /** The address of this machine that the session uses; null if it is not known. */
   local: string | null;

@@ -148,16 +148,14 @@ export const ruleOrder: Check = {
     const lost = declared.rules.filter(({ rule }) => !isPresent(rule, all));
     const late = all.filter(rule => ownerOf(rule) === 'other' && comesAfterWarp(rule, all));
     const intoWarp = declared.intoWarpTable;
+    const owners = describeOwners(all);
     if (lost.length + late.length + intoWarp.length === 0)
-      return ok(
-        ...(all.length > 0 ? describeOwners(all) : [message('There are no routing rules.')]),
-        ...declared.unread,
-      );
+      return ok(...(owners.length > 0 ? owners : [message('Only the system has routing rules.')]), ...declared.unread);
     const evidence = [
       ...lost.map(({ file, rule }) => message('%s sets the rule “%s”, which is not there', file, text(rule))),
       ...late.map(rule => message('the rule “%s” (%s) comes after WARP’s', text(rule), String(rule.priority))),
       ...intoWarp.map(file => message('%s adds rules to the table “%s” of WARP', file, WARP_TABLE)),
-      ...describeOwners(all),
+      ...owners,
       ...declared.unread,
     ];
     const moved = [...lost.map(({ rule }) => rule), ...late];
@@ -218,6 +216,7 @@ function setAgain(lost: readonly DeclaredRule[]) {
 /** An address of documentation (RFC 5737), which the default split tunnel leaves in the tunnel. It stands for the Internet. */
 const INTERNET = '203.0.113.1';
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
+const NOTHING_BEHIND = message('No network of others is behind this machine.');
 
 export const forwardedTraffic: Check = {
   id: 'forwarded-traffic',
@@ -229,11 +228,12 @@ export const forwardedTraffic: Check = {
     if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
     if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
     const sources = await sourcesOf(world);
-    if (sources.length === 0) return notApplicable(message('No network of others is behind this machine.'));
+    if (sources.length === 0) return notApplicable(NOTHING_BEHIND);
     if ((await world.files.readText(FORWARDING))?.trim() === '0')
       return notApplicable(message('This machine forwards nothing (%s is 0).', FORWARDING));
     const all = await waysOf(world, sources);
     const ways = all.filter(({ isBridge, way }) => isBridge || way !== 'refused');
+    if (ways.length === 0) return notApplicable(NOTHING_BEHIND);
     const isTunneled = ways.some(({ way }) => way === 'tunnel');
     const { lines, unread } = isTunneled ? await droppedSources(world) : NOTHING_DROPPED;
     const evidence = [...ways.map(describeWay), ...unread];
@@ -329,26 +329,28 @@ function describeWay({ device, address, way, said }: Way): Message {
     : message('%s: what it sends to the Internet leaves by %s', device, said);
 }
 
-/** The kernel's error for a packet whose way back would use another device (EXDEV). */
-const REVERSE_PATH = /cross-device/i;
 const reversePath = (device: string) => `/proc/sys/net/ipv4/conf/${device}/rp_filter`;
 
+/** Returns the filter for the reverse path of a device; it is strict if the larger of two values is 1 (ip-sysctl). */
+async function filterOf({ files }: World, device: string): Promise<{ device: string; own: string; isStrict: boolean }> {
+  const read = async (name: string) => (await files.readText(reversePath(name)).catch(() => null))?.trim() ?? '';
+  const [own, all] = await Promise.all([read(device), read('all')]);
+  return { device, own, isStrict: Math.max(Number(own), Number(all)) === 1 };
+}
+
 async function problemOfRefused(world: World, refused: readonly Way[], evidence: Message[]) {
-  const strict = refused.filter(({ said }) => REVERSE_PATH.test(said)).map(({ device }) => device);
+  const filters = await Promise.all(refused.map(({ device }) => filterOf(world, device)));
+  const strict = filters.filter(({ isStrict }) => isStrict);
   if (strict.length === 0)
-    return problem(
-      evidence,
-      message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'),
-    );
-  const before = await Promise.all(strict.map(device => world.files.readText(reversePath(device)).catch(() => null)));
+    return problem(evidence, message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'));
   const set = (device: string, value: string) => ['sysctl', '-w', `net.ipv4.conf.${device}.rp_filter=${value}`];
   return problem(
-    evidence,
+    [...evidence, ...strict.map(({ device }) => message('%s: the filter for the reverse path is strict', device))],
     message('The filter for the reverse path drops them, because answers would take another way. Make it loose.'),
     adminCommands(
       message('Make the filter for the reverse path loose'),
-      strict.map(device => set(device, '2')),
-      { undo: before.every(Boolean) ? strict.map((device, at) => set(device, before[at]!.trim())) : [] },
+      strict.map(({ device }) => set(device, '2')),
+      { undo: strict.map(({ device, own }) => set(device, own)) },
     ),
   );
 }

@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 export const WARP_TABLE = 'inet cloudflare-warp';
 
 /** What WARP's table does with new packets to this machine. */
-export interface Firewall {
+interface Firewall {
   /** True if it drops or rejects what no rule accepts. */
   drops: boolean;
   /** Ranges and addresses that may send anything. */
@@ -28,7 +28,6 @@ const Listing = z.object({
       chain: z.optional(Chain),
       rule: z.optional(Rule),
       set: z.optional(NftSet),
-      map: z.optional(z.unknown()),
     }),
   ),
 });
@@ -50,7 +49,7 @@ export function warpFirewall(world: World): Promise<Firewall | 'absent' | 'unrea
 }
 
 /** Reads the output of `nft -j list table`. @throws Unknown */
-export function firewallOf(text: string): Firewall {
+function firewallOf(text: string): Firewall {
   let objects: z.infer<typeof Listing>['nftables'];
   try {
     objects = z.parse(Listing, JSON.parse(text)).nftables;

@@ -20,7 +20,7 @@ export interface PolicyRule {
   table: string | null;
 }
 
-export type RuleOwner = 'system' | 'WARP' | 'Tailscale' | 'WireGuard' | 'Mullvad' | 'NordVPN' | 'sing-box' | 'other';
+type RuleOwner = 'system' | 'WARP' | 'Tailscale' | 'WireGuard' | 'Mullvad' | 'NordVPN' | 'sing-box' | 'other';
 
 /**
  * Owners by table and mark. Tailscale: wgengine/router, table 52 and mark 0x80000. Mullvad: talpid-routing, 0x6d6f6c65.

@@ -282,7 +282,8 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
   {
     title: 'containers whose network WARP routes, with a strict filter for the reverse path',
     verdict: 'problem',
-    shows: /does not forward packets of 172\.17\.0\.2: Invalid cross-device link[\s\S]*reverse path/,
+    shows:
+      /does not forward packets of 172\.17\.0\.2: Invalid (cross-device link|argument)\ndocker0: the filter for the reverse path is strict/,
     fix: /"sysctl","-w","net\.ipv4\.conf\.docker0\.rp_filter=2"[\s\S]*rp_filter=1"/,
     world: t =>
       inside(
