@@ -41,7 +41,7 @@ function addressOf(text: string): string | null {
 }
 
 /** The device of the tunnel client. */
-const TUNNEL_DEVICE = 'CloudflareWARP';
+export const TUNNEL_DEVICE = 'CloudflareWARP';
 /** Names that VPNs give to their devices. */
 export const VPN_DEVICE = /^(tun|tap|wg|ppp|tailscale|nordlynx|proton|mullvad|utun|zt|wt|nebula|gpd|vpn|ipsec)\d*/;
 /** Modes that route the traffic of the whole machine. */

@@ -148,7 +148,7 @@ export const ruleOrder: Check = {
     const lost = declared.rules.filter(({ rule }) => !isPresent(rule, all));
     const late = all.filter(rule => ownerOf(rule) === 'other' && comesAfterWarp(rule, all));
     const intoWarp = declared.intoWarpTable;
-    const owners = describeOwners(all);
+    const owners = describeOwners(all.filter(rule => !late.includes(rule)));
     if (lost.length + late.length + intoWarp.length === 0)
       return ok(...(owners.length > 0 ? owners : [message('Only the system has routing rules.')]), ...declared.unread);
     const evidence = [
