@@ -125,14 +125,18 @@ export const RoutesHistory = z.object({
 });
 export type RoutesHistory = z.infer<typeof RoutesHistory>;
 
-export const RoutePreset = z.enum(['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale']);
+const NETWORKS = ['lan', 'docker', 'podman', 'libvirt', 'kubernetes', 'tailscale'] as const;
+/** A preset that a rule for a network may name. */
+export const RoutePreset = z.enum(NETWORKS);
+/** Every preset; `ssh`: the addresses from which others are logged in to this machine. */
+export const PRESETS = [...NETWORKS, 'ssh'] as const;
 
-/** Entries for networks of this machine. */
+/** Entries for networks of this machine, and for its SSH sessions. */
 export const RoutesPresets = z.object({
   ok: z.literal(true),
   presets: z.array(
     z.object({
-      id: RoutePreset,
+      id: z.enum(PRESETS),
       /** Empty if nothing was found on this machine. */
       entries: z.array(z.object({ value: z.string(), source: z.string() })),
     }),
@@ -172,7 +176,8 @@ export const routesEndpoints = {
     problems: ['not-found'],
   },
   'GET /api/routes/presets': {
-    summary: 'Entries for the networks of this machine: its links, containers, virtual machines, Tailscale',
+    summary:
+      'Entries for the networks of this machine: its links, containers, virtual machines, Tailscale, and for its open SSH sessions',
     response: RoutesPresets,
   },
 } as const satisfies EndpointTable;

@@ -43,12 +43,22 @@ export async function consent(
 /** Asks a question on a terminal; without one, the answer is no. */
 export async function confirm(context: Context, question: string): Promise<boolean> {
   if (!context.stdin.isTTY) return false;
+  return /^y(es)?$/i.test(await answerTo(context, `${question} [y/N] `));
+}
+
+/** Asks a question on a terminal that has a third way. Ctrl+C and Ctrl+D choose it. */
+export async function yesNoCancel(context: Context, question: string): Promise<'yes' | 'no' | 'cancel'> {
+  const answer = await answerTo(context, `${question} [y/n/C] `);
+  return /^y(es)?$/i.test(answer) ? 'yes' : /^no?$/i.test(answer) ? 'no' : 'cancel';
+}
+
+/** Returns the line that the user types, trimmed; empty after Ctrl+C and Ctrl+D. */
+async function answerTo({ stdin, stderr }: Context, prompt: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
-  const lines = createInterface({ input: context.stdin, output: context.stderr });
+  const lines = createInterface({ input: stdin, output: stderr });
   const closed = new Promise<string>(resolve => lines.once('close', () => resolve(''))); // Ctrl+C, Ctrl+D
   try {
-    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
-    return /^y(es)?$/i.test(answer.trim());
+    return (await Promise.race([lines.question(prompt), closed])).trim();
   } finally {
     lines.close();
   }

@@ -76,35 +76,42 @@ export function confirmWithinOf(text: Options[string]): number | undefined {
 }
 
 /**
- * Asks whether to keep a change that would revert, if a user can be asked. Without a subject, asks for all
- * unconfirmed changes.
- * @returns the exit code: failure if the change was reverted
+ * Asks whether to keep changes that would revert, if a user can be asked.
+ * @param subject the change, or several, which revert in this order; without one, all unconfirmed changes
+ * @returns the exit code: failure if they were reverted
  */
 export async function askToKeep(
   context: Context,
-  subject: Subject | undefined,
+  subject: Subject | readonly Subject[] | undefined,
   { confirmWithin, asks }: Keeping,
 ): Promise<number> {
   if (confirmWithin === undefined) return EXIT.ok;
-  const body = subject ? { subject } : {};
   const { changes } = await context.client.call('GET /api/snapshot');
-  const change = changes.find(each => each.confirmBy !== null && (!subject || each.subject === subject));
-  if (!change?.confirmBy) return EXIT.ok; // nothing was changed
+  const open = changes.filter(each => each.confirmBy !== null);
+  const subjects: (Subject | undefined)[] = subject === undefined ? [undefined] : [subject].flat();
+  const pending = subjects.filter(name => open.some(each => !name || each.subject === name));
+  if (pending.length === 0) return EXIT.ok; // nothing was changed
   if (!asks) {
     context.say(`Reverts in ${confirmWithin} s unless you run: culvert keep`);
     return EXIT.ok;
   }
-  const answer = await question(context, Date.parse(change.confirmBy));
+  const [first, ...others] = pending;
+  const { confirmBy } = open.find(each => !first || each.subject === first)!;
+  const answer = await question(context, Date.parse(confirmBy!));
   if (answer === 'keep') {
-    await context.client.call('POST /api/changes/confirm', { body });
+    for (const name of pending) await context.client.call('POST /api/changes/confirm', { body: requestFor(name) });
     context.say('The change is kept.');
     return EXIT.ok;
   }
-  if (answer === 'revert') await context.client.call('POST /api/changes/revert', { body });
-  const left = answer === 'revert' ? null : await returned(context, subject);
+  // without an answer, the daemon reverts the first itself
+  const left = answer === 'revert' ? null : await returned(context, first);
+  const names = left ? [] : answer === 'revert' ? pending : others;
+  for (const name of names) await context.client.call('POST /api/changes/revert', { body: requestFor(name) });
   context.say(left ? `${printable(changeText(left, english))} It is tried again.` : 'The change was reverted.');
   return EXIT.failure;
 }
+
+const requestFor = (subject: Subject | undefined) => (subject ? { subject } : {});
 
 /** Reports when a temporary change ends. */
 export async function sayEnd(context: Context, subject: Subject): Promise<void> {

@@ -10,6 +10,7 @@ import { errno, reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
 import { message, quoted, WordedError, wordingOf, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
+import { TUNNEL_DEVICE } from './session.ts';
 import { forecast, type KernelAnswer, parseTarget } from './why.ts';
 
 /** Maximum number of addresses of a host; each address costs one process. */
@@ -37,8 +38,6 @@ export async function explain(text: string, snapshot: Snapshot, env: NodeJS.Proc
   return { ok: true, ...why, resolveProblem: wordMessage(problem, english), wording: [problem] };
 }
 
-/** The name of the vendor's device. */
-const TUNNEL_DEVICE = 'CloudflareWARP';
 const LIMIT_MS = 2_000;
 
 const RouteGet = z.array(

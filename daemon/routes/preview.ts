@@ -48,6 +48,8 @@ export interface Surroundings {
   endpoints: readonly string[];
   /** The client's mode, in the form that `setMode` accepts. */
   clientMode: string | null;
+  /** True if the tunnel is up, so that a change of the list moves connections at once. */
+  connected: boolean;
 }
 
 export const NO_SURROUNDINGS: Surroundings = {
@@ -57,6 +59,7 @@ export const NO_SURROUNDINGS: Surroundings = {
   printers: [],
   endpoints: [],
   clientMode: null,
+  connected: false,
 };
 
 /** Compares a document with the current list. warp-cli can't change the mode, so another mode is invalid. */
@@ -130,8 +133,8 @@ function warningsOf({ mode, before, after, around }: Change): Warning[] {
     [...new Set(addresses)].filter(warns).map((value): Warning => ({ code, value }));
   const hosts = after.some(({ kind }) => kind === 'host') && around.clientMode === 'tunnel_only';
   return [
-    // a session breaks in either direction: its packets change their source address
-    ...about('ssh-peer', around.sshPeer === null ? [] : [around.sshPeer], moves),
+    // while the tunnel is up, a session breaks in either direction: its packets change their source address
+    ...about('ssh-peer', around.sshPeer === null ? [] : [around.sshPeer], around.connected ? moves : enters),
     ...about('gateway', around.gateways, enters),
     ...about('printer', around.printers, enters),
     ...about('resolver', around.resolvers, moves),

@@ -200,9 +200,13 @@ async function previewRoutes(
   { state }: Context,
 ): ReturnType<RoutesControl['preview']> {
   const split = await list.current();
-  const { tunnel: facts, settings } = state.snapshot();
+  const { tunnel: facts, settings, status } = state.snapshot();
   const env = sshPeer === undefined ? {} : { SSH_CONNECTION: sshPeer };
-  const surroundings = readSurroundings(env, { endpoints: facts.endpoints, clientMode: settings.Mode ?? null });
+  const surroundings = readSurroundings(env, {
+    endpoints: facts.endpoints,
+    clientMode: settings.Mode ?? null,
+    connected: status.state === 'connected',
+  });
   const difference = preview(parseDocument(document), split, surroundings);
   const before = entriesOf(split);
   const after = without(before, difference.remove).concat(difference.add);

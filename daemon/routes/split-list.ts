@@ -1,6 +1,6 @@
 // Reads and sets the split tunnel's list with the fewest runs of the tunnel CLI, and restores the previous list after a failure.
 import type { ActionName, ActionRequest } from '../api/actions.ts';
-import { type RouteOrigin, RoutePreset } from '../api/routes.ts';
+import { PRESETS, type RouteOrigin } from '../api/routes.ts';
 import type { SplitTunnel } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../core/errors.ts';
@@ -179,7 +179,7 @@ function count(entries: readonly Entry[], counts: (entry: Entry) => boolean): nu
 const DEFAULTS = new Set(DEFAULT_ROUTES);
 
 /** Start of the comment of an entry that a preset added: `docker, docker0`. */
-const OF_PRESET = new RegExp(`^(${RoutePreset.options.join('|')})(,|$)`);
+const OF_PRESET = new RegExp(`^(${PRESETS.join('|')})(,|$)`);
 
 /**
  * Returns the origin of an entry of the list.

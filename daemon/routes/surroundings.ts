@@ -14,7 +14,7 @@ import { formatAddress, parseRange, prefixes } from './ranges.ts';
  */
 export function readSurroundings(
   env: NodeJS.ProcessEnv,
-  { endpoints, clientMode }: Pick<Surroundings, 'endpoints' | 'clientMode'>,
+  { endpoints, clientMode, connected }: Pick<Surroundings, 'endpoints' | 'clientMode' | 'connected'>,
   root = '',
 ): Surroundings {
   return {
@@ -27,6 +27,7 @@ export function readSurroundings(
     printers: ['tcp', 'tcp6'].flatMap(table => printers(readText(`${root}/proc/net/${table}`) ?? '')),
     endpoints: endpoints.map(withoutPort),
     clientMode,
+    connected,
   };
 }
 
@@ -34,19 +35,35 @@ export function readSurroundings(
 const PRINTER_PORTS = new Set([515, 631, 9100]);
 const ESTABLISHED = '01';
 
-/** Reads printers with an open connection from /proc/net/tcp or tcp6. Each four bytes are in the machine's byte order. */
+/** Returns the printers of a connection table, /proc/net/tcp or tcp6. A printer of this machine would be CUPS. */
 function printers(text: string): string[] {
-  return text.split('\n').flatMap(line => {
-    const [, , remote = '', state] = line.trim().split(/\s+/);
-    const [, hex, port] = /^((?:[\dA-F]{8}|[\dA-F]{32})):([\dA-F]{4})$/i.exec(remote) ?? [];
-    if (!hex || state !== ESTABLISHED || !PRINTER_PORTS.has(Number.parseInt(port!, 16))) return [];
-    const bytes = hex.match(/.{8}/g)!.flatMap(word => [...Buffer.from(word, 'hex').reverse()]);
-    const isMapped = bytes.length === 16 && Buffer.from(bytes.slice(0, 12)).toString('hex') === IPV4_MAPPED;
-    const own = isMapped ? bytes.slice(12) : bytes;
-    const address =
-      own.length === 4 ? own.join('.') : formatAddress(6, BigInt(`0x${Buffer.from(own).toString('hex')}`));
-    return /^127\.|^::1$/.test(address) ? [] : [address]; // a loopback address is CUPS on this machine
+  return connections(text).flatMap(({ remote }) => (PRINTER_PORTS.has(remote.port) ? [remote.address] : []));
+}
+
+interface End {
+  address: string;
+  port: number;
+}
+
+/** Returns the open connections to other machines. */
+function connections(table: string): { local: End; remote: End }[] {
+  return table.split('\n').flatMap(line => {
+    const [, ...ends] = line.trim().split(/\s+/, 4);
+    const [local, remote] = ends.slice(0, 2).map(endOf);
+    if (!local || !remote || ends[2] !== ESTABLISHED || /^127\.|^::1$/.test(remote.address)) return [];
+    return [{ local, remote }];
   });
+}
+
+/** Reads an end of a connection. Each four bytes are in the machine's byte order (proc(5)). */
+function endOf(text: string): End | null {
+  const [, hex, port] = /^((?:[\dA-F]{8}|[\dA-F]{32})):([\dA-F]{4})$/i.exec(text) ?? [];
+  if (!hex) return null;
+  const bytes = hex.match(/.{8}/g)!.flatMap(word => [...Buffer.from(word, 'hex').reverse()]);
+  const isMapped = bytes.length === 16 && Buffer.from(bytes.slice(0, 12)).toString('hex') === IPV4_MAPPED;
+  const own = isMapped ? bytes.slice(12) : bytes;
+  const address = own.length === 4 ? own.join('.') : formatAddress(6, BigInt(`0x${Buffer.from(own).toString('hex')}`));
+  return { address, port: Number.parseInt(port!, 16) };
 }
 /** ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
 const IPV4_MAPPED = '00000000000000000000ffff';
@@ -114,7 +131,37 @@ export function readPresets(root = ''): Preset[] {
     { id: 'libvirt', entries: unique(of('libvirt')) },
     { id: 'kubernetes', entries: unique([...of('kubernetes'), ...subnetsIn(join(root, '/etc/cni/net.d'))]) },
     { id: 'tailscale', entries: present ? TAILSCALE.map(value => ({ value, source: 'tailscale0' })) : [] },
+    { id: 'ssh', entries: sshPeers(root).flatMap(address => entry(address, 'sshd')) },
   ];
+}
+
+const SSH_PORT = 22;
+const SSHD_CONFIG = '/etc/ssh/sshd_config';
+
+/** Returns the open SSH sessions: the address of the other machine, and the address of this one. */
+export function sshSessions(root = ''): { peer: string; local: string }[] {
+  const ports = sshPorts(root);
+  const tables = ['tcp', 'tcp6'].map(table => readText(`${root}/proc/net/${table}`) ?? '');
+  const own = tables.flatMap(connections).filter(({ local }) => ports.has(local.port));
+  return own.map(({ local, remote }) => ({ peer: remote.address, local: local.address }));
+}
+
+/** Addresses of other devices in the tunnel (vendor documentation, WARP-to-WARP), and link-local addresses. */
+const NEVER_EXCLUDED = /^100\.(9[6-9]|10\d|11[01])\.|^fe[89ab][\da-f]:/;
+
+/** Returns the addresses that the preset excludes. */
+function sshPeers(root: string): string[] {
+  const peers = sshSessions(root).map(({ peer }) => peer);
+  return [...new Set(peers)].filter(address => !NEVER_EXCLUDED.test(address));
+}
+
+/** Returns the ports of the SSH server: the usual one, and `Port` in sshd_config(5) where this user may read it. */
+export function sshPorts(root = ''): Set<number> {
+  const drops = `${SSHD_CONFIG}.d`;
+  const files = [SSHD_CONFIG, ...namesIn(`${root}${drops}`).map(name => `${drops}/${name}`)];
+  const texts = files.map(file => readText(`${root}${file}`) ?? '').join('\n');
+  const named = [...texts.matchAll(/^[ \t]*Port[ \t=]+(\d{1,5})/gim)].map(([, port]) => Number(port));
+  return new Set([SSH_PORT, ...named]);
 }
 
 /** Reads networks without a gateway from /proc/net/route. Numbers are hexadecimal, in the machine's byte order. */

@@ -51,7 +51,8 @@ const NOT_ROUTED: KernelAnswer = { problem: message('The demo routes nothing, so
 /** Modes without a tunnel, which encrypt only DNS. */
 const DNS_ONLY = new Set(['doh', 'dot']);
 
-interface Asked {
+/** An address with the kernel's answer. */
+export interface Asked {
   address: string;
   kernel: KernelAnswer;
   /** True if the address is this machine's. */

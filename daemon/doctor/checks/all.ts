@@ -23,6 +23,7 @@ import { captivePortal, noTraffic, proxyDead, reachability } from './reach.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from './registration.ts';
 import { port53, systemdVersion } from './resolver.ts';
 import { containerDns, containerRanges, duplicateRules, ipv6Beside, routeOwners } from './routes.ts';
+import { forwardedTraffic, inboundFirewall, ruleOrder } from './server.ts';
 
 /** Checks in order: the first problem is the most likely cause of a failed tunnel. */
 export const CHECKS: readonly Check[] = [
@@ -42,6 +43,9 @@ export const CHECKS: readonly Check[] = [
   noTraffic,
   reachability,
   routeOwners,
+  inboundFirewall,
+  ruleOrder,
+  forwardedTraffic,
   ipv6Beside,
   bridgeMtu,
   pathMtu,

@@ -22,6 +22,7 @@ import {
 } from '../world/facts.ts';
 import {
   bridges,
+  isOtherTunnel,
   type Link,
   links,
   type Route,
@@ -31,6 +32,7 @@ import {
   TUNNEL_TABLE,
   tunnelLink,
 } from '../world/ip.ts';
+import { ownerOf, policyRules } from '../world/policy-rules.ts';
 import { LOCAL_PROXY, parseResolvConf } from '../world/resolv-conf.ts';
 import type { World } from '../world/world.ts';
 import { RESOLV_CONF_BYTES, readResolvConf } from './dns.ts';
@@ -60,8 +62,6 @@ export const containerRanges: Check = {
   },
 };
 
-const TUNNEL_KINDS = new Set(['wireguard', 'tun', 'ppp', 'ipip', 'sit', 'gre', 'vti', 'xfrm']);
-const TUNNEL_NAMES = /^(tun|tap|wg|ppp|tailscale|nordlynx|proton|mullvad|utun|zt|wt|nebula|gpd|vpn|ipsec|tailscale)\d*/;
 /** Two halves of the Internet, which VPNs use in place of a default route. */
 const HALVES = new Set(['0.0.0.0/1', '128.0.0.0/1', '::/1', '8000::/1']);
 const TAILSCALE_RANGES = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
@@ -74,7 +74,7 @@ export const routeOwners: Check = {
   async probe(world) {
     if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
     const [all, table] = await Promise.all([links(world), routes(world)]);
-    const others = all.filter(link => isOtherTunnel(link));
+    const others = all.filter(isOtherTunnel);
     if (others.length === 0) return ok(message('There is no interface of another VPN.'));
     const owners = table.filter(route => ownsInternet(route, others));
     const evidence = [
@@ -91,14 +91,16 @@ export const routeOwners: Check = {
         message(
           'Two VPNs claim all traffic. Only one of them can carry it, and each reconnect may change which one. Disconnect the other VPN, or let it route only its own networks.',
         ),
+        leaveExitNode(world, owners),
       );
     return checkTailscale(world, all, evidence);
   },
 };
 
-function isOtherTunnel({ ifname, linkinfo, flags }: Link): boolean {
-  if (ifname === TUNNEL_LINK || !flags.includes('UP')) return false;
-  return TUNNEL_KINDS.has(linkinfo?.info_kind ?? '') || TUNNEL_NAMES.test(ifname);
+/** Ends the use of an exit node, if Tailscale owns the default route; null for other VPNs. */
+function leaveExitNode({ tools }: World, owners: readonly Route[]) {
+  if (!owners.some(({ dev }) => /^tailscale\d/.test(dev ?? '')) || !tools.has('tailscale')) return null;
+  return adminCommands(message('Stop using the exit node of Tailscale'), [['tailscale', 'set', '--exit-node=']]);
 }
 
 function ownsInternet({ dst, dev, type }: Route, others: readonly Link[]): boolean {
@@ -106,7 +108,7 @@ function ownsInternet({ dst, dev, type }: Route, others: readonly Link[]): boole
   return (dst === 'default' || HALVES.has(dst ?? '')) && others.some(({ ifname }) => ifname === dev);
 }
 
-function checkTailscale(world: World, all: readonly Link[], evidence: Message[]) {
+async function checkTailscale(world: World, all: readonly Link[], evidence: Message[]) {
   const tailscale = all.find(({ ifname }) => /^tailscale\d/.test(ifname));
   if (!tailscale) return ok(...evidence);
   const missing = TAILSCALE_RANGES.filter(range => !isOutsideTunnel(world, range));
@@ -127,7 +129,30 @@ function checkTailscale(world: World, all: readonly Link[], evidence: Message[])
         'Cloudflare and Tailscale both use addresses of 100.64.0.0/10 here, so devices of one of the two cannot be reached.',
       ),
     );
+  const before = isConnected(world) ? await rulesBeforeTailscale(world) : [];
+  if (before.length > 0)
+    return notice(
+      [...evidence, ...before],
+      [
+        message(
+          'The packets of Tailscale itself go into the tunnel. In public reports, the firewall of WARP also dropped direct connections of other machines, so that they had relays only, and clients of an exit node had no network.',
+        ),
+        message('The local proxy of WARP leaves Tailscale alone: %s', 'culvert mode proxy'),
+      ],
+    );
   return ok(...evidence, message('the ranges of Tailscale are outside the tunnel'));
+}
+
+/** Words WARP's rules that come before the rule by which Tailscale's own packets avoid other VPNs (tailscale#15288, 2026-09). */
+async function rulesBeforeTailscale(world: World): Promise<Message[]> {
+  const all = await policyRules(world);
+  return all.flatMap(rule => {
+    const own = all.find(each => each.family === rule.family && ownerOf(each) === 'WARP');
+    const isBypass = ownerOf(rule) === 'Tailscale' && rule.fwmark !== null && rule.table === 'main';
+    if (!own || !isBypass || (own.priority ?? 0) > (rule.priority ?? 0)) return [];
+    const numbers = [String(rule.family), String(own.priority), String(rule.priority)];
+    return [message('IPv%s: rule %s of WARP comes before rule %s of Tailscale', ...numbers)];
+  });
 }
 
 export const duplicateRules: Check = {

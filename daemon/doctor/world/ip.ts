@@ -1,5 +1,6 @@
 // Reads interfaces, routes and rules from `ip` of iproute2, once for all checks.
 import * as z from 'zod/mini';
+import { VPN_DEVICE } from '../../routes/session.ts';
 import { message } from '../../view/message.ts';
 import { Unknown } from '../errors.ts';
 import type { World } from './world.ts';
@@ -145,6 +146,14 @@ async function readAlone<T>(world: World, args: string[], schema: z.ZodMiniType<
 /** Returns the tunnel's interface, or undefined while it is down. */
 export async function tunnelLink(world: World): Promise<Link | undefined> {
   return (await links(world)).find(({ ifname }) => ifname === TUNNEL_LINK);
+}
+
+const TUNNEL_KINDS = new Set(['wireguard', 'tun', 'ppp', 'ipip', 'sit', 'gre', 'vti', 'xfrm']);
+
+/** True for an interface of another VPN that is up. */
+export function isOtherTunnel({ ifname, linkinfo, flags }: Link): boolean {
+  if (ifname === TUNNEL_LINK || !flags.includes('UP')) return false;
+  return TUNNEL_KINDS.has(linkinfo?.info_kind ?? '') || VPN_DEVICE.test(ifname);
 }
 
 const BRIDGES = /^(docker\d|br-[0-9a-f]{12}|podman\d|cni-podman\d|cni\d|virbr\d|lxcbr\d|lxdbr\d|incusbr\d)/;

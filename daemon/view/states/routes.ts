@@ -119,6 +119,7 @@ export function presetName(id: RoutesPresets['presets'][number]['id'], { _ }: Tr
     libvirt: _('Virtual machines (libvirt)'),
     kubernetes: _('Kubernetes networks'),
     tailscale: _('Tailscale'),
+    ssh: _('Open SSH sessions'),
   };
   return names[id] ?? id;
 }

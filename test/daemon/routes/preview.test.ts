@@ -48,11 +48,15 @@ describe('warns', () => {
     added(text, current, around).warnings.map(({ code, value }) => `${code} ${value}`);
 
   test('when the SSH session’s peer changes sides, in either direction', () => {
-    const around = { sshPeer: '203.0.113.9' };
+    const around = { sshPeer: '203.0.113.9', connected: true };
     assert.deepEqual(codes('203.0.113.0/24\n', list('exclude', []), around), ['ssh-peer 203.0.113.9']);
     assert.deepEqual(codes('', list('exclude', ['203.0.113.0/24']), around), ['ssh-peer 203.0.113.9']);
     assert.deepEqual(codes('203.0.113.9\n', list('exclude', ['203.0.113.0/24']), around), []);
     assert.deepEqual(codes('203.0.113.9\n', list('include', []), around), ['ssh-peer 203.0.113.9']);
+    // while the tunnel is down, only an entry that will move the session into it counts
+    const down = { sshPeer: '203.0.113.9', connected: false };
+    assert.deepEqual(codes('203.0.113.0/24\n', list('exclude', []), down), []);
+    assert.deepEqual(codes('', list('exclude', ['203.0.113.0/24']), down), ['ssh-peer 203.0.113.9']);
   });
 
   test('when the gateway or a resolver goes into the tunnel', () => {

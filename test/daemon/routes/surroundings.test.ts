@@ -42,7 +42,7 @@ test('finds routers, name servers, printers, the SSH peer and endpoints', t => {
   write('proc/net/tcp', TCP);
   write('proc/net/tcp6', TCP6);
   write('etc/resolv.conf', '# nameserver 203.0.113.1\nnameserver 127.0.2.2\nnameserver 192.168.1.1\nnameserver ::1\n');
-  const known = { endpoints: ['162.159.198.2:443', '[2606:4700:103::2]:443'], clientMode: 'warp' };
+  const known = { endpoints: ['162.159.198.2:443', '[2606:4700:103::2]:443'], clientMode: 'warp', connected: true };
   assert.deepEqual(readSurroundings({ SSH_CONNECTION: '203.0.113.9 50000 192.168.1.2 22' }, known, root), {
     sshPeer: '203.0.113.9',
     gateways: ['192.168.1.1', 'fe80::1'],
@@ -50,11 +50,12 @@ test('finds routers, name servers, printers, the SSH peer and endpoints', t => {
     printers: ['192.168.1.40', '192.168.1.41', '192.168.1.44', 'fd00::28'],
     endpoints: ['162.159.198.2', '2606:4700:103::2'],
     clientMode: 'warp',
+    connected: true,
   });
 });
 
 test('finds nothing where nothing can be read', t => {
-  const known = { endpoints: [], clientMode: null };
+  const known = { endpoints: [], clientMode: null, connected: false };
   assert.deepEqual(readSurroundings({}, known, temporary(t, 'surroundings')), {
     sshPeer: null,
     gateways: [],
@@ -62,6 +63,7 @@ test('finds nothing where nothing can be read', t => {
     printers: [],
     endpoints: [],
     clientMode: null,
+    connected: false,
   });
 });
 
@@ -86,6 +88,20 @@ const FILES: Record<string, string> = {
     '00000000000000000000000000000000 00 00000000000000000000000000000000 00 fe800000000000000000000000000001 00000400 1 0 00000003     eth0',
   ].join('\n'),
   'proc/net/dev': 'Inter-|   Receive\n face |bytes\n    lo: 0\ntailscale0: 0 0\n',
+  'proc/net/tcp': [
+    '  sl  local_address rem_address   st tx_queue',
+    '   0: 0201A8C0:0016 057100CB:C350 01 0 0 0 0 0 1', // from 203.0.113.5
+    '   1: 0201A8C0:0016 057100CB:C351 01 0 0 0 0 0 1', // again
+    '   2: 0201A8C0:0016 067100CB:C350 06 0 0 0 0 0 1', // over
+    '   3: 0201A8C0:C350 077100CB:0016 01 0 0 0 0 0 1', // to another server
+    '   4: 0100007F:0016 0100007F:C350 01 0 0 0 0 0 1', // from this machine
+  ].join('\n'),
+  'proc/net/tcp6': [
+    '   0: 00000000000000000000000000000000:08AE B80D0120000000000000000009000000:C350 01 0 0 0 0 0 1',
+    '   1: 00000000000000000000000000000000:0016 000080FE000000000000000001000000:C350 01 0 0 0 0 0 1', // link-local
+  ].join('\n'),
+  'etc/ssh/sshd_config': '# Port 2200\nPort 22\n',
+  'etc/ssh/sshd_config.d/10-port.conf': 'port 2222\n',
   'etc/docker/daemon.json':
     '{"bip": "172.26.0.1/16", "default-address-pools": [{"base": "10.200.0.0/16", "size": 24}]}',
   'etc/containers/networks/web.json':
@@ -112,6 +128,7 @@ test('finds the local network, containers, virtual machines and Tailscale', t =>
     libvirt: ['192.168.122.0/24'],
     kubernetes: ['10.244.0.0/24', '10.42.0.0/24'],
     tailscale: ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'],
+    ssh: ['203.0.113.5', '2001:db8::9'],
   });
   assert.deepEqual(found[0]?.entries[0], { value: '192.168.1.0/24', source: 'eth0' });
 });

@@ -7,9 +7,9 @@ import type { Change, Subject } from '../../../api/changes.ts';
 import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
-import { forecast, parseTarget } from '../../../routes/why.ts';
+import type { Judgment } from '../../../routes/session.ts';
 import type { Shown } from '../../../state/status-line.ts';
-import { quoted, wordMessage } from '../../../view/message.ts';
+import { wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes.ts';
 import { changeText } from '../../../view/states/changes.ts';
 import { explainedCause } from '../../../view/states/findings.ts';
@@ -19,7 +19,8 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { createProgress } from '../../dialog.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
-import { askToKeep, forSeconds, type Keeping, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
+import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
+import { considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 import { statusText } from './status.ts';
 
 type Direction = 'connect' | 'disconnect';
@@ -40,44 +41,28 @@ export const toggle: Run = async (context, _, options) => {
 async function go(context: Context, action: Direction, options: Options): Promise<number> {
   const seconds = secondsOf(options.timeout);
   const limit = forSeconds(options);
-  const keeping = action === 'connect' ? keepingOver(context, options, limit) : { asks: false };
+  const wanted = keepingOf(context, options);
+  const session = await considerSession(context, { action });
+  const keeping = wanted.isWanted || (session && isAsked(session, action, limit)) ? wanted : { asks: false };
+  const isExcluded = session !== null && (await offerPreset(context, session, keeping));
   const body: ActionRequest = {
     action,
     ...limited(keeping),
     ...(limit === undefined ? {} : { forSeconds: limit }),
   };
-  if (keeping.confirmWithin !== undefined) await sayReach(context);
-  const request = () => requestKept(context, body, keeping);
-  if (options.wait) return (await wait(context, action, request, seconds)) || askToKeep(context, 'connection', keeping);
+  const subjects = subjectsOf('connection', isExcluded);
+  const request = () => withExclusion(context, isExcluded, () => requestKept(context, body, keeping));
+  if (options.wait) return (await wait(context, action, request, seconds)) || askToKeep(context, subjects, keeping);
   const response = await request();
   if (context.json) show(context, response, () => '');
   context.say(action === 'connect' ? 'Connecting.' : 'Disconnecting.');
   if (limit !== undefined) await sayEnd(context, 'connection');
-  return askToKeep(context, 'connection', keeping);
+  return askToKeep(context, subjects, keeping);
 }
 
-/** Asks for confirmation over SSH: the new tunnel can end the session, so it turns off unless the user confirms it. */
-function keepingOver(context: Context, options: Options, limit: number | undefined): Keeping {
-  const wanted = keepingOf(context, options);
-  const isAsked = Boolean(context.env.SSH_CONNECTION) && limit === undefined;
-  return wanted.isWanted || isAsked ? wanted : { asks: false };
-}
-
-/** Reports whether the answers to the user's own address will bypass the tunnel. */
-async function sayReach({ client, env, say }: Context): Promise<void> {
-  const caller = parseTarget(env.SSH_CONNECTION?.split(' ')[0] ?? '');
-  if (!caller) return;
-  const snapshot = await client.call('GET /api/snapshot');
-  const status = { ...snapshot.status, state: 'connected' as const, blocked: null };
-  const asked = [{ address: caller.value, kernel: { problem: quoted('') } }];
-  const [way] = forecast(caller, asked, { ...snapshot, status }).addresses;
-  const words =
-    way?.forecast === false
-      ? 'bypasses WARP, so this SSH session should go on.'
-      : way?.forecast
-        ? `goes through the tunnel, which can end this SSH session. To exclude it: culvert routes add ${caller.value}`
-        : 'may go through the tunnel, which can end this SSH session: the split tunnel is not known.';
-  say(printable(`Your address ${caller.value} ${words}`));
+/** Returns true if a user of an SSH session has to confirm: the new tunnel, or its end, can end the session. */
+function isAsked({ survives }: Judgment, action: Direction, limit: number | undefined): boolean {
+  return action === 'connect' ? limit === undefined || survives !== 'yes' : survives === 'no';
 }
 
 /** Subscribes before the request, so that it misses no phase; ends at the goal, at a failure or when time is up. */

@@ -18,6 +18,7 @@ import { announce, consent, openPage, readSecret } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns } from '../../layout.ts';
+import { considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 import { proxyConsent } from './mode.ts';
 
 export const account: Run = async context => {
@@ -168,6 +169,8 @@ export const action: Run = async (context, [name, given], options) => {
   if (argument && value === undefined) throw usage(`${actionName} needs a value: ${argument.placeholder}`);
   const consequence = FINAL[actionName];
   if (consequence) await consent(context, options, { consequence, question: `Perform ${actionName}?` });
+  const request = actionRequest(actionName, value);
+  const session = await considerSession(context, request);
   if (actionName === 'enableLocalProxy') {
     const before = await context.client.call('GET /api/snapshot');
     if (before.settings.Mode !== 'proxy') await proxyConsent(context, options, before);
@@ -175,12 +178,13 @@ export const action: Run = async (context, [name, given], options) => {
   const subject = subjectOf(actionName);
   const wanted = keepingOf(context, options);
   // connecting asks over SSH only; actions without a subject have no previous value to restore
-  const isAsked = subject === 'connection' ? actionName === 'connect' && Boolean(context.env.SSH_CONNECTION) : subject;
+  const isAsked = subject === 'connection' ? session !== null && actionName === 'connect' : subject;
   const keeping = isAsked || wanted.isWanted ? wanted : { asks: false };
-  const response = await requestKept(context, actionRequest(actionName, value), keeping);
+  const isExcluded = session !== null && (await offerPreset(context, session, keeping));
+  const response = await withExclusion(context, isExcluded, () => requestKept(context, request, keeping));
   if (context.json) show(context, response, () => '');
   context.say(`${actionName}: done.`);
-  return askToKeep(context, subject ?? undefined, keeping);
+  return askToKeep(context, subject ? subjectsOf(subject, isExcluded) : undefined, keeping);
 };
 
 /** Actions that can't be undone, with their consequences. */

@@ -12,6 +12,7 @@ import { EXIT, unknown, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { MASQUE_OPTIONS, MODES, PROTOCOLS } from '../../labels.ts';
 import { columns } from '../../layout.ts';
+import { considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });
@@ -45,19 +46,22 @@ async function setMasqueOptions(
 async function set(context: Context, options: Options, request: ActionRequest): Promise<number> {
   const limit = forSeconds(options);
   const wanted = keepingOf(context, options);
-  // a temporary change needs no confirmation unless the user asks for it
-  const keeping = limit === undefined || wanted.isWanted ? wanted : { asks: false };
+  const session = await considerSession(context, request);
+  // a temporary change needs no confirmation unless the user asks for it, or it may end the user's own session
+  const isAsked = limit === undefined || wanted.isWanted || (session !== null && session.survives !== 'yes');
+  const keeping = isAsked ? wanted : { asks: false };
+  const isExcluded = session !== null && (await offerPreset(context, session, keeping));
   const body: ActionRequest = {
     ...request,
     ...limited(keeping),
     ...(limit === undefined ? {} : { forSeconds: limit }),
   };
-  const response = await context.client.call('POST /api/action', { body });
+  const response = await withExclusion(context, isExcluded, () => context.client.call('POST /api/action', { body }));
   if (context.json) show(context, response, () => '');
   const subject = subjectOf(request.action)!;
   context.say(`${subjectLabel(subject, english)} set to ${request.value}.`);
   if (limit !== undefined) await sayEnd(context, subject);
-  return askToKeep(context, subject, keeping);
+  return askToKeep(context, subjectsOf(subject, isExcluded), keeping);
 }
 
 /** Prints the current name for a program to read; on a terminal, prints all names and marks the current one. */
@@ -96,7 +100,10 @@ export const proxyStatus: Run = async context => {
 export const proxyOn: Run = async (context, _, options) => {
   const keeping = keepingOf(context, options);
   const before = await context.client.call('GET /api/snapshot');
-  if (!describe(before).enabled) await proxyConsent(context, options, before);
+  if (!describe(before).enabled) {
+    await considerSession(context, { action: 'enableLocalProxy' });
+    await proxyConsent(context, options, before);
+  }
   if (options.port !== undefined)
     await context.client.call('POST /api/action', { body: { action: 'setProxyPort', value: String(options.port) } });
   const progress = createProgress(context);
@@ -157,16 +164,19 @@ export const proxyOff: Run = async (context, _, options) => {
     context.say('The local proxy is already off.');
     return 0;
   }
+  const request: ActionRequest = { action: 'setMode', value: 'warp' };
+  const session = await considerSession(context, request);
   if (isAttended(context) || !keeping.isWanted)
     await consent(context, options, {
       consequence: 'Switching the local proxy off changes the mode of the whole machine to warp.',
       question: 'Switch the proxy off?',
     });
-  const response = await requestKept(context, { action: 'setMode', value: 'warp' }, keeping);
+  const isExcluded = session !== null && (await offerPreset(context, session, keeping));
+  const response = await withExclusion(context, isExcluded, () => requestKept(context, request, keeping));
   if (context.json) show(context, response, () => '');
   const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
   context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);
-  return askToKeep(context, 'mode', keeping);
+  return askToKeep(context, subjectsOf('mode', isExcluded), keeping);
 };
 
 function describe({ settings, tunnel }: Snapshot): { enabled: boolean; address: string | null } {

@@ -36,14 +36,15 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'connect',
     summary: 'connect the tunnel',
     details:
-      'Over SSH, on a terminal, it asks whether the tunnel stays: if nobody answers within 30 seconds, it is turned off again.',
+      'Over SSH, it says whether your session survives, and why. If it does not, it offers on a terminal to exclude your address first (the preset ssh of culvert routes), and asks whether the tunnel stays: if nobody answers within 30 seconds, both are reverted.',
     options: [...UNTIL, ...WAIT, ...KEEP],
     load: async () => (await import('./connect.ts')).connect,
   },
   {
     name: 'disconnect',
     summary: 'disconnect the tunnel',
-    options: [...UNTIL, ...WAIT],
+    details: 'In an SSH session that comes through the tunnel, on a terminal, it asks whether the tunnel stays off.',
+    options: [...UNTIL, ...WAIT, ...KEEP],
     load: async () => (await import('./connect.ts')).disconnect,
   },
   { name: 'on', summary: 'alias of connect', aliasOf: 'connect' },

@@ -9,7 +9,7 @@ import { consent, createProgress, isAttended } from '../../dialog.ts';
 import { editDocument, readDocument } from '../../document.ts';
 import { Failure, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
-import { describePreview, previewOf } from './routes.ts';
+import { describePreview, previewOf, withOwnSession } from './routes.ts';
 
 /** Number of tunnel CLI runs from which progress is shown. */
 const MANY = 20;
@@ -73,7 +73,7 @@ export const add: Run = async (context, words, options) => {
     throw usage(NO_ENTRY, 'Example: culvert routes add 10.0.0.0/8');
   const routes = await context.client.call('GET /api/routes');
   const entries = words.flatMap(entriesOf);
-  const preset = options.preset === undefined ? [] : await presetEntries(context, String(options.preset));
+  const preset = options.preset === undefined ? [] : await presetEntries(context, String(options.preset), routes);
   const document = addedTo(routes.document, [
     ...entries.map(({ value }) => ({ value, comment: null })),
     ...preset.map(({ value, source }) => ({ value, comment: `${options.preset}, ${source}` })),
@@ -179,10 +179,16 @@ function entriesOf(word: string): Entry[] {
   return entries;
 }
 
-async function presetEntries(context: Context, id: string) {
+async function presetEntries(context: Context, id: string, { mode }: Routes) {
   const { presets } = await context.client.call('GET /api/routes/presets');
   const preset = presets.find(each => each.id === id);
   if (!preset) throw usage(`There is no preset "${id}".`, `Choose one of: ${presets.map(each => each.id).join(', ')}`);
-  if (preset.entries.length === 0) throw new Failure(`Nothing of ${id} was found on this machine.`);
-  return preset.entries;
+  const isSsh = preset.id === 'ssh';
+  if (isSsh && mode === 'include')
+    throw new Failure('Only listed addresses use WARP here, so an entry would send the SSH session into the tunnel.', {
+      hint: 'Nothing needs to be added for a session whose address is not listed.',
+    });
+  const entries = isSsh ? withOwnSession(context, preset.entries) : preset.entries;
+  if (entries.length === 0) throw new Failure(`Nothing of ${id} was found on this machine.`);
+  return entries;
 }

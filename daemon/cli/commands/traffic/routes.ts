@@ -1,5 +1,5 @@
 // Runs `culvert routes`, which lists, resets, compares and shortens the split tunnel, and `culvert why`, which explains routes.
-import type { RoutesPreview } from '../../../api/routes.ts';
+import type { RoutesPresets, RoutesPreview } from '../../../api/routes.ts';
 import type { ActionRequest, Snapshot, SplitTunnel, Why } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
 import { dateTime } from '../../../core/terminal.ts';
@@ -19,6 +19,7 @@ import { readDocument, writeDocument } from '../../document.ts';
 import { EXIT, Failure, unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns, wrapped } from '../../layout.ts';
+import { ownEntry } from '../../session.ts';
 
 export const print: Run = async context => {
   const routes = await context.client.call('GET /api/routes');
@@ -96,8 +97,12 @@ export const history: Run = async (context, [id]) => {
 
 export const presets: Run = async context => {
   const answer = await context.client.call('GET /api/routes/presets');
-  show(context, answer, all => {
-    const rows = all.presets.flatMap(({ id, entries }) =>
+  const all = answer.presets.map(({ id, entries }) => ({
+    id,
+    entries: id === 'ssh' ? withOwnSession(context, entries) : entries,
+  }));
+  show(context, { ...answer, presets: all }, () => {
+    const rows = all.flatMap(({ id, entries }) =>
       entries.length ? entries.map(({ value, source }, at) => [at ? '' : id, value, source]) : [[id, 'none found', '']],
     );
     return columns(rows, (text, column) => (column === 2 ? context.style.dim(text) : text), context.width);
@@ -105,6 +110,14 @@ export const presets: Run = async context => {
   context.say('Add one with: culvert routes add --preset NAME');
   return EXIT.ok;
 };
+
+type PresetEntry = RoutesPresets['presets'][number]['entries'][number];
+
+/** Adds the address of this session, whose server may listen on a port that the daemon does not know. */
+export function withOwnSession({ env }: Context, entries: readonly PresetEntry[]): PresetEntry[] {
+  const own = ownEntry(env);
+  return own && !entries.some(({ value }) => value === own.value) ? [own, ...entries] : [...entries];
+}
 
 export const simplify: Run = async (context, [file]) => {
   const routes = file === undefined ? await context.client.call('GET /api/routes') : null;

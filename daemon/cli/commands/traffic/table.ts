@@ -56,7 +56,8 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
         options: [
           {
             flags: '--preset <name>',
-            summary: 'entries of this machine: lan, docker, podman, libvirt, kubernetes, tailscale',
+            summary:
+              'entries of this machine: lan, docker, podman, libvirt, kubernetes, tailscale; ssh: who is logged in over SSH',
           },
           ...KEEP,
         ],
@@ -93,7 +94,7 @@ export const TRAFFIC_COMMANDS: readonly CommandSpec[] = [
       },
       {
         name: 'presets',
-        summary: 'list entries for the networks of this machine',
+        summary: 'list entries for the networks and SSH sessions of this machine',
         load: async () => (await import('./routes.ts')).presets,
       },
       {

@@ -304,31 +304,151 @@ test('settings as a file: exported, compared and applied', async t => {
 const OVER_SSH = { SSH_CONNECTION: '203.0.113.5 50000 192.0.2.1 22' };
 
 for (const command of ['connect', 'toggle'])
-  test(`${command} over SSH names the user's address, and turns the tunnel off again without an answer`, async t => {
-    const { values, memory, onTerminal, home } = await setUp(t);
+  test(`${command} over SSH says whether the session survives, and turns the tunnel off again without an answer`, async t => {
+    const { values, memory, listed, onTerminal, home } = await setUp(t);
+    const before = listed();
     const turnOff = async () => {
       await memory.tunnel.runAction({ action: 'disconnect' });
       await memory.tunnel.refresh('stale');
     };
     await turnOff();
     const child = await onTerminal([command], OVER_SSH);
-    await prints(child, 'stdout', /Your address 203\.0\.113\.5 goes through the tunnel.*Keep this change\?/s);
-    assert.equal(values.connected, true);
+    await prints(
+      child,
+      'stdout',
+      /session from 203\.0\.113\.5 does not survive this\. .*firewall.*preset ssh, which excludes 203\.0\.113\.5\? \[y\/n\/C\]/s,
+    );
+    assert.equal(values.connected, false, 'says it before it connects');
+    child.stdin.write('n\r');
+    await prints(child, 'stdout', /Keep this change\?/);
+    assert.deepEqual([values.connected, listed()], [true, before]);
     child.stdin.write('n\r');
     assert.equal((await ended(child)).code, 1);
     assert.equal(values.connected, false);
     await turnOff();
     // an excluded address, a script with a limit, a user at the machine
     const kept = await onTerminal([command], { SSH_CONNECTION: '10.1.2.3 50000 192.0.2.1 22' });
-    await prints(kept, 'stdout', /10\.1\.2\.3 bypasses WARP, so this SSH session should go on.*Keep this change\?/s);
+    await prints(kept, 'stdout', /10\.1\.2\.3 survives this\. .*10\.0\.0\.0\/8 is excluded.*Keep this change\?/s);
     kept.stdin.write('y\r');
     assert.deepEqual([(await ended(kept)).code, values.connected], [0, true]);
     await turnOff();
     const limited = await culvert(home, [command, '--confirm-within', '600'], '', OVER_SSH);
-    assert.match(limited.stderr, /Reverts in 600 s unless you run: culvert keep/);
+    assert.match(
+      limited.stderr,
+      /does not survive this[\s\S]*culvert routes add --preset ssh[\s\S]*Reverts in 600 s unless you run: culvert keep/,
+    );
     await culvert(home, ['revert']);
     assert.equal(values.connected, false);
     await turnOff();
     const local = await ended(await onTerminal([command], { SSH_CONNECTION: '' }));
-    assert.doesNotMatch(local.stdout, /Keep this change/);
+    assert.doesNotMatch(local.stdout, /Keep this change|session/);
   });
+
+test('the preset keeps the session, and one answer keeps or reverts it together with the tunnel', async t => {
+  const order: string[] = [];
+  const { home, values, daemon, memory, listed, onTerminal } = await setUp(t, ({ action }) => order.push(action));
+  const before = listed();
+  values.connected = false;
+  await memory.tunnel.refresh('stale');
+  for (const [answer, code] of [
+    ['n', 1],
+    ['y', 0],
+  ] as const) {
+    order.length = 0;
+    const child = await onTerminal(['connect'], OVER_SSH);
+    await prints(child, 'stdout', /\[y\/n\/C\]/);
+    child.stdin.write('y\r');
+    await prints(child, 'stdout', /Excluded 203\.0\.113\.5\.[\s\S]*Connecting\.[\s\S]*Keep this change\?/);
+    assert.deepEqual([values.connected, listed().includes('203.0.113.5')], [true, true]);
+    const changes = daemon.state.snapshot().changes.map(({ subject }) => subject);
+    assert.deepEqual(changes.sort(), ['connection', 'routes']);
+    child.stdin.write(`${answer}\r`);
+    assert.equal((await ended(child)).code, code, answer);
+    assert.deepEqual(daemon.state.snapshot().changes, []);
+    if (code === 1) {
+      assert.deepEqual([values.connected, listed()], [false, before]);
+      // without the route, the session would end before the tunnel does
+      assert.deepEqual(order, ['addSplitIp', 'connect', 'disconnect', 'removeSplitIp']);
+    }
+  }
+  assert.deepEqual([values.connected, listed().includes('203.0.113.5')], [true, true]);
+  const { stdout } = await culvert(home, ['routes']);
+  assert.match(stdout, /203\.0\.113\.5 +# preset/);
+});
+
+test('without an answer, the preset and the tunnel are both reverted', async t => {
+  const { values, daemon, memory, listed, onTerminal } = await setUp(t);
+  const before = listed();
+  values.connected = false;
+  await memory.tunnel.refresh('stale');
+  const child = await onTerminal(['connect', '--confirm-within', '2'], OVER_SSH);
+  await prints(child, 'stdout', /\[y\/n\/C\]/);
+  child.stdin.write('y\r');
+  assert.equal((await ended(child)).code, 1);
+  assert.deepEqual([values.connected, listed(), daemon.state.snapshot().changes], [false, before, []]);
+});
+
+test('changes nothing where the user cancels, and takes the preset back where the tunnel refuses', async t => {
+  const { values, daemon, memory, listed, onTerminal } = await setUp(t, ({ action }) => {
+    if (action === 'connect') throw new Problem('tunnel-cli-failed', 'It refuses.');
+  });
+  const before = listed();
+  values.connected = false;
+  await memory.tunnel.refresh('stale');
+  const performed = memory.performed.length;
+  for (const typed of ['\r', 'c\r', '\x03']) {
+    const child = await onTerminal(['connect'], OVER_SSH);
+    await prints(child, 'stdout', /\[y\/n\/C\]/);
+    child.stdin.write(typed);
+    const { code, stdout } = await ended(child);
+    assert.deepEqual([code, memory.performed.length], [1, performed], JSON.stringify(typed));
+    assert.match(stdout, /Nothing was changed/);
+  }
+  const refused = await onTerminal(['connect'], OVER_SSH);
+  await prints(refused, 'stdout', /\[y\/n\/C\]/);
+  refused.stdin.write('y\r');
+  const { code, stdout } = await ended(refused);
+  assert.equal(code, 1);
+  assert.match(stdout, /It refuses/);
+  assert.deepEqual([listed(), daemon.state.snapshot().changes], [before, []]);
+});
+
+test('a mode that routes asks in the same way, and a timed change too where the session ends', async t => {
+  const { home, values, memory, listed, onTerminal } = await setUp(t);
+  values.mode = 'proxy';
+  await memory.tunnel.refresh('stale');
+  const before = listed();
+  for (const words of [
+    ['mode', 'warp'],
+    ['mode', 'warp', '--for', '1h'],
+    ['action', 'setMode', 'warp'],
+  ]) {
+    const child = await onTerminal(words, OVER_SSH);
+    await prints(child, 'stdout', /does not survive this.*\[y\/n\/C\]/s);
+    child.stdin.write('y\r');
+    await prints(child, 'stdout', /Keep this change\?/);
+    assert.deepEqual([values.mode, listed().includes('203.0.113.5')], ['warp', true], words.join(' '));
+    child.stdin.write('n\r');
+    assert.equal((await ended(child)).code, 1);
+    assert.deepEqual([values.mode, listed()], ['proxy', before], words.join(' '));
+  }
+  const off = await onTerminal(['proxy', 'off'], OVER_SSH);
+  await prints(off, 'stdout', /does not survive this.*Switch the proxy off\? \[y\/N\]/s);
+  off.stdin.write('n\r');
+  assert.equal((await ended(off)).code, 1);
+  const quiet = await culvert(home, ['mode', 'doh', '--json'], '', OVER_SSH);
+  assert.deepEqual([quiet.code, quiet.stderr, values.mode], [0, '', 'doh']);
+});
+
+test('the preset ssh names this session, and refuses where an entry would send it into the tunnel', async t => {
+  const { home, values, memory, listed } = await setUp(t);
+  const names = await culvert(home, ['routes', 'presets'], '', OVER_SSH);
+  assert.match(names.stdout, /^ *ssh +203\.0\.113\.5 +sshd$/m);
+  assert.equal((await culvert(home, ['routes', 'add', '--preset', 'ssh', '--yes'], '', OVER_SSH)).code, 0);
+  assert.ok(listed().includes('203.0.113.5'));
+  values.split = { mode: 'include', ips: [], hosts: [] };
+  await memory.tunnel.refresh('stale');
+  const refused = await culvert(home, ['routes', 'add', '--preset', 'ssh', '--yes'], '', OVER_SSH);
+  assert.deepEqual([refused.code, listed()], [1, []]);
+  assert.match(refused.stderr, /would send the SSH session into the tunnel/);
+});

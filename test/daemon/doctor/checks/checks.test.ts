@@ -21,12 +21,14 @@ import { DNS_CASES } from './cases-dns.ts';
 import { ORGANIZATION_CASES } from './cases-organization.ts';
 import { REACH_CASES } from './cases-reach.ts';
 import { ROUTES_CASES } from './cases-routes.ts';
+import { SERVER_CASES } from './cases-server.ts';
 import { SERVICE_CASES } from './cases-service.ts';
 import { TRUST_CASES } from './cases-trust.ts';
 
 const CASES: Case[] = [
   ...DNS_CASES,
   ...ROUTES_CASES,
+  ...SERVER_CASES,
   ...REACH_CASES,
   ...SERVICE_CASES,
   ...ORGANIZATION_CASES,

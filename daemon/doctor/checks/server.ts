@@ -1,0 +1,403 @@
+// Checks whether a server stays reachable: WARP's own firewall, routing rules next to WARP's, and traffic that is forwarded.
+import type { Message } from '../../api/values.ts';
+import { formatAddress, parseRange } from '../../routes/ranges.ts';
+import { sshPorts, sshSessions } from '../../routes/surroundings.ts';
+import { DEFAULT_ROUTES } from '../../view/default-routes.ts';
+import { N_ } from '../../view/translator.ts';
+import { type Check, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import {
+  adminCommands,
+  covers,
+  excludeFix,
+  isConnected,
+  isOutsideTunnel,
+  modeOf,
+  modeWord,
+  routesTraffic,
+  tunnelOf,
+  vendorPage,
+} from '../world/facts.ts';
+import { WARP_TABLE, warpFirewall } from '../world/firewall.ts';
+import { bridges, isOtherTunnel, type Link, links, routes, TUNNEL_LINK, tunnelLink } from '../world/ip.ts';
+import {
+  type DeclaredRule,
+  declaredRules,
+  isPresent,
+  ownerOf,
+  type PolicyRule,
+  policyRules,
+  ruleWords,
+} from '../world/policy-rules.ts';
+import { listeningOn, processesNamed } from '../world/sockets.ts';
+import type { World } from '../world/world.ts';
+import { journalOf } from './machine.ts';
+
+const EXCLUDE = 'culvert routes add ADDRESS';
+const NO_SERVER = message('No SSH server listens here.');
+
+export const inboundFirewall: Check = {
+  id: 'inbound-firewall',
+  title: N_('Connections to this machine through WARP’s firewall'),
+  group: 'network',
+  source: 'https://github.com/NixOS/nixpkgs/pull/168092',
+  async probe(world) {
+    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
+    const [networks, port] = await Promise.all([localNetworks(world), sshPort(world)]);
+    const tunneled = excludable(
+      world,
+      networks.map(({ dst }) => dst),
+    );
+    // WARP lets in what the split tunnel excludes, so its table needs no look
+    if (port === null && tunneled.length === 0 && tunnelOf(world).splitTunnel.mode !== null)
+      return ok(NO_SERVER, ...networks.map(({ dev, dst }) => message('%s: %s is outside the tunnel', dev, dst)));
+    const firewall = await warpFirewall(world);
+    if (firewall === 'unreadable')
+      return notApplicable(
+        message('Only an administrator can read it: %s', 'sudo culvert doctor --only inbound-firewall'),
+      );
+    if (firewall === 'absent') return ok(message('WARP has no table “%s” now.', WARP_TABLE));
+    const foreign = firewall.foreign.map(rule => message('not a rule of WARP: %s', rule));
+    if (!firewall.drops) return ok(message('The table “%s” of WARP lets connections in.', WARP_TABLE), ...foreign);
+    const seen = message(
+      'The table “%s” of WARP drops connections from outside the tunnel, except from %d ranges.',
+      WARP_TABLE,
+      firewall.ranges.length,
+    );
+    const isDropped = (range: string) => !covers(firewall.ranges, range);
+    const dropped = networks.filter(({ dst }) => isDropped(dst));
+    if (dropped.length > 0)
+      return problem(
+        [seen, ...dropped.map(({ dev, dst }) => message('%s: it drops the local network %s', dev, dst)), ...foreign],
+        message('Other machines of the local network can’t reach this one. Exclude the network from the tunnel.'),
+        excludeFix(world, tunneled, message('Exclude the local network')),
+      );
+    return judgeSsh(world, { evidence: [seen, ...foreign], isDropped, ranges: firewall.ranges, port });
+  },
+};
+
+/** Returns the ports on which an SSH server accepts connections of other machines, as text; null without one. */
+async function sshPort(world: World): Promise<string | null> {
+  const ports = [...sshPorts(world.files.locate(''))];
+  const sockets = (await Promise.all(ports.map(port => listeningOn(world, port)))).flat();
+  const open = sockets.filter(({ protocol, address }) => protocol === 'tcp' && !/^127\.|^::1$/.test(address));
+  return open.length === 0 ? null : [...new Set(open.map(each => each.port))].join(', ');
+}
+
+interface Inbound {
+  evidence: Message[];
+  isDropped(range: string): boolean;
+  ranges: readonly string[];
+  /** Ports of the SSH server, or null. */
+  port: string | null;
+}
+
+/** Judges a firewall that lets the local network in, by the SSH server and its sessions. */
+async function judgeSsh(world: World, { evidence, isDropped, ranges, port: ports }: Inbound) {
+  if (ports === null) return ok(...evidence, NO_SERVER);
+  const port = message('An SSH server listens on port %s.', ports);
+  const inTunnel = new Set((await tunnelLink(world))?.addr_info.map(({ local }) => local));
+  const sessions = sshSessions(world.files.locate('')).filter(({ local }) => !inTunnel.has(local));
+  const peers = [...new Set(sessions.map(({ peer }) => peer))].filter(isDropped);
+  if (peers.length > 0)
+    return problem(
+      [...evidence, port, ...peers.map(peer => message('an SSH session is open from %s, which it drops', peer))],
+      message('A new SSH connection from there will get no answer. Exclude the address from the tunnel.'),
+      excludeFix(world, excludable(world, peers), message('Exclude the addresses of open SSH sessions')),
+    );
+  const usual = new Set<string>(DEFAULT_ROUTES);
+  const own = tunnelOf(world).splitTunnel.ips.filter(({ value }) => !usual.has(value) && covers(ranges, value));
+  if (own.length > 0)
+    return ok(...evidence, port, message('Also let in: %s', own.map(({ value }) => value).join(', ')));
+  return notice(
+    [...evidence, port],
+    [
+      message('SSH from the Internet gets no answer while the tunnel is connected.'),
+      message('Exclude each address from which you need it: %s', EXCLUDE),
+    ],
+  );
+}
+
+/** Returns those of the ranges that go into the tunnel, once; none while the list is not known. */
+function excludable(world: World, ranges: readonly string[]): string[] {
+  if (tunnelOf(world).splitTunnel.mode === null) return [];
+  return [...new Set(ranges)].filter(range => !isOutsideTunnel(world, range));
+}
+
+/** Private networks (RFC 1918, RFC 4193): a provider's public network is not the user's to exclude. */
+const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'];
+
+/** Returns the private networks of this machine's own links, without those of containers and VPNs. */
+async function localNetworks(world: World): Promise<{ dev: string; dst: string }[]> {
+  const [table, all, inside] = await Promise.all([routes(world), links(world), bridges(world)]);
+  const others = new Set([...inside, ...all.filter(isOtherTunnel)].map(({ ifname }) => ifname));
+  return table.flatMap(({ dev, dst, gateway, table: name, type }) => {
+    const isOwn = dev && !others.has(dev) && dev !== 'lo' && dev !== TUNNEL_LINK;
+    return isOwn && dst?.includes('/') && !gateway && !name && !type && covers(PRIVATE, dst) ? [{ dev, dst }] : [];
+  });
+}
+
+export const ruleOrder: Check = {
+  id: 'rule-order',
+  title: N_('Routing rules of other programs'),
+  group: 'network',
+  source: vendorPage('configure/route-traffic/client-architecture/'),
+  async probe(world) {
+    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
+    if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
+    const [all, declared] = await Promise.all([policyRules(world), declaredRules(world)]);
+    const lost = declared.rules.filter(({ rule }) => !isPresent(rule, all));
+    const late = all.filter(rule => ownerOf(rule) === 'other' && comesAfterWarp(rule, all));
+    const intoWarp = declared.intoWarpTable;
+    const owners = describeOwners(all.filter(rule => !late.includes(rule)));
+    if (lost.length + late.length + intoWarp.length === 0)
+      return ok(...(owners.length > 0 ? owners : [message('Only the system has routing rules.')]), ...declared.unread);
+    const evidence = [
+      ...lost.map(({ file, rule }) => message('%s sets the rule “%s”, which is not there', file, text(rule))),
+      ...late.map(rule => message('the rule “%s” (%s) comes after WARP’s', text(rule), String(rule.priority))),
+      ...intoWarp.map(file => message('%s adds rules to the table “%s” of WARP', file, WARP_TABLE)),
+      ...owners,
+      ...declared.unread,
+    ];
+    const moved = [...lost.map(({ rule }) => rule), ...late];
+    const targets = moved.flatMap(({ to }) => to ?? []);
+    const isByTarget = moved.length > 0 && targets.length === moved.length;
+    const fix = isByTarget
+      ? excludeFix(world, excludable(world, targets), message('Exclude the destinations of these rules'))
+      : lost.length > 0
+        ? setAgain(lost)
+        : null;
+    return notice(
+      evidence,
+      [
+        ...(lost.length > 0 ? [message('Another program has removed a rule, or it was never set.')] : []),
+        ...(late.length > 0 ? [message('A rule after WARP’s has no effect on what WARP routes.')] : []),
+        message(
+          'In public reports, WARP puts its routing rule first again and writes its table anew when it reconnects. Only what is excluded from the tunnel stays: %s',
+          EXCLUDE,
+        ),
+      ],
+      fix,
+    );
+  },
+};
+
+const text = (rule: PolicyRule) => ruleWords(rule).join(' ');
+
+/** True for a rule that the kernel asks after WARP's. */
+function comesAfterWarp({ family, priority }: PolicyRule, all: readonly PolicyRule[]): boolean {
+  const own = all.find(rule => rule.family === family && ownerOf(rule) === 'WARP');
+  return own !== undefined && (priority ?? 0) > (own.priority ?? 0);
+}
+
+/** Words who owns which rules, in the kernel's order. */
+function describeOwners(all: readonly PolicyRule[]): Message[] {
+  return all.flatMap(rule => {
+    const owner = ownerOf(rule);
+    if (owner === 'system') return [];
+    const words = quoted(`IPv${rule.family} ${rule.priority}: ${text(rule)}`);
+    return [owner === 'other' ? words : message('%s has the rule “%s” (%s)', owner, text(rule), String(rule.priority))];
+  });
+}
+
+/** Sets lost rules as they are declared. */
+function setAgain(lost: readonly DeclaredRule[]) {
+  const words = (verb: 'add' | 'del') =>
+    lost.map(({ rule }) => [
+      'ip',
+      ...(rule.family === 6 ? ['-6'] : []),
+      'rule',
+      verb,
+      ...ruleWords(rule),
+      ...(rule.priority === null ? [] : ['priority', String(rule.priority)]),
+    ]);
+  return adminCommands(message('Set these rules again'), words('add'), { undo: words('del') });
+}
+
+/** An address of documentation (RFC 5737), which the default split tunnel leaves in the tunnel. It stands for the Internet. */
+const INTERNET = '203.0.113.1';
+const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
+const NOTHING_BEHIND = message('No network of others is behind this machine.');
+
+export const forwardedTraffic: Check = {
+  id: 'forwarded-traffic',
+  title: N_('Traffic of containers, virtual machines and VPN clients'),
+  group: 'network',
+  source: vendorPage('troubleshooting/known-limitations/'),
+  limitMs: 15_000,
+  async probe(world) {
+    if (!routesTraffic(modeOf(world))) return notApplicable(message('The mode is “%s”.', modeWord(modeOf(world))));
+    if (!isConnected(world)) return notApplicable(message('The tunnel is not connected.'));
+    const sources = await sourcesOf(world);
+    if (sources.length === 0) return notApplicable(NOTHING_BEHIND);
+    if ((await world.files.readText(FORWARDING))?.trim() === '0')
+      return notApplicable(message('This machine forwards nothing (%s is 0).', FORWARDING));
+    const all = await waysOf(world, sources);
+    const ways = all.filter(({ isBridge, way }) => isBridge || way !== 'refused');
+    if (ways.length === 0) return notApplicable(NOTHING_BEHIND);
+    const isTunneled = ways.some(({ way }) => way === 'tunnel');
+    const { lines, unread } = isTunneled ? await droppedSources(world) : NOTHING_DROPPED;
+    const evidence = [...ways.map(describeWay), ...unread];
+    const refused = ways.filter(({ way }) => way === 'refused');
+    if (refused.length > 0) return problemOfRefused(world, refused, evidence);
+    if (lines.length > 0)
+      return problem(
+        [
+          ...lines.map(address => message('journal: WARP dropped packets with the source address %s', address)),
+          ...evidence,
+        ],
+        message(
+          'WARP carries only packets with its own address. Give forwarded packets this address (masquerading) where they enter the tunnel.',
+        ),
+        MASQUERADE,
+      );
+    const published = isTunneled ? await publishedPorts(world) : [];
+    if (published.length === 0) return ok(...evidence);
+    return notice(
+      [...evidence, message('ports that containers publish: %s', published.join(', '))],
+      [
+        message('Answers to clients on the Internet go into the tunnel, so they can’t reach these ports.'),
+        message('Exclude each address from which you need it: %s', EXCLUDE),
+      ],
+    );
+  },
+};
+
+interface Source {
+  device: string;
+  /** True for containers and virtual machines; a VPN's device may serve no clients. */
+  isBridge: boolean;
+  /** An address behind the device. */
+  address: string;
+}
+
+/** Returns networks of containers, virtual machines and VPN clients, each with an address in it. */
+async function sourcesOf(world: World): Promise<Source[]> {
+  const [all, inside, table] = await Promise.all([links(world), bridges(world), routes(world)]);
+  const behind = [...inside, ...all.filter(isOtherTunnel)];
+  return behind.flatMap(link => {
+    const address = addressBehind(link) ?? table.find(({ dev, dst }) => dev === link.ifname && isAddress(dst))?.dst;
+    return address ? [{ device: link.ifname, isBridge: inside.includes(link), address }] : [];
+  });
+}
+
+const isAddress = (text: string | undefined) => /^\d+\.\d+\.\d+\.\d+$/.test(text ?? '');
+
+/** Returns another address in the link's IPv4 network, or null for a link without one. */
+function addressBehind({ addr_info }: Link): string | null {
+  const own = addr_info.find(({ family, prefixlen = 32 }) => family === 'inet' && prefixlen < 31);
+  const [network, address] = [`${own?.local}/${own?.prefixlen}`, own?.local ?? ''].map(parseRange);
+  if (typeof network !== 'object' || typeof address !== 'object') return null;
+  const first = network.first + 1n;
+  return formatAddress(4, first === address.first ? first + 1n : first);
+}
+
+interface Way extends Source {
+  way: 'tunnel' | 'outside' | 'refused';
+  /** The device, or the kernel's error. */
+  said: string;
+}
+
+/** Asks the kernel where it would forward packets to the Internet. @throws Unknown */
+async function waysOf(world: World, sources: readonly Source[]): Promise<Way[]> {
+  const queries = sources.map(({ device, address }) => `route get ${INTERNET} from ${address} iif ${device}\n`);
+  const run = (input: string) => world.tools.run('ip', ['-o', '-batch', '-'], { input });
+  const { exitCode, stdout } = await run(queries.join(''));
+  const lines = stdout.trim().split('\n');
+  if (exitCode === 0 && lines.length === sources.length) return sources.map((source, at) => wayIn(source, lines[at]!));
+  // an answer is missing, so each is asked for alone
+  return Promise.all(
+    sources.map(async (source, at): Promise<Way> => {
+      const { exitCode: code, stdout: line, stderr } = await run(queries[at]!);
+      if (code === 0) return wayIn(source, line);
+      const said = /RTNETLINK answers: (.*)/.exec(stderr)?.[1] ?? stderr.trim();
+      return { ...source, way: 'refused', said };
+    }),
+  );
+}
+
+/** Reads a line of `ip -o route get`. @throws Unknown */
+function wayIn(source: Source, line: string): Way {
+  const device = /\bdev (\S+)/.exec(line)?.[1];
+  if (!device) throw new Unknown(message('The output of %s was not understood.', 'ip route get'));
+  return { ...source, way: device === TUNNEL_LINK ? 'tunnel' : 'outside', said: device };
+}
+
+function describeWay({ device, address, way, said }: Way): Message {
+  if (way === 'refused') return message('%s: the kernel does not forward packets of %s: %s', device, address, said);
+  return way === 'tunnel'
+    ? message('%s: what it sends to the Internet goes into the tunnel', device)
+    : message('%s: what it sends to the Internet leaves by %s', device, said);
+}
+
+const reversePath = (device: string) => `/proc/sys/net/ipv4/conf/${device}/rp_filter`;
+
+/** Returns the filter for the reverse path of a device; it is strict if the larger of two values is 1 (ip-sysctl). */
+async function filterOf({ files }: World, device: string): Promise<{ device: string; own: string; isStrict: boolean }> {
+  const read = async (name: string) => (await files.readText(reversePath(name)).catch(() => null))?.trim() ?? '';
+  const [own, all] = await Promise.all([read(device), read('all')]);
+  return { device, own, isStrict: Math.max(Number(own), Number(all)) === 1 };
+}
+
+async function problemOfRefused(world: World, refused: readonly Way[], evidence: Message[]) {
+  const filters = await Promise.all(refused.map(({ device }) => filterOf(world, device)));
+  const strict = filters.filter(({ isStrict }) => isStrict);
+  if (strict.length === 0)
+    return problem(evidence, message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'));
+  const set = (device: string, value: string) => ['sysctl', '-w', `net.ipv4.conf.${device}.rp_filter=${value}`];
+  return problem(
+    [...evidence, ...strict.map(({ device }) => message('%s: the filter for the reverse path is strict', device))],
+    message('The filter for the reverse path drops them, because answers would take another way. Make it loose.'),
+    adminCommands(
+      message('Make the filter for the reverse path loose'),
+      strict.map(({ device }) => set(device, '2')),
+      { undo: strict.map(({ device, own }) => set(device, own)) },
+    ),
+  );
+}
+
+/** Before the usual priority of source NAT (100), so that a fixed address of another rule does not come first. */
+const NAT_TABLE = 'culvert-forwarded';
+const MASQUERADE = adminCommands(
+  message('Masquerade what is forwarded into the tunnel'),
+  [
+    ['nft', `add table ip ${NAT_TABLE}`],
+    ['nft', `add chain ip ${NAT_TABLE} postrouting { type nat hook postrouting priority 90; }`],
+    ['nft', `add rule ip ${NAT_TABLE} postrouting oifname "${TUNNEL_LINK}" masquerade`],
+  ],
+  { undo: [['nft', `delete table ip ${NAT_TABLE}`]] },
+);
+
+/** What warp-svc writes about a packet with another source address (github.com/Nyr/openvpn-install/issues/1040, 2023-04). */
+const MARTIAN = /Dropping martian, tun should not have seen this src_addr=([\da-f.:]+)/i;
+
+interface Dropped {
+  lines: string[];
+  unread: Message[];
+}
+const NOTHING_DROPPED: Dropped = { lines: [], unread: [] };
+
+async function droppedSources(world: World): Promise<Dropped> {
+  try {
+    const found = (await journalOf(world)).flatMap(line => MARTIAN.exec(line)?.[1] ?? []);
+    return { lines: [...new Set(found)].slice(0, 4), unread: [] };
+  } catch (error) {
+    if (!(error instanceof Unknown)) throw error;
+    return {
+      lines: [],
+      unread: [message('The journal of WARP can’t be read, so packets that WARP dropped are not known.')],
+    };
+  }
+}
+
+/** Returns the ports that Docker publishes to other machines: docker-proxy has them in its command line. */
+async function publishedPorts(world: World): Promise<string[]> {
+  const pids = await processesNamed(world, 'docker-proxy');
+  const lines = await Promise.all(pids.map(pid => world.files.readText(`/proc/${pid}/cmdline`).catch(() => null)));
+  const ports = lines.flatMap(line => {
+    const words = line?.split('\0') ?? [];
+    const after = (name: string) => words[words.indexOf(name) + 1] ?? '';
+    const isLocal = /^127\.|^::1$/.test(after('-host-ip'));
+    return words.includes('-host-port') && !isLocal ? [after('-host-port')] : [];
+  });
+  return [...new Set(ports)].sort((a, b) => Number(a) - Number(b));
+}
