@@ -29,7 +29,7 @@ export const Row = z.object({
 export type Row = z.infer<typeof Row>;
 
 /** A line of a file that is no row of a transcript. */
-export class NotTranscript extends Error {
+class NotTranscript extends Error {
   override name = 'NotTranscript';
 }
 

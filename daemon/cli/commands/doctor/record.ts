@@ -29,10 +29,13 @@ export const record: Run = async (context, [file], options) => {
   const seconds = confirmWithinOf(options.confirmWithin);
   try {
     const trial = options.try === true ? await prepareTrial(context, options, seconds) : null;
+    const tried = trial && (await runTrial(trial, recording));
+    if (tried && context.signal.aborted)
+      throw new Failure(`Interrupted, and nothing was written. ${restoredText(tried)}`, { code: 'interrupted' });
     const raw = await readings(context, recording);
-    const out = file ?? `warp-cli-${raw[0]!.version.replace(/[^\w.-]/g, '_')}.jsonl`;
-    const tried = trial && (await runTrial(trial, raw[0]!.version, recording));
-    const { rows, redacted } = createRecording([...raw, ...(tried?.rows ?? [])], {
+    const { version } = raw[0]!;
+    const out = file ?? `warp-cli-${version.replace(/[^\w.-]/g, '_')}.jsonl`;
+    const { rows, redacted } = createRecording([...raw, ...(tried?.rows ?? []).map(row => ({ ...row, version }))], {
       emulated: cli.emulated,
       public: publicAddresses(context),
     });
@@ -40,10 +43,8 @@ export const record: Run = async (context, [file], options) => {
     const sendTo = cli.emulated ? null : addressOfProject();
     const failed = rows.filter(({ exit_code }) => exit_code !== 0).map(({ argv }) => argv.join(' '));
     const trialReport = tried && { steps: tried.steps, restored: tried.left.length === 0, left: tried.left };
-    show(
-      context,
-      { ok: true, out, version: raw[0]!.version, commands: rows.length, failed, redacted, sendTo, trial: trialReport },
-      () => describe(out, rows, failed, { tried, emulated: cli.emulated, redacted }),
+    show(context, { ok: true, out, version, commands: rows.length, failed, redacted, sendTo, trial: trialReport }, () =>
+      describe(out, rows, failed, { tried, emulated: cli.emulated, redacted }),
     );
     return tried && tried.left.length > 0 ? EXIT.failure : EXIT.ok;
   } finally {
@@ -127,16 +128,18 @@ function describe(out: string, rows: readonly Row[], failed: readonly string[], 
   const counts = Object.entries(redacted).map(([kind, count]) => `${count} × <${kind}-…>`);
   return [
     ...(tried ? tried.steps.map(({ name, outcome }) => printable(`${name}: ${outcome}`)) : []),
-    ...(tried?.left.length
-      ? [`NOT put back yet: ${tried.left.join(', ')}. Culvert tries again; see: culvert status`]
-      : tried
-        ? ['Mode, connection and kill switch are as before.']
-        : []),
+    ...(tried ? [restoredText(tried)] : []),
     `Wrote ${out}: ${rows.length} answers, of which ${failed.length} are refusals or failures.`,
     `Replaced by placeholders: ${counts.join(', ') || 'nothing'}. Read it before you share it.`,
     `Replay it in a clone of Culvert: ./culvert-tool test --transcript ${out}`,
     emulated ? 'These are the answers of the demo, so nobody needs them.' : sendText(),
   ].join('\n');
+}
+
+function restoredText({ left }: TrialResult): string {
+  return left.length > 0
+    ? `NOT put back yet: ${left.join(', ')}. Culvert tries again; see: culvert status`
+    : 'Mode, connection and kill switch are as before.';
 }
 
 function sendText(): string {

@@ -21,7 +21,7 @@ const PAUSE_MS = 200;
 /** The change of a trial is undone before its own limit undoes it. */
 const WAIT_SHARE = 0.5;
 /** An address that nobody has (RFC 5737), and the port of discarded data (RFC 863). */
-const PROBE = { address: '192.0.2.1', port: 9 };
+export const PROBE = { address: '192.0.2.1', port: 9 };
 /** Time for a blocked packet to appear in the root service's list. */
 const COUNTED_MS = 5_000;
 
@@ -30,8 +30,11 @@ interface Step {
   outcome: string;
 }
 
+/** A row whose version the recording knows. */
+type TriedRow = Omit<RawRow, 'version'>;
+
 export interface TrialResult {
-  rows: RawRow[];
+  rows: TriedRow[];
   steps: Step[];
   /** What is not as before; Culvert goes on reverting it. */
   left: string[];
@@ -81,9 +84,9 @@ export async function prepareTrial(context: Context, options: Options, seconds =
 type Recording = Pick<Parameters<typeof recordReadings>[0], 'file' | 'runner' | 'acceptTerms'>;
 
 /** Makes the changes one after the other, records what the client says to each, and puts everything back. Never rejects. */
-export async function runTrial(trial: Trial, version: string, recording: Recording): Promise<TrialResult> {
+export async function runTrial(trial: Trial, recording: Recording): Promise<TrialResult> {
   const { context, before } = trial;
-  const stage = createStage(trial, version, recording);
+  const stage = createStage(trial, recording);
   const wasOn = before.status.state === 'connected';
   try {
     if (!wasOn) await proveKillSwitch(trial, stage.note);
@@ -113,7 +116,7 @@ async function tryModes({ before }: Trial, stage: Stage): Promise<void> {
 }
 
 interface Stage {
-  rows: RawRow[];
+  rows: TriedRow[];
   steps: Step[];
   note(name: string, outcome: string): void;
   /** Makes a change that reverts, waits for its effect, and records what the client then reports. */
@@ -122,15 +125,15 @@ interface Stage {
   revert(subject: Subject): Promise<void>;
 }
 
-function createStage(trial: Trial, version: string, { file, runner, acceptTerms }: Recording): Stage {
+function createStage(trial: Trial, { file, runner, acceptTerms }: Recording): Stage {
   const { context, seconds } = trial;
   const { client, signal } = context;
-  const rows: RawRow[] = [];
+  const rows: TriedRow[] = [];
   const steps: Step[] = [];
   const note = (name: string, outcome: string) => void steps.push({ name, outcome });
   const add = (output: Pick<CommandOutput, 'argv' | 'exitCode' | 'stdout' | 'stderr'>, step: string) => {
     const { argv, exitCode, stdout, stderr } = output;
-    rows.push({ version, argv: plainArgv(argv.slice(1)), exit_code: exitCode, stdout, stderr, note: `trial: ${step}` });
+    rows.push({ argv: plainArgv(argv.slice(1)), exit_code: exitCode, stdout, stderr, note: `trial: ${step}` });
   };
   const read = async (step: string) => {
     for (const argv of [['-j', 'status'], ['status'], ['-j', 'settings'], ['-j', 'tunnel', 'stats']]) {
@@ -266,7 +269,7 @@ async function proveKillSwitch(
 async function countProbe({ client, signal }: Context): Promise<string> {
   const count = async () => packetsTo((await client.call('GET /api/killswitch/blocked')).entries);
   const before = await count();
-  const error = await send();
+  const error = await sendProbe();
   if (error === 'ENETUNREACH') return 'not proved: this machine has no network, so nothing could be blocked';
   const deadline = performance.now() + COUNTED_MS;
   for (;;) {
@@ -278,13 +281,14 @@ async function countProbe({ client, signal }: Context): Promise<string> {
   }
 }
 
-function packetsTo(entries: readonly BlockedEntry[]): number {
+/** Returns the number of packets to the probed address that the kill switch blocked. */
+export function packetsTo(entries: readonly BlockedEntry[]): number {
   const mine = entries.filter(({ rule, address }) => rule === 'kill-switch' && address === PROBE.address);
   return mine.reduce((sum, { packets }) => sum + packets, 0);
 }
 
-/** @returns the system's code of a refused packet; null if it was sent, or silently dropped */
-function send(): Promise<string | null> {
+/** Sends one packet to the probed address. @returns the system's code of a refused packet; null if it was sent, or silently dropped */
+export function sendProbe(): Promise<string | null> {
   const socket = createSocket('udp4');
   return new Promise(resolve => {
     const end = (error: Error | null) => {
