@@ -1,4 +1,5 @@
 // Runs `culvert diagnose record`, which writes the answers of the installed tunnel CLI as a transcript to share.
+import { existsSync } from 'node:fs';
 import project from '../../../../data/project.json' with { type: 'json' };
 import { loadConfig } from '../../../config/layers.ts';
 import { errno, reason } from '../../../core/errors.ts';
@@ -12,6 +13,7 @@ import { dataDirectory, programs } from '../../../system/installation.ts';
 import { paths as pathsOf } from '../../../system/paths.ts';
 import { childEnv } from '../../../warp/cli/child.ts';
 import { createRunner } from '../../../warp/cli/run.ts';
+import { parseVersion, READ_LIMIT_MS } from '../../../warp/cli/version.ts';
 import { createTerms } from '../../../warp/consent.ts';
 import { NotRecorded, type RawRow, recordReadings } from '../../../warp/record/record.ts';
 import { formatTranscript, type Row } from '../../../warp/record/transcript.ts';
@@ -28,20 +30,22 @@ export const record: Run = async (context, [file], options) => {
   const recording = { file: cli.path, runner, acceptTerms: cli.acceptTerms, signal: context.signal };
   const seconds = confirmWithinOf(options.confirmWithin);
   try {
+    const out = file ?? (await nameByVersion(recording));
+    // before a trial breaks connections for nothing
+    if (existsSync(out)) throw alreadyThere(out);
     const trial = options.try === true ? await prepareTrial(context, options, seconds) : null;
     const tried = trial && (await runTrial(trial, recording));
     if (tried && context.signal.aborted)
       throw new Failure(`Interrupted, and nothing was written. ${restoredText(tried)}`, { code: 'interrupted' });
     const raw = await readings(context, recording);
     const { version } = raw[0]!;
-    const out = file ?? `warp-cli-${version.replace(/[^\w.-]/g, '_')}.jsonl`;
     const { rows, redacted } = createRecording([...raw, ...(tried?.rows ?? []).map(row => ({ ...row, version }))], {
       emulated: cli.emulated,
       public: publicAddresses(context),
     });
     write(out, rows);
     const sendTo = cli.emulated ? null : addressOfProject();
-    const failed = rows.filter(({ exit_code }) => exit_code !== 0).map(({ argv }) => argv.join(' '));
+    const failed = rows.filter(isFailure).map(({ argv }) => argv.join(' '));
     const trialReport = tried && { steps: tried.steps, restored: tried.left.length === 0, left: tried.left };
     show(context, { ok: true, out, version, commands: rows.length, failed, redacted, sendTo, trial: trialReport }, () =>
       describe(out, rows, failed, { tried, emulated: cli.emulated, redacted }),
@@ -51,6 +55,17 @@ export const record: Run = async (context, [file], options) => {
     await runner.stop();
   }
 };
+
+/** Returns the default name of the file. */
+async function nameByVersion({ file, runner }: Parameters<typeof recordReadings>[0]): Promise<string> {
+  const { output } = await runner.run({ file, args: ['--version'], source: 'read', timeoutMs: READ_LIMIT_MS });
+  return `warp-cli-${parseVersion(output.stdout) ?? 'unknown'}.jsonl`;
+}
+
+/** True for a command that was refused, failed or did not end; a listener is always ended. */
+function isFailure({ argv, exit_code }: Row): boolean {
+  return exit_code !== 0 && !argv.includes('-l');
+}
 
 interface InstalledCli {
   /** Absolute path. */
@@ -100,10 +115,13 @@ function write(out: string, rows: readonly Row[]): void {
   try {
     replaceFile(out, formatTranscript(rows), { overwrite: false, owner: 'directory' });
   } catch (error) {
-    if (errno(error) === 'EEXIST')
-      throw new Failure(`${out} already exists.`, { hint: 'Remove it, or name another file.', cause: error });
+    if (errno(error) === 'EEXIST') throw alreadyThere(out);
     throw new Failure(`${out} could not be written: ${reason(error)}`, { cause: error });
   }
+}
+
+function alreadyThere(out: string): Failure {
+  return new Failure(`${out} already exists.`, { hint: 'Remove it, or name another file.' });
 }
 
 /** Returns the addresses of the project; null if the build names none (RELEASING.md, "The project's address"). */

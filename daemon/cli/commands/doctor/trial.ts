@@ -7,7 +7,8 @@ import { actionRequest, MODES } from '../../../api/actions.ts';
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, BlockedEntry, CommandOutput, KillSwitch, Snapshot, Subject } from '../../../api/schema.ts';
 import { reason } from '../../../core/errors.ts';
-import { READ_LIMIT_MS } from '../../../warp/cli/version.ts';
+import { planAction } from '../../../warp/actions/commands.ts';
+import { NEWEST, READ_LIMIT_MS } from '../../../warp/cli/version.ts';
 import type { RawRow, recordReadings } from '../../../warp/record/record.ts';
 import { plainArgv } from '../../../warp/record/transcript.ts';
 import type { Context, Options } from '../../context.ts';
@@ -70,7 +71,9 @@ export async function prepareTrial(context: Context, options: Options, seconds =
   await consent(context, options, {
     consequence: [
       `This ${state === 'connected' ? 'disconnects' : 'connects'} WARP for a moment and changes its mode ${MODES.length - 1} times.`,
-      killSwitch.installed ? 'It also turns on the kill switch, which blocks all other traffic for a moment.' : '',
+      killSwitch.installed && !killSwitch.enabled
+        ? 'It also turns on the kill switch, which blocks all other traffic for a moment.'
+        : '',
       `Connections break. Everything is put back, after at most ${seconds} s even if this program is killed.`,
       context.env.SSH_CONNECTION ? 'This session over SSH can break too.' : '',
     ]
@@ -155,7 +158,8 @@ function createStage(trial: Trial, { file, runner, acceptTerms }: Recording): St
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         const { detail, exitCode = null, stderr = '' } = error.problem;
-        add({ argv: ['', step], exitCode: exitCode ?? null, stdout: '', stderr: stderr || detail }, step);
+        const { argv } = planAction(request, NEWEST);
+        add({ argv: ['', ...argv], exitCode, stdout: '', stderr: stderr || detail }, step);
         note(step, `refused: ${detail}`);
         return;
       }

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { ACTION_NAMES, actionRequest, ARGUMENTS, ACTIONS } from '../../../../daemon/api/actions.ts';
+import { ACTION_NAMES, ACTIONS, ARGUMENTS, actionRequest } from '../../../../daemon/api/actions.ts';
+import { COMMANDS } from '../../../../daemon/emulator/commands.ts';
 import { planAction } from '../../../../daemon/warp/actions/commands.ts';
 import { NEWEST, READ_NAMES, readArgv } from '../../../../daemon/warp/cli/version.ts';
 import { readings } from '../../../../daemon/warp/record/commands.ts';
 import { shapeOf } from '../../../../daemon/warp/record/record.ts';
-import { COMMANDS } from '../../../../daemon/emulator/commands.ts';
 import { emulator } from '../../../support/daemon/emulator.ts';
 
 const all = readings();
