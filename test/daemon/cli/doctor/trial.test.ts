@@ -66,7 +66,8 @@ async function setUp(t: TestContext, { words = [] as string[], installed = true 
     };
   };
   const isSettled = () => state.snapshot().changes.length === 0;
-  return { home, state, machine, facts, isSettled };
+  // a value that is not read yet can't be reverted, so that the daemon would refuse the change
+  return { home, state, machine, facts, isSettled, fresh: real.fresh };
 }
 
 /** Turns on and off as the real one does, and reverts by itself what nobody confirms. */
@@ -181,11 +182,12 @@ const CHANGES = Array.from({ length: 11 }, (_, at) => at + 1);
 
 for (const when of ['before', 'after'] as const)
   test(`puts everything back after kill -9 ${when} each change`, async t => {
-    const { home, facts, isSettled, machine } = await setUp(t);
+    const { home, facts, isSettled, machine, fresh } = await setUp(t);
     const before = facts();
     // in a short run every third change, others before than after it
     for (const at of inTurn(CHANGES, when === 'before' ? 0 : 1)) {
       machine.changes = 0;
+      await fresh();
       const child = await start(home, [...WORDS, '--yes', '--confirm-within', '2', join(home.path, 'killed.jsonl')]);
       const killed = killAt(child, machine, at, when);
       await Promise.all([killed, ended(child)]);
@@ -215,11 +217,12 @@ function killAt(child: Child, machine: { moment: Moment }, at: number, when: 'be
 }
 
 test('puts everything back at once after Ctrl+C, and writes nothing', async t => {
-  const { home, facts, isSettled, machine } = await setUp(t);
+  const { home, facts, isSettled, machine, fresh } = await setUp(t);
   const before = facts();
   const file = join(home.path, 'stopped.jsonl');
   for (const at of [1, 3, 6]) {
     let seen = 0;
+    await fresh();
     const child = await start(home, [...WORDS, '--yes', '--confirm-within', '600', file]);
     machine.moment = (_, now) => {
       if (now === 'before') seen += 1;
