@@ -15,6 +15,10 @@ export const ConnectionState = z.enum([
 ]);
 export type ConnectionState = z.infer<typeof ConnectionState>;
 
+/** A value that this version of Culvert does not know: its name and itself, as the tunnel CLI prints them. */
+export const UnknownValue = z.object({ name: z.string(), value: z.string() });
+export type UnknownValue = z.infer<typeof UnknownValue>;
+
 export const Status = z.object({
   state: ConnectionState,
   /** `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null if the tunnel CLI printed only text. */
@@ -31,6 +35,8 @@ export const Status = z.object({
   lastKnown: z.optional(z.object({ at: Time, said: z.nullable(z.string()) })),
   /** Set for an unregistered device that WARP registers with the service token of its policy file; otherwise absent. */
   serviceToken: z.optional(z.literal(true)),
+  /** The state (`status`), the network, the reason and further values, if Culvert does not know them; otherwise absent. */
+  unknown: z.optional(z.array(UnknownValue)),
 });
 export type Status = z.infer<typeof Status>;
 
@@ -85,6 +91,8 @@ export const Options = z.object({
   /** The organization's policy on access to the local network, as printed. */
   localNetwork: z.nullable(z.string()),
   localNetworkAccess: z.nullable(LocalNetworkAccess),
+  /** Settings and values of settings that Culvert does not know; absent without any. `settings` has them too. */
+  unknown: z.optional(z.array(UnknownValue)),
 });
 export type Options = z.infer<typeof Options>;
 

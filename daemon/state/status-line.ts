@@ -16,7 +16,7 @@ import { changeText } from '../view/states/changes.ts';
 import { offersHttp2, usesHttp2 } from '../view/states/http2.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { stateName, stateSign, stateTone, unavailableText } from '../view/states/state-table.ts';
-import { asOf, isOffline, isOld, silenceText, stateIn } from '../view/states/summary.ts';
+import { asOf, isOffline, isOld, silenceText, stateIn, unknownWord } from '../view/states/summary.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
 import type { State } from './store.ts';
@@ -85,10 +85,13 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   } else {
     const isFailure = isProgramFailure(status);
     if (reason && (isFailure || status.state !== 'unknown')) parts.push(printable(reason));
-    if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
+    const word = unknownWord(status, 'status');
+    if (status.state === 'unknown' && word !== null) parts.push(`WARP reports: ${printable(word)}`);
+    else if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
     if (isFailure) parts.push('see: culvert doctor');
     if (untilLong(status, now) === 0) parts.push(style.yellow(longText(shown)));
-    if (status.network === 'unstable') parts.push(style.yellow('network unstable'));
+    const network = unknownWord(status, 'network') ?? status.network;
+    if (network !== null && network !== 'healthy') parts.push(style.yellow(`network ${printable(network)}`));
     if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));
     const protocol = protocolOf({ settings, tunnel });
     if (protocol)

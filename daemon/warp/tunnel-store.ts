@@ -1,5 +1,5 @@
 // Merges listener messages and reads into the published tunnel state.
-import type { Blocked, CommandOutput, Device, Settings, SplitTunnel, Status } from '../api/schema.ts';
+import type { Blocked, CommandOutput, Device, Settings, SplitTunnel, Status, UnknownValue } from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
 import type { Extra } from './cli/version.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from './parse/reads.ts';
 import { optionsOf, parseRoutes, parseSettings } from './parse/settings.ts';
 import { type StatusReading, UNKNOWN } from './parse/status.ts';
+import { unknownIn, WHOLE } from './parse/unknown.ts';
 import { createWish, type Wish } from './wish.ts';
 
 export interface TunnelStore {
@@ -77,7 +78,10 @@ export function createTunnelStore(
     const since = same ? before.since : new Date().toISOString();
     const token = blocked === 'not-registered' && hasToken() ? { serviceToken: true as const } : {};
     if (reading.state === 'unknown') lastKnown = undefined;
-    state.set('status', { ...reading, reason, blocked, since, raw, ...token, ...(lastKnown && { lastKnown }) });
+    // clients show an output without a status as it is
+    const unknown = unknownIn('status', raw ?? '').filter(({ name }) => name !== WHOLE);
+    const shown = { ...reading, reason, blocked, since, raw, ...token, ...(lastKnown && { lastKnown }) };
+    state.set('status', { ...shown, ...(unknown.length > 0 && { unknown }) });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
   };
 
@@ -151,7 +155,7 @@ export function createTunnelStore(
       const reading = parseSettings(output.stdout);
       if (!reading) return false;
       state.set('settings', reading.settings);
-      options.publish();
+      options.settings(output);
       proxyPort = reading.proxyPort;
       state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
       split.fromSettings(reading.splitTunnel);
@@ -218,30 +222,47 @@ function createAccountStore(state: State) {
 /** Stores the options from the JSON settings, the text settings and the additional reads. */
 function createOptionsStore(state: State) {
   let textSettings: Settings = {};
+  /** Unknown settings in the answers of `settings` and `settingsText`. */
+  const found: Record<'settings' | 'settingsText', UnknownValue[]> = { settings: [], settingsText: [] };
   let { trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS;
 
   /** Publishes the options. JSON settings take precedence, because they are newer; the text has more settings. */
   const publish = () => {
     const read = optionsOf({ ...textSettings, ...state.snapshot().settings });
-    state.set('options', { ...read, trustedSsids, virtualNetworks, localNetworkAccess });
+    const unknown = unlike(found.settings, found.settingsText);
+    const options = { ...read, trustedSsids, virtualNetworks, localNetworkAccess };
+    state.set('options', { ...options, ...(unknown.length > 0 && { unknown }) });
   };
   return {
-    publish,
+    /** Takes the unknown settings of an answer, and publishes the options of the settings that were published before. */
+    settings(output: CommandOutput) {
+      found.settings = unknownIn('settings', output.stdout);
+      publish();
+    },
     take(name: Extra, output: CommandOutput) {
       state.record(name, output);
       const text = output.ok ? output.stdout : '';
-      if (name === 'settingsText') textSettings = parseSettings(text)?.settings ?? {};
-      else if (name === 'trustedSsids') trustedSsids = parseSsids(text);
+      if (name === 'settingsText') {
+        textSettings = parseSettings(text)?.settings ?? {};
+        found.settingsText = unknownIn('settingsText', text);
+      } else if (name === 'trustedSsids') trustedSsids = parseSsids(text);
       else if (name === 'virtualNetworks') virtualNetworks = parseVirtualNetworks(text);
       else localNetworkAccess = parseLocalNetworkAccess(text, Date.parse(output.at), localNetworkAccess);
       publish();
     },
     reset() {
       textSettings = {};
+      Object.assign(found, { settings: [], settingsText: [] });
       ({ trustedSsids, virtualNetworks, localNetworkAccess } = NO_OPTIONS);
       state.set('options', NO_OPTIONS);
     },
   };
+}
+
+/** Joins two lists of values; the first has precedence for a name that both have. */
+function unlike(first: readonly UnknownValue[], second: readonly UnknownValue[]): UnknownValue[] {
+  const has = (name: string) => first.some(each => each.name.toLowerCase() === name.toLowerCase());
+  return [...first, ...second.filter(({ name }) => !has(name))];
 }
 
 /** Stores the split tunnel from the settings if they list it in full, otherwise from the two lists. */

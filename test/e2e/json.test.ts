@@ -29,6 +29,7 @@ const ARGUMENTS: Record<string, string[]> = {
   'trust undo': ['--yes'],
   'diagnose write': ['--out', 'report.zip'],
   'diagnose read': ['report.zip'],
+  'diagnose record': ['recording.jsonl'],
   explain: ['HappyEyeballsFailed'],
   action: ['rotateKeys'],
   'proxy on': ['--yes'],
@@ -74,7 +75,9 @@ test('every command prints one line of JSON that begins with ok, on standard out
   for (const words of walk(COMMANDS)) {
     const name = words.join(' ');
     if ([...LEFT_OUT, ...OF_THE_MACHINE].includes(name)) continue;
-    const given = (ARGUMENTS[name] ?? []).map(word => (word === 'report.zip' ? `${home.directory}/${word}` : word));
+    const given = (ARGUMENTS[name] ?? []).map(word =>
+      /^(?:report\.zip|recording\.jsonl)$/.test(word) ? `${home.directory}/${word}` : word,
+    );
     const command = [...words, ...given, '--json'];
     // one in a process as well, which the launcher starts
     const ran =

@@ -12,9 +12,13 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A PATH…]
        ./culvert-tool test --changed [OPTION…] [COMMIT]
+       ./culvert-tool test --transcript FILE
 
       --changed      only tests that a change since COMMIT can reach through imports, and those of the programs in the
                      same folder; without COMMIT: what is not committed, or the last commit
+      --transcript FILE
+                     replay what "culvert diagnose record" wrote, without a network: says what Culvert does not know, and
+                     which commands failed; exit status 1 for something unknown, 2 for a file that is no transcript
   -t, --name REGEX   only tests whose name matches
       --unit         only tests that need nothing but Node and the npm packages
       --full         also what a short run leaves out, as with CULVERT_FULL=1: kill programs at every operation
@@ -43,12 +47,17 @@ async function main(argv: string[]): Promise<number> {
       locale: { type: 'string' },
       record: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
+      transcript: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) {
     console.log(USAGE);
     return 0;
+  }
+  if (values.transcript !== undefined) {
+    const { replayTranscript } = await import('./transcript.ts');
+    return replayTranscript(values.transcript, line => console.log(line));
   }
   const jobs = positive('--jobs', values.jobs);
   const stallMs = positive('--stall', values.stall) * 1000;

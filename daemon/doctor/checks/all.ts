@@ -14,7 +14,7 @@ import {
   tray,
 } from './culvert.ts';
 import { fallbackOnly, providerResolvers, resolvConf, search } from './dns.ts';
-import { knowledgeFiles, knownIssues } from './issues.ts';
+import { knowledgeFiles, knownIssues, unknownValues } from './issues.ts';
 import { clock, nftFeatures, resources, serviceJournal } from './machine.ts';
 import { bridgeMtu, pathMtu } from './mtu.ts';
 import { mdmFile, organizationCertificate } from './organization.ts';
@@ -59,6 +59,7 @@ export const CHECKS: readonly Check[] = [
   clock,
   packageRepository,
   knownIssues,
+  unknownValues,
   daemon,
   socketDirectory,
   port,

@@ -1,8 +1,9 @@
 // Checks the installed version against the vendor's own list of bugs, and checks the knowledge files.
-import type { Snapshot } from '../../api/schema.ts';
+import type { CommandName, Snapshot } from '../../api/schema.ts';
 import { isMember } from '../../trust/organization.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, inEnglish, message, notApplicable, notice, ok, problem, Unknown } from '../check.ts';
+import { unknownIn } from '../../warp/parse/unknown.ts';
+import { type Check, inEnglish, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
 import { affects, type Condition, type Issue } from '../knowledge.ts';
 import { connectivity, fallbackDomains, protocolOf, releaseNotes, tunnelOf } from '../world/facts.ts';
 import { links, routes, uplink } from '../world/ip.ts';
@@ -104,6 +105,29 @@ async function isIpv6Only(world: World): Promise<boolean> {
   const all = await Promise.all([links(world), routes(world)]).catch(() => null);
   return all !== null && !all[1].some(({ dst, gateway }) => dst === 'default' && gateway && !gateway.includes(':'));
 }
+
+export const unknownValues: Check = {
+  id: 'unknown-values',
+  title: N_('Values that Culvert does not know'),
+  group: 'service',
+  source: null,
+  async probe(world) {
+    const { tunnelCli, commands } = tunnelOf(world);
+    if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
+    const version = tunnelCli.version ?? '?';
+    const found = Object.entries(commands).flatMap(([command, output]) =>
+      output?.ok ? unknownIn(command as CommandName, output.stdout).map(each => ({ ...each, argv: output.argv })) : [],
+    );
+    if (found.length === 0) return ok(message('version %s: Culvert knows every value that it reports', version));
+    return notice(
+      found.map(({ argv, name, value }) => quoted(`${argv.join(' ')}: ${name}: ${value}`)),
+      [
+        message('Version %s of WARP reports values that this version of Culvert does not know.', version),
+        message('Culvert shows them as they are. Record a report with: %s', 'culvert diagnose record'),
+      ],
+    );
+  },
+};
 
 export const knowledgeFiles: Check = {
   id: 'knowledge-files',

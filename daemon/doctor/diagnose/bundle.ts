@@ -237,7 +237,7 @@ function addSnapshot(add: Add, { settings, options, account, splitTunnel, comman
     const texts = stringsIn(value);
     if (/ssid|trusted (?:wi-?fi|network)/i.test(key)) add('ssid', ...texts);
     if (/fallback/i.test(key)) add('name', ...texts.flatMap(text => text.split(/[\s()[\],]+|->/)));
-    if (/profile|organi[sz]ation|support|user|e-?mail|device|name/i.test(key)) add('value', ...texts);
+    if (/profile|organi[sz]ation|support(?! for\b)|user|e-?mail|device|name/i.test(key)) add('value', ...texts);
   }
   if (networks) addNetworks(add, networks);
   for (const output of Object.values(commands)) if (output) addOutput(add, output.argv, output.stdout);

@@ -43,6 +43,14 @@ export function isOffline({ status, killSwitch }: Pick<Snapshot, 'status' | 'kil
   return isBlocking(killSwitch) && (status.blocked !== null || status.state !== 'connected');
 }
 
+/** Returns the state, or the network, in WARP's own word if Culvert does not know it; otherwise null. */
+export function unknownWord(
+  { unknown }: Pick<Snapshot['status'], 'unknown'>,
+  name: 'status' | 'network',
+): string | null {
+  return unknown?.find(each => each.name === name)?.value ?? null;
+}
+
 type Status = Pick<Snapshot['status'], 'state' | 'blocked' | 'lastKnown'>;
 type Old = Status & { lastKnown: NonNullable<Status['lastKnown']> };
 

@@ -13,7 +13,7 @@ import { explainedCause, findingWords } from './findings.ts';
 import { offersHttp2 } from './http2.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
 import { demoText, stateIcon, stateName, stateTone, unavailableText } from './state-table.ts';
-import { asOf, isConnectIgnored, isOffline, isOld, silenceText, stateIn } from './summary.ts';
+import { asOf, isConnectIgnored, isOffline, isOld, silenceText, stateIn, unknownWord } from './summary.ts';
 
 export interface StateWords {
   /** The state, including a pause, the kill switch and missing setup. */
@@ -158,7 +158,11 @@ function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row 
       details: finding.seen,
     };
   if (status.network === 'unstable') return { sentence: unstableText(snapshot, tr), tone: 'warning', details: said };
-  return { sentence: demo ? _('Demo: your real traffic is not protected.') : coverage(snapshot, tr) };
+  const network = unknownWord(status, 'network');
+  return {
+    sentence: demo ? _('Demo: your real traffic is not protected.') : coverage(snapshot, tr),
+    ...(network === null ? {} : { details: `Network: ${network}` }), // WARP's own line
+  };
 }
 
 function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
@@ -233,7 +237,12 @@ function unknownRow({ snapshot, cause }: Situation, tr: Translator): Row {
   const { raw } = snapshot.status;
   if (raw === null) return { label: _('Reading the state…'), sentence: _('Reading the status…') };
   if (cause) return causeRow(cause, raw || null);
-  return { sentence: _('WARP reports something that Culvert does not understand.'), details: raw };
+  const word = unknownWord(snapshot.status, 'status');
+  return {
+    ...(word === null ? {} : { label: word }),
+    sentence: _('WARP reports something that Culvert does not understand.'),
+    details: raw,
+  };
 }
 
 /** Words the traffic that the connection covers in the present mode. */

@@ -82,6 +82,13 @@ const READS: Record<Read, Command> = {
   devices: { words: ['registration', 'devices'], json: true },
 };
 
+export const READ_NAMES = Object.keys(READS) as readonly Read[];
+
+/** Returns the words of a read, without options. */
+export function wordsOf(read: Read): readonly string[] {
+  return READS[read].words;
+}
+
 /**
  * Returns the arguments of a read. Global options precede the subcommand: releases of 2026 refuse them after it.
  * @returns null if another read has the same arguments

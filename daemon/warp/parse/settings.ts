@@ -74,7 +74,8 @@ export function optionsOf(
     }),
     wifiTrusted: truth('Disabled for Wifi'),
     ethernetTrusted: truth('Disabled for Ethernet'),
-    masque: isObject(masque) && 'HTTP Version' in masque ? String(masque['HTTP Version']) : null,
+    masque:
+      isObject(masque) && 'HTTP Version' in masque ? String(masque['HTTP Version']) : text('MASQUE Protocol Settings'),
     endpoint: text('Custom Endpoint', 'Override WARP endpoint', 'override_warp_endpoint'),
     environment: text('Compliance Environment'),
     localNetwork: text('LAN Access Settings'),
@@ -85,7 +86,7 @@ export function optionsOf(
 const DEFAULT_PROXY_PORT = 40_000;
 
 /** Modes of setMode by the names in settings (documented table), in text and in JSON. */
-const MODES = new Map<string, string>(
+export const MODES = new Map<string, string>(
   Object.entries({
     warp: 'warp',
     dnsoverhttps: 'doh',
@@ -106,12 +107,12 @@ const MODES = new Map<string, string>(
   }),
 );
 
-const PROTOCOLS = new Map<string, string>(
+export const PROTOCOLS = new Map<string, string>(
   Object.entries({ masque: 'MASQUE', wireguard: 'WireGuard', wire_guard: 'WireGuard' }),
 );
 
 /** Text names of JSON keys; a key without an entry stays unchanged. */
-const KEYS = new Map<string, string>(
+export const KEYS = new Map<string, string>(
   Object.entries({
     always_on: 'Always On',
     switch_locked: 'Switch Locked',
@@ -133,7 +134,9 @@ const KEYS = new Map<string, string>(
 );
 
 /** Text forms of JSON values. */
-const VALUES = new Map<string, string>(Object.entries({ enabled_with_downgrades: 'Enabled (downgrades allowed)' }));
+export const VALUES = new Map<string, string>(
+  Object.entries({ enabled_with_downgrades: 'Enabled (downgrades allowed)' }),
+);
 
 /** Keys with free text, which may look like a number. */
 const TEXT_KEYS = new Set(['Organization', 'Profile ID', 'Support URL']);
@@ -143,7 +146,7 @@ function parseObject(source: Json): SettingsReading {
   let proxyPort = typeof source.proxy_port === 'number' ? source.proxy_port : null;
   for (const [name, value] of Object.entries(source)) {
     const key = KEYS.get(name) ?? name;
-    if (/^(split_tunnel_(mode|ips|hosts)|sources|__proto__)$/.test(name)) continue;
+    if (name === 'split_tunnel_mode' ? splitModeOf(value) : UNLISTED.test(name)) continue;
     if (key === 'Mode') {
       const mode = modeOf(value);
       settings.Mode = mode.name;
@@ -156,6 +159,9 @@ function parseObject(source: Json): SettingsReading {
   if (splitTunnel?.mode) settings[SPLIT_KEYS[splitTunnel.mode]] = printedRoutes(splitTunnel);
   return finish(settings, proxyPort, splitTunnel);
 }
+
+/** JSON keys that are no settings: `SplitTunnel` has the lists. */
+const UNLISTED = /^(split_tunnel_(ips|hosts)|sources|__proto__)$/;
 
 const SPLIT_KEYS = { exclude: 'Exclude mode, with hosts/ips', include: 'Include mode, with hosts/ips' } as const;
 
@@ -276,7 +282,7 @@ function routesOf(list: unknown): Route[] {
   });
 }
 
-function splitModeOf(value: unknown): SplitTunnel['mode'] {
+export function splitModeOf(value: unknown): SplitTunnel['mode'] {
   const text = String(value ?? '').toLowerCase();
   return text.startsWith('exclude') ? 'exclude' : text.startsWith('include') ? 'include' : null;
 }

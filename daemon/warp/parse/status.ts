@@ -43,7 +43,7 @@ export function parseStatusText(printed: string): StatusReading | null {
   return isObject(value) ? parseObject(value) : parseLines(linesOf(text));
 }
 
-const STATES = new Map<string, Status['state']>(
+export const STATES = new Map<string, Status['state']>(
   Object.entries({
     connected: 'connected',
     connecting: 'connecting',
@@ -65,7 +65,7 @@ function parseObject(value: Json): StatusReading | null {
 }
 
 /** Networks by the first word after `Network:`. JSON has `NetworkDegraded`, so text may later use "degraded" too. */
-const NETWORKS = new Map<string, Status['network']>([
+export const NETWORKS = new Map<string, Status['network']>([
   ['healthy', 'healthy'],
   ['unstable', 'unstable'],
   ['degraded', 'unstable'],
@@ -122,6 +122,26 @@ export function reasonOfText(text: string): Reason | null {
   return { code: CODES_BY_TEXT.find(([pattern]) => pattern.test(trimmed))?.[1] ?? null, text: trimmed };
 }
 
+/** True for the name of a reason that Culvert knows. */
+export function isKnownReason(code: string): boolean {
+  return ENGLISH.has(code) || SENTENCES.has(code) || PLAIN_NAMES.has(code);
+}
+
+/** True for the text of a reason that Culvert knows: captured English, or the words of a known name. */
+export function isKnownReasonText(text: string): boolean {
+  const letters = lettersOf(text);
+  return CODES_BY_TEXT.some(([pattern]) => pattern.test(text)) || [...namesAndTexts()].some(each => letters === each);
+}
+
+function* namesAndTexts(): Generator<string> {
+  for (const name of [...ENGLISH.keys(), ...SENTENCES.keys(), ...PLAIN_NAMES]) yield lettersOf(name);
+  for (const text of ENGLISH.values()) yield lettersOf(text);
+}
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
 /** Codes by captured English; must not match Culvert's own wording. */
 const CODES_BY_TEXT: [RegExp, string][] = [
   [/^Manual Disconnection$/i, 'Manual'],
@@ -135,6 +155,26 @@ const CODES_BY_TEXT: [RegExp, string][] = [
   [/^No Network$/i, 'NoNetwork'],
   [/^Insufficient system resource\b/i, 'InsufficientSystemResource'],
 ];
+
+/** Further names of reasons, whose words explain themselves (strings of a released binary, 2026). */
+const PLAIN_NAMES = new Set([
+  'CheckingNetwork',
+  'ConfiguringFirewallRules',
+  'ConfiguringForwardProxy',
+  'ConfiguringInitialFirewall',
+  'ConfiguringLocalSockets',
+  'ConflictingNetwork',
+  'HostUnreachable',
+  'InitializingSettings',
+  'InitializingTunnelInterface',
+  'PacketTunnelUnavailable',
+  'Paused',
+  'PerformingConnectivityChecks',
+  'RegistrationChanged',
+  'SettingRoutes',
+  'Unknown',
+  'ValidatingProxyConfiguration',
+]);
 
 /** Sentences for names with captured English, and for names that would not explain to a user what happened. */
 const ENGLISH = new Map<string, string>(

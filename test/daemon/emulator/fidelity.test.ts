@@ -19,6 +19,8 @@ const BY_FIDELITY: Record<string, Relation> = {
   'verbatim-reflowed': 'words',
   'schema-only': 'labels',
   'synthetic-test': 'same',
+  // redacted
+  recorded: 'labels',
 };
 
 describe('the emulator against the recordings', { concurrency: 2 }, () => {

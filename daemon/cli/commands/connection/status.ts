@@ -19,6 +19,7 @@ import { describeRemoteAccess, modeLabel } from '../../../view/client/labels.ts'
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/findings.ts';
+import { unknownWord } from '../../../view/states/summary.ts';
 import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -88,7 +89,7 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
   const rows: [string, string | null | undefined][] = [
     ['Since', dateTime(status.since)],
     ['Cause', cause && printable(`${cause.title}. ${cause.sentence}`)],
-    ['Network', status.network],
+    ['Network', printable(unknownWord(status, 'network') ?? status.network ?? '')],
     ['Mode', settings.Mode && printable(modeLabel(settings.Mode, english))],
     ['Protocol', tunnel.protocol ?? protocolOf(snapshot)],
     ['Endpoint', tunnel.endpoints.join(', ')],
@@ -114,6 +115,8 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
   ];
   const remote = describeRemoteAccess(remoteAccess, english);
   if (remote) rows.push(['Remote access', remote.detail || 'on']);
+  for (const { name, value } of [...(status.unknown ?? []), ...(snapshot.options.unknown ?? [])])
+    rows.push(['Not known to Culvert', printable(`${name}: ${value}`)]);
   const facts = rows.filter((row): row is [string, string] => Boolean(row[1]));
   return columns(
     facts.map(([label, value]) => ['', label, value]),

@@ -47,7 +47,7 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'diagnose',
-    summary: 'write a report that can be shared, or read an archive of warp-diag',
+    summary: 'write a report that can be shared, read an archive of warp-diag, or record the answers of WARP',
     fallback: 'write',
     commands: [
       {
@@ -68,6 +68,28 @@ export const DOCTOR_COMMANDS: readonly CommandSpec[] = [
         arguments: [{ name: '<file>', summary: 'an archive of warp-diag', files: true }],
         marksDemo: false,
         load: async () => (await import('./diagnose.ts')).diagnoseRead,
+      },
+      {
+        name: 'record',
+        summary: 'record the answers of the installed WARP, so that Culvert learns a version that it does not know',
+        details:
+          'Runs every reading command of warp-cli, and nothing that changes anything. Writes a redacted transcript as JSON lines, and says where to send it. With --try it asks, then also connects, disconnects, changes the mode and proves the kill switch by its counters. Each change reverts by itself unless it is confirmed, and none is confirmed, so that everything is put back even if the command or the daemon is killed.',
+        arguments: [
+          {
+            name: '[file]',
+            summary: 'the file to write; an existing one is not replaced; default: warp-cli-VERSION.jsonl',
+            files: true,
+          },
+        ],
+        options: [
+          { flags: '--try', summary: 'also change the connection, the mode and the kill switch, and put them back' },
+          { flags: '-y, --yes', summary: 'do not ask first' },
+          {
+            flags: '--confirm-within <seconds>',
+            summary: 'with --try: put a change back after this time at the latest; default: 60',
+          },
+        ],
+        load: async () => (await import('./record.ts')).record,
       },
     ],
   },

@@ -13,6 +13,7 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
   const { snapshot } = client;
   const options = snapshot?.options;
   const check = checks(tr);
+  const otherFilter = options?.unknown?.find(({ name }) => /families/i.test(name))?.value;
   const family = (value: 'off' | 'malware' | 'full', title: string, subtitle: string): Row => ({
     kind: 'radio',
     id: `families-${value}`,
@@ -27,11 +28,16 @@ export function dnsForm(client: ClientState, settable: boolean, tr: Translator):
       {
         id: 'families',
         title: _('Filter'),
-        ...(options?.families === null ? { description: _('WARP does not report which filter is on.') } : {}),
+        ...(options?.families === null && otherFilter === undefined
+          ? { description: _('WARP does not report which filter is on.') }
+          : {}),
         rows: [
           family('off', _('No filter'), _('Blocks nothing.')),
           family('malware', _('Malware'), _('Blocks known dangerous sites.')),
           family('full', _('Malware and adult content'), _('Blocks adult sites as well.')),
+          ...(otherFilter === undefined
+            ? []
+            : [{ kind: 'fact', id: 'families-other', title: _('Now'), value: otherFilter } as const]),
         ],
       },
       fallbackGroup(snapshot, settable, tr),

@@ -150,8 +150,23 @@ export function advancedForm(client: ClientState, settable: boolean, tr: Transla
           } as Row,
         ],
       },
+      ...unknownGroup(options?.unknown ?? [], tr),
     ],
   };
+}
+
+/** Returns the settings that Culvert does not know, in WARP's own words; no group without any. */
+function unknownGroup(unknown: NonNullable<Snapshot['options']['unknown']>, { _ }: Translator): Group[] {
+  if (unknown.length === 0) return [];
+  const rows = unknown.map(({ name, value }, at): Row => ({ kind: 'fact', id: `unknown-${at}`, title: name, value }));
+  return [
+    {
+      id: 'unknown',
+      title: _('Not known to Culvert'),
+      description: _('WARP reports these settings. This version of Culvert shows them as they are.'),
+      rows,
+    },
+  ];
 }
 
 function rareGroups(snapshot: Snapshot | null, settable: boolean, tr: Translator): Group[] {

@@ -126,6 +126,21 @@ const LINES: [string, Partial<Shown>, string][] = [
     '? State not known · it printed: Ha 31m [2J!',
   ],
   [
+    'a state of a newer version, in its own word',
+    {
+      status: status('unknown', {
+        raw: '{\n  "status": "Hibernating"\n}',
+        unknown: [{ name: 'status', value: 'Hibernating' }],
+      }),
+    },
+    '? State not known · WARP reports: Hibernating',
+  ],
+  [
+    'a network of a newer version, in its own word',
+    { status: status('connected', { unknown: [{ name: 'network', value: 'of your employer' }] }) },
+    '● Connected · network of your employer',
+  ],
+  [
     'a program that crashed',
     { status: status('unknown', { raw: 'Segmentation fault', reason: { code: 'ProgramFailed', text: '' } }) },
     '? State not known · WARP’s program failed · it printed: Segmentation fault · see: culvert doctor',

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
-import { knowledgeFiles, knownIssues } from '../../../../daemon/doctor/checks/issues.ts';
+import { knowledgeFiles, knownIssues, unknownValues } from '../../../../daemon/doctor/checks/issues.ts';
 import { clock, nftFeatures, resources, serviceJournal } from '../../../../daemon/doctor/checks/machine.ts';
 import { packageRepository } from '../../../../daemon/doctor/checks/packages.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../../daemon/doctor/checks/registration.ts';
@@ -23,6 +23,17 @@ const systemd1 = (load: string, active: string) => ({
       },
     },
   },
+});
+
+/** A finished read of the tunnel CLI. */
+const answered = (argv: string[], stdout: string) => ({
+  ok: true,
+  argv: ['warp-cli', ...argv],
+  exitCode: 0,
+  stdout,
+  stderr: '',
+  durationMs: 1,
+  at: '2026-01-01T00:00:00.000Z',
 });
 
 /** The files of /proc for a warp-svc with this memory. */
@@ -334,6 +345,32 @@ const PACKAGES: Case[] = [
       tunnel: { tunnelCli: { version: '2026.3.846.0' }, settings: { Mode: 'proxy' } },
     },
     { title: 'the newest version', verdict: 'ok' },
+  ]),
+  ...proofs(unknownValues, 'snapshot', [
+    {
+      title: 'a state, a setting and an answer of a newer version',
+      verdict: 'notice',
+      shows:
+        /-j status: status: Hibernating\n.*-j settings: new_key: 7\n.*tunnel stats: answer: Statistics\n.*Version 2026\.8\.2100\.0 of WARP.*culvert diagnose record/s,
+      tunnel: {
+        commands: {
+          status: answered(['-j', 'status'], '{"status":"Hibernating"}'),
+          settings: answered(['-j', 'settings'], '{"settings":{"operation_mode":"warp","new_key":7}}'),
+          tunnelStats: answered(['-j', 'tunnel', 'stats'], 'Statistics\n'),
+        },
+      },
+      fix: null,
+    },
+    {
+      title: 'a refusal, and answers that are known',
+      verdict: 'ok',
+      tunnel: {
+        commands: {
+          status: answered(['-j', 'status'], '{"status":"Connected","reason":"NetworkHealthy"}'),
+          trustedSsids: { ...answered(['-j', 'trusted', 'ssid', 'list'], 'No moon'), ok: false },
+        },
+      },
+    },
   ]),
   ...proofs(knowledgeFiles, 'files', [
     {

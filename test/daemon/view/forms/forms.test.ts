@@ -545,3 +545,23 @@ test('access to the local network is one control that shows what WARP reports', 
     'without an organization nothing is kept in the tunnel',
   );
 });
+
+test('settings that Culvert does not know stand on the advanced page as they are, and nothing without any', () => {
+  const unknown = [
+    { name: 'Moon phase', value: 'full' },
+    { name: 'Cloudflare for Families', value: 'kids' },
+  ];
+  const client = clientState({ options: { families: null, unknown } });
+  const group = advancedForm(client, true, tr).groups.find(({ id }) => id === 'unknown');
+  assert.deepEqual(
+    group?.rows.map(row => [row.title, row.kind === 'fact' && row.value]),
+    [
+      ['Moon phase', 'full'],
+      ['Cloudflare for Families', 'kids'],
+    ],
+  );
+  assert.ok(!advancedForm(clientState(), true, tr).groups.some(({ id }) => id === 'unknown'));
+  const filter = dnsForm(client, true, tr).groups[0]!;
+  assert.equal(filter.description, undefined);
+  assert.ok(filter.rows.some(row => row.kind === 'fact' && row.value === 'kids'));
+});

@@ -31,6 +31,7 @@ const STATUSES: Partial<Status>[] = [
   { state: 'connected', network: 'unstable' },
   { state: 'unknown', raw: null },
   { state: 'unknown', raw: '' },
+  { state: 'unknown', raw: '{"status":"Hibernating"}', unknown: [{ name: 'status', value: 'Hibernating' }] },
   ...Blocked.options.map(blocked => ({ state: 'unknown', blocked }) as const),
 ];
 const ON = { ...KILL_SWITCH, enabled: true, active: true };
