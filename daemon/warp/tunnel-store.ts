@@ -1,5 +1,14 @@
 // Merges listener messages and reads into the published tunnel state.
-import type { Blocked, CommandOutput, Device, Settings, SplitTunnel, Status } from '../api/schema.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  Blocked,
+  CommandOutput,
+  Device,
+  RegistrationCause,
+  Settings,
+  SplitTunnel,
+  Status,
+} from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
 import type { Extra } from './cli/version.ts';
 import {
@@ -14,6 +23,7 @@ import {
 } from './parse/reads.ts';
 import { optionsOf, parseRoutes, parseSettings } from './parse/settings.ts';
 import { type StatusReading, UNKNOWN } from './parse/status.ts';
+import { createRegistrationWatch, type RegistrationWatch } from './registration.ts';
 import { createWish, type Wish } from './wish.ts';
 
 export interface TunnelStore {
@@ -46,17 +56,24 @@ export interface TunnelStore {
   stats(output: CommandOutput): boolean;
   registration(output: CommandOutput): boolean;
   devices(output: CommandOutput): void;
-  /** Checks again whether the policy file of an unregistered device has a service token, because the file may have changed. */
-  checkToken(): void;
+  /** Finds again why the device is not registered, because the policy file may have changed. */
+  checkRegistration(): void;
+  /** Returns why a device like this one is not registered, even before the tunnel CLI says that it is not; null without a cause. */
+  registrationCause(): RegistrationCause | null;
+  /**
+   * Takes the output of a failed attempt to register, or null after a successful one. Resolves when the service's journal
+   * is read, too.
+   */
+  registrationAttempted(output: string | null): Promise<void>;
   /** Returns the registration and its devices; null before the first answer. */
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
-/** @param hasToken returns true if a policy file has a service token, which WARP uses to register this device */
+/** @param registration finds why the device is not registered */
 export function createTunnelStore(
   state: State,
   wish: Wish = createWish(),
-  hasToken: () => boolean = () => false,
+  registration: RegistrationWatch = createRegistrationWatch({ version: () => null }),
 ): TunnelStore {
   const account = createAccountStore(state);
   const split = createSplitStore(state);
@@ -69,16 +86,38 @@ export function createTunnelStore(
   let proxyPort: number | null = null;
   let lastKnown: Status['lastKnown'];
 
+  const causeOf = (status: Pick<Status, 'blocked' | 'reason' | 'raw'>) => {
+    const { account, settings } = state.snapshot();
+    return registration.cause({ status, account, settings });
+  };
+  /** Publishes the status again if the registration has another cause than the published one. */
+  const checkRegistration = () => {
+    const { status } = state.snapshot();
+    if (!isDeepStrictEqual(causeOf(status), status.registration ?? null)) publishStatus();
+  };
+
   const publishStatus = () => {
     const before = state.snapshot().status;
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
     const same = before.state === reading.state && before.blocked === blocked;
     const reason = wish.reasonFor(reading);
     const since = same ? before.since : new Date().toISOString();
-    const token = blocked === 'not-registered' && hasToken() ? { serviceToken: true as const } : {};
+    const cause = causeOf({ blocked, reason, raw });
     if (reading.state === 'unknown') lastKnown = undefined;
-    state.set('status', { ...reading, reason, blocked, since, raw, ...token, ...(lastKnown && { lastKnown }) });
+    state.set('status', {
+      ...reading,
+      reason,
+      blocked,
+      since,
+      raw,
+      ...(cause && { registration: cause }),
+      ...(lastKnown && { lastKnown }),
+    });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
+    if (blocked === 'not-registered' && before.blocked !== blocked) void readJournal();
+  };
+  const readJournal = async () => {
+    if (await registration.readJournal()) checkRegistration();
   };
 
   const clearBlocked = (...blocked: Blocked[]) => {
@@ -131,8 +170,12 @@ export function createTunnelStore(
     connectionOverdue() {
       if (wish.overdue()) publishStatus();
     },
-    checkToken() {
-      if (isTokenOutdated(state, hasToken)) publishStatus();
+    checkRegistration,
+    registrationCause: () => causeOf({ ...state.snapshot().status, blocked: 'not-registered' }),
+    async registrationAttempted(output) {
+      registration.attempted(output);
+      if (output !== null) await readJournal();
+      checkRegistration();
     },
     hasStatus: () => hasStatus,
     markStatusStale() {
@@ -166,16 +209,14 @@ export function createTunnelStore(
       if (stats && reading.state === 'connected') state.set('tunnel', { ...stats, proxyPort, at: output.at });
       return stats !== null;
     },
-    registration: account.registration,
+    registration(output) {
+      const isUnderstood = account.registration(output);
+      checkRegistration();
+      return isUnderstood;
+    },
     devices: account.devices,
     account: account.known,
   };
-}
-
-/** True if the published status of an unregistered device disagrees with the policy file. */
-function isTokenOutdated(state: State, hasToken: () => boolean): boolean {
-  const { blocked, serviceToken = false } = state.snapshot().status;
-  return blocked === 'not-registered' && serviceToken !== hasToken();
 }
 
 /** Stores the registration and its devices. */
