@@ -54,19 +54,11 @@ export const NO_EVIDENCE: RegistrationEvidence = {
   journal: null,
 };
 
-/** Causes that do not keep a user from registering: the server's earlier answers, and steps that are still missing. */
-const STEPS: readonly Code[] = [
-  'policy-hidden',
-  'token-refused',
-  'sign-in',
-  'consumer',
-  'removed',
-  'unknown-to-api',
-  'changed',
-];
+/** Causes that end an attempt to register, as its output or the journal tells. */
+const ENDS: readonly Code[] = ['api-unreachable', 'client-too-old', 'old-registration'];
 
 /** True if a cause explains why an attempt to register failed. */
-export const stopsRegistering = ({ code }: RegistrationCause): boolean => !STEPS.includes(code);
+export const endsAttempt = ({ code }: RegistrationCause): boolean => ENDS.includes(code);
 
 /** Reasons of the tunnel CLI, or words that a user pasted. A device that the user removed has no cause. */
 const REASONS: readonly [seen: RegExp, code: Code][] = [
@@ -186,7 +178,7 @@ function stateOf({ status, account }: RegistrationEvidence, isConsumer: boolean)
   return status.reason?.text ? [inEnglish(status.reason.text)] : [message('warp-cli reports a missing registration')];
 }
 
-/** Lists the organizations to choose; null for a file with one. */
+/** Lists the organizations to choose; empty for a file with one. */
 function choices({ configurations }: Policy, used: Dictionary | null): Message[] {
   if (configurations.length < 2 || !used) return [];
   return [
@@ -228,6 +220,8 @@ export function createRegistrationWatch({ policyFile, version, readJournal }: Wa
   let journal: JournalCause | null = null;
   return {
     cause({ status, account, settings }) {
+      // another program may have registered the device since
+      if (status.blocked === null && account.registered) attempt = null;
       const policy = policyFile === undefined ? NO_POLICY : judgePolicy(readPolicyFile(policyFile));
       return registrationCause({
         status,

@@ -5,7 +5,7 @@ import type { Message } from '../../api/values.ts';
 import { causeMessages } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
 import { judgePolicy, type PolicyFile } from '../../warp/parse/policy-file.ts';
-import { chosenConfiguration, registrationCause } from '../../warp/registration.ts';
+import { chosenConfiguration, endsAttempt, registrationCause } from '../../warp/registration.ts';
 import { type Check, inEnglish, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { limitValues } from '../knowledge.ts';
 import { adminCommands, policyFileOf, RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
@@ -70,10 +70,8 @@ async function causeOf(
   });
   // only the daemon knows how the last attempt to register failed
   const told = status.registration;
-  return told && (!found || FROM_ATTEMPT.includes(told.code)) ? told : found;
+  return told && (!found || endsAttempt(told)) ? told : found;
 }
-
-const FROM_ATTEMPT: readonly RegistrationCause['code'][] = ['api-unreachable', 'old-registration', 'client-too-old'];
 
 function describeAccount({ type, organization }: Snapshot['account']): Message {
   const account = [type, organization].filter(Boolean).join(', ');
@@ -117,11 +115,13 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
     case 'policy-hidden':
       return null;
     case 'sign-in':
+      // a sign-in begins with this command, which the browser's way back needs
       return {
-        kind: 'action',
+        kind: 'commands',
         ...labeled(message('Sign in to the organization')),
-        actions: [{ action: 'registerOrganization', value: organization! }],
+        commands: [['culvert', 'account', 'register', '--organization', organization!]],
         undo: [],
+        privileged: false,
       };
     case 'api-unreachable':
       return openPage(message('Open Cloudflare’s page on firewalls'), 'deployment/firewall/');

@@ -72,7 +72,7 @@ const START = adminCommands(message('Start the WARP service'), [['systemctl', 'e
 
 export const service: Check = {
   id: 'service',
-  title: N_('WARP service'),
+  title: N_('State of the WARP service'),
   group: 'service',
   source: vendorPage('troubleshooting/common-issues/'),
   cheap: true,

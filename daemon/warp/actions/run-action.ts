@@ -19,7 +19,7 @@ import type { Terms } from '../consent.ts';
 import type { ChangedParts } from '../hear.ts';
 import type { Watch } from '../listen/watch.ts';
 import type { Reader } from '../read/reader.ts';
-import { stopsRegistering } from '../registration.ts';
+import { endsAttempt } from '../registration.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { type Plan, planAction } from './commands.ts';
 
@@ -108,7 +108,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
     if (REGISTRATIONS.includes(request.action)) {
       await store.registrationAttempted(outputText(finished));
       const cause = store.registrationCause();
-      if (cause && stopsRegistering(cause)) throw registrationProblem(cause, finished);
+      if (cause && endsAttempt(cause)) throw registrationProblem(cause, finished);
     }
     throw problemOf(`the action ${request.action}`, failure, finished, state.snapshot());
   }

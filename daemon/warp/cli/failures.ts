@@ -63,10 +63,9 @@ const NO_FACTS = { managed: false, organization: null, host: null, evidence: [] 
  */
 export function registrationProblem(cause: RegistrationCause, finished?: Finished): Problem {
   const { sentence, offer } = causeMessages(cause);
-  const { exitCode, stderr } = finished?.output ?? {};
   return new Problem(finished ? 'tunnel-cli-failed' : 'not-registered', sentence, {
     hint: registrationHint(cause, offer),
-    ...(finished ? { exitCode, stderr } : {}),
+    ...(finished ? { exitCode: finished.output.exitCode, stderr: finished.output.stderr } : {}),
   });
 }
 

@@ -132,7 +132,8 @@ interface Said {
 /** The doctor, the account page, the setup page, a terminal and the API use the words of the cause, and offer no more. */
 function assertSame({ report, tunnel, cause, explanation }: Said): void {
   assert.equal(cause?.code ?? null, report.code);
-  const client = clientState(tunnel);
+  const { status, account, tunnelCli } = tunnel;
+  const client = clientState({ status, account, tunnelCli });
   const page = accountForm(client, null, tr).status!;
   const isMissing = tunnel.status.blocked === 'not-registered';
   const lost = lostRegistration(tunnel.status, tr);

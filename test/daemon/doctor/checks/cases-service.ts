@@ -173,7 +173,7 @@ const REGISTRATION: Case[] = [
       title: 'a policy file that names an organization',
       verdict: 'problem',
       shows: /names the organization “acme”\. Sign in/,
-      fix: /"registerOrganization","value":"acme"/,
+      fix: /"register","--organization","acme"/,
       files: { [POLICY_FILE]: '<dict><key>organization</key><string>acme</string></dict>' },
       tunnel: missing('Daemon Startup'),
     },
