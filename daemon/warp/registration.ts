@@ -14,8 +14,8 @@ import {
   hasToken,
   isListed,
   judgePolicy,
-  nameOf,
   NO_POLICY,
+  nameOf,
   type Policy,
   readPolicyFile,
 } from './parse/policy-file.ts';
@@ -117,7 +117,10 @@ function policyCause({ faults, configurations }: Policy, used: Dictionary | null
   const [first] = found.filter(({ code }) => code !== null);
   if (first) return { code: first.code!, seen: messagesOf(found, first.code) };
   if (!configurations.some(isListed)) return null;
-  return { code: 'policy-configs', seen: [message('the management file has its organizations in the list %s', 'configs')] };
+  return {
+    code: 'policy-configs',
+    seen: [message('the management file has its organizations in the list %s', 'configs')],
+  };
 }
 
 const messagesOf = (faults: readonly Fault[], code: Fault['code']) =>

@@ -86,15 +86,7 @@ export function createTunnelStore(
   let proxyPort: number | null = null;
   let lastKnown: Status['lastKnown'];
 
-  const causeOf = (status: Pick<Status, 'blocked' | 'reason' | 'raw'>) => {
-    const { account, settings } = state.snapshot();
-    return registration.cause({ status, account, settings });
-  };
-  /** Publishes the status again if the registration has another cause than the published one. */
-  const checkRegistration = () => {
-    const { status } = state.snapshot();
-    if (!isDeepStrictEqual(causeOf(status), status.registration ?? null)) publishStatus();
-  };
+  const cause = createCauseStore(state, registration, () => publishStatus());
 
   const publishStatus = () => {
     const before = state.snapshot().status;
@@ -102,22 +94,11 @@ export function createTunnelStore(
     const same = before.state === reading.state && before.blocked === blocked;
     const reason = wish.reasonFor(reading);
     const since = same ? before.since : new Date().toISOString();
-    const cause = causeOf({ blocked, reason, raw });
     if (reading.state === 'unknown') lastKnown = undefined;
-    state.set('status', {
-      ...reading,
-      reason,
-      blocked,
-      since,
-      raw,
-      ...(cause && { registration: cause }),
-      ...(lastKnown && { lastKnown }),
-    });
+    const why = cause.of({ blocked, reason, raw });
+    state.set('status', { ...reading, reason, blocked, since, raw, ...why, ...(lastKnown && { lastKnown }) });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
-    if (blocked === 'not-registered' && before.blocked !== blocked) void readJournal();
-  };
-  const readJournal = async () => {
-    if (await registration.readJournal()) checkRegistration();
+    if (blocked === 'not-registered' && before.blocked !== blocked) void cause.readJournal();
   };
 
   const clearBlocked = (...blocked: Blocked[]) => {
@@ -170,13 +151,9 @@ export function createTunnelStore(
     connectionOverdue() {
       if (wish.overdue()) publishStatus();
     },
-    checkRegistration,
-    registrationCause: () => causeOf({ ...state.snapshot().status, blocked: 'not-registered' }),
-    async registrationAttempted(output) {
-      registration.attempted(output);
-      if (output !== null) await readJournal();
-      checkRegistration();
-    },
+    checkRegistration: cause.check,
+    registrationCause: () => cause.of({ ...state.snapshot().status, blocked: 'not-registered' }).registration ?? null,
+    registrationAttempted: cause.attempted,
     hasStatus: () => hasStatus,
     markStatusStale() {
       hasStatus = false;
@@ -211,11 +188,40 @@ export function createTunnelStore(
     },
     registration(output) {
       const isUnderstood = account.registration(output);
-      checkRegistration();
+      cause.check();
       return isUnderstood;
     },
     devices: account.devices,
     account: account.known,
+  };
+}
+
+/** Finds why the device is not registered. @param publish publishes the status with the present cause */
+function createCauseStore(state: State, registration: RegistrationWatch, publish: () => void) {
+  const of = (status: Pick<Status, 'blocked' | 'reason' | 'raw'>): Pick<Status, 'registration'> => {
+    const { account, settings } = state.snapshot();
+    const found = registration.cause({ status, account, settings });
+    return found ? { registration: found } : {};
+  };
+  const check = () => {
+    const { status } = state.snapshot();
+    if (!isDeepStrictEqual(of(status).registration, status.registration)) publish();
+  };
+  const readJournal = async () => {
+    if (await registration.readJournal()) check();
+  };
+  return {
+    /** Returns the part of a status with the cause; empty without a cause. */
+    of,
+    /** Publishes the status again if the registration has another cause than the published one. */
+    check,
+    /** Call when the device is not registered anymore. */
+    readJournal,
+    async attempted(output: string | null) {
+      registration.attempted(output);
+      if (output !== null) await readJournal();
+      check();
+    },
   };
 }
 

@@ -11,8 +11,8 @@ import {
   faultsOf,
   isListed,
   judgePolicy,
-  nameOf,
   POLICY_FILE as MDM,
+  nameOf,
 } from '../../warp/parse/policy-file.ts';
 import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
 import { policyFileOf, vendorPage } from '../world/facts.ts';

@@ -68,9 +68,10 @@ async function causeOf(
     attempt: null,
     journal: registrationIn(lines, world.knowledge.patterns, { now: world.now() }),
   });
-  // only the daemon knows how the last attempt to register failed
   const told = status.registration;
-  return told && (!found || endsAttempt(told)) ? told : found;
+  if (!told || !found) return told ?? found;
+  // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
+  return endsAttempt(told) || (told.managed && !found.managed) ? told : found;
 }
 
 function describeAccount({ type, organization }: Snapshot['account']): Message {
@@ -158,12 +159,16 @@ function linkFix({ path, link }: PolicyFile): Fix {
 }
 
 function ownerFix({ path, uid, gid, mode }: PolicyFile): Fix {
-  return adminCommands(message('Make root its owner'), [['chown', 'root:root', path], ['chmod', '600', path], RESTART], {
-    undo: [
-      ['chown', `${uid}:${gid}`, path],
-      ['chmod', (mode & 0o777).toString(8), path],
-    ],
-  });
+  return adminCommands(
+    message('Make root its owner'),
+    [['chown', 'root:root', path], ['chmod', '600', path], RESTART],
+    {
+      undo: [
+        ['chown', `${uid}:${gid}`, path],
+        ['chmod', (mode & 0o777).toString(8), path],
+      ],
+    },
+  );
 }
 
 const RESTART = ['systemctl', 'restart', 'warp-svc'];

@@ -10,17 +10,7 @@ import { isOld } from '../../view/states/summary.ts';
 import { N_ } from '../../view/translator.ts';
 import { installSteps } from '../../warp/cli/install-steps.ts';
 import { KEY_CHARACTERS, linesOf, propertyOf } from '../../warp/parse/output.ts';
-import {
-  type Check,
-  inEnglish,
-  labeled,
-  message,
-  notApplicable,
-  notice,
-  ok,
-  problem,
-  quoted,
-} from '../check.ts';
+import { type Check, inEnglish, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { as } from '../world/bus.ts';
 import { adminCommands, RESTART_WARP, releaseNotes, tunnelOf, vendorPage } from '../world/facts.ts';
 import type { World } from '../world/world.ts';
@@ -72,7 +62,7 @@ const START = adminCommands(message('Start the WARP service'), [['systemctl', 'e
 
 export const service: Check = {
   id: 'service',
-  title: N_('State of the WARP service'),
+  title: N_('WARP service'),
   group: 'service',
   source: vendorPage('troubleshooting/common-issues/'),
   cheap: true,

@@ -76,7 +76,9 @@ export interface World {
 
 export interface WorldOptions
   extends Pick<World, 'env' | 'tunnel' | 'culvert' | 'knowledge'>,
-    Partial<Pick<World, 'signal' | 'online' | 'systemd' | 'targets' | 'samples' | 'remember' | 'now' | 'owner' | 'redact'>> {
+    Partial<
+      Pick<World, 'signal' | 'online' | 'systemd' | 'targets' | 'samples' | 'remember' | 'now' | 'owner' | 'redact'>
+    > {
   /** A directory that stands for `/`. */
   root?: string;
   /** Words before every command. */

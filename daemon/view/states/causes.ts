@@ -79,7 +79,13 @@ export function lostRegistration(
   // an older daemon sends the tunnel CLI's reason only
   const entry = blocked && reason ? find(reason, tr) : undefined;
   if (entry?.[3] !== 'account') return null;
-  return { title: entry[1], sentence: entry[2], offer: 'register', organization: null, step: 'culvert account register' };
+  return {
+    title: entry[1],
+    sentence: entry[2],
+    offer: 'register',
+    organization: null,
+    step: 'culvert account register',
+  };
 }
 
 /**

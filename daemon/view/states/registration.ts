@@ -47,9 +47,7 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
   }),
   'policy-form': () => ({
     title: FILE_INVALID,
-    sentence: message(
-      'WARP can’t read /var/lib/cloudflare-warp/mdm.xml. Ask your administrator for a corrected one.',
-    ),
+    sentence: message('WARP can’t read /var/lib/cloudflare-warp/mdm.xml. Ask your administrator for a corrected one.'),
     offer: null,
   }),
   'policy-configs': () => ({
@@ -138,7 +136,9 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
   'old-registration': ({ managed }) => ({
     title: message('An old registration is in the way'),
     sentence: managed
-      ? message('An earlier registration of this device is still there. Remove it: WARP then registers with your organization.')
+      ? message(
+          'An earlier registration of this device is still there. Remove it: WARP then registers with your organization.',
+        )
       : message('An earlier registration of this device is still there. Remove it, then register again.'),
     offer: null,
   }),

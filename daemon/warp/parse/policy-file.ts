@@ -193,7 +193,7 @@ export const hasToken = ({ values }: Dictionary): boolean =>
   ['auth_client_id', 'auth_client_secret'].every(key => values.get(key));
 
 /** Names of values that a program should have filled in: `$ORG`, `${ORG}`, `%ORG%`, `{{ org }}`. */
-const PLACEHOLDER = /\$\{\w+\}|\$[A-Za-z_]\w+|%\w+%|\{\{.*\}\}/;
+const PLACEHOLDER = /\$\{\w+\}|\$[A-Za-z_]\w*|%\w+%|\{\{.*\}\}/;
 /** Values that may contain a `$`, as a secret and a name for people can. */
 const FREE_TEXT = new Set(['auth_client_secret', 'display_name', 'support_url']);
 const SERVICE_MODES = ['warp', '1dot1', 'proxy', 'postureonly', 'tunnelonly'];
@@ -204,7 +204,8 @@ export function faultsOf({ values, repeated, strange }: Dictionary): Fault[] {
   const faults: Fault[] = [];
   const add = (code: Fault['code'], seen: Message) => faults.push({ code, seen });
   for (const [name, value] of values)
-    if (isPlaceholder(name, value)) add('policy-variables', message('%s has a placeholder that was not replaced', name));
+    if (isPlaceholder(name, value))
+      add('policy-variables', message('%s has a placeholder that was not replaced', name));
   if (has('auth_client_id') !== has('auth_client_secret'))
     add(
       'policy-token',

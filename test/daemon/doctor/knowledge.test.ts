@@ -92,7 +92,10 @@ test('a user adds a line of the journal and replaces one, and a wrong expression
   });
   const { patterns, problems } = loadKnowledge([SHIPPED, own]);
   assert.equal(patterns.length, 14);
-  assert.match(problems.join('\n'), /entry 3 of patterns is not used: pattern: .*\n.*entry 4 of patterns is not used: cause: /);
+  assert.match(
+    problems.join('\n'),
+    /entry 3 of patterns is not used: pattern: .*\n.*entry 4 of patterns is not used: cause: /,
+  );
   const seen = (text: string) => seenIn([{ at: null, text }], patterns, { now: 0 });
   assert.equal(seen('my own words')?.pattern.id, 'mine');
   assert.deepEqual(seen('other words')?.meaning, { text: '%s', values: ['M'], language: 'en' });
@@ -101,8 +104,16 @@ test('a user adds a line of the journal and replaces one, and a wrong expression
 
 test('every line of the journal has a source with its day, a meaning for the catalogs, and a code that exists', () => {
   for (const { id, meaning, code, source } of KNOWLEDGE.patterns) {
-    assert.notEqual(meaningOf({ meaning }).text, '%s', `${id}: its meaning is missing in daemon/doctor/world/journal.ts`);
-    if (code) assert.ok(KNOWLEDGE.codes.some(each => each.code === code), code);
+    assert.notEqual(
+      meaningOf({ meaning }).text,
+      '%s',
+      `${id}: its meaning is missing in daemon/doctor/world/journal.ts`,
+    );
+    if (code)
+      assert.ok(
+        KNOWLEDGE.codes.some(each => each.code === code),
+        code,
+      );
     assert.match(source, /^https:|^public/);
   }
 });

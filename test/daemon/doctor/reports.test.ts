@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { RegistrationCause, Snapshot } from '../../../daemon/api/schema.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { registrationIn, seenIn } from '../../../daemon/doctor/world/journal.ts';
+import type { World } from '../../../daemon/doctor/world/world.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
 import { setupView } from '../../../daemon/view/forms/setup.ts';
 import { blockedWords, lostRegistration } from '../../../daemon/view/states/causes.ts';
@@ -101,14 +102,21 @@ async function machineOf(t: TestContext, report: Report) {
   await watch.readJournal();
   const cause = watch.cause(tunnel);
   if (cause) tunnel.status.registration = cause;
-  return { tunnel, cause, within: world(t, { root, env, tunnel }), lines };
+  const within = world(t, { root, env, tunnel });
+  const { tools } = within;
+  // other tests have the machine too
+  const patient: World['tools'] = {
+    ...tools,
+    run: (program, words, limits) => tools.run(program, words, { ...limits, limitMs: 80_000 }),
+  };
+  return { tunnel, cause, within: { ...within, tools: patient }, lines };
 }
 
 for (const report of REPORTS)
   test(`${report.id} (${report.date}): ${report.about}`, async t => {
     const { tunnel, cause, within, lines } = await machineOf(t, report);
     const check = CHECKS.find(({ id }) => id === report.check)!;
-    const { verdict, evidence, explanation, fix } = await examine(check, within, { limitMs: 30_000 });
+    const { verdict, evidence, explanation, fix } = await examine(check, within, { limitMs: 100_000 });
     const said = [...evidence, explanation].join('\n');
     assert.equal(verdict, 'problem', said);
     assert.match(said, new RegExp(report.says, 's'));

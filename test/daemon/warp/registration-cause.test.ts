@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { REGISTRATION_CAUSES } from '../../../daemon/api/tunnel.ts';
 import { explain } from '../../../daemon/doctor/knowledge.ts';
-import { english } from '../../../daemon/view/translator.ts';
 import { generalWords, registrationStep, registrationWords } from '../../../daemon/view/states/registration.ts';
+import { english } from '../../../daemon/view/translator.ts';
 import { judgePolicy, type Policy } from '../../../daemon/warp/parse/policy-file.ts';
 import {
   chosenConfiguration,
@@ -49,20 +49,32 @@ const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: stri
   ['a token, and no way to the server', { policy: TOKEN, journal: unreachable }, 'api-unreachable'],
   ['a link, and no way to the server', { policy: LINK, journal: unreachable }, 'policy-link'],
   ['a file that only root may read', { policy: HIDDEN }, 'policy-hidden'],
-  ['such a file, and a link in the journal', { policy: HIDDEN, journal: { code: 'policy-link', line: 'x' } }, 'policy-link'],
+  [
+    'such a file, and a link in the journal',
+    { policy: HIDDEN, journal: { code: 'policy-link', line: 'x' } },
+    'policy-link',
+  ],
   ['such a file, and an answer of the server', { policy: HIDDEN, ...NOT_IN_API }, 'unknown-to-api'],
   ['a list that WARP may not see', { policy: LISTED }, 'policy-configs'],
   ['such a list, and an answer that proves that it did', { policy: LISTED, ...NOT_IN_API }, 'sign-in'],
   ['a failed attempt', { attempt: 'Error: Failed to communicate with the WARP API' }, 'api-unreachable'],
   ['an old registration', { attempt: 'Error: Old registration is still around.' }, 'old-registration'],
   ['an old client', { attempt: 'Error: Failed to contact the WARP API.', version: '2023.9.253' }, 'client-too-old'],
-  ['the words of an old client from a new one', { attempt: 'Failed to contact the WARP API', version: '2026.1.1.1' }, 'api-unreachable'],
+  [
+    'the words of an old client from a new one',
+    { attempt: 'Failed to contact the WARP API', version: '2026.1.1.1' },
+    'api-unreachable',
+  ],
   ['a private registration on a private computer', free, undefined],
   ['a private registration on a managed computer', { ...free, policy: ORGANIZATION }, 'consumer'],
   ['the same, because of a link', { ...free, policy: LINK }, 'policy-link'],
   ['the same with a file that only root may read', { ...free, policy: HIDDEN }, 'policy-hidden'],
   ['a member of the organization', { ...member, policy: ORGANIZATION }, undefined],
-  ['a service that does not run', { status: { blocked: 'service-stopped', reason: null, raw: null }, policy: TOKEN }, undefined],
+  [
+    'a service that does not run',
+    { status: { blocked: 'service-stopped', reason: null, raw: null }, policy: TOKEN },
+    undefined,
+  ],
 ];
 
 for (const [title, evidence, code] of CASES)

@@ -154,7 +154,9 @@ for (const [what, prepare] of [
     prepare(policyFile);
     const { tunnel, status, spawned } = await startTunnel(t, { faults: 'not-registered', policyFile });
     await until(() => status().blocked === 'not-registered');
-    const runs = await spawned(() => assert.rejects(tunnel.runAction({ action: 'register' }), problem('not-registered')));
+    const runs = await spawned(() =>
+      assert.rejects(tunnel.runAction({ action: 'register' }), problem('not-registered')),
+    );
     assert.ok(!runs.some(run => run.includes('registration new')), runs.join());
     assert.equal(status().registration?.managed, true);
   });
@@ -165,7 +167,11 @@ const failing = (place: string, cli: string, words: string) =>
 
 for (const [words, code, message] of [
   ['Error: Failed to communicate with the WARP API', 'api-unreachable', /api\.cloudflareclient\.com on TCP port 443/],
-  ['Error: Old registration is still around. Try running: "warp-cli registration delete"', 'old-registration', /Remove it/],
+  [
+    'Error: Old registration is still around. Try running: "warp-cli registration delete"',
+    'old-registration',
+    /Remove it/,
+  ],
 ] as const)
   test(`after "${words}" the action, the state and the next attempt tell the cause ${code}`, async t => {
     const { tunnel, status, place, cli } = await startTunnel(t, { faults: 'not-registered', missing: true });

@@ -149,7 +149,10 @@ for (const words of [
     await assert.rejects(
       tunnel.runAction({ action: 'register' }),
       problem('tunnel-cli-failed', ({ message, extras, wording }) => {
-        assert.match(message, /^WARP could not reach api\.cloudflareclient\.com on TCP port 443\. A firewall, a DNS filter/);
+        assert.match(
+          message,
+          /^WARP could not reach api\.cloudflareclient\.com on TCP port 443\. A firewall, a DNS filter/,
+        );
         assert.equal(extras.hint, 'See what blocks it with: culvert doctor --online');
         assert.match(extras.stderr ?? '', /WARP API/);
         return wording !== null;

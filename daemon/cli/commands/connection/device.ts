@@ -24,7 +24,9 @@ import { proxyConsent } from './mode.ts';
 export const account: Run = async context => {
   const details = await context.client.call('GET /api/account');
   const why = context.json ? null : await lost(context, details.registered === false);
-  show(context, details, () => (details.registered === false ? (why ?? NEVER) : [text(context, details), why].filter(Boolean).join('\n\n')));
+  show(context, details, () =>
+    details.registered === false ? (why ?? NEVER) : [text(context, details), why].filter(Boolean).join('\n\n'),
+  );
   return EXIT.ok;
 };
 

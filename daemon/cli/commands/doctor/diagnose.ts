@@ -148,10 +148,7 @@ export const explainCode: Run = async (context, words) => {
 };
 
 /** Finds the line in the codes, and in the table of the journal, whose entry may name one more code. */
-function explainLine(
-  knowledge: Knowledge,
-  line: string,
-): { explanations: Code[]; pattern: JournalPattern | null } {
+function explainLine(knowledge: Knowledge, line: string): { explanations: Code[]; pattern: JournalPattern | null } {
   const found = explain(knowledge.codes, line);
   const pattern = patternOf(line, knowledge.patterns);
   const named = knowledge.codes.filter(({ code }) => code === pattern?.code);

@@ -50,7 +50,13 @@ for (const [name, text, registration, expected, isOffered] of [
   ['was never one', 'Daemon Startup', undefined, /^This device is not registered\./, true],
   ['is one that the server does not know', 'Does not exist in API', undefined, /does not know this registration/, true],
   ['was one with a service token', 'Does not exist in API', { ...seen, code: 'token-refused' }, TOKEN, false],
-  ['should be one with a sign-in', 'Daemon Startup', { ...seen, code: 'sign-in' }, /register --organization acme/, true],
+  [
+    'should be one with a sign-in',
+    'Daemon Startup',
+    { ...seen, code: 'sign-in' },
+    /register --organization acme/,
+    true,
+  ],
 ] as const)
   test(`account says what to do where there ${name}`, async t => {
     const home = createHome(t);
@@ -82,7 +88,10 @@ test('account says that a device of an organization has a private registration',
   const { daemon } = await startDaemon(t, home, undefined, { tunnel: { account: async () => account } });
   daemon.state.set('status', status('connected', { registration: { ...seen, code: 'consumer' } }));
   const { stdout } = await culvert(home, ['account']);
-  assert.match(stdout.replaceAll('\n', ' '), /Type +Free.*Registered without your organization.*culvert account delete/);
+  assert.match(
+    stdout.replaceAll('\n', ' '),
+    /Type +Free.*Registered without your organization.*culvert account delete/,
+  );
   assert.deepEqual(JSON.parse((await culvert(home, ['account', '--json'])).stdout), account);
 });
 

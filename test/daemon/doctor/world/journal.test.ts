@@ -95,10 +95,31 @@ const NOW = 1_700_000_000_000;
 for (const [title, lines, expected] of [
   ['a recent line counts', [[NFT, 9]], 'firewall-nft-failed'],
   ['an old line of a kind that passes does not', [[NFT, 11]], undefined],
-  ['an old line of the service\'s start does', [[LINK, 600]], 'policy-link'],
-  ['a line from before the service\'s last start does not', [[LINK, 600], ['INFO warp::warp_service: Starting WarpService pid=15', 5]], undefined],
-  ['the newest line wins', [[LINK, 3], [NFT, 2]], 'firewall-nft-failed'],
-  ['the end by the system counts since the computer started', [['A process of this unit has been killed by the OOM killer.', 6_000], ['Starting WarpService', 5_999]], 'service-killed-for-memory'],
+  ["an old line of the service's start does", [[LINK, 600]], 'policy-link'],
+  [
+    "a line from before the service's last start does not",
+    [
+      [LINK, 600],
+      ['INFO warp::warp_service: Starting WarpService pid=15', 5],
+    ],
+    undefined,
+  ],
+  [
+    'the newest line wins',
+    [
+      [LINK, 3],
+      [NFT, 2],
+    ],
+    'firewall-nft-failed',
+  ],
+  [
+    'the end by the system counts since the computer started',
+    [
+      ['A process of this unit has been killed by the OOM killer.', 6_000],
+      ['Starting WarpService', 5_999],
+    ],
+    'service-killed-for-memory',
+  ],
   ['a normal stop of the service says nothing', [['Dropping WarpService', 1]], undefined],
 ] as const)
   test(`${title}`, () => {

@@ -31,7 +31,10 @@ async function surfaces(t: TestContext, status: Status, emulated: boolean): Prom
   const finished: Finished = { output, timedOut: false, notStarted: false };
   const after = problemOf('the action connect', failureIn(finished)!, finished, snapshot);
   const texts = ({ message, extras }: typeof problem) => [message, extras.hint];
-  const found = await (blocked === 'not-registered' ? check : service).probe(world(t, { tunnel: snapshot }), {} as never);
+  const found = await (blocked === 'not-registered' ? check : service).probe(
+    world(t, { tunnel: snapshot }),
+    {} as never,
+  );
   return Object.fromEntries(
     Object.entries({
       terminal: statusLine(snapshot),
@@ -53,7 +56,13 @@ const OFFERS = /account register|action register|"register"|Set Up|Set up WARP|r
 for (const end of REASONS)
   test(`with a service token, nothing offers to register by hand after "Registration Missing${end}"`, async t => {
     const reason = { code: 'RegistrationMissing', text: `Registration Missing${end && ` due to${end}`}` };
-    const registration = { code: 'token-refused' as const, managed: true, organization: 'acme', host: null, evidence: [] };
+    const registration = {
+      code: 'token-refused' as const,
+      managed: true,
+      organization: 'acme',
+      host: null,
+      evidence: [],
+    };
     const status: Status = { state: 'unable', blocked: 'not-registered', reason, registration };
     const said = await surfaces(t, status, false);
     for (const [name, text] of Object.entries(said)) assert.doesNotMatch(text, OFFERS, name);

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { faultsOf, hasToken, judgePolicy, NO_POLICY, readPolicyFile } from '../../../../daemon/warp/parse/policy-file.ts';
+import {
+  faultsOf,
+  hasToken,
+  judgePolicy,
+  NO_POLICY,
+  readPolicyFile,
+} from '../../../../daemon/warp/parse/policy-file.ts';
 import { temporary } from '../../../support/temporary.ts';
 
 const id = '<key> auth_client_id </key><string>a.access</string>';
@@ -31,15 +37,63 @@ for (const [what, text, managed, code, token] of [
   ['a token without an organization', `<dict>${id}${secret}</dict>`, true, 'policy-token', true],
   ['the ID alone', `<dict>${acme}${id}</dict>`, true, 'policy-token', false],
   ['the secret alone', `<dict>${acme}${secret}</dict>`, true, 'policy-token', false],
-  ['an empty half', `<dict>${acme}${id}<key>auth_client_secret</key><string> </string></dict>`, true, 'policy-token', false],
-  ['an ID of another kind', `<dict>${acme}<key>auth_client_id</key><string>a</string>${secret}</dict>`, true, 'policy-token', true],
-  ['an address', '<dict><key>organization</key><string>acme.cloudflareaccess.com</string></dict>', true, 'policy-organization', false],
-  ['a variable of a shell', '<dict><key>organization</key><string>$ORG</string></dict>', true, 'policy-variables', false],
-  ['a variable in lower case', '<dict><key>organization</key><string>$cloudflare_organization</string></dict>', true, 'policy-variables', false],
-  ['a variable in braces', '<dict><key>organization</key><string>\x24{ORG}</string></dict>', true, 'policy-variables', false],
+  [
+    'an empty half',
+    `<dict>${acme}${id}<key>auth_client_secret</key><string> </string></dict>`,
+    true,
+    'policy-token',
+    false,
+  ],
+  [
+    'an ID of another kind',
+    `<dict>${acme}<key>auth_client_id</key><string>a</string>${secret}</dict>`,
+    true,
+    'policy-token',
+    true,
+  ],
+  [
+    'an address',
+    '<dict><key>organization</key><string>acme.cloudflareaccess.com</string></dict>',
+    true,
+    'policy-organization',
+    false,
+  ],
+  [
+    'a variable of a shell',
+    '<dict><key>organization</key><string>$ORG</string></dict>',
+    true,
+    'policy-variables',
+    false,
+  ],
+  [
+    'a variable in lower case',
+    '<dict><key>organization</key><string>$cloudflare_organization</string></dict>',
+    true,
+    'policy-variables',
+    false,
+  ],
+  [
+    'a variable in braces',
+    '<dict><key>organization</key><string>\x24{ORG}</string></dict>',
+    true,
+    'policy-variables',
+    false,
+  ],
   ['a template', '<dict><key>organization</key><string>{{ org }}</string></dict>', true, 'policy-variables', false],
-  ['a name for people with a dollar sign', `<dict>${acme}<key>display_name</key><string>A $IGN</string></dict>`, true, undefined, false],
-  ['other servers only', '<dict><key>override_api_endpoint</key><string>203.0.113.1</string></dict>', false, undefined, false],
+  [
+    'a name for people with a dollar sign',
+    `<dict>${acme}<key>display_name</key><string>A $IGN</string></dict>`,
+    true,
+    undefined,
+    false,
+  ],
+  [
+    'other servers only',
+    '<dict><key>override_api_endpoint</key><string>203.0.113.1</string></dict>',
+    false,
+    undefined,
+    false,
+  ],
   ['nothing', '', false, 'policy-form', false],
   ['an open element', `<dict>${id}${secret}`, true, 'policy-form', false],
   ['another document', '<html></html>', false, 'policy-form', false],
@@ -90,7 +144,10 @@ test('a link, a file that the service may not read, a directory and no file are 
 test('a file of another user is closed to root without the right to read all files, unless others may read it', () => {
   const file = { path: '/x', link: null, uid: 1000, gid: 1000, isFile: true, text: `<dict>${acme}</dict>` };
   const code = (mode: number, gid = 1000) => judgePolicy({ ...file, gid, mode }).faults[0]?.code;
-  assert.deepEqual([code(0o600), code(0o640), code(0o640, 0), code(0o644)], ['policy-owner', 'policy-owner', undefined, undefined]);
+  assert.deepEqual(
+    [code(0o600), code(0o640), code(0o640, 0), code(0o644)],
+    ['policy-owner', 'policy-owner', undefined, undefined],
+  );
 });
 
 test('a file that this user may not read counts as that of an organization', () => {
