@@ -186,11 +186,7 @@ export function createTunnelStore(
       if (stats && reading.state === 'connected') state.set('tunnel', { ...stats, proxyPort, at: output.at });
       return stats !== null;
     },
-    registration(output) {
-      const isUnderstood = account.registration(output);
-      cause.check();
-      return isUnderstood;
-    },
+    registration: output => cause.after(account.registration(output)),
     devices: account.devices,
     account: account.known,
   };
@@ -215,6 +211,11 @@ function createCauseStore(state: State, registration: RegistrationWatch, publish
     of,
     /** Publishes the status again if the registration has another cause than the published one. */
     check,
+    /** Checks the cause after a read of the account, and returns the result of the read. */
+    after(isUnderstood: boolean) {
+      check();
+      return isUnderstood;
+    },
     /** Call when the device is not registered anymore. */
     readJournal,
     async attempted(output: string | null) {
