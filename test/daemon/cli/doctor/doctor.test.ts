@@ -19,6 +19,8 @@ import {
 } from '../../../support/daemon/command.ts';
 import { listen } from '../../../support/listen.ts';
 import { missing } from '../../../support/temporary.ts';
+import { generalWords } from '../../../../daemon/view/states/registration.ts';
+import { english } from '../../../../daemon/view/translator.ts';
 
 async function examine(home: Home, words: string[] = [], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await culvert(home, ['doctor', ...words, '--json'], '', env);
@@ -202,4 +204,14 @@ test('the list of checks names each of them, and is an object with --json', asyn
     lines.map(line => line.split(' ')[0]),
     CHECKS.map(({ id }) => id),
   );
+});
+
+test('explain knows a line of the journal, with its source, and words a cause like every other client', async t => {
+  const home = createHome(t);
+  const { stdout } = await culvert(home, ['explain', 'e=ApplyError("nft command failed with return code: 256")']);
+  assert.match(stdout, /firewall-nft-failed.*nft refused them.*Seen in: https:\/\/github\.com\/\S+ \(2024-03-04\)/s);
+  assert.match(stdout, /FirewallRulesNotSet/);
+  const cause = await culvert(home, ['explain', 'token-refused']);
+  const { title, sentence } = generalWords('token-refused', english);
+  assert.ok(cause.stdout.includes(title) && cause.stdout.includes(sentence), cause.stdout);
 });
