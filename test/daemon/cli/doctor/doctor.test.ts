@@ -8,6 +8,8 @@ import type { CheckResult, DoctorReport } from '../../../../daemon/api/doctor.ts
 import { runsSystemd } from '../../../../daemon/core/process.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
+import { generalWords } from '../../../../daemon/view/states/registration.ts';
+import { english } from '../../../../daemon/view/translator.ts';
 import {
   createHome,
   culvert,
@@ -19,8 +21,6 @@ import {
 } from '../../../support/daemon/command.ts';
 import { listen } from '../../../support/listen.ts';
 import { missing } from '../../../support/temporary.ts';
-import { generalWords } from '../../../../daemon/view/states/registration.ts';
-import { english } from '../../../../daemon/view/translator.ts';
 
 async function examine(home: Home, words: string[] = [], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await culvert(home, ['doctor', ...words, '--json'], '', env);
