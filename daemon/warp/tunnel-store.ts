@@ -121,6 +121,7 @@ export function createTunnelStore(
       publishStatus();
       if (next.blocked === 'not-registered') account.unregistered();
       else if (blocked !== null && blocked !== next.blocked) account.forgetUnregistered();
+      cause.check();
     },
     doubt(since) {
       if (since?.said === lastKnown?.said) return;
