@@ -113,13 +113,17 @@ async function start(
   );
   const log = createLog({ capacity: LOG_CAPACITY, onEntry: entry => state.publish('log', entry) });
   let writeStatusFile = () => {};
+  const readJournal = async () => {
+    const { readRegistrationJournal } = await import('./doctor/registration-journal.ts');
+    return readRegistrationJournal({ env, paths, snapshot: state.snapshot() });
+  };
   const tunnel = createTunnel({
     cli,
     emulated: flags.demo,
     env,
     acceptedTerms: paths.acceptedTerms,
     wish: paths.connectWish,
-    ...(flags.demo ? {} : { policyFile: POLICY_FILE }),
+    ...(flags.demo ? {} : { policyFile: POLICY_FILE, readJournal }),
     state,
     log,
     onSettingsAge: () => writeStatusFile(),

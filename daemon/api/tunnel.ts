@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import * as actions from './actions.ts';
 import { type ChangeOptions, ConfirmWithin, ForSeconds } from './changes.ts';
 import { changeProblems, type EndpointTable, tunnelProblems } from './endpoint.ts';
-import { Blocked, Count, Time } from './values.ts';
+import { Blocked, Count, Message, Time } from './values.ts';
 
 export const ConnectionState = z.enum([
   'connected',
@@ -18,6 +18,51 @@ export type ConnectionState = z.infer<typeof ConnectionState>;
 /** A value that this version of Culvert does not know: its name and itself, as the tunnel CLI prints them. */
 export const UnknownValue = z.object({ name: z.string(), value: z.string() });
 export type UnknownValue = z.infer<typeof UnknownValue>;
+/** Why a device is not registered, or not with its organization. `culvert explain` knows each name. */
+export const REGISTRATION_CAUSES = [
+  /** The policy file is a symbolic link, which WARP does not follow. */
+  'policy-link',
+  /** WARP's service may not read the policy file. */
+  'policy-owner',
+  /** The policy file is empty, or not XML with settings. */
+  'policy-form',
+  /** The configurations are in a list that WARP may ignore in XML. */
+  'policy-configs',
+  /** Values are variables that no program replaced. */
+  'policy-variables',
+  /** The service token lacks a part. */
+  'policy-token',
+  /** The organization is not the bare name of a team. */
+  'policy-organization',
+  /** This user may not read the policy file. */
+  'policy-hidden',
+  /** WARP registers the device with a service token, and it is not registered. */
+  'token-refused',
+  /** The policy file names an organization; the user has to sign in. */
+  'sign-in',
+  /** Registered as a consumer's device, although an organization manages the machine. */
+  'consumer',
+  'api-unreachable',
+  'client-too-old',
+  'old-registration',
+  /** The organization removed the device. */
+  'removed',
+  'unknown-to-api',
+  /** Registered again, or removed, while the tunnel was up. */
+  'changed',
+] as const;
+export const RegistrationCause = z.object({
+  code: z.enum(REGISTRATION_CAUSES),
+  /** True if an organization manages this machine, so that clients must not offer to register it as a consumer's. */
+  managed: z.boolean(),
+  /** The organization that the policy file names, or null. */
+  organization: z.nullable(z.string()),
+  /** The host that WARP could not reach; null for other causes. */
+  host: z.nullable(z.string()),
+  /** What was seen, one line each, without secrets. */
+  evidence: z.array(Message),
+});
+export type RegistrationCause = z.infer<typeof RegistrationCause>;
 
 export const Status = z.object({
   state: ConnectionState,
@@ -33,10 +78,10 @@ export const Status = z.object({
    * without an answer. Absent while the state is known.
    */
   lastKnown: z.optional(z.object({ at: Time, said: z.nullable(z.string()) })),
-  /** Set for an unregistered device that WARP registers with the service token of its policy file; otherwise absent. */
-  serviceToken: z.optional(z.literal(true)),
   /** The state (`status`), the network, the reason and further values, if Culvert does not know them; otherwise absent. */
   unknown: z.optional(z.array(UnknownValue)),
+  /** Why the device is not registered, or not with its organization; absent if nothing but the registration is missing. */
+  registration: z.optional(RegistrationCause),
 });
 export type Status = z.infer<typeof Status>;
 

@@ -5,7 +5,7 @@ import { reason } from '../core/errors.ts';
 import { foreignOwner, makeDirectory } from '../core/files.ts';
 import { dataDirectory, VERSION } from '../system/installation.ts';
 import type { Paths } from '../system/paths.ts';
-import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
+import { type Knowledge, knowledgeDirectories, loadKnowledge } from './knowledge.ts';
 import { type CulvertFacts, createWorld, loadSamples, saveSample, type World } from './world/world.ts';
 
 /** Answers of a running daemon. */
@@ -50,10 +50,9 @@ export async function worldAlone(options: GatherOptions): Promise<World> {
 }
 
 async function readTunnel(cli: string, { env, paths }: GatherOptions): Promise<Snapshot | null> {
-  const [{ createTunnel }, { POLICY_FILE }, { createState }, { createLog }] = await Promise.all([
+  const [{ createTunnel }, { POLICY_FILE }, { createState, createLog }] = await Promise.all([
     import('../warp/tunnel.ts'),
     import('../warp/parse/policy-file.ts'),
-    import('../state/store.ts'),
     import('../state/store.ts'),
   ]);
   const state = createState({ available: false, path: null, version: null, emulated: false });
@@ -81,16 +80,28 @@ function configurationOf({ problems, restartRequired }: ConfigResponse): Culvert
 
 type Own = Pick<CulvertFacts, 'daemon' | 'configuration' | 'port' | 'cli'>;
 
+/** Creates the redactor of `culvert diagnose`, with the names that this machine and its tunnel have, for a text to show. */
+export function redactorFor(tunnel: Snapshot | null, knowledge: Knowledge): (text: string) => Promise<string> {
+  return async text => (await import('./diagnose/bundle.ts')).machineRedactor(tunnel, knowledge).text(text);
+}
+
+/** Reads the knowledge of the installation, with the user's own. */
+export function knowledgeOf({ userConfig }: Pick<Paths, 'userConfig'>): Knowledge {
+  return loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, userConfig));
+}
+
 function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): World {
   const { env, paths } = options;
   const { runtime, state, userConfig, brokenChanges } = paths;
   const samplesFile = `${paths.state}/doctor-samples.json`;
   const samples = loadSamples(samplesFile);
+  const knowledge = knowledgeOf(paths);
   return createWorld({
     env,
     tunnel,
     culvert: { version: VERSION, runtime, state, userConfig, brokenChanges, ...own },
-    knowledge: loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, userConfig)),
+    knowledge,
+    redact: redactorFor(tunnel, knowledge),
     samples,
     remember(sample) {
       if (foreignOwner(paths.state)) return;

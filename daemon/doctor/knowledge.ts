@@ -1,9 +1,11 @@
-// Reads the shipped knowledge of the tunnel client: known bugs by version, codes with causes, documented limits and addresses.
+// Reads the shipped knowledge of the tunnel client: known bugs by version, codes with causes, documented limits and addresses,
+// and lines of its service's journal.
 // A user's files with the same names in ~/.config/culvert/knowledge add entries, or replace entries with the same id.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
+import { REGISTRATION_CAUSES } from '../api/tunnel.ts';
 import { reason } from '../core/errors.ts';
 import { readText } from '../core/files.ts';
 import { serviceManager } from '../system/service-manager.ts';
@@ -67,6 +69,8 @@ const Code = z.object({
   try: z._default(Texts, []),
   check: z.optional(Text),
   source: z.optional(Text),
+  /** The cause of a missing registration that this is. Its title and its first sentence are those of the program. */
+  cause: z.optional(z.enum(REGISTRATION_CAUSES)),
 });
 export type Code = z.infer<typeof Code>;
 const Limit = z.object({
@@ -77,12 +81,46 @@ const Limit = z.object({
   source: z.optional(Text),
 });
 type Limit = z.infer<typeof Limit>;
+/** A regular expression without regard to case. */
+const Expression = Text.check(z.refine(isExpression, 'is no regular expression'));
+const JournalPattern = z.object({
+  id: Text,
+  /** Matches the line itself; without it, `pattern` does. */
+  line: z.optional(Expression),
+  /** Matches the line and the two lines after it. */
+  pattern: Expression,
+  meaning: Text,
+  /** How old a line may be: ten minutes, as old as the service's process, or as old as the computer's start. */
+  span: z.enum(['recent', 'start', 'boot']),
+  /** A value of `Status.blocked` in which alone the line says something. */
+  when: z.optional(Text),
+  /** Why a device is not registered, if that is what the line says. */
+  cause: z.optional(z.enum(REGISTRATION_CAUSES)),
+  /** The entry of codes.toml with more on it. */
+  code: z.optional(Text),
+  /** True if a restart of the service helps. */
+  restart: z.optional(z.boolean()),
+  source: Text,
+  /** Day of the source. */
+  date: z.string().check(z.regex(/^\d{4}-\d\d-\d\d$/)),
+});
+export type JournalPattern = z.infer<typeof JournalPattern>;
+
+function isExpression(text: string): boolean {
+  try {
+    new RegExp(text, 'i');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export interface Knowledge {
   issues: Issue[];
   changes: Change[];
   codes: Code[];
   limits: Limit[];
+  patterns: JournalPattern[];
   /** Files or entries that could not be used, one sentence each. */
   problems: string[];
 }
@@ -91,6 +129,7 @@ export interface Knowledge {
 const FILES = {
   'known-issues.toml': { issue: ['issues', Issue, 'id'], change: ['changes', Change, 'what'] },
   'codes.toml': { code: ['codes', Code, 'code'], limit: ['limits', Limit, 'topic'] },
+  'journal.toml': { pattern: ['patterns', JournalPattern, 'id'] },
 } as const;
 const BYTES = 1024 * 1024;
 
@@ -100,7 +139,7 @@ const BYTES = 1024 * 1024;
  * @param manager what starts services here instead of systemd: texts such as `{restart warp-svc}` become its commands
  */
 export function loadKnowledge(directories: readonly string[], manager: Manager = serviceManager()): Knowledge {
-  const knowledge: Knowledge = { issues: [], changes: [], codes: [], limits: [], problems: [] };
+  const knowledge: Knowledge = { issues: [], changes: [], codes: [], limits: [], patterns: [], problems: [] };
   for (const directory of directories)
     for (const [name, tables] of Object.entries(FILES)) {
       const path = join(directory, name);
@@ -131,7 +170,7 @@ function readDocument(path: string, manager: Manager, problems: string[]): Recor
 
 interface Part {
   knowledge: Knowledge;
-  part: 'issues' | 'changes' | 'codes' | 'limits';
+  part: 'issues' | 'changes' | 'codes' | 'limits' | 'patterns';
   schema: z.ZodMiniType;
   key: string;
   path: string;

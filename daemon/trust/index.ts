@@ -4,8 +4,9 @@ import type { FeatureContext } from '../controls.ts';
 import { reason } from '../core/errors.ts';
 import { makeDirectory } from '../core/files.ts';
 import { type Feature, lazy } from '../feature.ts';
+import { isMember } from '../view/states/registration.ts';
 import type { Place } from './certificates.ts';
-import { DIRECTORY, isMember, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
+import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
 
 export function openTrust(context: FeatureContext): Feature<'trust'> {
   const lists = keepTrustLists(context);

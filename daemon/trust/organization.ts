@@ -1,5 +1,4 @@
-// Says whether the device belongs to an organization, and where WARP installs its certificates, for the daemon's start.
-import type { Snapshot } from '../api/schema.ts';
+// Names the places where WARP installs the certificates of an organization, for the daemon's start.
 
 /** Files of WARP 2024.12.554 and newer on Debian and Ubuntu. `.crt` is a link to `.pem`. */
 export const SYSTEM_PLACES = [
@@ -9,9 +8,3 @@ export const SYSTEM_PLACES = [
 export const DIRECTORY = '/var/lib/cloudflare-warp/installed_certs';
 /** Deprecated since 2025-06. WARP only appends certificates here, so the file is a fallback. */
 export const OLD_PLACE = '/var/lib/cloudflare-warp/installed_cert.pem';
-
-/** True if the device belongs to an organization; null before the first read of the registration. */
-export function isMember({ account: { registered, managed, organization, type } }: Snapshot): boolean | null {
-  if (!registered) return registered;
-  return managed === true || Boolean(organization) || /^teams?$/i.test(type ?? '');
-}

@@ -9,6 +9,7 @@ import { readText } from '../core/files.ts';
 import { withProblems } from '../problem.ts';
 import type { Paths } from '../system/paths.ts';
 import { wordMessage } from '../view/message.ts';
+import { isMember } from '../view/states/registration.ts';
 import { english } from '../view/translator.ts';
 import {
   listCertificates,
@@ -22,7 +23,7 @@ import { makeChange, planChange, renewStores, undoChange } from './changes.ts';
 import { applyEnvironment, type Session, variablesOf } from './environment.ts';
 import { type Journal, journalFile, readJournal, TRUST_FAILURES, trustFailure, withJournal } from './journal.ts';
 import { judgeTools, TOOLS } from './judge.ts';
-import { DIRECTORY, isMember, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
+import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
 import { ask, openProbe, openSite } from './probe.ts';
 import { firstProgram, type Look } from './tools/tool.ts';
 

@@ -1,5 +1,15 @@
 // Merges listener messages and reads into the published tunnel state.
-import type { Blocked, CommandOutput, Device, Settings, SplitTunnel, Status, UnknownValue } from '../api/schema.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  Blocked,
+  CommandOutput,
+  Device,
+  RegistrationCause,
+  Settings,
+  SplitTunnel,
+  Status,
+  UnknownValue,
+} from '../api/schema.ts';
 import { NO_ACCOUNT, NO_OPTIONS, NO_TUNNEL, type State } from '../state/store.ts';
 import type { Extra } from './cli/version.ts';
 import {
@@ -15,6 +25,7 @@ import {
 import { optionsOf, parseRoutes, parseSettings } from './parse/settings.ts';
 import { type StatusReading, UNKNOWN } from './parse/status.ts';
 import { unknownIn, WHOLE } from './parse/unknown.ts';
+import { createRegistrationWatch, type RegistrationWatch } from './registration.ts';
 import { createWish, type Wish } from './wish.ts';
 
 export interface TunnelStore {
@@ -47,17 +58,24 @@ export interface TunnelStore {
   stats(output: CommandOutput): boolean;
   registration(output: CommandOutput): boolean;
   devices(output: CommandOutput): void;
-  /** Checks again whether the policy file of an unregistered device has a service token, because the file may have changed. */
-  checkToken(): void;
+  /** Finds again why the device is not registered, because the policy file may have changed. */
+  checkRegistration(): void;
+  /** Returns why a device like this one is not registered, even before the tunnel CLI says that it is not; null without a cause. */
+  registrationCause(): RegistrationCause | null;
+  /**
+   * Takes the output of a failed attempt to register, or null after a successful one. Resolves when the service's journal
+   * is read, too.
+   */
+  registrationAttempted(output: string | null): Promise<void>;
   /** Returns the registration and its devices; null before the first answer. */
   account(): { registration: RegistrationReading; devices: Device[] } | null;
 }
 
-/** @param hasToken returns true if a policy file has a service token, which WARP uses to register this device */
+/** @param registration finds why the device is not registered */
 export function createTunnelStore(
   state: State,
   wish: Wish = createWish(),
-  hasToken: () => boolean = () => false,
+  registration: RegistrationWatch = createRegistrationWatch({ version: () => null }),
 ): TunnelStore {
   const account = createAccountStore(state);
   const split = createSplitStore(state);
@@ -70,19 +88,22 @@ export function createTunnelStore(
   let proxyPort: number | null = null;
   let lastKnown: Status['lastKnown'];
 
+  const cause = createCauseStore(state, registration, () => publishStatus());
+
   const publishStatus = () => {
     const before = state.snapshot().status;
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
     const same = before.state === reading.state && before.blocked === blocked;
     const reason = wish.reasonFor(reading);
     const since = same ? before.since : new Date().toISOString();
-    const token = blocked === 'not-registered' && hasToken() ? { serviceToken: true as const } : {};
     if (reading.state === 'unknown') lastKnown = undefined;
     // clients show an output without a status as it is
     const unknown = unknownIn('status', raw ?? '').filter(({ name }) => name !== WHOLE);
-    const shown = { ...reading, reason, blocked, since, raw, ...token, ...(lastKnown && { lastKnown }) };
+    const why = cause.of({ blocked, reason, raw });
+    const shown = { ...reading, reason, blocked, since, raw, ...why, ...(lastKnown && { lastKnown }) };
     state.set('status', { ...shown, ...(unknown.length > 0 && { unknown }) });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
+    if (blocked === 'not-registered' && before.blocked !== blocked) void cause.readJournal();
   };
 
   const clearBlocked = (...blocked: Blocked[]) => {
@@ -105,6 +126,7 @@ export function createTunnelStore(
       publishStatus();
       if (next.blocked === 'not-registered') account.unregistered();
       else if (blocked !== null && blocked !== next.blocked) account.forgetUnregistered();
+      cause.check();
     },
     doubt(since) {
       if (since?.said === lastKnown?.said) return;
@@ -135,9 +157,9 @@ export function createTunnelStore(
     connectionOverdue() {
       if (wish.overdue()) publishStatus();
     },
-    checkToken() {
-      if (isTokenOutdated(state, hasToken)) publishStatus();
-    },
+    checkRegistration: cause.check,
+    registrationCause: () => cause.of({ ...state.snapshot().status, blocked: 'not-registered' }).registration ?? null,
+    registrationAttempted: cause.attempted,
     hasStatus: () => hasStatus,
     markStatusStale() {
       hasStatus = false;
@@ -170,16 +192,44 @@ export function createTunnelStore(
       if (stats && reading.state === 'connected') state.set('tunnel', { ...stats, proxyPort, at: output.at });
       return stats !== null;
     },
-    registration: account.registration,
+    registration: output => cause.after(account.registration(output)),
     devices: account.devices,
     account: account.known,
   };
 }
 
-/** True if the published status of an unregistered device disagrees with the policy file. */
-function isTokenOutdated(state: State, hasToken: () => boolean): boolean {
-  const { blocked, serviceToken = false } = state.snapshot().status;
-  return blocked === 'not-registered' && serviceToken !== hasToken();
+/** Finds why the device is not registered. @param publish publishes the status with the present cause */
+function createCauseStore(state: State, registration: RegistrationWatch, publish: () => void) {
+  const of = (status: Pick<Status, 'blocked' | 'reason' | 'raw'>): Pick<Status, 'registration'> => {
+    const { account, settings } = state.snapshot();
+    const found = registration.cause({ status, account, settings });
+    return found ? { registration: found } : {};
+  };
+  const check = () => {
+    const { status } = state.snapshot();
+    if (!isDeepStrictEqual(of(status).registration, status.registration)) publish();
+  };
+  const readJournal = async () => {
+    if (await registration.readJournal()) check();
+  };
+  return {
+    /** Returns the part of a status with the cause; empty without a cause. */
+    of,
+    /** Publishes the status again if the registration has another cause than the published one. */
+    check,
+    /** Checks the cause after a read of the account, and returns the result of the read. */
+    after(isUnderstood: boolean) {
+      check();
+      return isUnderstood;
+    },
+    /** Call when the device is not registered anymore. */
+    readJournal,
+    async attempted(output: string | null) {
+      registration.attempted(output);
+      if (output !== null) await readJournal();
+      check();
+    },
+  };
 }
 
 /** Stores the registration and its devices. */

@@ -18,8 +18,8 @@ import { NEWEST, READ_LIMIT_MS } from './cli/version.ts';
 import { createTerms } from './consent.ts';
 import { createChangedParts, createHearing, type Hearing } from './hear.ts';
 import { createWatch, type Watch } from './listen/watch.ts';
-import { hasServiceToken } from './parse/policy-file.ts';
 import { createReader, type Reader } from './read/reader.ts';
+import { createRegistrationWatch, type JournalCause } from './registration.ts';
 import { createTunnelStore, type TunnelStore } from './tunnel-store.ts';
 import { createWish } from './wish.ts';
 
@@ -77,6 +77,8 @@ interface Options {
   wish?: string;
   /** The organization's policy file; absent in the demo. */
   policyFile?: string;
+  /** Returns why the device is not registered, from the service's journal, or null. Never rejects. Absent in the demo. */
+  readJournal?: () => Promise<JournalCause | null>;
   state: State;
   log: CommandLog;
   /** Called when the settings become outdated or are read again. */
@@ -102,9 +104,9 @@ export function createTunnel(options: Options): Tunnel {
   const terms = createTerms(options.acceptedTerms);
   const runner = createRunner({ env, log });
   const wish = createWish(options.wish);
-  const { policyFile } = options;
-  const hasToken = () => policyFile !== undefined && hasServiceToken(policyFile);
-  const store = createTunnelStore(state, wish, hasToken);
+  const { policyFile, readJournal } = options;
+  const version = () => state.snapshot().tunnelCli.version;
+  const store = createTunnelStore(state, wish, createRegistrationWatch({ policyFile, readJournal, version }));
   let adopting: Promise<void> = Promise.resolve();
   let stopped = false;
 
@@ -167,13 +169,13 @@ export function createTunnel(options: Options): Tunnel {
     refresh: createRefresh({ reader, watch, adopted: () => adopting }),
     readFigures: () => reader.readLatest('tunnelStats'),
     isFresh() {
-      store.checkToken();
+      store.checkRegistration();
       return reader.isFresh();
     },
     stale: () => reader.stale(),
     async account() {
       await adopting;
-      store.checkToken();
+      store.checkRegistration();
       return readAccount(reader, store, state.snapshot);
     },
   };

@@ -108,10 +108,10 @@ test('without a registration connect fails with the command that helps, and that
   const { code, stderr } = await culvert(['connect', '--wait']);
   assert.equal(code, 1);
   assert.match(stderr, /Register this device with: culvert account register/);
-  const broken = await json(['doctor', '--only', 'service']);
+  const broken = await json(['doctor', '--only', 'registration']);
   assert.equal(broken.results[0].verdict, 'problem');
   assert.equal((await culvert(['account', 'register'])).code, 0);
-  assert.equal((await culvert(['doctor', '--only', 'service'])).code, 0);
+  assert.equal((await culvert(['doctor', '--only', 'registration'])).code, 0);
 });
 
 test('config set takes effect in the file and in the daemon', async () => {

@@ -21,6 +21,7 @@ import { mdmFile, organizationCertificate } from './organization.ts';
 import { culvertPackages, packageRepository } from './packages.ts';
 import { captivePortal, noTraffic, proxyDead, reachability } from './reach.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from './registration.ts';
+import { registration } from './registration-cause.ts';
 import { port53, systemdVersion } from './resolver.ts';
 import { containerDns, containerRanges, duplicateRules, ipv6Beside, routeOwners } from './routes.ts';
 import { forwardedTraffic, inboundFirewall, ruleOrder } from './server.ts';
@@ -29,6 +30,7 @@ import { forwardedTraffic, inboundFirewall, ruleOrder } from './server.ts';
 export const CHECKS: readonly Check[] = [
   tunnelCli,
   service,
+  registration,
   serviceJournal,
   registrationStuck,
   sessionExpiry,

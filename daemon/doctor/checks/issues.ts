@@ -1,6 +1,6 @@
 // Checks the installed version against the vendor's own list of bugs, and checks the knowledge files.
 import type { CommandName, Snapshot } from '../../api/schema.ts';
-import { isMember } from '../../trust/organization.ts';
+import { isMember } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
 import { unknownIn } from '../../warp/parse/unknown.ts';
 import { type Check, inEnglish, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
@@ -135,14 +135,20 @@ export const knowledgeFiles: Check = {
   group: 'culvert',
   source: null,
   async probe({ knowledge }) {
-    const { issues, codes, limits, problems } = knowledge;
-    const count = message('knows %d bugs, %d codes, %d limits', issues.length, codes.length, limits.length);
+    const { issues, codes, limits, patterns, problems } = knowledge;
+    const count = message(
+      'knows %d bugs, %d codes, %d limits, %d lines of the journal',
+      issues.length,
+      codes.length,
+      limits.length,
+      patterns.length,
+    );
     if (problems.length > 0)
       return notice(
         [count, ...problems.map(inEnglish)],
         message('These entries are not used until they are corrected.'),
       );
-    if (issues.length === 0 && codes.length === 0)
+    if (issues.length === 0 && codes.length === 0 && patterns.length === 0)
       return notice([count], message('The files of the installation are missing. Install Culvert again.'));
     return ok(count);
   },

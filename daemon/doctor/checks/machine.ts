@@ -4,7 +4,7 @@ import { serviceLog } from '../../view/client/service-words.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
-import { causeInJournal, readServiceJournal } from '../world/journal.ts';
+import { type Line, readServiceJournal, seenIn } from '../world/journal.ts';
 import { processesNamed } from '../world/sockets.ts';
 import { growthPerHour, type Sample, type World } from '../world/world.ts';
 
@@ -47,7 +47,7 @@ export const resources: Check = {
 };
 
 /** `now`: over a limit. `soon`: growing toward a limit. */
-type Line = { text: Message; bad: 'now' | 'soon' | null };
+type Measured = { text: Message; bad: 'now' | 'soon' | null };
 
 async function measure({ files, now }: World, pid: number, logBytes: number | null) {
   const [status, stat, limits, descriptors] = await Promise.all([
@@ -71,8 +71,8 @@ async function measure({ files, now }: World, pid: number, logBytes: number | nu
   return { sample, limit: limit ? Number(limit) : null };
 }
 
-function describeProcess(world: World, sample: Sample, limit: number | null): Line[] {
-  const lines: Line[] = [];
+function describeProcess(world: World, sample: Sample, limit: number | null): Measured[] {
+  const lines: Measured[] = [];
   const { memoryBytes, descriptors } = sample;
   if (memoryBytes !== null) {
     const growth = growthPerHour(world.samples, sample, ({ memoryBytes: bytes }) => bytes);
@@ -93,7 +93,7 @@ function describeProcess(world: World, sample: Sample, limit: number | null): Li
   return lines;
 }
 
-function describeLogs(world: World, logBytes: number | null, sample: Sample | null): Line[] {
+function describeLogs(world: World, logBytes: number | null, sample: Sample | null): Measured[] {
   if (logBytes === null) return [];
   const growth = sample && growthPerHour(world.samples, sample, ({ logBytes: bytes }) => bytes);
   const fast = growth !== null && growth > LOG_PER_HOUR;
@@ -199,8 +199,14 @@ async function clientLacksRights(world: World): Promise<Message | null> {
 }
 
 /** Reads the journal once for all checks of a run. */
-export const journalOf = (world: World): Promise<string[]> =>
-  world.once('service-journal', () => readServiceJournal(world.tools));
+export const journalOf = (world: World): Promise<Line[]> =>
+  world.once('service-journal', () => readServiceJournal(world.tools, world.redact));
+
+/** Quotes a line of the journal, with its time if it is known. */
+export const journalQuote = ({ at, text }: Line): Message =>
+  at === null
+    ? message('journal: %s', text.slice(0, 240))
+    : message('journal, %s: %s', { time: new Date(at).toISOString() }, text.slice(0, 240));
 
 const IGNORED = N_('WARP accepts each request to connect, but does not connect.');
 const NO_JOURNAL = N_('Its journal could not be read, or has no line. As root, see: %s');
@@ -216,6 +222,7 @@ export const serviceJournal: Check = {
   async probe(world) {
     const { status, tunnelCli } = tunnelOf(world);
     if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
+    if (tunnelCli.emulated) return notApplicable(message('The embedded emulator tunnels nothing.'));
     if (status.state === 'connected') return notApplicable(message('The tunnel is connected.'));
     const isIgnored = status.reason?.code === 'ConnectIgnored';
     const log = serviceLog(world.serviceManager);
@@ -227,13 +234,17 @@ export const serviceJournal: Check = {
     });
     if (isIgnored && lines.length === 0) return problem([message(IGNORED)], message(NO_JOURNAL, log));
     // journalctl also prints nothing without a journal, or if another program started the service
-    if (lines.length === 0) return notApplicable(message('It has no line of the service of the last ten minutes.'));
-    const cause = causeInJournal(lines);
-    if (!cause && isIgnored) return problem([message(IGNORED)], message(NO_CAUSE, log));
-    if (!cause) return ok(message('no error that Culvert knows, in the last ten minutes'));
+    if (lines.length === 0) return notApplicable(message('It has no line of the service since this computer started.'));
+    const seen = seenIn(lines, world.knowledge.patterns, { now: world.now(), blocked: status.blocked });
+    if (!seen && isIgnored) return problem([message(IGNORED)], message(NO_CAUSE, log));
+    if (!seen) return ok(message('no error that Culvert knows'));
     // a tunnel that was turned off may have had the error before
     const isWanted = status.state !== 'disconnected' || isIgnored;
-    return (isWanted ? problem : notice)([message('journal: %s', cause.line.slice(0, 240))], cause.meaning);
+    const { source, date, restart, cause } = seen.pattern;
+    if (cause && status.blocked === 'not-registered')
+      return ok(journalQuote(seen.line), message('The check "%s" explains it.', 'registration'));
+    const evidence = [journalQuote(seen.line), message('known since %s: %s', date, source)];
+    return (isWanted ? problem : notice)(evidence, seen.meaning, restart ? RESTART_WARP : null);
   },
 };
 

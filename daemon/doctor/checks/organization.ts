@@ -3,12 +3,19 @@
 import type { TrustTool } from '../../api/trust.ts';
 import type { Message } from '../../api/values.ts';
 import { paths } from '../../system/paths.ts';
-import { isMember } from '../../trust/organization.ts';
 import { createTrust } from '../../trust/trust.ts';
+import { causeMessages, isMember } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Dictionary, isIgnored, POLICY_FILE as MDM, parsePlist } from '../../warp/parse/policy-file.ts';
-import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
-import { vendorPage } from '../world/facts.ts';
+import {
+  type Dictionary,
+  faultsOf,
+  isListed,
+  judgePolicy,
+  POLICY_FILE as MDM,
+  nameOf,
+} from '../../warp/parse/policy-file.ts';
+import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { policyFileOf, vendorPage } from '../world/facts.ts';
 
 export const mdmFile: Check = {
   id: 'mdm-file',
@@ -16,73 +23,41 @@ export const mdmFile: Check = {
   group: 'service',
   source: vendorPage('deployment/mdm-deployment/parameters/'),
   cheap: true,
-  async probe({ files }) {
-    const info = await files.stat(MDM);
-    if (!info) return notApplicable(message('There is no %s.', MDM));
-    const link = await files.readLink(MDM);
-    if (link !== null)
-      return problem(
-        [message('%s is a symbolic link to %s', MDM, link)],
-        message('The client ignores a link. Put the file itself there.'),
-      );
-    if (info.size === 0)
-      return problem(
-        [message('%s is empty', MDM)],
-        message('Versions before 2026.3.846.0 take an empty file for a configuration. Remove it.'),
-      );
-    const text = (await files.readText(MDM)) ?? '';
-    // text in UTF-8 has no zero bytes
-    if (text.includes('\0'))
-      return problem([message('%s is in UTF-16', MDM)], message('Save it as UTF-8, as in the examples of Cloudflare.'));
-    const { error, dictionaries } = parsePlist(text);
-    const unusable = error === null ? message('%s has no <dict> with settings', MDM) : quoted(`${MDM}: ${error}`);
-    if (dictionaries.length === 0)
-      return problem([unusable], message('The client ignores the whole file until it is well-formed.'));
+  async probe(world) {
+    const file = await policyFileOf(world);
+    if (!file) return notApplicable(message('There is no %s.', MDM));
+    const { faults, configurations } = judgePolicy(file, world.owner);
+    const [fault] = faults;
+    if (fault?.code === 'policy-hidden') throw new Unknown(fault.seen);
+    if (fault) return problem([fault.seen], causeMessages({ ...NO_FACTS, code: fault.code! }).sentence);
     // each configuration of a list is one organization to choose
-    const names = dictionaries.map(({ values }) => values.get('display_name') ?? values.get('organization') ?? '–');
-    const wrong = dictionaries.flatMap((dictionary, i) => {
-      const found = problemsOf(dictionary);
+    const names = configurations.map(nameOf);
+    const wrong = configurations.flatMap((configuration, i) => {
+      const found = faultsOf(configuration).map(({ seen }) => seen);
       const place = message('In configuration %d, %s:', i + 1, names[i]!);
-      return found.length > 0 && dictionaries.length > 1 ? [place, ...found] : found;
+      return found.length > 0 && configurations.length > 1 ? [place, ...found] : found;
     });
+    if (configurations.some(isListed) && world.tunnel && isMember(world.tunnel) !== true)
+      wrong.push(message('%s is a list that the client ignores in XML, at least in versions of 2024', 'configs'));
     if (wrong.length > 0) return problem(wrong, message('Correct %s; the client does not use it as intended.', MDM));
-    const [only] = dictionaries;
-    return ok(dictionaries.length === 1 ? message('%d settings', only!.values.size) : quoted(names.join(', ')));
+    const [only] = configurations;
+    return ok(
+      configurations.length === 1 ? message('%d settings', only!.values.size) : quoted(names.join(', ')),
+      ...endpoints(configurations),
+    );
   },
 };
 
-/** Returns the problems of a configuration, such as half of a pair or an unknown value. */
-function problemsOf(dictionary: Dictionary): Message[] {
-  const { values, repeated, strange } = dictionary;
-  const has = (name: string) => values.has(name);
-  const wrong: Message[] = [];
-  if (isIgnored(dictionary)) wrong.push(message('%s is a list that the client ignores in XML', 'configs'));
-  for (const name of repeated) wrong.push(message('%s appears twice', name));
-  for (const [name, element] of strange)
-    wrong.push(message('%s has the value <%s/>, which does not exist', name, element));
-  for (const [name, value] of values)
-    if (/\$\{\w+\}|\$[A-Z_]{2,}|%\w+%|\{\{.*\}\}/.test(value))
-      wrong.push(message('%s has a placeholder that was not replaced', name));
-  if (has('auth_client_id') !== has('auth_client_secret'))
-    wrong.push(
-      message(
-        '%s is missing: a service token is a pair',
-        has('auth_client_id') ? 'auth_client_secret' : 'auth_client_id',
-      ),
-    );
-  if (has('auth_client_id') && !/\.access$/.test(values.get('auth_client_id') ?? ''))
-    wrong.push(message('%s does not end in %s', 'auth_client_id', '.access'));
-  if (has('auth_client_id') && !has('organization'))
-    wrong.push(message('a service token needs %s as well', 'organization'));
-  const organization = values.get('organization');
-  if (organization !== undefined && !/^[A-Za-z0-9-]+$/.test(organization))
-    wrong.push(message('%s is not the bare name of a team', 'organization'));
-  const mode = values.get('service_mode');
-  if (mode !== undefined && !['warp', '1dot1', 'proxy', 'postureonly', 'tunnelonly'].includes(mode))
-    wrong.push(message('%s has a value that is not documented', 'service_mode'));
-  if (mode === 'proxy' && !has('proxy_port'))
-    wrong.push(message('%s is missing: %s needs it', 'proxy_port', 'service_mode proxy'));
-  return wrong;
+/** Facts of a file that say nothing about this device. */
+const NO_FACTS = { managed: true, organization: null, host: null };
+
+/** Names the servers that a configuration uses in place of the usual ones, such as those of a partner in China. */
+function endpoints(configurations: readonly Dictionary[]): Message[] {
+  return configurations.flatMap(configuration =>
+    [...configuration.values]
+      .filter(([key]) => /^override_(?:api|doh|warp)_endpoint$/.test(key))
+      .map(([key, value]) => message('%s sets %s to %s', nameOf(configuration), key, value)),
+  );
 }
 
 export const organizationCertificate: Check = {

@@ -1,28 +1,16 @@
 // Checks the tunnel client: its installation, service, registration and session with an organization.
 import * as z from 'zod/mini';
-import type { ActionName } from '../../api/actions.ts';
 import type { Fix } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
-import { isMember } from '../../trust/organization.ts';
 import { DEMO_RESET, OLDEST_CLIENT } from '../../view/client/labels.ts';
 import { isProgramFailure } from '../../view/states/causes.ts';
+import { isMember } from '../../view/states/registration.ts';
 import { isOld } from '../../view/states/summary.ts';
 import { N_ } from '../../view/translator.ts';
 import { installSteps } from '../../warp/cli/install-steps.ts';
 import { KEY_CHARACTERS, linesOf, propertyOf } from '../../warp/parse/output.ts';
-import {
-  type Check,
-  type Finding,
-  inEnglish,
-  labeled,
-  message,
-  notApplicable,
-  notice,
-  ok,
-  problem,
-  quoted,
-} from '../check.ts';
+import { type Check, inEnglish, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { as } from '../world/bus.ts';
 import { adminCommands, RESTART_WARP, releaseNotes, tunnelOf, vendorPage } from '../world/facts.ts';
 import type { World } from '../world/world.ts';
@@ -61,7 +49,7 @@ export const tunnelCli: Check = {
 };
 
 /** Returns the commands for this system, or the page of the packages. */
-async function installFix({ files }: World): Promise<Fix> {
+export async function installFix({ files }: World): Promise<Fix> {
   const steps = installSteps((await files.readText('/etc/os-release').catch(() => null)) ?? '', process.arch);
   if (steps?.privileged) return adminCommands(message('Install Cloudflare WARP'), steps.commands);
   return { kind: 'open', ...labeled(message('Open the download page')), url: 'https://pkg.cloudflareclient.com' };
@@ -74,12 +62,12 @@ const START = adminCommands(message('Start the WARP service'), [['systemctl', 'e
 
 export const service: Check = {
   id: 'service',
-  title: N_('WARP service and registration'),
+  title: N_('WARP service'),
   group: 'service',
   source: vendorPage('troubleshooting/common-issues/'),
   cheap: true,
   async probe(world) {
-    const { status, account, tunnelCli: cli } = tunnelOf(world);
+    const { status, tunnelCli: cli } = tunnelOf(world);
     if (!cli.available) return notApplicable(message('The tunnel CLI is not installed.'));
     if (cli.emulated && status.blocked?.startsWith('service-'))
       return problem(
@@ -115,8 +103,6 @@ export const service: Check = {
             'WARP does not let this user control it. Use the account that registered this device, or ask your administrator.',
           ),
         );
-      case 'not-registered':
-        return unregistered(status);
       default:
         if (isProgramFailure(status))
           return problem(
@@ -132,47 +118,10 @@ export const service: Check = {
             message('WARP’s state was last known at %s.', { time: status.lastKnown.at }),
             RESTART_WARP,
           );
-        if (account.registered === false) return unregistered(status);
-        return ok(describeAccount(account));
+        return ok(message('the service answers'));
     }
   },
 };
-
-function describeAccount({ type, organization }: Snapshot['account']): Message {
-  const account = [type, organization].filter(Boolean).join(', ');
-  return account ? quoted(account) : message('the service answers');
-}
-
-/** Explains a device that never registered, or was forgotten or removed. */
-function unregistered({ reason, raw, serviceToken }: Snapshot['status']): Finding {
-  const text = `${reason?.code ?? ''} ${reason?.text ?? raw ?? ''}`;
-  const evidence = [reason?.text ? inEnglish(reason.text) : message('warp-cli reports a missing registration')];
-  const register = (label: Message, ...before: { action: ActionName }[]) => ({
-    kind: 'action' as const,
-    ...labeled(label),
-    actions: [...before, { action: 'register' as const }],
-    undo: [],
-  });
-  if (serviceToken)
-    return problem(
-      evidence,
-      message(
-        'WARP registers it with the service token in /var/lib/cloudflare-warp/mdm.xml, which may have expired. Ask your administrator for a valid one.',
-      ),
-    );
-  if (/revoked/i.test(text))
-    return problem(
-      evidence,
-      message('The organization removed this device. Ask its administrator before you register again.'),
-    );
-  if (/not exist in api|notinapi|invalidated/i.test(text))
-    return problem(
-      evidence,
-      message('Cloudflare no longer knows this registration. Delete it and register this device again.'),
-      register(message('Register again'), { action: 'deleteRegistration' }),
-    );
-  return problem(evidence, message('This device is not registered.'), register(message('Register this device')));
-}
 
 const UNIT_NAME = 'warp-svc.service';
 const Unit = z.tuple([z.string(), z.string(), z.string()]);

@@ -169,5 +169,5 @@ async function versionOf(world: World): Promise<{ major: number; minor: number; 
 
 async function journalLine(world: World): Promise<string | null> {
   const lines = await journalOf(world).catch(() => []);
-  return lines.findLast(line => FILE_BASED.test(line)) ?? null;
+  return lines.findLast(({ text }) => FILE_BASED.test(text))?.text ?? null;
 }

@@ -9,6 +9,7 @@ import { fallbackOnly, providerResolvers, resolvConf, search } from '../checks/d
 import { knownIssues } from '../checks/issues.ts';
 import { mdmFile } from '../checks/organization.ts';
 import { registrationStuck, service, sessionExpiry } from '../checks/registration.ts';
+import { registration } from '../checks/registration-cause.ts';
 import { oneLine, runChecks } from '../engine.ts';
 import type { Code, Knowledge } from '../knowledge.ts';
 import type { Files } from '../world/files.ts';
@@ -27,6 +28,7 @@ export interface Analysis {
 /** Checks that need only files and the client's output. */
 const CHECKS: readonly Check[] = [
   service,
+  registration,
   registrationStuck,
   sessionExpiry,
   search,
@@ -135,7 +137,7 @@ function filesOf(files: readonly ArchiveFile[]): Files {
     async stat(path) {
       const text = copies[path];
       if (text == null) return null;
-      return { kind: 'file', size: text.length, mtimeMs: 0, mode: 0o644, uid: 0 };
+      return { kind: 'file', size: text.length, mtimeMs: 0, mode: 0o644, uid: 0, gid: 0 };
     },
   };
 }

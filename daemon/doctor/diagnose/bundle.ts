@@ -8,7 +8,7 @@ import { ZipFile } from 'yazl';
 import type { CheckResult } from '../../api/doctor.ts';
 import type { History, HistoryChange, HistoryQuery } from '../../api/history.ts';
 import type { Config, ConfigResponse, LogEntry, Snapshot } from '../../api/schema.ts';
-import { giveToOwner } from '../../core/files.ts';
+import { giveToOwner, readText } from '../../core/files.ts';
 import { isObject, jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import { shownResult } from '../file-fix.ts';
 import type { World } from '../world/world.ts';
@@ -48,7 +48,7 @@ export async function createBundle(input: BundleInput): Promise<Bundle> {
       config: config?.config ?? null,
       changes: timeline?.changes ?? [],
     }),
-    public: [...world.knowledge.limits.flatMap(({ values }) => values), '1.1.1.1', '1.0.0.1'],
+    public: publicAddresses(world.knowledge.limits),
   });
   const versions = {
     culvert: world.culvert.version,
@@ -144,6 +144,29 @@ export async function readTimeline(read: (query: HistoryQuery) => Promise<Histor
   }
   return { since, until, totals, changes: changes.slice(-KEPT) };
 }
+
+/** Creates the redactor for texts outside a bundle, such as a line of the journal that a check quotes. */
+export function machineRedactor(snapshot: Snapshot | null, { limits }: Pick<World['knowledge'], 'limits'>) {
+  return createRedactor({
+    names: namesOf({
+      hostname: hostname(),
+      username: userInfo().username,
+      passwd: readText('/etc/passwd') ?? '',
+      resolvConf: readText('/etc/resolv.conf') ?? '',
+      snapshot,
+      entries: [],
+      config: null,
+      changes: [],
+    }),
+    public: publicAddresses(limits),
+  });
+}
+
+const publicAddresses = (limits: World['knowledge']['limits']): string[] => [
+  ...limits.flatMap(({ values }) => values),
+  '1.1.1.1',
+  '1.0.0.1',
+];
 
 interface Sources {
   hostname: string;

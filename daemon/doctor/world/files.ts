@@ -38,6 +38,7 @@ interface FileInfo {
   mtimeMs: number;
   mode: number;
   uid: number;
+  gid: number;
 }
 
 const LIMIT = 256 * 1024;
@@ -97,8 +98,8 @@ export function createFiles(root = ''): Files {
             ? 'directory'
             : 'other';
       // for a link, report the target's size and age
-      const { size, mtimeMs, mode, uid } = (await stat(`${root}${path}`).catch(() => null)) ?? stats;
-      return { kind, size, mtimeMs, mode, uid };
+      const { size, mtimeMs, mode, uid, gid } = (await stat(`${root}${path}`).catch(() => null)) ?? stats;
+      return { kind, size, mtimeMs, mode, uid, gid };
     },
   };
 }

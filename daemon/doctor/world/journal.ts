@@ -1,9 +1,12 @@
-// Reads the journal of the tunnel client's service, and finds lines that explain why the tunnel does not connect.
+// Reads the journal of the tunnel client's service, and finds the lines that data/knowledge/journal.toml explains.
+import { stripVTControlCharacters } from 'node:util';
 import type { Message } from '../../api/values.ts';
-import { redact } from '../../state/redact.ts';
-import { message } from '../../view/message.ts';
-import { API_UNREACHABLE } from '../../warp/cli/failures.ts';
+import { inEnglish, message, wordMessage } from '../../view/message.ts';
+import { english } from '../../view/translator.ts';
+import { isObject } from '../../warp/parse/output.ts';
+import type { JournalCause } from '../../warp/registration.ts';
 import { Unknown } from '../errors.ts';
+import type { JournalPattern } from '../knowledge.ts';
 import type { Tools } from './tools.ts';
 
 /** Units of the vendor's package and of the NixOS module. */
@@ -12,76 +15,209 @@ const UNITS = ['warp-svc', 'cloudflare-warp'];
 const LIMIT_MS = 8_000;
 const LINES = 400;
 const LINE_CHARACTERS = 500;
+/** Longer output is read from its end only: a message can be a backtrace of many kilobytes. */
+const MEBIBYTES = 4;
+const CHARACTERS = 256 * 1024;
 const NOT_ALLOWED = /not seeing messages from|insufficient permissions|no journal files/i;
 
+/** A line of the journal, without secrets and without what identifies a person or a machine. */
+export interface Line {
+  /** Milliseconds since 1970; null if the journal did not say. */
+  at: number | null;
+  text: string;
+}
+
 /**
- * Returns the service's lines of the last ten minutes, oldest first, without secrets, and without dates, which systemd prints in
- * the user's language. Returns at most 400 lines of 500 characters.
+ * Returns the service's lines since the computer started, oldest first: at most 400 lines of 500 characters. Asks for JSON,
+ * in which times do not depend on the user's language.
+ * @param redact replaces what must not be shown, in a text of several lines
  * @throws Unknown if journalctl is missing or hangs, or if this user may not read the journal
  */
-export async function readServiceJournal(tools: Pick<Tools, 'run'>): Promise<string[]> {
+export async function readServiceJournal(
+  tools: Pick<Tools, 'run'>,
+  redact: (text: string) => string | Promise<string>,
+): Promise<Line[]> {
   const units = UNITS.flatMap(unit => ['-u', unit]);
-  const words = [...units, '--since', '-10min', '-n', String(LINES), '-o', 'cat', '--no-pager'];
-  const { stdout, stderr, exitCode } = await tools.run('journalctl', words, { limitMs: LIMIT_MS });
-  // redact the whole text, because a key may have several lines
-  const lines = redact(stdout)
-    .split('\n')
-    .filter(line => line.trim() && !/^-- .* --$/.test(line));
+  const format = ['-o', 'json', '--output-fields=MESSAGE', '--no-pager'];
+  const words = [...units, '-b', '-n', String(LINES), ...format];
+  const { stdout, stderr, exitCode } = await tools.run('journalctl', words, {
+    limitMs: LIMIT_MS,
+    mebibytes: MEBIBYTES,
+  });
+  const lines = await clean(parseJournal(stdout), redact);
   if (lines.length === 0 && NOT_ALLOWED.test(stderr))
     throw new Unknown(message('This user may not read the journal of the service (group systemd-journal).'));
   if (exitCode !== 0 && lines.length === 0) throw new Unknown(message('The journal of the service could not be read.'));
-  return lines.slice(-LINES).map(line => line.trim().slice(0, LINE_CHARACTERS));
+  return lines;
 }
 
-interface Pattern {
-  /** Pattern for a line and the next two lines: an error is printed as a chain of causes. */
-  seen: RegExp;
+/** Parses the output of journalctl: an object on each line, or the text of any other format. */
+function parseJournal(stdout: string): Line[] {
+  return stdout.split('\n').flatMap(line => {
+    const entry = line.startsWith('{') ? objectOf(line) : null;
+    if (!entry) return line.trim() && !/^-- .* --$/.test(line) ? [{ at: null, text: line }] : [];
+    const at = Number(entry.__REALTIME_TIMESTAMP) / 1000;
+    const text = textOf(entry.MESSAGE);
+    return text.split('\n').map(each => ({ at: Number.isFinite(at) && at > 0 ? at : null, text: each }));
+  });
+}
+
+function objectOf(line: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isObject(value) && '__REALTIME_TIMESTAMP' in value ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The journal gives a message with control characters as the numbers of its bytes, and a long one as null. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return Array.isArray(value) && value.every(byte => Number.isInteger(byte)) ? Buffer.from(value).toString() : '';
+}
+
+/** Redacts all lines as one text, because a key may have several lines; then shortens them. */
+async function clean(lines: readonly Line[], redact: (text: string) => string | Promise<string>): Promise<Line[]> {
+  const kept: Line[] = [];
+  let characters = 0;
+  for (const line of lines.toReversed()) {
+    characters += line.text.length + 1;
+    if (characters > CHARACTERS) break;
+    kept.push({ ...line, text: stripVTControlCharacters(line.text).trimEnd() });
+  }
+  kept.reverse();
+  const texts = (await redact(kept.map(({ text }) => text).join('\n'))).split('\n');
+  // a redacted key takes one line: the lines after it keep their own times from the end
+  const missing = kept.length - texts.length;
+  const timed = missing === 0 ? texts.map((text, i) => ({ at: kept[i]!.at, text })) : untimed(texts, kept);
+  return timed
+    .filter(({ text }) => text.trim())
+    .slice(-LINES)
+    .map(({ at, text }) => ({ at, text: text.trim().slice(0, LINE_CHARACTERS) }));
+}
+
+/** Gives each text the time of the line with the same text, and other texts the time before them. */
+function untimed(texts: readonly string[], lines: readonly Line[]): Line[] {
+  let next = 0;
+  let at: number | null = lines[0]?.at ?? null;
+  return texts.map(text => {
+    const found = lines.findIndex((line, i) => i >= next && line.text === text);
+    if (found >= 0) {
+      next = found + 1;
+      at = lines[found]!.at;
+    }
+    return { at, text };
+  });
+}
+
+/** A line that an entry of the table explains. */
+export interface Seen {
+  pattern: JournalPattern;
   meaning: Message;
+  line: Line;
 }
 
-/** Known lines, from public reports of 2025 and 2026. More exact patterns come first, because the first match counts. */
-const PATTERNS: readonly Pattern[] = [
-  {
-    seen: /(?:update|apply) firewall rules.*No such file or directory/is,
-    meaning: message(
-      'WARP could not set its firewall rules, because the service did not find the program nft. Install nftables, and restart the service.',
-    ),
-  },
-  {
-    seen: /(?:update|apply) firewall rules/i,
-    meaning: message('WARP could not set its firewall rules. Another program may hold the packet filter.'),
-  },
-  {
-    seen: /Unable to read local policy file.*symbolic link/is,
-    meaning: message(
-      'WARP did not read its policy file, because it is a symbolic link. Put a regular file in its place.',
-    ),
-  },
-  {
-    seen: /Unable to read local policy file/i,
-    meaning: message('WARP could not read its policy file, and goes on without it.'),
-  },
-  {
-    seen: /no variant of enum \w+ found in flattened data/i,
-    meaning: message('This version of WARP does not understand Cloudflare’s servers anymore. Update WARP.'),
-  },
-  {
-    seen: /API error for .*(?:TimedOut|dns error|ConnectError|Connect\b)/i,
-    meaning: API_UNREACHABLE,
-  },
-];
+/** What holds when the journal is searched. */
+export interface Moment {
+  /** Milliseconds since 1970. */
+  now: number;
+  /** `Status.blocked`. */
+  blocked?: string | null;
+}
 
-/** Returns the newest line that matches a pattern, with its meaning; null without one. */
-export function causeInJournal(lines: readonly string[]): { meaning: Message; line: string } | null {
+const RECENT_MS = 10 * 60_000;
+/** The first line of a started service (public logs of 2023 to 2025: `INFO warp::warp_service: Starting WarpService pid=15`). */
+const STARTED = /\bStarting WarpService\b/;
+
+/** Returns the newest line that an entry explains; null without one. */
+export function seenIn(
+  lines: readonly Line[],
+  patterns: readonly JournalPattern[],
+  { now, blocked = null }: Moment,
+): Seen | null {
+  const tests = patterns
+    .filter(({ when }) => when === undefined || when === blocked)
+    .map(pattern => ({
+      pattern,
+      own: new RegExp(pattern.line ?? pattern.pattern, 'i'),
+      chain: new RegExp(pattern.pattern, 'i'),
+    }));
+  const started = lines.findLastIndex(({ text }) => STARTED.test(text));
+  const isCurrent = ({ span }: JournalPattern, at: number) => {
+    const time = lines[at]!.at;
+    if (span === 'recent') return time === null || now - time <= RECENT_MS;
+    return span === 'boot' || at > started;
+  };
   for (let at = lines.length - 1; at >= 0; at--) {
-    const chain = lines.slice(at, at + 3).join('\n');
-    const pattern = PATTERNS.find(({ seen }) => seen.test(lines[at]!)) && PATTERNS.find(({ seen }) => seen.test(chain));
-    if (pattern) return { meaning: pattern.meaning, line: lines[at]! };
+    const chain = lines.slice(at, at + 3).map(({ text }) => text);
+    const found = tests.find(
+      ({ pattern, own, chain: all }) => own.test(chain[0]!) && all.test(chain.join('\n')) && isCurrent(pattern, at),
+    );
+    if (found) return { pattern: found.pattern, meaning: meaningOf(found.pattern), line: lines[at]! };
   }
   return null;
 }
 
+/** Returns the newest line that tells why a device is not registered; null without one. */
+export function registrationIn(
+  lines: readonly Line[],
+  patterns: readonly JournalPattern[],
+  moment: Moment,
+): JournalCause | null {
+  const seen = seenIn(
+    lines,
+    patterns.filter(({ cause }) => cause !== undefined),
+    moment,
+  );
+  return seen && { code: seen.pattern.cause!, line: seen.line.text };
+}
+
+/** Returns the entry that explains a line that a user typed or pasted; null without one. */
+export function patternOf(line: string, patterns: readonly JournalPattern[]): JournalPattern | null {
+  return patterns.find(({ pattern }) => new RegExp(pattern, 'i').test(line)) ?? null;
+}
+
+/** The meanings of the shipped entries, for the catalogs. An entry with other words, of a user or an update, is in English. */
+const MEANINGS: readonly Message[] = [
+  message(
+    'WARP could not set its firewall rules, because the service did not find the program nft. Install nftables, and restart the service.',
+  ),
+  message(
+    'WARP could not set its firewall rules, because nft refused them. The kernel may lack a feature of nftables, or the service the right to use it.',
+  ),
+  message('WARP could not set its firewall rules. Another program may hold the packet filter.'),
+  message('WARP did not read its policy file, because it is a symbolic link. Put a regular file in its place.'),
+  message('WARP’s service may not read its policy file, and goes on without it. Make root its owner.'),
+  message('WARP could not read its policy file, and goes on without it.'),
+  message('This version of WARP does not understand Cloudflare’s servers anymore. Update WARP.'),
+  message(
+    'Another server answered in the place of Cloudflare’s server for registration. A DNS filter, a firewall or the provider redirects its name.',
+  ),
+  message(
+    'WARP could not reach Cloudflare’s server for registration on TCP port 443. A firewall, a DNS filter or the provider may block it.',
+  ),
+  message(
+    'The system ended the WARP service because memory ran out. Close some programs, or give this computer more memory; the service uses more over time.',
+  ),
+  message('The WARP service crashed. Restart it; if it crashes again, update WARP or install it again.'),
+  message(
+    'The WARP service lost contact with a program that asked it for something. Restart the service if it does not answer.',
+  ),
+  message(
+    'The WARP service ended its connection, and has not answered since. Restart it, and revert the last change of a setting.',
+  ),
+];
+
+/** Returns the meaning of an entry, to translate. */
+export function meaningOf({ meaning }: Pick<JournalPattern, 'meaning'>): Message {
+  return MEANINGS.find(each => wordMessage(each, english) === meaning) ?? inEnglish(meaning);
+}
+
 /** Returns the last warnings and errors, at most three. */
-export function complaintsIn(lines: readonly string[]): string[] {
-  return lines.filter(line => /\b(?:WARN|ERROR)\b/.test(line)).slice(-3);
+export function complaintsIn(lines: readonly Line[]): string[] {
+  return lines
+    .map(({ text }) => text)
+    .filter(text => /\b(?:WARN|ERROR)\b/.test(text))
+    .slice(-3);
 }

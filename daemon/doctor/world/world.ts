@@ -7,6 +7,7 @@ import type { ServiceManager, Snapshot } from '../../api/schema.ts';
 import { readText, replaceFile } from '../../core/files.ts';
 import { askBus } from '../../networks/bus.ts';
 import { readLinks } from '../../networks/links.ts';
+import { redact } from '../../state/redact.ts';
 import { serviceManager } from '../../system/service-manager.ts';
 import type { Knowledge } from '../knowledge.ts';
 import { type Bus, createBus } from './bus.ts';
@@ -59,6 +60,8 @@ export interface World {
   networkLinks(): Promise<readonly NetworkLink[]>;
   targets: Targets;
   knowledge: Knowledge;
+  /** Replaces secrets, and what identifies a person or a machine, in a text that will be shown. */
+  redact(text: string): Promise<string>;
   /** The user id of the owner of system files. */
   owner: number;
   /** Measurements of `warp-svc` from earlier runs, oldest first. */
@@ -74,7 +77,7 @@ export interface World {
 export interface WorldOptions
   extends Pick<World, 'env' | 'tunnel' | 'culvert' | 'knowledge'>,
     Partial<
-      Pick<World, 'signal' | 'online' | 'serviceManager' | 'targets' | 'samples' | 'remember' | 'now' | 'owner'>
+      Pick<World, 'signal' | 'online' | 'serviceManager' | 'targets' | 'samples' | 'remember' | 'now' | 'owner' | 'redact'>
     > {
   /** A directory that stands for `/`. */
   root?: string;
@@ -118,6 +121,7 @@ export function createWorld(options: WorldOptions): World {
     networkLinks: async () => (await readLinks(askBus(busEnv))).links,
     targets: options.targets ?? TARGETS,
     knowledge,
+    redact: options.redact ?? (async text => redact(text)),
     owner: options.owner ?? 0,
     samples: options.samples ?? [],
     remember: options.remember ?? (() => {}),

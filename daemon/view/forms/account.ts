@@ -49,7 +49,7 @@ export function accountForm(
     const tunnel = describeTunnel(client, tr);
     return tunnel.setup ? setupForm({ client, tunnel }, tr) : noteForm(tr._('Not available now'));
   }
-  if (!registered) return { status: setUpStatus(client, free, tr), groups: [organization] };
+  if (!registered) return { status: setUpStatus(client, free, tr, joining), groups: [organization] };
   return {
     status: deviceStatus(client, account, tr),
     groups: [
@@ -66,7 +66,7 @@ const waitingText = ({ pending, slow }: ClientState, { _ }: Translator) =>
   pending && slow ? _('Waiting for WARP…') : null;
 
 /** Returns the status that accepts the terms and registers in one step. */
-function setUpStatus(client: ClientState, free: boolean, tr: Translator): Status {
+function setUpStatus(client: ClientState, free: boolean, tr: Translator, joining: Joining): Status {
   const { _ } = tr;
   const lost = lostRegistration(client.snapshot!.status, tr);
   return {
@@ -74,20 +74,25 @@ function setUpStatus(client: ClientState, free: boolean, tr: Translator): Status
     tone: 'warning',
     title: lost?.title ?? _('Set up WARP'),
     sentence: lost?.sentence ?? _('Free, no account needed: this device gets its own keys.'),
-    buttons: [setUpButton(client, lost, free, tr)],
+    buttons: [lost && lost.offer !== 'register' ? wayOut(lost, free, tr, joining) : setUpButton(client, free, tr)],
     waiting: waitingText(client, tr),
   };
 }
 
-function setUpButton(
-  { snapshot }: ClientState,
-  lost: LostRegistration | null,
+/** Returns the button for a device that the user can't register as a private one: to sign in, or the checks with the fix. */
+function wayOut(
+  { offer, organization }: LostRegistration,
   free: boolean,
-  tr: Translator,
+  { _ }: Translator,
+  { join }: Pick<Joining, 'join'>,
 ): MenuButton {
+  if (offer !== 'join' || organization === null) return { label: _('Run Checks'), command: goTo('checks') };
+  const command = workCommand(() => join(organization));
+  return { label: _('Sign In…'), style: 'suggested', sensitive: free, command };
+}
+
+function setUpButton({ snapshot }: ClientState, free: boolean, tr: Translator): MenuButton {
   const { _ } = tr;
-  // only an administrator can register a device that uses a service token
-  if (lost?.byToken) return { label: _('Run Checks'), command: goTo('checks') };
   const command =
     snapshot?.status.blocked === 'terms-not-accepted'
       ? actionCommand(
@@ -109,6 +114,16 @@ function setUpButton(
 function deviceStatus(client: ClientState, account: Account | null, tr: Translator): Status {
   const { organization, type } = client.snapshot!.account;
   const own = account?.devices.find(({ deviceId }) => deviceId === account.deviceId);
+  const lost = lostRegistration(client.snapshot!.status, tr);
+  if (lost)
+    return {
+      icon: 'culvert-not-registered-symbolic',
+      tone: 'warning',
+      title: lost.title,
+      sentence: [lost.sentence, type].filter(Boolean).join(' · '),
+      buttons: [{ label: tr._('Run Checks'), command: goTo('checks') }],
+      waiting: waitingText(client, tr),
+    };
   return {
     icon: 'culvert-account-symbolic',
     tone: 'neutral',

@@ -131,12 +131,7 @@ export function setupView(
         ...none,
         title: lost?.title ?? _('Set up WARP'),
         description: lost?.sentence ?? _('Free, no account needed: this device gets its own keys.'),
-        buttons: lost?.byToken
-          ? [
-              { label: _('Open Account'), command: goTo('account') },
-              { label: _('Run Checks'), command: goTo('checks') },
-            ]
-          : [{ label: _('Set Up'), command: actionCommand({ action: 'register' }) }, join],
+        buttons: registrationButtons(lost, join, tr),
       };
     case 'not-authorized':
       return {
@@ -149,6 +144,14 @@ export function setupView(
         ],
       };
   }
+}
+
+/** Offers what can register the device: on a computer that an organization manages, never a consumer's registration. */
+function registrationButtons(lost: LostRegistration | null, join: Button, { _ }: Translator): Button[] {
+  const checks = { label: _('Run Checks'), command: goTo('checks') };
+  if (!lost || lost.offer === 'register')
+    return [{ label: _('Set Up'), command: actionCommand({ action: 'register' }) }, join];
+  return lost.offer === 'join' ? [join, checks] : [{ label: _('Open Account'), command: goTo('account') }, checks];
 }
 
 /** Offers to start or restart WARP's service; without systemd, only in a terminal. */

@@ -1,6 +1,8 @@
 // Lists the tunnel CLI's reason codes with a title, a sentence and a remedy for each.
 // Codes and first remedies follow Cloudflare's client error pages (cloudflare-one-client/troubleshooting).
+import type { RegistrationCause } from '../../api/tunnel.ts';
 import type { Translator } from '../translator.ts';
+import { generalWords } from './registration.ts';
 
 /** Effect of the button that a cause offers. */
 export type Remedy =
@@ -124,44 +126,24 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   ],
 ];
 
-/** Lists the causes of a missing, changed or removed registration. */
-const registrationCauses = ({ _ }: Translator): readonly Entry[] => [
+/** Returns the words of a cause of a missing registration. */
+function wordsOf(code: RegistrationCause['code'], tr: Translator): [title: string, sentence: string] {
+  const { title, sentence } = generalWords(code, tr);
+  return [title, sentence];
+}
+
+/** Lists the causes of a missing, changed or removed registration, by the reasons that the tunnel CLI gives. */
+const registrationCauses = (tr: Translator): readonly Entry[] => [
   [
     ['CF_REGISTRATION_MISSING', 'RegistrationMissing', 'MissingRegistration', 'DaemonStartup', 'ManualDeletion'],
-    _('This device is not set up'),
-    _('WARP has no registration for it.'),
+    tr._('This device is not set up'),
+    tr._('WARP has no registration for it.'),
     'register',
     'registration-stuck',
-    'service',
   ],
-  [
-    ['Revoked'],
-    _('Your organization removed this device'),
-    _('Ask your administrator, or set up WARP again if you may.'),
-    'account',
-  ],
-  [
-    ['Does not exist in API'],
-    _('Cloudflare does not know this registration'),
-    _('The device was deleted in the dashboard, or joining the organization failed. A service token may have expired.'),
-    'account',
-  ],
-  [
-    // a code of Culvert's: WARP reports an unusable token like any other missing registration
-    ['ServiceToken'],
-    _('This device is not registered'),
-    _(
-      'WARP registers it with the service token in /var/lib/cloudflare-warp/mdm.xml, which may have expired. Ask your administrator for a valid one.',
-    ),
-    'account',
-    'mdm-file',
-  ],
-  [
-    ['Invalidated', 'RegistrationChanged'],
-    _('The registration has changed'),
-    _('The tunnel went down because this device was registered again or removed.'),
-    'account',
-  ],
+  [['Revoked'], ...wordsOf('removed', tr), 'account'],
+  [['Does not exist in API'], ...wordsOf('unknown-to-api', tr), 'account'],
+  [['Invalidated', 'RegistrationChanged'], ...wordsOf('changed', tr), 'account'],
 ];
 
 /** Lists interception, settings that keep the tunnel off, and failures without a `CF_` code. */
@@ -255,7 +237,7 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
 ];
 
 /** Reason codes that Culvert defines, not the tunnel CLI. */
-export const OWN_CODES: readonly string[] = ['ProgramFailed', 'ConnectIgnored', 'ConnectAccepted', 'ServiceToken'];
+export const OWN_CODES: readonly string[] = ['ProgramFailed', 'ConnectIgnored', 'ConnectAccepted'];
 
 /** Lists causes that Culvert detects, for which the tunnel client reports no reason. */
 const ownCauses = ({ _ }: Translator): readonly Entry[] => [

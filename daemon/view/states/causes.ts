@@ -6,6 +6,7 @@ import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
 import { isHttp2Only, offersHttp2, USE_HTTP2 } from './http2.ts';
+import { type RegistrationWords, registrationStep, registrationWords } from './registration.ts';
 import { wantsSignIn } from './summary.ts';
 
 export interface Cause {
@@ -17,9 +18,11 @@ export interface Cause {
   checks: readonly string[] | null;
 }
 
-export interface LostRegistration extends Pick<Cause, 'title' | 'sentence'> {
-  /** True if only a new token in WARP's policy file can register the device again, so clients must not offer to. */
-  byToken: boolean;
+export interface LostRegistration extends RegistrationWords {
+  /** The organization to sign in to if that is the way out; else null. */
+  organization: string | null;
+  /** The command for a terminal that is the way out; null if none is. */
+  step: string | null;
 }
 
 /**
@@ -37,8 +40,12 @@ export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
     state !== 'connecting'
   )
     return null;
-  const token = snapshot.status.serviceToken && find({ code: 'ServiceToken', text: '' }, tr);
-  const entry = token || (reason && find(reason, tr));
+  const { registration } = snapshot.status;
+  if (registration && snapshot.status.blocked === 'not-registered') {
+    const { title, sentence } = registrationWords(registration, tr);
+    return { title, sentence, remedy: remedyOf('account', snapshot, tr), checks: ['mdm-file'] };
+  }
+  const entry = reason && find(reason, tr);
   if (entry) {
     const [, title, sentence, remedy, ...checks] = entry;
     return { title, sentence, remedy: remedyOf(remedy, snapshot, tr), checks };
@@ -58,19 +65,29 @@ export function isProgramFailure({ state, reason }: Snapshot['status']): boolean
 }
 
 /**
- * Says why a device that should be registered is not; null if it never was and the user can register it, or if the user
- * removed the registration.
+ * Says why a device that should be registered is not, or is registered without its organization; null if it never was
+ * registered and the user can do so, or if the user removed the registration.
  */
 export function lostRegistration(
-  { blocked, reason, serviceToken }: Snapshot['status'],
+  { blocked, reason, registration }: Snapshot['status'],
   tr: Translator,
 ): LostRegistration | null {
-  if (blocked !== 'not-registered') return null;
-  const entry = reason ? find(reason, tr) : undefined;
-  const lost = entry?.[3] === 'account' ? entry : null;
-  const token = serviceToken && find({ code: 'ServiceToken', text: '' }, tr);
-  if (token) return { title: lost?.[1] ?? token[1], sentence: token[2], byToken: true };
-  return lost && { title: lost[1], sentence: lost[2], byToken: false };
+  if (blocked !== null && blocked !== 'not-registered') return null;
+  if (registration) {
+    const words = registrationWords(registration, tr);
+    const { organization } = registration;
+    return { ...words, organization, step: registrationStep(registration, words.offer) };
+  }
+  // an older daemon sends the tunnel CLI's reason only
+  const entry = blocked && reason ? find(reason, tr) : undefined;
+  if (entry?.[3] !== 'account') return null;
+  return {
+    title: entry[1],
+    sentence: entry[2],
+    offer: 'register',
+    organization: null,
+    step: 'culvert account register',
+  };
 }
 
 /**
@@ -83,7 +100,7 @@ export function blockedWords(
   tr: Translator,
 ): { what: string; next: string | null } {
   const lost = lostRegistration(status, tr);
-  if (lost) return { what: `${lost.title}.`, next: `${lost.sentence}${lost.byToken ? '' : ' See: culvert account'}` };
+  if (lost) return { what: `${lost.title}.`, next: `${lost.sentence} See: culvert account` };
   const blocked = status.blocked!;
   const where = { manager, emulated: tunnelCli.emulated };
   return { what: setupText(blocked, tr, tunnelCli.version), next: nextStep(blocked, where) };

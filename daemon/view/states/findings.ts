@@ -84,6 +84,7 @@ function fixButton({ id, fixId, fix }: Repair, body: string, { _ }: Translator):
 
 /** Checks whose findings are never the cause of a failing tunnel, because they also occur with a working one. */
 const NEVER_A_CAUSE: ReadonlySet<string> = new Set([
+  'registration',
   'known-issues',
   'knowledge-files',
   'package-repository',

@@ -69,7 +69,9 @@ function stateDraft(client: ClientState, tr: Translator): Draft | null {
   if (state !== 'connected' && isByUser(state, status)) return null;
   const words = { summary: label, body: sentence };
   const lost = lostRegistration(status, tr);
-  const isNew = (status.blocked === 'not-registered' && !lost?.byToken) || status.blocked === 'terms-not-accepted';
+  const isNew =
+    (status.blocked === 'not-registered' && (!lost || lost.offer === 'register')) ||
+    status.blocked === 'terms-not-accepted';
   const setUp = isNew ? tr._('Set Up') : tr._('Open Culvert');
   const reconnect = { label: tr._('Reconnect'), command: actionCommand({ action: 'connect' }) };
   switch (state) {

@@ -2,14 +2,24 @@
 import type { ActionRequest } from '../../api/actions.ts';
 import type { CommandOutput } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
+import { isMember } from '../../view/states/registration.ts';
 import type { CliTracker } from '../cli/cli-info.ts';
-import { blockedBy, blockedProblem, failureIn, isUncertain, outputText, problemOf } from '../cli/failures.ts';
+import {
+  blockedBy,
+  blockedProblem,
+  failureIn,
+  isUncertain,
+  outputText,
+  problemOf,
+  registrationProblem,
+} from '../cli/failures.ts';
 import type { Runner } from '../cli/run.ts';
 import { type Capabilities, NEWEST } from '../cli/version.ts';
 import type { Terms } from '../consent.ts';
 import type { ChangedParts } from '../hear.ts';
 import type { Watch } from '../listen/watch.ts';
 import type { Reader } from '../read/reader.ts';
+import { endsAttempt } from '../registration.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { type Plan, planAction } from './commands.ts';
 
@@ -17,6 +27,9 @@ import { type Plan, planAction } from './commands.ts';
 const PROXY_LIMIT_MS = 30_000;
 /** A tunnel begins to connect immediately, so this is a long time even on a busy machine. */
 const IGNORED_MS = 5_000;
+
+/** Actions that register the device. */
+const REGISTRATIONS: readonly ActionRequest['action'][] = ['register', 'registerOrganization', 'setRegistrationToken'];
 
 interface Options {
   state: State;
@@ -52,11 +65,12 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
   }
 
   async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
-    store.checkToken();
+    store.checkRegistration();
     // only the status of a living listener is certain enough to refuse without running the command
     const { blocked } = state.snapshot().status;
     if (plan.registered && blocked === 'not-registered' && watch.form())
       throw blockedProblem(blocked, state.snapshot());
+    refuseConsumer(request);
     changes.expectAnnouncement(plan.changes);
     const finished = await runner.run({
       file,
@@ -72,6 +86,8 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       changes.add(plan.changes);
     }
     if (!failure) {
+      if (REGISTRATIONS.includes(request.action) || request.action === 'deleteRegistration')
+        await store.registrationAttempted(null);
       store.setAuthorized(true);
       followConnect(request.action);
       store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
@@ -89,7 +105,19 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       await reader.read('status');
       if (state.snapshot().account.registered === false) return finished.output;
     }
+    if (REGISTRATIONS.includes(request.action)) {
+      await store.registrationAttempted(outputText(finished));
+      const cause = store.registrationCause();
+      if (cause && endsAttempt(cause)) throw registrationProblem(cause, finished);
+    }
     throw problemOf(`the action ${request.action}`, failure, finished, state.snapshot());
+  }
+
+  /** An organization's machine must not get a consumer's registration. @throws Problem not-registered */
+  function refuseConsumer({ action }: ActionRequest): void {
+    if (action !== 'register' || isMember(state.snapshot())) return;
+    const cause = store.registrationCause();
+    if (cause?.managed) throw registrationProblem(cause);
   }
 
   /** Concurrent requests share one attempt. */

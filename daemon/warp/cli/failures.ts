@@ -1,14 +1,15 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
 
-import type { Blocked, Snapshot } from '../../api/schema.ts';
+import type { Blocked, RegistrationCause, Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
 import { Problem } from '../../problem.ts';
 import { demoFault, nextStep, serviceStep, setupText } from '../../view/client/labels.ts';
 import { serviceCommand } from '../../view/client/service-words.ts';
 import { message } from '../../view/message.ts';
 import { lostRegistration } from '../../view/states/causes.ts';
+import { causeMessages, registrationStep } from '../../view/states/registration.ts';
 import { english } from '../../view/translator.ts';
-import { type Failure, failureOf } from '../parse/output.ts';
+import { type Failure, failureOf, registrationCauseIn } from '../parse/output.ts';
 import type { Finished } from './run.ts';
 
 /** The failure of a finished command, or null. */
@@ -43,29 +44,38 @@ export function outputText({ output }: Finished): string {
   return output.ok ? output.stdout : output.stderr || output.stdout;
 }
 
-/** Also explains lines in the service's journal: the service contacts this host to register. */
-export const API_UNREACHABLE = message(
-  'WARP could not reach api.cloudflareclient.com. A firewall, a DNS filter or the provider may block it.',
-);
-
-/** Failures whose messages explain little, with texts from public reports of 2024 to 2026. */
-const KNOWN: readonly { seen: RegExp; meaning?: Message; hint: string }[] = [
+/** Failures whose messages explain little. */
+const KNOWN: readonly { seen: RegExp; meaning: Message; hint: string }[] = [
   {
-    seen: /Failed to communicate with the WARP API/i,
-    meaning: API_UNREACHABLE,
-    hint: 'See what blocks it with: culvert doctor --online',
-  },
-  {
-    // the wording of 2023
-    seen: /Failed to contact the WARP API/i,
-    meaning: API_UNREACHABLE,
-    hint: 'An old version of WARP fails like this as well: update WARP. See: culvert doctor --online',
-  },
-  {
-    seen: /Old registration is still around/i,
-    hint: 'Delete the old registration first (action deleteRegistration).',
+    // Rust ends a program that panics with exit code 101; public reports of 2025 and 2026 have "Broken pipe" after it
+    seen: /\bpanicked at\b/i,
+    meaning: message('The program warp-cli crashed. The change may have been made all the same.'),
+    hint: 'Look at what is set now: culvert status. If it crashes again, install WARP again.',
   },
 ];
+
+/** Facts of a device of which nothing is known. */
+const NO_FACTS = { managed: false, organization: null, host: null, evidence: [] };
+
+/**
+ * The problem for a device that is not registered, or not with its organization.
+ * @param finished the attempt to register that failed; without one, no command was run
+ */
+export function registrationProblem(cause: RegistrationCause, finished?: Finished): Problem {
+  const { sentence, offer } = causeMessages(cause);
+  return new Problem(finished ? 'tunnel-cli-failed' : 'not-registered', sentence, {
+    hint: registrationHint(cause, offer),
+    ...(finished ? { exitCode: finished.output.exitCode, stderr: finished.output.stderr } : {}),
+  });
+}
+
+function registrationHint(cause: RegistrationCause, offer: Parameters<typeof registrationStep>[1]): string {
+  if (cause.code === 'api-unreachable') return 'See what blocks it with: culvert doctor --online';
+  if (cause.code === 'client-too-old') return 'It is at https://pkg.cloudflareclient.com/ (see: culvert doctor)';
+  const step = registrationStep(cause, offer);
+  if (step === null) return 'See the evidence and the fix with: culvert doctor';
+  return `${offer === 'join' ? 'Sign in' : offer === null ? 'Remove it' : 'Register again'} with: ${step}`;
+}
 
 /** One command without an answer does not mean that the service hangs for good. */
 function onceHint({ emulated, serviceManager: manager }: Snapshot['tunnelCli']): string {
@@ -79,9 +89,10 @@ function onceHint({ emulated, serviceManager: manager }: Snapshot['tunnelCli']):
 export function problemOf(
   what: string,
   failure: Failure,
-  { output, timedOut }: Finished,
+  finished: Finished,
   shown: Pick<Snapshot, 'status' | 'tunnelCli'>,
 ): Problem {
+  const { output, timedOut } = finished;
   const extras = { exitCode: output.exitCode, stderr: output.stderr };
   if (timedOut) {
     const seconds = Math.round(output.durationMs / 1000);
@@ -114,7 +125,10 @@ export function problemOf(
         extras,
       );
     default: {
-      const known = KNOWN.find(({ seen }) => seen.test(failure.message));
+      // a license and a token are sent to the same servers as a registration
+      const code = registrationCauseIn(failure.message);
+      if (code) return registrationProblem({ ...NO_FACTS, code }, finished);
+      const known = KNOWN.find(({ seen }) => seen.test(`${failure.message} ${output.stderr}`));
       const text = `The tunnel CLI failed at ${what}: ${failure.message || 'no message'}`;
       return new Problem('tunnel-cli-failed', known?.meaning ?? text, {
         ...(known ? { hint: known.hint } : {}),

@@ -1,6 +1,6 @@
 // Parses the output of any version of the tunnel CLI into a JSON document, lines of text, or a failure.
 import { stripVTControlCharacters } from 'node:util';
-import type { Blocked } from '../../api/schema.ts';
+import type { Blocked, RegistrationCause } from '../../api/schema.ts';
 
 /** The output of a finished process, which is all that parsers get. */
 export interface Printed {
@@ -134,6 +134,17 @@ const KINDS_BY_TEXT: [RegExp, Failure['kind']][] = [
   [/^(Error: )?Not yet implemented/im, 'unsupported'],
   [/^error: invalid value/im, 'argument'],
 ];
+
+/** Outputs of a failed registration, with texts from public reports of 2024 to 2026; "contact" is the wording of 2023. */
+const REGISTRATION_FAILURES: readonly [RegExp, RegistrationCause['code']][] = [
+  [/Old registration is still around/i, 'old-registration'],
+  [/Failed to (?:communicate with|contact) the WARP API/i, 'api-unreachable'],
+];
+
+/** Returns why a device is not registered, from the output of a failed command; null for any other text. */
+export function registrationCauseIn(text: string): RegistrationCause['code'] | null {
+  return REGISTRATION_FAILURES.find(([pattern]) => pattern.test(text))?.[1] ?? null;
+}
 
 function kindOf(text: string): Failure['kind'] {
   return KINDS_BY_TEXT.find(([pattern]) => pattern.test(text))?.[1] ?? 'failed';

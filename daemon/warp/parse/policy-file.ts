@@ -1,8 +1,11 @@
-// Parses the policy file of an organization, a property list with one or several configurations.
-import { lstatSync } from 'node:fs';
+// Reads the policy file of an organization, a property list with one or several configurations, and judges what WARP makes of it.
+import { lstatSync, readlinkSync } from 'node:fs';
 import { SaxesParser } from 'saxes';
+import type { RegistrationCause } from '../../api/tunnel.ts';
+import type { Message } from '../../api/values.ts';
 import { reason } from '../../core/errors.ts';
 import { readText } from '../../core/files.ts';
+import { message, quoted } from '../../view/message.ts';
 
 /** The file that WARP's service reads (Cloudflare, "Deploy WARP", parameters for Linux). */
 export const POLICY_FILE = '/var/lib/cloudflare-warp/mdm.xml';
@@ -78,27 +81,161 @@ function take({ values, repeated, strange }: Dictionary, key: string, element: s
   values.set(key, element === 'true' || element === 'false' ? element : content);
 }
 
-/** True for dictionaries in `configs`, a list that WARP ignores in XML (cloudflare-docs pull request 13658). */
-export function isIgnored({ inside }: Dictionary): boolean {
-  return inside === 'configs';
+/** The policy file as it lies there. */
+export interface PolicyFile {
+  path: string;
+  /** Target of a symbolic link; null for any other file. */
+  link: string | null;
+  uid: number;
+  gid: number;
+  mode: number;
+  /** False for a directory or a device. */
+  isFile: boolean;
+  /** null for a link, and for a file that this user may not read. */
+  text: string | null;
+}
+
+/** Reads the policy file; null if there is none, or if its directory can't be read. */
+export function readPolicyFile(path: string): PolicyFile | null {
+  try {
+    const info = lstatSync(path);
+    const { uid, gid, mode } = info;
+    const link = info.isSymbolicLink() ? readlinkSync(path) : null;
+    const isFile = info.isFile();
+    return { path, link, uid, gid, mode, isFile, text: isFile ? readText(path) : null };
+  } catch {
+    return null;
+  }
+}
+
+/** Causes that lie in the policy file. */
+type PolicyCause = Extract<RegistrationCause['code'], `policy-${string}`>;
+
+export interface Fault {
+  /** null for a mistake that has nothing to do with the registration. */
+  code: PolicyCause | null;
+  /** What was seen, without any value of the file. */
+  seen: Message;
+}
+
+export interface Policy {
+  /**
+   * True if an organization manages this machine: the file names one, or is meant to and can't be read. Then only the
+   * file or a sign-in may register the device.
+   */
+  managed: boolean;
+  /** Faults of the file as a whole; WARP then uses nothing of it. */
+  faults: Fault[];
+  /** One for each organization to choose, in the order of the file. */
+  configurations: Dictionary[];
+}
+
+/** What holds without a policy file. */
+export const NO_POLICY: Policy = { managed: false, faults: [], configurations: [] };
+
+/** Judges a policy file. @param root the user id of root; another one in a test */
+export function judgePolicy(file: PolicyFile | null, root = 0): Policy {
+  if (!file) return NO_POLICY;
+  const { path, link, text } = file;
+  const unusable = (code: PolicyCause, seen: Message, managed = true): Policy => ({
+    managed,
+    faults: [{ code, seen }],
+    configurations: [],
+  });
+  // WARP opens the file without following a link (ELOOP, os error 40; Bad3r/nixos pull request 504, 2026-09)
+  if (link !== null) return unusable('policy-link', message('%s is a symbolic link to %s', path, link));
+  if (!file.isFile) return unusable('policy-form', message('%s is not a regular file.', path));
+  if (isClosedToService(file, root)) {
+    const mode = (file.mode & 0o777).toString(8);
+    return unusable('policy-owner', message('%s belongs to user %s, with mode %s', path, String(file.uid), mode));
+  }
+  if (text === null) return unusable('policy-hidden', message('You may not read %s.', path));
+  // versions before 2026.3.846.0 take an empty file for a configuration (Cloudflare's release notes)
+  if (text === '') return unusable('policy-form', message('%s is empty', path), false);
+  // text in UTF-8 has no zero bytes
+  if (text.includes('\0')) return unusable('policy-form', message('%s is in UTF-16', path));
+  const { error, dictionaries } = parsePlist(text);
+  if (error !== null) return unusable('policy-form', quoted(`${path}: ${error}`));
+  // a dictionary inside another key, such as organization_configs, is no configuration
+  const configurations = dictionaries.filter(({ inside }) => inside === null || inside === LIST);
+  if (configurations.length === 0)
+    return unusable('policy-form', message('%s has no <dict> with settings', path), dictionaries.length > 0);
+  return { managed: configurations.some(namesOrganization), faults: [], configurations };
 }
 
 /**
- * True if a policy file has both halves of a service token, which registers the device. WARP ignores a link, and a file
- * that is not well-formed.
+ * True if root may not read a file without the right to read all files. WARP's service has that right only in newer
+ * versions: its unit listed CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and CAP_SYS_PTRACE, and lists CAP_DAC_OVERRIDE in 2026.7.
  */
-export function hasServiceToken(file: string): boolean {
-  return parsePlist(textOf(file)).dictionaries.some(
-    dictionary =>
-      !isIgnored(dictionary) && ['auth_client_id', 'auth_client_secret'].every(key => dictionary.values.get(key)),
-  );
+function isClosedToService({ uid, gid, mode }: PolicyFile, root: number): boolean {
+  const bit = uid === root ? 0o400 : gid === 0 ? 0o040 : 0o004;
+  return (mode & bit) === 0;
 }
 
-/** Returns the text of a file; empty for an unreadable file and for a link. */
-function textOf(file: string): string {
-  try {
-    return lstatSync(file).isSymbolicLink() ? '' : (readText(file) ?? '');
-  } catch {
-    return '';
-  }
+const namesOrganization = ({ values }: Dictionary) =>
+  ['organization', 'auth_client_id', 'auth_client_secret'].some(key => values.has(key));
+
+/** Key of a list of configurations. */
+const LIST = 'configs';
+
+/**
+ * True for a configuration in the list `configs`. Cloudflare wrote on 2024-03-28 that WARP does not support this key in
+ * XML (cloudflare-docs pull request 13658), and shows it in the examples of 2026.
+ */
+export const isListed = ({ inside }: Dictionary): boolean => inside === LIST;
+
+/** Returns the name under which the user chooses a configuration. */
+export const nameOf = ({ values }: Dictionary): string =>
+  values.get('display_name') ?? values.get('organization') ?? '–';
+
+/** True if a configuration has a whole service token, with which WARP registers the device. */
+export const hasToken = ({ values }: Dictionary): boolean =>
+  ['auth_client_id', 'auth_client_secret'].every(key => values.get(key));
+
+/** Names of values that a program should have filled in: `$ORG`, `${ORG}`, `%ORG%`, `{{ org }}`. */
+const PLACEHOLDER = /\$\{\w+\}|\$[A-Za-z_]\w*|%\w+%|\{\{.*\}\}/;
+/** Values that may contain a `$`, as a secret and a name for people can. */
+const FREE_TEXT = new Set(['auth_client_secret', 'display_name', 'support_url']);
+const SERVICE_MODES = ['warp', '1dot1', 'proxy', 'postureonly', 'tunnelonly'];
+
+/** Returns the faults of a configuration, such as half of a pair or an unknown value, those of the registration first. */
+export function faultsOf({ values, repeated, strange }: Dictionary): Fault[] {
+  const has = (name: string) => values.has(name);
+  const faults: Fault[] = [];
+  const add = (code: Fault['code'], seen: Message) => faults.push({ code, seen });
+  for (const [name, value] of values)
+    if (isPlaceholder(name, value))
+      add('policy-variables', message('%s has a placeholder that was not replaced', name));
+  if (has('auth_client_id') !== has('auth_client_secret'))
+    add(
+      'policy-token',
+      message(
+        '%s is missing: a service token is a pair',
+        has('auth_client_id') ? 'auth_client_secret' : 'auth_client_id',
+      ),
+    );
+  for (const name of ['auth_client_id', 'auth_client_secret'])
+    if (values.get(name) === '') add('policy-token', message('%s is empty', name));
+  const id = values.get('auth_client_id');
+  if (id && !id.endsWith('.access')) add('policy-token', message('%s does not end in %s', 'auth_client_id', '.access'));
+  if (has('auth_client_id') && !has('organization'))
+    add('policy-token', message('a service token needs %s as well', 'organization'));
+  const organization = values.get('organization');
+  if (organization !== undefined && !/^[A-Za-z0-9-]+$/.test(organization))
+    add('policy-organization', message('%s is not the bare name of a team', 'organization'));
+  for (const name of repeated) add(null, message('%s appears twice', name));
+  for (const [name, element] of strange)
+    add(null, message('%s has the value <%s/>, which does not exist', name, element));
+  const mode = values.get('service_mode');
+  if (mode !== undefined && !SERVICE_MODES.includes(mode))
+    add(null, message('%s has a value that is not documented', 'service_mode'));
+  if (mode === 'proxy' && !has('proxy_port'))
+    add(null, message('%s is missing: %s needs it', 'proxy_port', 'service_mode proxy'));
+  return faults;
+}
+
+/** True for a value that is nothing but a placeholder; names of teams and tokens contain none at all. */
+function isPlaceholder(name: string, value: string): boolean {
+  const found = PLACEHOLDER.exec(value)?.[0];
+  return found !== undefined && (!FREE_TEXT.has(name) || found.length === value.length);
 }

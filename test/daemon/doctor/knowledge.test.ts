@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { knownIssues } from '../../../daemon/doctor/checks/issues.ts';
 import { affects, explain, type Issue, loadKnowledge, sourceLink } from '../../../daemon/doctor/knowledge.ts';
+import { meaningOf, seenIn } from '../../../daemon/doctor/world/journal.ts';
 import { examine, KNOWLEDGE, snapshot, tree, world } from '../../support/doctor/world.ts';
 import { missing } from '../../support/temporary.ts';
 
@@ -19,8 +20,11 @@ const issue = (text: Partial<Issue>): Issue => ({
 });
 
 test('the shipped files are read without a problem', () => {
-  const { issues, changes, codes, limits, problems } = KNOWLEDGE;
-  assert.deepEqual([issues.length, changes.length, codes.length, limits.length, problems], [84, 68, 82, 75, []]);
+  const { issues, changes, codes, limits, patterns, problems } = KNOWLEDGE;
+  assert.deepEqual(
+    [issues.length, changes.length, codes.length, limits.length, patterns.length, problems],
+    [84, 68, 94, 75, 13, []],
+  );
   for (const { checked_by } of issues)
     if (checked_by)
       assert.ok(
@@ -75,6 +79,45 @@ advice = "a"
   assert.match(result.evidence.join('\n'), /Replaced/);
 });
 
+test('a user adds a line of the journal and replaces one, and a wrong expression or cause is named', t => {
+  const entry = (id: string, pattern: string, more = '') =>
+    `[[pattern]]\nid = "${id}"\npattern = '${pattern}'\nmeaning = "M"\nspan = "boot"\nsource = "mine"\ndate = "2026-11-30"\n${more}`;
+  const own = tree(t, {
+    '/journal.toml': [
+      entry('mine', 'my own words'),
+      entry('firewall-nft-failed', 'other words'),
+      entry('broken', '('),
+      entry('unheard', 'x', 'cause = "nothing"\n'),
+    ].join('\n'),
+  });
+  const { patterns, problems } = loadKnowledge([SHIPPED, own]);
+  assert.equal(patterns.length, 14);
+  assert.match(
+    problems.join('\n'),
+    /entry 3 of patterns is not used: pattern: .*\n.*entry 4 of patterns is not used: cause: /,
+  );
+  const seen = (text: string) => seenIn([{ at: null, text }], patterns, { now: 0 });
+  assert.equal(seen('my own words')?.pattern.id, 'mine');
+  assert.deepEqual(seen('other words')?.meaning, { text: '%s', values: ['M'], language: 'en' });
+  assert.equal(seen('nft command failed with return code: 256'), null);
+});
+
+test('every line of the journal has a source with its day, a meaning for the catalogs, and a code that exists', () => {
+  for (const { id, meaning, code, source } of KNOWLEDGE.patterns) {
+    assert.notEqual(
+      meaningOf({ meaning }).text,
+      '%s',
+      `${id}: its meaning is missing in daemon/doctor/world/journal.ts`,
+    );
+    if (code)
+      assert.ok(
+        KNOWLEDGE.codes.some(each => each.code === code),
+        code,
+      );
+    assert.match(source, /^https:|^public/);
+  }
+});
+
 test('only pages have a link: of the vendor in its repository, others by their address', () => {
   const page = 'src/content/docs/warp-client/known-issues.mdx';
   assert.equal(sourceLink(page), `https://github.com/cloudflare/cloudflare-docs/blob/production/${page}`);
@@ -89,7 +132,7 @@ test('a file that is broken, or an entry that is, is named, and the rest counts'
     '/codes.toml': 'code = [\n',
   });
   const { issues, codes, problems } = loadKnowledge([SHIPPED, own]);
-  assert.deepEqual([issues.length, codes.length, problems.length], [84, 82, 2]);
+  assert.deepEqual([issues.length, codes.length, problems.length], [84, 94, 2]);
   assert.match(problems.join('\n'), /known-issues\.toml: entry 1 of issues is not used: /);
   assert.match(problems.join('\n'), /codes\.toml is not used: line \d+: /);
 });

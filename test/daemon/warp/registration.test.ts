@@ -1,6 +1,6 @@
 // Terms and registrations of the tunnel: what is asked of the user, and what is read after a change.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
@@ -106,7 +106,13 @@ test('a read that began before a registration does not overwrite it', async t =>
   assert.deepEqual([status().state, status().blocked], ['disconnected', null]);
 });
 
-test('a registration that a service token makes is marked as long as it is missing, with the present file', async t => {
+/** A policy file with a service token. */
+const POLICY = `<dict>
+  <key>organization</key><string>acme</string>
+  <key>auth_client_id</key><string>a.access</string><key>auth_client_secret</key><string>s</string>
+</dict>`;
+
+test('the cause of a missing registration is published as long as it is missing, from the present policy file', async t => {
   const policyFile = join(temporary(t), 'mdm.xml');
   const { tunnel, status, cli } = await startTunnel(t, { faults: 'not-in-api', policyFile });
   await until(() => status().blocked === 'not-registered');
@@ -116,26 +122,82 @@ test('a registration that a service token makes is marked as long as it is missi
     'a connection': () => assert.rejects(tunnel.runAction({ action: 'connect' })),
   };
   for (const [what, ask] of Object.entries(asked)) {
-    writeFileSync(
-      policyFile,
-      '<dict><key>auth_client_id</key><string>a.access</string><key>auth_client_secret</key><string>s</string></dict>',
-    );
+    writeFileSync(policyFile, POLICY);
     await ask();
-    assert.equal(status().serviceToken, true, what);
+    const { code, managed, organization } = status().registration!;
+    assert.deepEqual([code, managed, organization], ['token-refused', true, 'acme'], what);
     rmSync(policyFile);
     await ask();
-    assert.equal(status().serviceToken, undefined, what);
+    assert.equal(status().registration?.code, 'unknown-to-api', what);
     const { since } = status();
     await ask();
     assert.equal(status().since, since, 'the same state goes on');
   }
-  writeFileSync(
-    policyFile,
-    '<dict><key>auth_client_id</key><string>a.access</string><key>auth_client_secret</key><string>s</string></dict>',
-  );
+  writeFileSync(policyFile, POLICY);
   const refused = problem('not-registered', ({ extras }) => /service token.*administrator/.test(extras.hint ?? ''));
   await assert.rejects(tunnel.runAction({ action: 'connect' }), refused);
   await cli.control('reset');
   await until(() => status().state === 'disconnected');
-  assert.equal(status().serviceToken, undefined);
+  await until(() => status().registration?.code === 'consumer');
+  rmSync(policyFile);
+  await tunnel.account();
+  assert.equal(status().registration, undefined);
+});
+
+for (const [what, prepare] of [
+  ['with a policy file', (file: string) => writeFileSync(file, POLICY)],
+  ['with a link in its place', (file: string) => symlinkSync('/nowhere/mdm.xml', file)],
+  ['with a damaged one', (file: string) => writeFileSync(file, '<dict><key>organization</key>')],
+] as const)
+  test(`a machine ${what} is never registered as a private device`, async t => {
+    const policyFile = join(temporary(t), 'mdm.xml');
+    prepare(policyFile);
+    const { tunnel, status, spawned } = await startTunnel(t, { faults: 'not-registered', policyFile });
+    await until(() => status().blocked === 'not-registered');
+    const runs = await spawned(() =>
+      assert.rejects(tunnel.runAction({ action: 'register' }), problem('not-registered')),
+    );
+    assert.ok(!runs.some(run => run.includes('registration new')), runs.join());
+    assert.equal(status().registration?.managed, true);
+  });
+
+/** The tunnel CLI of a device whose registration fails with these words, after the emulator's answer to all else. */
+const failing = (place: string, cli: string, words: string) =>
+  `case "$*" in *'registration new'*) echo '${words}' >&2; exit 1 ;; esac\nexec ${cli} "$@" # ${place}`;
+
+for (const [words, code, message] of [
+  ['Error: Failed to communicate with the WARP API', 'api-unreachable', /api\.cloudflareclient\.com on TCP port 443/],
+  [
+    'Error: Old registration is still around. Try running: "warp-cli registration delete"',
+    'old-registration',
+    /Remove it/,
+  ],
+] as const)
+  test(`after "${words}" the action, the state and the next attempt tell the cause ${code}`, async t => {
+    const { tunnel, status, place, cli } = await startTunnel(t, { faults: 'not-registered', missing: true });
+    place.script('warp-cli', failing(place.path, cli.bin, words));
+    await until(() => status().blocked === 'not-registered');
+    await assert.rejects(
+      tunnel.runAction({ action: 'register' }),
+      problem('tunnel-cli-failed', problem => message.test(problem.message) && problem.wording !== null),
+    );
+    assert.equal(status().registration?.code, code);
+    place.script('warp-cli', `exec ${cli.bin} "$@"`);
+    await cli.control('clear');
+    await until(() => status().blocked === null);
+    assert.equal(status().registration, undefined);
+  });
+
+test('what the journal of the service says becomes the cause, and is asked for once', async t => {
+  let reads = 0;
+  const { status } = await startTunnel(t, {
+    faults: 'not-registered',
+    readJournal: async () => {
+      reads += 1;
+      return { code: 'client-too-old', line: 'no variant of enum X found in flattened data' };
+    },
+  });
+  await until(() => status().registration?.code === 'client-too-old');
+  assert.equal(reads, 1);
+  assert.match(JSON.stringify(status().registration?.evidence), /flattened data/);
 });

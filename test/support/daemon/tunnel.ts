@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type test from 'node:test';
 import { Problem } from '../../../daemon/problem.ts';
 import { createLog, createState, type Published } from '../../../daemon/state/store.ts';
+import type { JournalCause } from '../../../daemon/warp/registration.ts';
 import { createTunnel } from '../../../daemon/warp/tunnel.ts';
 import { until } from '../until.ts';
 import { emulator } from './emulator.ts';
@@ -14,6 +15,7 @@ interface Setup {
   faults?: string;
   connectMs?: number;
   policyFile?: string;
+  readJournal?: () => Promise<JournalCause | null>;
   ignoredMs?: number;
   /** A shell script in place of the emulator. */
   fake?: string;
@@ -56,6 +58,7 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
     state,
     log,
     ...(options.policyFile === undefined ? {} : { policyFile: options.policyFile }),
+    ...(options.readJournal === undefined ? {} : { readJournal: options.readJournal }),
     ...(options.ignoredMs === undefined ? {} : { ignoredMs: options.ignoredMs }),
   });
   t.after(async () => {

@@ -145,7 +145,7 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
   const wanted = `The tunnel did not ${action}`;
   if (shown.status.blocked) throw blockedFailure(wanted, shown);
   if (shown.status.reason?.code === 'ConnectIgnored')
-    throw new Failure(`${shown.status.reason.text}.`, { hint: await journalText(context) });
+    throw new Failure(`${shown.status.reason.text}.`, { hint: await journalText(context, shown) });
   const cause = explainedCause(shown, english);
   throw new Failure(`${wanted}${ending === 'late' ? ` within ${seconds} s` : ''}. Its state is: ${phase(shown)}.`, {
     hint: [
@@ -156,16 +156,19 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
 }
 
 /** Returns the lines of the service's journal that show the cause. */
-async function journalText({ env, signal }: Context): Promise<string> {
-  const [{ createTools }, { causeInJournal, complaintsIn, readServiceJournal }] = await Promise.all([
-    import('../../../doctor/world/tools.ts'),
-    import('../../../doctor/world/journal.ts'),
-  ]);
+async function journalText({ env, paths, signal }: Context, shown: Snapshot): Promise<string> {
+  const [{ createTools }, { complaintsIn, readServiceJournal, seenIn }, { knowledgeOf, redactorFor }] =
+    await Promise.all([
+      import('../../../doctor/world/tools.ts'),
+      import('../../../doctor/world/journal.ts'),
+      import('../../../doctor/gather.ts'),
+    ]);
   try {
-    const lines = await readServiceJournal(createTools({ env, signal }));
+    const knowledge = knowledgeOf(paths);
+    const lines = await readServiceJournal(createTools({ env, signal }), redactorFor(shown, knowledge));
     if (lines.length === 0) return 'The journal has no line of its service. See: culvert doctor';
-    const cause = causeInJournal(lines);
-    const said = cause ? [cause.line] : complaintsIn(lines);
+    const cause = seenIn(lines, knowledge.patterns, { now: Date.now() });
+    const said = cause ? [cause.line.text] : complaintsIn(lines);
     if (said.length === 0) return 'The journal of its service has no error. See: culvert doctor';
     const meaning = cause ? [wordMessage(cause.meaning, english)] : [];
     return printable([...meaning, `Its journal: ${said.join(' / ')}`].join(' '));

@@ -11,6 +11,7 @@ import {
 import { ApiError } from '../../../api/client.ts';
 import type { Account } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
+import { wordMessage } from '../../../view/message.ts';
 import { lostRegistration } from '../../../view/states/causes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
@@ -23,8 +24,10 @@ import { proxyConsent } from './mode.ts';
 
 export const account: Run = async context => {
   const details = await context.client.call('GET /api/account');
-  const missing = details.registered === false ? await unregistered(context) : null;
-  show(context, details, () => missing ?? text(context, details));
+  const why = context.json ? null : await lost(context, details.registered === false);
+  show(context, details, () =>
+    details.registered === false ? (why ?? NEVER) : [text(context, details), why].filter(Boolean).join('\n\n'),
+  );
   return EXIT.ok;
 };
 
@@ -91,13 +94,19 @@ async function sendAction(context: Context, done: string, action: ActionName, va
   return EXIT.ok;
 }
 
-/** Returns why there is no registration, and how the user can register, if possible. */
-async function unregistered({ client }: Context): Promise<string> {
+const NEVER = 'This device is not registered. Register it with: culvert account register';
+
+/**
+ * Returns why there is no registration, or not the organization's, with what was seen and the command that is the way out.
+ * @returns null without a cause
+ */
+async function lost({ client }: Context, isMissing: boolean): Promise<string | null> {
   const { status } = await client.call('GET /api/snapshot');
-  const lost = lostRegistration({ ...status, blocked: 'not-registered' }, english);
-  if (!lost) return 'This device is not registered. Register it with: culvert account register';
-  const again = lost.byToken ? '' : ' To register it again: culvert account register';
-  return printable(`${lost.title}. ${lost.sentence}${again}`);
+  const found = lostRegistration(isMissing ? { ...status, blocked: 'not-registered' } : status, english);
+  if (!found) return null;
+  const seen = (status.registration?.evidence ?? []).map(line => `  ${wordMessage(line, english)}`);
+  const next = found.step ? `Then run: ${found.step}` : 'See the fix with: culvert doctor';
+  return [`${found.title}. ${found.sentence}`, ...seen, next].map(printable).join('\n');
 }
 
 function text({ style, width }: Context, details: Account): string {

@@ -9,9 +9,15 @@ import { type Analysis, analyze } from '../../../doctor/diagnose/analyze.ts';
 import { readArchive } from '../../../doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, readTimeline, writeBundle } from '../../../doctor/diagnose/bundle.ts';
 import { undoable } from '../../../doctor/fixes.ts';
-import { undoJournal } from '../../../doctor/gather.ts';
-import { type Code, explain, knowledgeDirectories, loadKnowledge, sourceLink } from '../../../doctor/knowledge.ts';
-import { dataDirectory } from '../../../system/installation.ts';
+import { knowledgeOf, undoJournal } from '../../../doctor/gather.ts';
+import { type Code, explain, type JournalPattern, type Knowledge, sourceLink } from '../../../doctor/knowledge.ts';
+import { readRegistrationJournal } from '../../../doctor/registration-journal.ts';
+import { patternOf } from '../../../doctor/world/journal.ts';
+import { wordMessage } from '../../../view/message.ts';
+import { generalWords, registrationStep, registrationWords } from '../../../view/states/registration.ts';
+import { english } from '../../../view/translator.ts';
+import { judgePolicy, POLICY_FILE, readPolicyFile } from '../../../warp/parse/policy-file.ts';
+import { NO_EVIDENCE, registrationCause } from '../../../warp/registration.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { columns } from '../../layout.ts';
@@ -62,7 +68,7 @@ async function fromDaemon({ client }: Context) {
 }
 
 export const diagnoseRead: Run = async (context, [path = '']) => {
-  const knowledge = loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, context.paths.userConfig));
+  const knowledge = knowledgeOf(context.paths);
   const archive = await readArchive(path);
   if (archive.files.length === 0) throw new Failure(`${path} has no text files that can be read.`);
   const analysis = await analyze(archive, knowledge);
@@ -111,35 +117,103 @@ function skippedText(skipped: readonly string[]): string[] {
 }
 
 export const explainCode: Run = async (context, words) => {
-  const { codes, problems } = loadKnowledge(
-    knowledgeDirectories(`${dataDirectory}/knowledge`, context.paths.userConfig),
-  );
+  const knowledge = knowledgeOf(context.paths);
+  const { codes, problems } = knowledge;
   for (const problem of problems) context.say(problem);
   if (codes.length === 0) throw new Failure('The file with the codes is missing. Install Culvert again.');
   if (words.length === 0) {
     show(context, { codes }, () =>
       columns(
-        codes.map(({ code, title }) => [code, title]),
+        codes.map(each => [each.code, worded(each).title]),
         text => text,
         context.width,
       ),
     );
     return EXIT.ok;
   }
-  const explanations = explain(codes, words.join(' '));
-  if (explanations.length === 0)
-    throw new Failure(`"${words.join(' ')}" is not known.`, { hint: 'List all codes with: culvert explain' });
-  show(context, { codes: explanations }, () => describeCodes(explanations, context));
+  const line = words.join(' ');
+  const { explanations, pattern } = explainLine(knowledge, line);
+  if (explanations.length === 0 && !pattern)
+    throw new Failure(`"${line}" is not known.`, { hint: 'List all codes with: culvert explain' });
+  const here = explanations.some(({ cause }) => cause) ? await causeHere(context, line) : null;
+  const document = { codes: explanations, ...(pattern && { journal: pattern }), ...(here && { here }) };
+  show(context, document, () =>
+    [
+      ...(pattern ? [describePattern(pattern, context.style)] : []),
+      ...(explanations.length > 0 ? [describeCodes(explanations, context)] : []),
+      ...(here ? [describeHere(here, context.style)] : []),
+    ].join('\n\n'),
+  );
   return EXIT.ok;
 };
+
+/** Finds the line in the codes, and in the table of the journal, whose entry may name one more code. */
+function explainLine(knowledge: Knowledge, line: string): { explanations: Code[]; pattern: JournalPattern | null } {
+  const found = explain(knowledge.codes, line);
+  const pattern = patternOf(line, knowledge.patterns);
+  const named = knowledge.codes.filter(({ code }) => code === pattern?.code);
+  return { explanations: [...new Set([...found, ...named])], pattern };
+}
+
+/** Words of registration causes are those of every other client. */
+function worded(code: Code): Pick<Code, 'title' | 'meaning'> {
+  if (!code.cause) return code;
+  const { title, sentence } = generalWords(code.cause, english);
+  return { title, meaning: `${sentence} ${code.meaning}` };
+}
+
+interface Here {
+  code: string;
+  title: string;
+  sentence: string;
+  evidence: string[];
+  next: string;
+}
+
+/**
+ * Returns why this device is not registered, if a policy file or the journal here says more than the words that were typed.
+ * @param line words of the tunnel CLI, which count as its reason
+ */
+async function causeHere({ env, paths, signal }: Context, line: string): Promise<Here | null> {
+  const policy = judgePolicy(readPolicyFile(POLICY_FILE));
+  const journal = await readRegistrationJournal({ env, paths, snapshot: null, signal });
+  if (!policy.managed && policy.faults.length === 0 && !journal) return null;
+  const status = { blocked: 'not-registered' as const, reason: { code: null, text: line }, raw: null };
+  const cause = registrationCause({ ...NO_EVIDENCE, status, policy, journal, attempt: line });
+  if (!cause) return null;
+  const { title, sentence, offer } = registrationWords(cause, english);
+  const step = registrationStep(cause, offer);
+  return {
+    code: cause.code,
+    title,
+    sentence,
+    evidence: cause.evidence.map(each => wordMessage(each, english)),
+    next: step ?? 'culvert doctor',
+  };
+}
+
+function describeHere({ title, sentence, evidence, next }: Here, style: Style): string {
+  const lines = evidence.map(each => `  ${printable(each)}`);
+  return [style.bold('If this device is not registered'), `${title}. ${sentence}`, ...lines, `See: ${next}`].join('\n');
+}
+
+function describePattern({ id, meaning, source, date }: JournalPattern, style: Style): string {
+  return [
+    `${style.bold(printable(id))}: a line of the journal of WARP’s service`,
+    printable(meaning),
+    style.dim(`Seen in: ${printable(source)} (${date})`),
+  ].join('\n');
+}
 
 /** Describes up to three codes in full; of more codes, prints only names and titles. */
 function describeCodes(codes: readonly Code[], { style }: Context): string {
   if (codes.length <= 3) return codes.map(code => describeCode(code, style)).join('\n\n');
-  return codes.map(({ code, title }) => `${style.bold(printable(code))}: ${printable(title)}`).join('\n');
+  return codes.map(each => `${style.bold(printable(each.code))}: ${printable(worded(each).title)}`).join('\n');
 }
 
-function describeCode({ code, also, title, meaning, causes, try: steps, check, source }: Code, style: Style): string {
+function describeCode(entry: Code, style: Style): string {
+  const { code, also, causes, try: steps, check, source } = entry;
+  const { title, meaning } = worded(entry);
   const list = (head: string, lines: readonly string[], mark: (at: number) => string) =>
     lines.length > 0 ? [head, ...lines.map((line, at) => `  ${mark(at)} ${printable(line)}`)] : [];
   const link = sourceLink(source);

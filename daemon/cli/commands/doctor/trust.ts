@@ -11,9 +11,9 @@ import {
 import { assertOwn } from '../../../core/files.ts';
 import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../../core/terminal.ts';
-import { isMember } from '../../../trust/organization.ts';
 import { createTrust, type Trust } from '../../../trust/trust.ts';
 import { certificateFacts } from '../../../view/forms/trust.ts';
+import { isMember } from '../../../view/states/registration.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { consent, createProgress, readSecret } from '../../dialog.ts';
 import { EXIT, Failure } from '../../errors.ts';

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ACTION_NAMES } from '../../../../daemon/api/actions.ts';
 import { Problem } from '../../../../daemon/problem.ts';
+import { quoted } from '../../../../daemon/view/message.ts';
 import {
   createHome,
   culvert,
@@ -43,12 +44,19 @@ test('account shows the registration and the devices, safe for a terminal', asyn
   assert.deepEqual(JSON.parse((await culvert(home, ['account', '--json'])).stdout), account);
 });
 
-const TOKEN = /service token in \/var\/lib\/cloudflare-warp\/mdm\.xml.*Ask your administrator/;
-for (const [name, cause, expected, isOffered] of [
-  ['was never one', {}, /^This device is not registered\./, true],
-  ['is one that the server does not know', { text: 'Does not exist in API' }, /does not know this registration/, true],
-  ['was one with a service token', { text: 'Does not exist in API', serviceToken: true }, TOKEN, false],
-  ['should be one with a service token', { serviceToken: true }, TOKEN, false],
+const seen = { managed: true, organization: 'acme', host: null, evidence: [quoted('mdm.xml has a token')] };
+const TOKEN = /service token in \/var\/lib\/cloudflare-warp\/mdm\.xml.*Ask your administrator.*mdm\.xml has a token/;
+for (const [name, text, registration, expected, isOffered] of [
+  ['was never one', 'Daemon Startup', undefined, /^This device is not registered\./, true],
+  ['is one that the server does not know', 'Does not exist in API', undefined, /does not know this registration/, true],
+  ['was one with a service token', 'Does not exist in API', { ...seen, code: 'token-refused' }, TOKEN, false],
+  [
+    'should be one with a sign-in',
+    'Daemon Startup',
+    { ...seen, code: 'sign-in' },
+    /register --organization acme/,
+    true,
+  ],
 ] as const)
   test(`account says what to do where there ${name}`, async t => {
     const home = createHome(t);
@@ -64,15 +72,28 @@ for (const [name, cause, expected, isOffered] of [
     const { daemon } = await startDaemon(t, home, undefined, {
       tunnel: { account: async () => ({ ok: true, registered: false, ...nothing }) },
     });
-    const { text = 'Daemon Startup', serviceToken = undefined } = cause as { text?: string; serviceToken?: true };
     const reason = { code: 'RegistrationMissing', text: `Registration Missing due to: ${text}` };
-    const token = serviceToken && { serviceToken };
-    daemon.state.set('status', status('unable', { blocked: 'not-registered', reason, ...token }));
+    const known = registration && { registration };
+    daemon.state.set('status', status('unable', { blocked: 'not-registered', reason, ...known }));
     const { code, stdout, stderr } = await culvert(home, ['account']);
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout.replaceAll('\n', ' '), expected);
     assert.equal(stdout.includes('culvert account register'), isOffered);
   });
+
+test('account says that a device of an organization has a private registration', async t => {
+  const home = createHome(t);
+  const none = { deviceId: 'd-1', accountId: 'a-1', license: null, devices: [] };
+  const account = { ok: true as const, registered: true, type: 'Free', organization: null, managed: false, ...none };
+  const { daemon } = await startDaemon(t, home, undefined, { tunnel: { account: async () => account } });
+  daemon.state.set('status', status('connected', { registration: { ...seen, code: 'consumer' } }));
+  const { stdout } = await culvert(home, ['account']);
+  assert.match(
+    stdout.replaceAll('\n', ' '),
+    /Type +Free.*Registered without your organization.*culvert account delete/,
+  );
+  assert.deepEqual(JSON.parse((await culvert(home, ['account', '--json'])).stdout), account);
+});
 
 test('register, accept-terms and delete perform their action, and delete asks for confirmation', async t => {
   const { home, performed } = await startHome(t);

@@ -8,6 +8,8 @@ import type { CheckResult, DoctorReport } from '../../../../daemon/api/doctor.ts
 import { runsSystemd } from '../../../../daemon/core/process.ts';
 import { CHECKS } from '../../../../daemon/doctor/checks/all.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
+import { generalWords } from '../../../../daemon/view/states/registration.ts';
+import { english } from '../../../../daemon/view/translator.ts';
 import {
   createHome,
   culvert,
@@ -39,14 +41,14 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
   const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('account', { registered: true, type: 'Free', organization: null, managed: false });
-  const only = ['--only', 'service,tunnel-cli,port,socket-directory,configuration,knowledge-files,display'];
+  const only = ['--only', 'service,registration,tunnel-cli,port,socket-directory,configuration,knowledge-files,display'];
   const { code, report, byId } = await examine(home, only);
   assert.deepEqual([code, report.ok], [0, true]);
   assert.equal(byId('service').verdict, 'ok');
-  assert.deepEqual(byId('knowledge-files').evidence, ['knows 84 bugs, 82 codes, 75 limits']);
+  assert.deepEqual(byId('knowledge-files').evidence, ['knows 84 bugs, 94 codes, 75 limits, 13 lines of the journal']);
   const { stdout } = await culvert(home, ['doctor', ...only]);
   assert.match(stdout, /^! Display: none, so panel and tray cannot be shown\n {2}A machine without a screen/);
-  assert.match(stdout, /\nWARP service\n✓ Tunnel CLI: .*\n✓ WARP service and registration: Free\n\nCulvert\n/);
+  assert.match(stdout, /\nWARP service\n✓ Tunnel CLI: .*\n✓ State of the WARP service: the service answers\n✓ Registration of this device: Free\n\nCulvert\n/);
 });
 
 /** The fix by systemctl, which can do nothing where systemd does not run. */
@@ -57,7 +59,7 @@ for (const [blocked, id, says, fix] of [
   ['service-stopped', 'service', /is not running/, BY_SYSTEMD],
   ['service-hangs', 'service', /[Rr]estart it/, BY_SYSTEMD],
   ['terms-not-accepted', 'service', /terms of service/, /^action$/],
-  ['not-registered', 'service', /not registered/, /^action$/],
+  ['not-registered', 'registration', /not registered/, /^action$/],
   ['not-authorized', 'service', /administrator/, /^none$/],
 ] as const)
   test(`a tunnel that reports ${blocked} is a problem of the check ${id}`, async t => {
@@ -202,4 +204,14 @@ test('the list of checks names each of them, and is an object with --json', asyn
     lines.map(line => line.split(' ')[0]),
     CHECKS.map(({ id }) => id),
   );
+});
+
+test('explain knows a line of the journal, with its source, and words a cause like every other client', async t => {
+  const home = createHome(t);
+  const { stdout } = await culvert(home, ['explain', 'e=ApplyError("nft command failed with return code: 256")']);
+  assert.match(stdout, /firewall-nft-failed.*nft refused them.*Seen in: https:\/\/github\.com\/\S+ \(2024-03-04\)/s);
+  assert.match(stdout, /FirewallRulesNotSet/);
+  const cause = await culvert(home, ['explain', 'token-refused']);
+  const { title, sentence } = generalWords('token-refused', english);
+  assert.ok(cause.stdout.includes(title) && cause.stdout.includes(sentence), cause.stdout);
 });

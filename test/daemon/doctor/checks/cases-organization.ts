@@ -76,10 +76,28 @@ export const ORGANIZATION_CASES = proofs(mdmFile, 'files', [
     },
   },
   {
-    title: 'a list under a key that XML does not have',
+    title: 'a list under a key that XML does not have, which WARP did not use',
     verdict: 'problem',
     shows: /configs is a list that the client ignores/,
     files: plist(`<key>configs</key>${configurations(text('organization', 'a'), text('organization', 'b'))}`),
+  },
+  {
+    title: 'the same list on a device of one of its organizations',
+    verdict: 'ok',
+    shows: /a, b/,
+    files: plist(`<key>configs</key>${configurations(text('organization', 'a'), text('organization', 'b'))}`),
+    tunnel: { account: { registered: true, type: 'Team', organization: 'a', managed: true } },
+  },
+  {
+    title: 'other servers for one of the configurations',
+    verdict: 'ok',
+    shows: /China sets override_warp_endpoint to 203\.0\.113\.0:2408/,
+    files: {
+      [MDM]: configurations(
+        text('organization', 'a'),
+        text('organization', 'a') + text('display_name', 'China') + text('override_warp_endpoint', '203.0.113.0:2408'),
+      ),
+    },
   },
   {
     title: 'a placeholder that was not replaced',

@@ -6,11 +6,21 @@ import { knowledgeFiles, knownIssues, unknownValues } from '../../../../daemon/d
 import { clock, nftFeatures, resources, serviceJournal } from '../../../../daemon/doctor/checks/machine.ts';
 import { packageRepository } from '../../../../daemon/doctor/checks/packages.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../../daemon/doctor/checks/registration.ts';
+import { registration } from '../../../../daemon/doctor/checks/registration-cause.ts';
+import { POLICY_FILE } from '../../../../daemon/warp/parse/policy-file.ts';
 import { ENV, type Fixture, KNOWLEDGE, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
 import { type Ends, temporary } from '../../../support/temporary.ts';
 import { type Case, proofs } from './cases.ts';
 
 const reason = (code: string | null, words: string) => ({ reason: { code, text: words } });
+const missing = (why: string) => ({
+  status: {
+    state: 'unable' as const,
+    blocked: 'not-registered' as const,
+    ...reason('RegistrationMissing', `Registration Missing due to: ${why}`),
+  },
+  account: { registered: false, type: null, organization: null, managed: null },
+});
 const organization = { account: { registered: true, type: 'team', organization: 'example', managed: true } };
 
 const systemd1 = (load: string, active: string) => ({
@@ -123,43 +133,6 @@ const REGISTRATION: Case[] = [
   },
   ...proofs(service, 'snapshot', [
     {
-      title: 'a device that was never registered',
-      verdict: 'problem',
-      fix: /"actions":\[\{"action":"register"\}\]/,
-      tunnel: {
-        status: {
-          state: 'unable',
-          blocked: 'not-registered',
-          ...reason('RegistrationMissing', 'Registration Missing due to: Daemon Startup'),
-        },
-      },
-    },
-    {
-      title: 'a registration that the server does not know',
-      verdict: 'problem',
-      fix: /"deleteRegistration"[\s\S]*"register"/,
-      tunnel: {
-        status: {
-          state: 'unable',
-          blocked: 'not-registered',
-          ...reason('RegistrationMissing', 'Registration Missing due to: Does not exist in API'),
-        },
-      },
-    },
-    {
-      title: 'a device that its organization removed',
-      verdict: 'problem',
-      shows: /The organization removed this device/,
-      fix: null,
-      tunnel: {
-        status: {
-          state: 'unable',
-          blocked: 'not-registered',
-          ...reason('Revoked', 'Registration Missing due to: Revoked'),
-        },
-      },
-    },
-    {
       title: 'a program of WARP that crashes',
       verdict: 'problem',
       shows: /panicked at main\.rs/,
@@ -174,7 +147,47 @@ const REGISTRATION: Case[] = [
       shows: /did not answer[\s\S]*last known at/,
       tunnel: { status: { state: 'connected', lastKnown: { at: '2020-11-21T09:59:00.000Z', said: null } } },
     },
-    { title: 'a registered device', verdict: 'ok' },
+    { title: 'a service that answers', verdict: 'ok' },
+  ]),
+  ...proofs(registration, 'snapshot', [
+    {
+      title: 'a device that was never registered',
+      verdict: 'problem',
+      fix: /"actions":\[\{"action":"register"\}\]/,
+      tunnel: missing('Daemon Startup'),
+    },
+    {
+      title: 'a registration that the server does not know',
+      verdict: 'problem',
+      fix: /"deleteRegistration"[\s\S]*"register"/,
+      tunnel: missing('Does not exist in API'),
+    },
+    {
+      title: 'a device that its organization removed',
+      verdict: 'problem',
+      shows: /Your organization removed this device\./,
+      fix: null,
+      tunnel: missing('Revoked'),
+    },
+    { title: 'a registered device', verdict: 'ok', shows: /^free/ },
+  ]),
+  ...proofs(registration, 'files', [
+    {
+      title: 'a file that belongs to another user',
+      verdict: 'problem',
+      shows: /belongs to user \d+, with mode 77/,
+      fix: /"chown","root:root".*"chmod","600"/,
+      files: { [POLICY_FILE]: { text: '<dict/>', mode: 0o077 } },
+      tunnel: missing('Daemon Startup'),
+    },
+    {
+      title: 'a policy file that names an organization',
+      verdict: 'problem',
+      shows: /names the organization “acme”\. Sign in/,
+      fix: /"register","--organization","acme"/,
+      files: { [POLICY_FILE]: '<dict><key>organization</key><string>acme</string></dict>' },
+      tunnel: missing('Daemon Startup'),
+    },
   ]),
   ...proofs(registrationStuck, 'snapshot', [
     {
@@ -378,7 +391,7 @@ const PACKAGES: Case[] = [
       verdict: 'notice',
       world: t => world(t, { knowledge: { ...KNOWLEDGE, problems: ['known-issues.toml: entry 3 is not used'] } }),
     },
-    { title: 'the shipped files', verdict: 'ok', shows: /knows 84 bugs, 82 codes, 75 limits/ },
+    { title: 'the shipped files', verdict: 'ok', shows: /knows 84 bugs, 94 codes, 75 limits, 13 lines/ },
   ]),
 ];
 
@@ -425,7 +438,7 @@ const JOURNAL: Case[] = (
       'an API that cannot be reached',
       'problem',
       printed('api-unreachable'),
-      /could not reach api\.cloudflareclient\.com/,
+      /could not reach Cloudflare’s server for registration on TCP port 443/,
     ],
     [
       'a client that is too old for the API',

@@ -1,10 +1,23 @@
 // The journal of the service is shown in bug reports: nothing secret of it is, also where a secret has several lines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readServiceJournal } from '../../../../daemon/doctor/world/journal.ts';
+import { machineRedactor } from '../../../../daemon/doctor/diagnose/bundle.ts';
+import { readServiceJournal, seenIn } from '../../../../daemon/doctor/world/journal.ts';
+import { redact } from '../../../../daemon/state/redact.ts';
+import { KNOWLEDGE, snapshot } from '../../../support/doctor/world.ts';
 
 const CANARY = 'CaNaRy77';
 const body = Array.from({ length: 3 }, () => `${CANARY}${'A'.repeat(56)}`);
+
+/** The texts of the lines that a check may show. */
+async function read(stdout: string, hide: (text: string) => string = redact): Promise<string[]> {
+  const lines = await readServiceJournal({ run: async () => ({ stdout, stderr: '', exitCode: 0 }) }, hide);
+  return lines.map(({ text }) => text);
+}
+
+/** What `journalctl -o json` prints for these messages. */
+const asJson = (messages: readonly (string | number[])[], at = 1_700_000_000_000_000) =>
+  messages.map(MESSAGE => JSON.stringify({ MESSAGE, __REALTIME_TIMESTAMP: String(at) })).join('\n');
 
 /** Lines of the journal by the secret in them. */
 const SECRETS: Record<string, readonly string[]> = {
@@ -19,18 +32,97 @@ const SECRETS: Record<string, readonly string[]> = {
 for (const [name, lines] of Object.entries(SECRETS))
   test(`the journal of the service shows nothing of ${name}`, async () => {
     const stdout = [...lines, ''].join('\n');
-    const shown = await readServiceJournal({ run: async () => ({ stdout, stderr: '', exitCode: 0 }) });
-    assert.doesNotMatch(shown.join('\n'), /CaNaR/);
-    assert.match(shown.join('\n'), /\[redacted\]/);
+    for (const printed of [stdout, asJson(lines)]) {
+      const shown = await read(printed);
+      assert.doesNotMatch(shown.join('\n'), /CaNaR/);
+      assert.match(shown.join('\n'), /\[redacted\]/);
+    }
   });
 
 test('the journal of the service keeps the lines around a key', async () => {
   const key = ['-----BEGIN PRIVATE KEY-----', ...body, '-----END PRIVATE KEY-----'];
   const stdout = ['WARN before', ...key, 'ERROR after', ''].join('\n');
-  const shown = await readServiceJournal({ run: async () => ({ stdout, stderr: '', exitCode: 0 }) });
-  assert.deepEqual(shown, [
+  assert.deepEqual(await read(stdout), [
     'WARN before',
     '-----BEGIN PRIVATE KEY-----[redacted]-----END PRIVATE KEY-----',
     'ERROR after',
   ]);
 });
+
+test('addresses, names of this machine and identifiers are replaced, but not the host of the API', async () => {
+  const redactor = machineRedactor(snapshot({ account: { organization: 'Grandma GmbH' } }), KNOWLEDGE);
+  const [shown] = await read(
+    'API error for NewRegistration request id: 9b2803cc-7671-4688-9ee5-638f09e92faa, url: "https://api.cloudflareclient.com./v0/reg", peer 203.0.113.77, org Grandma GmbH',
+    redactor.text,
+  );
+  assert.doesNotMatch(shown!, /9b2803cc|203\.0\.113|Grandma/);
+  assert.match(shown!, /https:\/\/api\.cloudflareclient\.com/);
+});
+
+test('messages of several lines, of bytes and without text are read, each with its time', async () => {
+  const messages = ['WARN one\nCaused by:', [...Buffer.from('\x1b[31mtwo\x1b[0m')], ''];
+  const lines = await readServiceJournal(
+    { run: async () => ({ stdout: asJson(messages), stderr: '', exitCode: 0 }) },
+    text => text,
+  );
+  assert.deepEqual(
+    lines,
+    ['WARN one', 'Caused by:', 'two'].map(text => ({ at: 1_700_000_000_000, text })),
+  );
+});
+
+test('at most 400 lines of 500 characters are kept, the newest ones, also of an output that is far longer', async () => {
+  const stdout = Array.from({ length: 3_000 }, (_, i) => `${i} ${'x'.repeat(900)}`).join('\n');
+  const lines = await read(stdout, text => text);
+  assert.ok(lines.length <= 400 && lines.length > 200, String(lines.length));
+  assert.ok(lines.every(line => line.length <= 500));
+  assert.match(lines.at(-1)!, /^2999 /);
+});
+
+test('journalctl is asked for a format without the names of months', async () => {
+  let asked: readonly string[] = [];
+  const run = async (_: string, words: readonly string[]) => {
+    asked = words;
+    return { stdout: '', stderr: '', exitCode: 0 };
+  };
+  await readServiceJournal({ run }, text => text);
+  assert.match(asked.join(' '), /-u warp-svc .*-o json /);
+});
+
+const LINK = 'Unable to read local policy file error=Too many levels of symbolic links (os error 40)';
+const NFT = 'nft command failed with return code: 256';
+const NOW = 1_700_000_000_000;
+for (const [title, lines, expected] of [
+  ['a recent line counts', [[NFT, 9]], 'firewall-nft-failed'],
+  ['an old line of a kind that passes does not', [[NFT, 11]], undefined],
+  ["an old line of the service's start does", [[LINK, 600]], 'policy-link'],
+  [
+    "a line from before the service's last start does not",
+    [
+      [LINK, 600],
+      ['INFO warp::warp_service: Starting WarpService pid=15', 5],
+    ],
+    undefined,
+  ],
+  [
+    'the newest line wins',
+    [
+      [LINK, 3],
+      [NFT, 2],
+    ],
+    'firewall-nft-failed',
+  ],
+  [
+    'the end by the system counts since the computer started',
+    [
+      ['A process of this unit has been killed by the OOM killer.', 6_000],
+      ['Starting WarpService', 5_999],
+    ],
+    'service-killed-for-memory',
+  ],
+  ['a normal stop of the service says nothing', [['Dropping WarpService', 1]], undefined],
+] as const)
+  test(`${title}`, () => {
+    const journal = lines.map(([text, minutes]) => ({ text, at: NOW - minutes * 60_000 }));
+    assert.equal(seenIn(journal, KNOWLEDGE.patterns, { now: NOW })?.pattern.id, expected);
+  });

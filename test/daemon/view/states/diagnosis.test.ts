@@ -27,7 +27,7 @@ const ABOUT: Record<string, RegExp> = {
   'no-traffic': /carries no traffic/,
   'mdm-file': /management file/,
   'registration-stuck': /not set up|Signing in took/,
-  service: /not set up|service is not running|program failed/,
+  service: /service is not running|program failed/,
   'service-journal': /accepted, but did not connect/,
   'session-expiry': /Signing in took/,
   clock: /Signing in took/,

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { blockedFailure, toExitReport } from '../../../../daemon/cli/errors.ts';
 import { service } from '../../../../daemon/doctor/checks/registration.ts';
+import { registration as check } from '../../../../daemon/doctor/checks/registration-cause.ts';
 import { statusLine } from '../../../../daemon/state/status-line.ts';
 import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
@@ -30,7 +31,10 @@ async function surfaces(t: TestContext, status: Status, emulated: boolean): Prom
   const finished: Finished = { output, timedOut: false, notStarted: false };
   const after = problemOf('the action connect', failureIn(finished)!, finished, snapshot);
   const texts = ({ message, extras }: typeof problem) => [message, extras.hint];
-  const found = await service.probe(world(t, { tunnel: snapshot }), {} as never);
+  const found = await (blocked === 'not-registered' ? check : service).probe(
+    world(t, { tunnel: snapshot }),
+    {} as never,
+  );
   return Object.fromEntries(
     Object.entries({
       terminal: statusLine(snapshot),
@@ -52,12 +56,19 @@ const OFFERS = /account register|action register|"register"|Set Up|Set up WARP|r
 for (const end of REASONS)
   test(`with a service token, nothing offers to register by hand after "Registration Missing${end}"`, async t => {
     const reason = { code: 'RegistrationMissing', text: `Registration Missing${end && ` due to${end}`}` };
-    const status: Status = { state: 'unable', blocked: 'not-registered', reason, serviceToken: true };
+    const registration = {
+      code: 'token-refused' as const,
+      managed: true,
+      organization: 'acme',
+      host: null,
+      evidence: [],
+    };
+    const status: Status = { state: 'unable', blocked: 'not-registered', reason, registration };
     const said = await surfaces(t, status, false);
     for (const [name, text] of Object.entries(said)) assert.doesNotMatch(text, OFFERS, name);
     for (const name of ['terminal', 'wait', 'API', 'API after a command', 'setup page', 'account page', 'doctor'])
       assert.match(said[name]!, /mdm\.xml.*administrator/, name);
-    const without = await surfaces(t, { ...status, serviceToken: undefined as never }, false);
+    const without = await surfaces(t, { ...status, registration: undefined as never }, false);
     assert.match(without['setup page']!, /"register"/, 'a person can register it');
   });
 

@@ -126,6 +126,8 @@ test('an old registration that is in the way is explained, and other failures ar
     const result = finished({ stderr });
     return problemOf('the action register', failureIn(result)!, result, SHOWN).extras.hint;
   };
-  assert.match(hintFor('Error: Old registration is still around. Try running: ...') ?? '', /deleteRegistration/);
+  assert.match(hintFor('Error: Old registration is still around. Try running: ...') ?? '', /account delete/);
   assert.equal(hintFor('Error: Route exists'), undefined);
+  const panic = "thread 'main' panicked at src/main.rs:1:1:\nfailed printing to stdout: Broken pipe";
+  assert.match(hintFor(panic) ?? '', /culvert status/);
 });

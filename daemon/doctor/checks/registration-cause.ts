@@ -1,0 +1,174 @@
+// Checks why this device is not registered, or not with its organization, and offers the one step that helps.
+import type { Fix } from '../../api/doctor.ts';
+import type { RegistrationCause, Snapshot } from '../../api/schema.ts';
+import type { Message } from '../../api/values.ts';
+import { causeMessages } from '../../view/states/registration.ts';
+import { N_ } from '../../view/translator.ts';
+import { judgePolicy, type PolicyFile } from '../../warp/parse/policy-file.ts';
+import { chosenConfiguration, endsAttempt, registrationCause } from '../../warp/registration.ts';
+import { type Check, inEnglish, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
+import { limitValues } from '../knowledge.ts';
+import { adminCommands, policyFileOf, RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
+import { registrationIn } from '../world/journal.ts';
+import type { World } from '../world/world.ts';
+import { journalOf } from './machine.ts';
+import { installFix } from './registration.ts';
+
+export const registration: Check = {
+  id: 'registration',
+  title: N_('Registration of this device'),
+  group: 'service',
+  source: vendorPage('troubleshooting/client-errors/'),
+  limitMs: 10_000,
+  async probe(world) {
+    const snapshot = tunnelOf(world);
+    const { status, account, tunnelCli: cli } = snapshot;
+    if (!cli.available) return notApplicable(message('The tunnel CLI is not installed.'));
+    if (status.blocked !== null && status.blocked !== 'not-registered')
+      return notApplicable(message('The client has to be set up first: see the check "service".'));
+    const isMissing = status.blocked === 'not-registered' || account.registered === false;
+    const file = cli.emulated ? null : await policyFileOf(world);
+    const cause = await causeOf(world, snapshot, { file, isMissing });
+    if (cause) {
+      const evidence = [...cause.evidence, ...(cause.code === 'api-unreachable' ? [addresses(world)] : [])];
+      const { title, sentence } = causeMessages(cause);
+      // a file that only root may read proves nothing against a private registration
+      const say = cause.code === 'policy-hidden' && !isMissing ? notice : problem;
+      return say(evidence, [message('%s.', { word: title.text }), sentence], await fixOf(cause, world, file));
+    }
+    if (isMissing)
+      return problem(
+        [status.reason?.text ? inEnglish(status.reason.text) : message('warp-cli reports a missing registration')],
+        message('This device is not registered.'),
+        register(message('Register this device')),
+      );
+    if (account.registered === null) return notApplicable(message('The registration was not read yet.'));
+    return ok(describeAccount(account));
+  },
+};
+
+interface Machine {
+  file: PolicyFile | null;
+  isMissing: boolean;
+}
+
+/** Finds the cause from the policy file and the journal as they are now, and from what the daemon remembers. */
+async function causeOf(
+  world: World,
+  { status, account, settings, tunnelCli: cli }: Snapshot,
+  { file, isMissing }: Machine,
+): Promise<RegistrationCause | null> {
+  const lines = isMissing && !cli.emulated ? await journalOf(world).catch(() => []) : [];
+  const found = registrationCause({
+    status,
+    account,
+    policy: judgePolicy(file, world.owner),
+    chosen: chosenConfiguration(settings),
+    version: cli.version,
+    attempt: null,
+    journal: registrationIn(lines, world.knowledge.patterns, { now: world.now() }),
+  });
+  const told = status.registration;
+  if (!told || !found) return told ?? found;
+  // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
+  return endsAttempt(told) || (told.managed && !found.managed) ? told : found;
+}
+
+function describeAccount({ type, organization }: Snapshot['account']): Message {
+  const account = [type, organization].filter(Boolean).join(', ');
+  return account ? quoted(account) : message('the device is registered');
+}
+
+/** Addresses of the API, for a firewall that knows no names (Cloudflare, "Cloudflare One Client with firewall"). */
+function addresses({ knowledge }: World): Message {
+  return message('addresses, on TCP port 443: %s', limitValues(knowledge, 'api-addresses').join(', '));
+}
+
+const register = (label: Message): Fix => ({
+  kind: 'action',
+  ...labeled(label),
+  actions: [{ action: 'register' }],
+  undo: [],
+});
+
+const openPage = (label: Message, path: string): Fix => ({ kind: 'open', ...labeled(label), url: vendorPage(path) });
+const PARAMETERS = openPage(
+  message('Open Cloudflare’s page on the management file'),
+  'deployment/mdm-deployment/parameters/',
+);
+
+/** Returns the one step that helps. On a machine of an organization, none registers it as a consumer's device. */
+async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | null): Promise<Fix | null> {
+  const { code, managed, organization } = cause;
+  switch (code) {
+    case 'policy-link':
+      return file && linkFix(file);
+    case 'policy-owner':
+      return file && ownerFix(file);
+    case 'policy-form':
+    case 'policy-configs':
+    case 'policy-variables':
+    case 'policy-token':
+    case 'policy-organization':
+      return PARAMETERS;
+    case 'token-refused':
+      return openPage(message('Open Cloudflare’s page on service tokens'), 'deployment/device-enrollment/');
+    case 'policy-hidden':
+      return null;
+    case 'sign-in':
+      // a sign-in begins with this command, which the browser's way back needs
+      return {
+        kind: 'commands',
+        ...labeled(message('Sign in to the organization')),
+        commands: [['culvert', 'account', 'register', '--organization', organization!]],
+        undo: [],
+        privileged: false,
+      };
+    case 'api-unreachable':
+      return openPage(message('Open Cloudflare’s page on firewalls'), 'deployment/firewall/');
+    case 'client-too-old':
+      return installFix(world);
+    case 'consumer':
+      return { kind: 'action', ...labeled(message('Remove the registration')), actions: DELETE, undo: [] };
+    case 'removed':
+      return null;
+    case 'old-registration':
+    case 'unknown-to-api':
+    case 'changed':
+      if (managed) return RESTART_WARP;
+      return { ...registerAgain(code !== 'changed'), undo: [] };
+  }
+}
+
+const DELETE = [{ action: 'deleteRegistration' as const }];
+
+const registerAgain = (deletesFirst: boolean) => ({
+  kind: 'action' as const,
+  ...labeled(message('Register again')),
+  actions: [...(deletesFirst ? DELETE : []), { action: 'register' as const }],
+});
+
+/** Puts a copy of the file in place of the link; the new file is never readable by others. */
+function linkFix({ path, link }: PolicyFile): Fix {
+  const copy = `${path}.new`;
+  return adminCommands(
+    message('Put the file in place of the link'),
+    [['install', '-m', '600', '--', path, copy], ['mv', '-fT', '--', copy, path], RESTART],
+    { undo: [['ln', '-sfT', '--', link!, path], RESTART] },
+  );
+}
+
+function ownerFix({ path, uid, gid, mode }: PolicyFile): Fix {
+  return adminCommands(
+    message('Make root its owner'),
+    [['chown', 'root:root', path], ['chmod', '600', path], RESTART],
+    {
+      undo: [
+        ['chown', `${uid}:${gid}`, path],
+        ['chmod', (mode & 0o777).toString(8), path],
+      ],
+    },
+  );
+}
+
+const RESTART = ['systemctl', 'restart', 'warp-svc'];
