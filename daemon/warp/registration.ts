@@ -5,7 +5,7 @@ import type { Message } from '../api/values.ts';
 import { OLDEST_CLIENT } from '../view/client/labels.ts';
 import { inEnglish, message, quoted } from '../view/message.ts';
 import { isMember } from '../view/states/registration.ts';
-import { compareVersions } from './cli/version.ts';
+import { compareVersions } from '../view/versions.ts';
 import { registrationCauseIn } from './parse/output.ts';
 import {
   type Dictionary,

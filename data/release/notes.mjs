@@ -30,10 +30,15 @@ function installing(version, source) {
     ['Debian 13 or newer with a desktop', apt(['', '-daemon', '-archive-keyring'])],
     ['a server with Debian 13 or newer', apt(['-daemon', '-archive-keyring'])],
     ['another desktop on x86-64', `${fetched(image)}chmod +x ${image} && ./${image}`],
-    ['a container, or only tools and MCP servers with API keys', `npm install -g ${from(`culvert-wrap-${version}.tgz`)}`],
+    [
+      'a container, or only tools and MCP servers with API keys',
+      `npm install -g ${from(`culvert-wrap-${version}.tgz`)}`,
+    ],
     ['only manifests of releases', `npm install -g ${from(`culvert-manifest-${version}.tgz`)}`],
   ];
-  return ['| You have | One command |', '|---|---|', ...rows.map(([what, how]) => `| ${what} | \`${how}\` |`)].join('\n');
+  return ['| You have | One command |', '|---|---|', ...rows.map(([what, how]) => `| ${what} | \`${how}\` |`)].join(
+    '\n',
+  );
 }
 
 /** @returns the address of a file, or undefined while the project has none */

@@ -4,7 +4,7 @@ import { serviceLog } from '../../view/client/service-words.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
-import { type Line, readServiceJournal, seenIn } from '../world/journal.ts';
+import { type Line, readRawJournal, redactLines, seenIn } from '../world/journal.ts';
 import { processesNamed } from '../world/sockets.ts';
 import { growthPerHour, type Sample, type World } from '../world/world.ts';
 
@@ -198,9 +198,12 @@ async function clientLacksRights(world: World): Promise<Message | null> {
   return null;
 }
 
-/** Reads the journal once for all checks of a run. */
+/** Reads the journal once for all checks of a run. Only single values of its lines may be shown. */
+export const rawJournalOf = (world: World): Promise<Line[]> =>
+  world.once('service-journal', () => readRawJournal(world.tools));
+
 export const journalOf = (world: World): Promise<Line[]> =>
-  world.once('service-journal', () => readServiceJournal(world.tools, world.redact));
+  world.once('redacted-journal', async () => redactLines(await rawJournalOf(world), world.redact));
 
 /** Quotes a line of the journal, with its time if it is known. */
 export const journalQuote = ({ at, text }: Line): Message =>

@@ -30,7 +30,7 @@ import {
 } from '../world/policy-rules.ts';
 import { listeningOn, processesNamed } from '../world/sockets.ts';
 import type { World } from '../world/world.ts';
-import { journalOf } from './machine.ts';
+import { rawJournalOf } from './machine.ts';
 
 const EXCLUDE = 'culvert routes add ADDRESS';
 const NO_SERVER = message('No SSH server listens here.');
@@ -342,7 +342,10 @@ async function problemOfRefused(world: World, refused: readonly Way[], evidence:
   const filters = await Promise.all(refused.map(({ device }) => filterOf(world, device)));
   const strict = filters.filter(({ isStrict }) => isStrict);
   if (strict.length === 0)
-    return problem(evidence, message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'));
+    return problem(
+      evidence,
+      message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'),
+    );
   const set = (device: string, value: string) => ['sysctl', '-w', `net.ipv4.conf.${device}.rp_filter=${value}`];
   return problem(
     [...evidence, ...strict.map(({ device }) => message('%s: the filter for the reverse path is strict', device))],
@@ -378,7 +381,7 @@ const NOTHING_DROPPED: Dropped = { lines: [], unread: [] };
 
 async function droppedSources(world: World): Promise<Dropped> {
   try {
-    const found = (await journalOf(world)).flatMap(line => MARTIAN.exec(line)?.[1] ?? []);
+    const found = (await rawJournalOf(world)).flatMap(({ text }) => MARTIAN.exec(text)?.[1] ?? []);
     return { lines: [...new Set(found)].slice(0, 4), unread: [] };
   } catch (error) {
     if (!(error instanceof Unknown)) throw error;

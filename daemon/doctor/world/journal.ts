@@ -37,6 +37,14 @@ export async function readServiceJournal(
   tools: Pick<Tools, 'run'>,
   redact: (text: string) => string | Promise<string>,
 ): Promise<Line[]> {
+  return redactLines(await readRawJournal(tools), redact);
+}
+
+/**
+ * Returns the same lines with secrets and names in them, for a check that shows a single value of a line.
+ * @throws Unknown as {@link readServiceJournal} does
+ */
+export async function readRawJournal(tools: Pick<Tools, 'run'>): Promise<Line[]> {
   const units = UNITS.flatMap(unit => ['-u', unit]);
   const format = ['-o', 'json', '--output-fields=MESSAGE', '--no-pager'];
   const words = [...units, '-b', '-n', String(LINES), ...format];
@@ -44,7 +52,7 @@ export async function readServiceJournal(
     limitMs: LIMIT_MS,
     mebibytes: MEBIBYTES,
   });
-  const lines = await clean(parseJournal(stdout), redact);
+  const lines = parseJournal(stdout);
   if (lines.length === 0 && NOT_ALLOWED.test(stderr))
     throw new Unknown(message('This user may not read the journal of the service (group systemd-journal).'));
   if (exitCode !== 0 && lines.length === 0) throw new Unknown(message('The journal of the service could not be read.'));
@@ -78,7 +86,10 @@ function textOf(value: unknown): string {
 }
 
 /** Redacts all lines as one text, because a key may have several lines; then shortens them. */
-async function clean(lines: readonly Line[], redact: (text: string) => string | Promise<string>): Promise<Line[]> {
+export async function redactLines(
+  lines: readonly Line[],
+  redact: (text: string) => string | Promise<string>,
+): Promise<Line[]> {
   const kept: Line[] = [];
   let characters = 0;
   for (const line of lines.toReversed()) {

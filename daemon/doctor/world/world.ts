@@ -77,7 +77,10 @@ export interface World {
 export interface WorldOptions
   extends Pick<World, 'env' | 'tunnel' | 'culvert' | 'knowledge'>,
     Partial<
-      Pick<World, 'signal' | 'online' | 'serviceManager' | 'targets' | 'samples' | 'remember' | 'now' | 'owner' | 'redact'>
+      Pick<
+        World,
+        'signal' | 'online' | 'serviceManager' | 'targets' | 'samples' | 'remember' | 'now' | 'owner' | 'redact'
+      >
     > {
   /** A directory that stands for `/`. */
   root?: string;

@@ -156,7 +156,7 @@ function assertSame({ report, tunnel, cause, explanation }: Said): void {
   assert.equal(registrationProblem(cause).message, lost.sentence);
   if (setup) assert.deepEqual([setup.title, setup.description], [lost.title, lost.sentence]);
   if (isMissing) {
-    const { what, next } = blockedWords(tunnel, true, tr);
+    const { what, next } = blockedWords(tunnel, undefined, tr);
     assert.equal(`${what} ${next}`, `${lost.title}. ${lost.sentence} See: culvert account`);
   }
   if (cause.managed) assert.doesNotMatch(offered, /"action":"register"/, 'never a private registration');

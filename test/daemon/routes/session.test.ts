@@ -21,7 +21,8 @@ function off(changed: Changed = {}): Snapshot {
   };
   const merged: Record<string, unknown> = { ...base };
   for (const source of [usual, changed])
-    for (const [part, value] of Object.entries(source)) merged[part] = { ...(merged[part] as object), ...value };
+    for (const [part, value] of Object.entries(source))
+      merged[part] = { ...(merged[part] as object), ...(value as object) };
   return merged as Snapshot;
 }
 

@@ -1,7 +1,8 @@
 // A started tunnel over the emulator or a script, which counts what is spawned.
-import type { ServiceManager } from '../../../daemon/api/schema.ts';
+
 import { join } from 'node:path';
 import type test from 'node:test';
+import type { ServiceManager } from '../../../daemon/api/schema.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { createLog, createState, type Published } from '../../../daemon/state/store.ts';
 import type { JournalCause } from '../../../daemon/warp/registration.ts';

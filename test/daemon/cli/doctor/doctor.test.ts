@@ -41,14 +41,20 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
   const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
   daemon.state.set('account', { registered: true, type: 'Free', organization: null, managed: false });
-  const only = ['--only', 'service,registration,tunnel-cli,port,socket-directory,configuration,knowledge-files,display'];
+  const only = [
+    '--only',
+    'service,registration,tunnel-cli,port,socket-directory,configuration,knowledge-files,display',
+  ];
   const { code, report, byId } = await examine(home, only);
   assert.deepEqual([code, report.ok], [0, true]);
   assert.equal(byId('service').verdict, 'ok');
   assert.deepEqual(byId('knowledge-files').evidence, ['knows 84 bugs, 94 codes, 75 limits, 13 lines of the journal']);
   const { stdout } = await culvert(home, ['doctor', ...only]);
   assert.match(stdout, /^! Display: none, so panel and tray cannot be shown\n {2}A machine without a screen/);
-  assert.match(stdout, /\nWARP service\n✓ Tunnel CLI: .*\n✓ State of the WARP service: the service answers\n✓ Registration of this device: Free\n\nCulvert\n/);
+  assert.match(
+    stdout,
+    /\nWARP service\n✓ Tunnel CLI: .*\n✓ State of the WARP service: the service answers\n✓ Registration of this device: Free\n\nCulvert\n/,
+  );
 });
 
 /** The fix by systemctl, which can do nothing where systemd does not run. */

@@ -62,7 +62,7 @@ test('a release without the option has no rows for it', () => {
   assert.equal(knowsHttp2(of({ ...version('2025.2.664.0'), options: { masque: FALLBACK } })), true);
 });
 
-const connected = (parts: Parts): Parts => ({ ...parts, status: { state: 'connected', ...parts.status } });
+const connected = (parts: Parts): Parts => ({ ...parts, status: { state: 'connected', ...parts?.status } });
 const USED: [title: string, parts: Parts, used: boolean][] = [
   ['MASQUE (HTTP/2), of 2025', connected({ tunnel: { protocol: 'MASQUE (HTTP/2)' } }), true],
   ['MASQUE (HTTPS via TCP), of 2026', connected({ tunnel: { protocol: 'MASQUE (HTTPS via TCP)' } }), true],

@@ -40,7 +40,7 @@ test('records no command of an action, and none that the emulator knows as a cha
         overrideCode: '12345678',
       };
       const values = argument && 'values' in ARGUMENTS[argument] ? ARGUMENTS[argument].values : [];
-      const value = argument === null ? undefined : (sample[argument] ?? values[0]);
+      const value = argument === null ? undefined : (sample[argument] ?? (values as readonly unknown[])[0]);
       return planAction(actionRequest(action, value as never), NEWEST).argv.join(' ');
     }),
   );
