@@ -1,6 +1,6 @@
 // Defines the parts of a catalog entry about programs: access over HTTP through the gateway, and MCP servers.
 import * as z from 'zod/mini';
-import { duration, oneOrMore, pattern, variable } from './fields.ts';
+import { Checked, duration, oneOrMore, pattern, variable } from './fields.ts';
 
 const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
 
@@ -119,6 +119,7 @@ export const McpServer = z.strictObject({
   package: z.string(),
   /** Versions with errors as in the rules. `below` is the first untested version. */
   versions: z.strictObject({ from: z.string(), below: z.string() }),
+  checked: z.optional(Checked),
   /** True if the server uses the gateway, because its address can be set. Another account then needs no restart. */
   gateway: z._default(z.boolean(), false),
   /** Tools whose failed calls are never repeated, because a call may have created a job or been billed. */

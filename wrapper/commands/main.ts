@@ -1,6 +1,6 @@
 // Defines the command line of `culvert-wrap`, and runs the account commands that shims pass on.
 import type { Command } from 'commander';
-import { loadCatalog } from '../catalog/catalog.ts';
+import { catalogOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { reportReplacedShims } from '../run/original.ts';
 import { exitLike } from '../run/upstream/attempt.ts';
@@ -235,7 +235,7 @@ function addQueue(program: Command, context: Context, programs: Programs): void 
 /** Completes words of `culvert-wrap`, or the words after the account command of a wrapped CLI. */
 function completions(program: Command, name: string, words: string[], context: Context): string[] {
   if (name === 'culvert-wrap') return complete(program, words, context);
-  const { providers } = loadCatalog(context.catalog, context.paths.userCatalog);
+  const { providers } = catalogOf(context);
   const cli = Object.hasOwn(providers, name) ? name : undefined;
   if (!cli || words.length < 2 || words[0] !== providers[cli]!.auth_command) return [];
   const auth = root(name);

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { randomHex, sha256 } from '../../daemon/core/hash.ts';
 import { masked } from '../../daemon/core/printable.ts';
-import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
+import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { portOf, urlOf } from '../gateway/address.ts';
 import { httpOf } from '../gateway/gateway.ts';
@@ -50,7 +50,7 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
       hint: 'install Culvert, or add its directory to PATH',
     });
   }
-  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const catalog = catalogOf(context);
   const originals = readOriginals(context.paths);
   /** Keys to move to accounts, or references to replace with keys, and their tools. */
   const found = new Map<string, string>();

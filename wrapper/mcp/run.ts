@@ -1,7 +1,7 @@
 // Implements `culvert-wrap mcp -- SERVER…`, which runs an MCP server on stdio with its provider's accounts.
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import { loadCatalog, providerOf } from '../catalog/catalog.ts';
+import { catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
 import { withoutGateway } from '../gateway/address.ts';
 import { chooseAccount, rulingFor } from '../run/accounts/select-account.ts';
@@ -136,7 +136,7 @@ function clientOutput(): Writable {
 }
 
 function findEntry(command: readonly string[], cli: string | undefined, context: Context): Entry {
-  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const catalog = catalogOf(context);
   const chosen = cli === undefined ? catalog.providers : { [cli]: providerOf(catalog, cli) };
   const entry = entryFor(command, { providers: chosen });
   if (entry) return entry;

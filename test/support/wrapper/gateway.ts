@@ -63,7 +63,7 @@ export function contextOf({ env, home }: Pick<Sandbox, 'env' | 'home'>): Context
     env,
     cwd: home,
     paths: pathsFor(env),
-    catalog: fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url)),
+    catalog: fileURLToPath(new URL('../../../wrapper/catalog/providers', import.meta.url)),
     now: Date.now,
     signals: { forwardTo: start => start(), stop: () => {}, received: undefined },
     load: () => import('../../../wrapper/manage/lazy.ts'),

@@ -14,7 +14,7 @@ import { isTested } from '../../../wrapper/mcp/entry.ts';
 import { npmEnvironment } from '../npm-environment.ts';
 
 const run = promisify(execFile);
-const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
+const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers', import.meta.url));
 const INSTALL_MS = 600_000;
 /** Larger files are programs of other languages, in which a name is found as well, at a cost. */
 const READ_BYTES = 64 * 1024 * 1024;
