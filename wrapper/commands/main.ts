@@ -146,9 +146,10 @@ function addMcp(program: Command, context: Context): void {
     .command('run <server...>', { isDefault: true })
     .description('run a server; it stands in place of the command in the configuration of a client')
     .option('--cli <cli>', 'the tool whose accounts it uses; by default, that of the catalog')
+    .option('--env <name>', 'with --cli: any other server, which reads its key in this variable')
     .passThroughOptions()
     .exitOverride()
-    .action(async (server: string[], options: { cli?: string }) => {
+    .action(async (server: string[], options: { cli?: string; env?: string }) => {
       const { runServer } = await import('../mcp/run.ts');
       const end = await runServer(server, options, context);
       exitLike(end.exit, end.signal);
@@ -158,10 +159,12 @@ function addMcp(program: Command, context: Context): void {
       mcp,
       put ? 'install' : 'uninstall',
       put ? 'have MCP clients use their servers with accounts' : 'have MCP clients use their servers as before',
-    ).option('--yes', 'change the files without asking');
+    )
+      .option('--yes', 'change the files without asking')
+      .option('--check', 'show the changes, and make none');
     if (put) {
       command.option('--file', 'store the keys of the clients in a file that only you can read');
-      command.option('--server <name...>', "give accounts to this server of a project's .mcp.json as well");
+      command.option('--server <name...>', "give accounts to this server of a project's file as well");
     }
     command.action(async options => (await import('./mcp.ts')).changeClients(put, options, context));
   }

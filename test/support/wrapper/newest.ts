@@ -113,7 +113,7 @@ async function checkServers(cli: string, provider: Provider): Promise<void> {
   for (const server of provider.mcp) {
     const version = await newestOf(server.package);
     const problem = await install(server.package, version);
-    const range = `${server.versions.from} to below ${server.versions.below}`;
+    const range = server.versions ? `${server.versions.from} to below ${server.versions.below}` : 'of all versions';
     if (!isTested(server, version)) drift++;
     say(
       cli,
