@@ -1,7 +1,6 @@
 // Reads JSON with comments and trailing commas as a tree.
 import { type Node as JsonNode, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { isText } from '../../../daemon/core/shape.ts';
-import { lineAt } from './lines.ts';
 import { type Node, type Notation, UnreadableError } from './tree.ts';
 
 /** @throws UnreadableError */
@@ -11,7 +10,7 @@ export function readJson(text: string): Node {
   const root = parse(text, errors);
   const [error] = errors;
   if (root && !error) return nodeOf(root);
-  const why = printParseErrorCode(error?.error ?? 0).replace(/(?<=.)[A-Z]/g, letter => ` ${letter.toLowerCase()}`);
+  const why = printParseErrorCode(error?.error ?? 0).replace(/(?<!^)[A-Z]/g, letter => ` ${letter}`).toLowerCase();
   throw new UnreadableError(`line ${lineAt(text, error?.offset ?? 0)}: ${why}`);
 }
 

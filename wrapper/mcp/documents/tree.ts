@@ -187,7 +187,7 @@ class Editor {
       this.#assertOwn(only.value);
       return [
         ...edits,
-        { start: only.start, end: only.value.end, text: this.#pair(only.prefix, added[0]!, next[added[0]!]) },
+        { start: only.start, end: only.value.end, text: this.#pair(only, [added[0]!, next[added[0]!]], table) },
       ];
     }
     const removals = gone.map(entry => this.#entryRemoval(entries, entry));
@@ -199,7 +199,7 @@ class Editor {
       return {
         start: anchor.start,
         end: anchor.start,
-        text: this.#pair(anchor.prefix, name, next[name]) + gap,
+        text: this.#pair(anchor, [name, next[name]], table) + gap,
       };
     });
     return [...edits, ...removals, ...insertions];
@@ -222,9 +222,10 @@ class Editor {
       throw new LayoutError('an entry of it has lines of its own');
   }
 
-  #pair(prefix: string, key: string, value: unknown): string {
+  /** Prints an entry for a table, with the dotted prefix of another entry. */
+  #pair({ prefix }: Entry, [key, value]: readonly [string, unknown], { isBlock }: Table): string {
     const { key: keyOf, assignment } = this.#notation;
-    return `${prefix}${keyOf(key)}${assignment}${this.#print(value, false)}`;
+    return `${prefix}${keyOf(key)}${assignment}${this.#print(value, !isBlock)}`;
   }
 
   /** Returns a comma and the white space with which the items of a list are separated. */
@@ -254,7 +255,8 @@ class Editor {
   #print(value: unknown, isFlow: boolean, like?: string): string {
     if (isText(value)) {
       const source = this.#sources.get(value);
-      if (source !== undefined && (!isFlow || this.#notation.staysInFlow(source))) return source;
+      const isUsable = source !== undefined && (!isFlow || this.#notation.staysInFlow(source));
+      if (isUsable && (like === undefined || !this.#isUsual(value, source))) return source;
       return this.#notation.text(value, like ?? this.#style, isFlow);
     }
     if (Array.isArray(value)) return `[${value.map(item => this.#print(item, true)).join(', ')}]`;
@@ -262,6 +264,11 @@ class Editor {
     const { key, assignment, braces } = this.#notation;
     const pairs = Object.entries(value).map(([name, own]) => `${key(name)}${assignment}${this.#print(own, true)}`);
     return pairs.length === 0 ? '{}' : `${braces[0]}${pairs.join(', ')}${braces[1]}`;
+  }
+
+  /** Reports whether a source is what this module prints for the text in some style, so without escapes that it does not need. */
+  #isUsual(value: string, source: string): boolean {
+    return ['"', "'", ''].some(style => this.#notation.text(value, style, false) === source);
   }
 
   /** The source of any text of the node, whose style new texts get. */
