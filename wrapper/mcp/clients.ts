@@ -89,11 +89,10 @@ function planChange(
         if (file.isShared && wanted.program !== undefined && !wanted.isAllowed(server)) continue;
         const made = changeIn(document, { server, entry }, table);
         if (!made) continue;
-        if ('lines' in made) change.left.push(made);
-        else {
+        if ('document' in made) {
           document = made.document;
           change.servers.push(made.change);
-        }
+        } else change.left.push(made);
       }
     }
   }
@@ -201,9 +200,10 @@ function byHand(
 }
 
 /** Returns lines for what changes in an entry, in the client's form. */
-function linesOf(document: Configuration, { fields, back }: UsualEntry, { after }: Change): string[] {
-  const isArgument = isText(fields.command) && !('command' in after) && 'url' in after;
-  if (!isArgument) return document.linesFor(back({ ...after }));
+function linesOf(document: Configuration, { fields, back }: UsualEntry, change: Change): string[] {
+  const after: Record<string, unknown> = { ...change.after };
+  const isArgument = isText(fields.command) && after.command === undefined && after.url !== undefined;
+  if (!isArgument) return document.linesFor(back(after));
   const headers = isRecord(after.headers) ? Object.entries(after.headers) : [];
   const options = headers.flatMap(([name, value]) => ['--header', `${name}:${String(value)}`]);
   return document.linesFor({ args: ['…', after.url, ...options] });

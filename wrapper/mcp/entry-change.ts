@@ -223,9 +223,9 @@ function changeCommand(
     table.leave(server, `its ${host}, so its key stays as well`);
     return undefined;
   }
-  const { keys, notes } = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
+  const { keys, notes, isChanged } = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
   const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
-  const after = changed ?? (keys.length > 0 ? before : undefined);
+  const after = changed ?? (isChanged ? before : undefined);
   if (!after) return undefined;
   assignLine(entry, after, program !== undefined);
   const name = match.server.package;
@@ -264,36 +264,41 @@ function moveKeys(
   env: Record<string, unknown>,
   { cli, provider: { inject } }: Entry,
   table: Table,
-): { keys: string[]; notes: string[] } {
+): { keys: string[]; notes: string[]; isChanged: boolean } {
   const { program, file, path, originals, leave } = table;
   const notes: string[] = [];
+  const nothing = { keys: [], notes, isChanged: false };
   // an account of a tool with several variables needs all the variables
   const [name, ...more] = inject;
   const text = name === undefined ? undefined : env[name];
-  if (name === undefined || more.length > 0 || !isText(text)) return { keys: [], notes };
+  if (name === undefined || more.length > 0 || !isText(text)) return nothing;
   const place = [file.file, ...path, server, name];
-  const swap = (own: string | undefined) => {
-    if (own !== undefined) env[name] = own;
-    return { keys: own === undefined ? [] : [name], notes };
+  const swap = (own: string | undefined, isKeyItself = true) => {
+    if (own === undefined) return nothing;
+    env[name] = own;
+    return { keys: isKeyItself ? [name] : [], notes, isChanged: true };
   };
   if (program === undefined) {
-    if (!accountIn(text)) return { keys: [], notes };
+    if (!accountIn(text)) return nothing;
     const kept = originals[digestOf(place)];
     const isRecorded = kept?.inHeader === text && kept.cli === cli;
     if (!isRecorded) leave(server, `its ${name} stays: ${UNRECORDED}`);
-    return swap(isRecorded ? (kept.asked ?? table.swapKey(text, cli, place, file)) : undefined);
+    if (!isRecorded) return nothing;
+    return kept.asked === undefined ? swap(table.swapKey(text, cli, place, file)) : swap(kept.asked, false);
   }
   if (file.asks?.test(text)) {
     const reference = table.referenceFor(text, cli, place, file);
-    if (reference === undefined)
-      notes.push(
-        `${file.name} goes on asking for its ${name}; after \`culvert-wrap accounts add ${cli} NAME\` repeat this`,
-      );
-    return swap(reference);
+    const add = `culvert-wrap accounts add ${cli} NAME`;
+    notes.push(
+      reference === undefined
+        ? `${file.name} goes on asking for its ${name}; after \`${add}\` repeat this`
+        : `${file.name} does not ask for its ${name} anymore`,
+    );
+    return swap(reference, false);
   }
   if (file.reference?.test(text)) notes.push(`Its ${name} stays a reference, which ${file.name} fills in`);
-  if (!isKey(text)) return { keys: [], notes };
+  if (!isKey(text)) return nothing;
   if (!file.isShared) return swap(table.swapKey(text, cli, place, file));
   leave(server, `its ${name} stays: ${SHARED}`);
-  return { keys: [], notes };
+  return nothing;
 }

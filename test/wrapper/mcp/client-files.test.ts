@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CLIENTS } from '../../../wrapper/mcp/client-list.ts';
+import { expandHome, expandVariables } from '../../../wrapper/system/notation.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 const fixtures = fileURLToPath(new URL('../../fixtures/mcp-clients/', import.meta.url));
@@ -38,8 +39,7 @@ function home(t: TestContext, files: Record<string, string | Buffer>) {
 
 test('every client of the list has a file as its documentation writes it', () => {
   const places = Object.values(sources).map(({ at }) => at.replace(/^app\//, ''));
-  const isIn = (file: string) =>
-    places.some(place => file.replace(/^~\/|\{\w+:(?:~\/?)?|\}/g, '').replace(/\/\//g, '/') === place);
+  const isIn = (file: string) => places.includes(expandHome(expandVariables(file, {}), { HOME: '' }).slice(1));
   const missing = CLIENTS.filter(({ client }) => !client.endsWith('-project'))
     .map(({ client }) => client)
     .filter(client => !CLIENTS.some(row => row.client === client && isIn(row.file)));

@@ -44,8 +44,10 @@ function tableFor(root: Table, path: readonly (string | number)[], [start, end]:
 
 function itemOf(list: Node, index: number, next: Node): Node {
   if (list.kind !== 'list') throw new UnreadableError('a header names a value that is no list');
-  list.items[index] ??= next;
-  return list.items[index];
+  const known = list.items[index];
+  if (known) return known;
+  list.items[index] = next;
+  return next;
 }
 
 function entryOf(table: Node, key: string, next: Node, place: Pick<Entry, 'start' | 'prefix'>): Node {
