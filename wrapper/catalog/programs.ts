@@ -81,7 +81,9 @@ export const HttpProvider = z.strictObject({
   mcp: z.optional(
     z.strictObject({
       base: address,
-      address: z.string().check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}|^\/[^?{}]*$/, 'a path, with or without {key}')),
+      address: z
+        .string()
+        .check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}|^\/[^?{}]*$/, 'a path, with or without {key}')),
       /** Tools that create jobs; group 1 of `id` is the job's id in an answer. Calls with the id use the same account. */
       jobs: z.optional(z.strictObject({ tools: z.array(z.string()), id: pattern })),
       /**

@@ -162,7 +162,11 @@ async function putIn(
     return openDoor({ ...kept, cli, file, client }, ports[cli]!, { catalog, context });
   };
   /** Records the reference that replaces a text of a variable. */
-  const keep = (reference: string | undefined, place: readonly string[], more: Pick<Kept, 'file' | 'client' | 'cli' | 'asked'>) => {
+  const keep = (
+    reference: string | undefined,
+    place: readonly string[],
+    more: Pick<Kept, 'file' | 'client' | 'cli' | 'asked'>,
+  ) => {
     const original = { ...more, token: '', url: '', inUrl: '', inHeader: reference ?? '' };
     if (reference !== undefined) keepOriginal(context.paths, digestOf(place), original);
     return reference;

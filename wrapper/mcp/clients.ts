@@ -66,11 +66,7 @@ export function planChanges(
 }
 
 /** Returns the changes of a file, perhaps none, or `undefined` without the file. */
-function planChange(
-  file: ClientFile,
-  wanted: Wanted,
-  catalog: Pick<Catalog, 'providers'>,
-): FileChange | undefined {
+function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'providers'>): FileChange | undefined {
   const change: FileChange = { ...identityOf(file), servers: [], left: [], text: undefined };
   let document: Configuration;
   try {

@@ -259,7 +259,11 @@ export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
 /** Reports whether a file still has the placeholder or reference that replaced an original. */
 function isNeededIn(file: string, digest: string, { url, inHeader }: Kept): boolean {
   const text = readOptional(file) ?? '';
-  if (url === '') return text.split(inHeader).slice(1).some(after => !/^[\w.+-]/.test(after));
+  if (url === '')
+    return text
+      .split(inHeader)
+      .slice(1)
+      .some(after => !/^[\w.+-]/.test(after));
   return text.split(/[^\w-]+/).some(word => sha256(word) === digest);
 }
 

@@ -197,7 +197,12 @@ test('a key in the query takes the place of the placeholder, in any spelling of 
     assert.equal(seen.at(-1)!.authorization, undefined);
     assert.doesNotMatch(text, /real-/);
   }
-  const refused = ['/search?q=x', '/search?q=x&api_key=other', `/search?q=${placeholder}`, `/search?key=${placeholder}`];
+  const refused = [
+    '/search?q=x',
+    '/search?q=x&api_key=other',
+    `/search?q=${placeholder}`,
+    `/search?key=${placeholder}`,
+  ];
   for (const asked of refused) assert.equal((await fetch(`${url}${asked}`)).status, 401, asked);
   assert.equal(calls.length, 3);
 });

@@ -45,7 +45,16 @@ for (const [key, by] of [
     box.script('fake', '#!/bin/sh\n');
     box.provider('fake', 'inject = ["FAKE_KEY"]');
     box.accounts('fake', { a: key!, b: 'good' });
-    const child = box.start(process.execPath, [buildWrapper(), 'mcp', '--env', 'OTHER_TOKEN', '--cli', 'fake', '--', server]);
+    const child = box.start(process.execPath, [
+      buildWrapper(),
+      'mcp',
+      '--env',
+      'OTHER_TOKEN',
+      '--cli',
+      'fake',
+      '--',
+      server,
+    ]);
     const client = clientOf(child);
     client.send({ id: 1, method: 'initialize', params: {} });
     await client.answer(1);
@@ -66,7 +75,10 @@ test('without a tool, or with one whose accounts have no single key, it says wha
     await run('--env', 'KEY', '--cli', 'nope'),
     await run('--cli', 'exa'),
   ];
-  assert.deepEqual([alone, pair, unknown, none].map(({ exit }) => exit), [2, 2, 2, 2]);
+  assert.deepEqual(
+    [alone, pair, unknown, none].map(({ exit }) => exit),
+    [2, 2, 2, 2],
+  );
   assert.match(alone.stderr, /--env KEY does not say whose accounts.*--cli/s);
   assert.match(pair.stderr, /an account of pair has no single key for KEY.*inject = \["KEY"\]/s);
   assert.match(unknown.stderr, /nope is not in the catalog/);

@@ -72,7 +72,10 @@ test("each client's file is changed in place, and restored byte for byte", async
   for (const [at, text] of Object.entries(before)) assert.equal(read(at), text, at);
   const printed = [checked, done, undone].map(({ stdout, stderr }) => stdout + stderr).join('');
   assert.doesNotMatch(printed, /canary/);
-  assert.match((await mcp('uninstall')).stdout, /^No client uses a server through culvert-wrap: \d+ places were looked at/);
+  assert.match(
+    (await mcp('uninstall')).stdout,
+    /^No client uses a server through culvert-wrap: \d+ places were looked at/,
+  );
 });
 
 const ENTRY = { command: 'npx', args: ['-y', 'firecrawl-mcp'], env: { FIRECRAWL_API_KEY: 'fc-canary-0123456789' } };
@@ -94,14 +97,21 @@ const LAYOUTS: Record<string, string> = {
   'with comments': oneLine.replace('"command"', '/* mine */ "command"').replace('"args"', '// words\n      "args"'),
   'with trailing commas': oneLine.replaceAll(/(?<=["\]}])(?=\s*[\]}])/g, ','),
   'with escapes elsewhere': `{"caf\\u00e9":"\\u00e9\\/","n":1.0e2,"a":1,"a":2,${compact.slice(1)}`,
-  'with an escaped path as the command': JSON.stringify(servers({ ...ENTRY, command: '/opt/andré/bin/npx' })).replace('é', '\\u00e9'),
+  'with an escaped path as the command': JSON.stringify(servers({ ...ENTRY, command: '/opt/andré/bin/npx' })).replace(
+    'é',
+    '\\u00e9',
+  ),
   'with escaped slashes in an address': remote,
   'with an empty line in the list': pretty.replace('"-y",', '"-y",\n\n'),
   'without arguments': JSON.stringify(servers({ command: 'firecrawl-mcp', env: ENTRY.env }), null, 2),
   'without arguments, on one line': JSON.stringify(servers({ command: 'firecrawl-mcp', env: ENTRY.env })),
   'with an empty list of arguments': JSON.stringify(servers({ command: 'firecrawl-mcp', args: [] }), null, 2),
   'with a space in the empty list': '{"mcpServers":{"f":{"command":"firecrawl-mcp","args":[ ]}}}',
-  'with the fields in another order': JSON.stringify(servers({ env: ENTRY.env, args: ENTRY.args, command: 'npx' }), null, 4),
+  'with the fields in another order': JSON.stringify(
+    servers({ env: ENTRY.env, args: ENTRY.args, command: 'npx' }),
+    null,
+    4,
+  ),
 };
 
 test('a JSON file of any layout is changed in place, and restored byte for byte', async t => {
@@ -118,14 +128,29 @@ test('a JSON file of any layout is changed in place, and restored byte for byte'
 });
 
 test('only our values are put back where the file was changed meanwhile', async t => {
-  const { read, put, install, mcp } = home(t, { '.cursor/mcp.json': oneLine, '.codex/config.toml': '[mcp_servers.f]\ncommand = "npx"\nargs = ["firecrawl-mcp"]\n' });
+  const { read, put, install, mcp } = home(t, {
+    '.cursor/mcp.json': oneLine,
+    '.codex/config.toml': '[mcp_servers.f]\ncommand = "npx"\nargs = ["firecrawl-mcp"]\n',
+  });
   await install();
-  put('.cursor/mcp.json', read('.cursor/mcp.json').replace('"mcpServers": {', '"theme": "dark",\n  "mcpServers": {\n    "new": { "command": "x" },'));
+  put(
+    '.cursor/mcp.json',
+    read('.cursor/mcp.json').replace(
+      '"mcpServers": {',
+      '"theme": "dark",\n  "mcpServers": {\n    "new": { "command": "x" },',
+    ),
+  );
   put('.codex/config.toml', `# mine\n${read('.codex/config.toml')}\n[tui]\nnotifications = true\n`);
   const undone = await mcp('uninstall', '--yes');
   assert.equal(undone.exit, 0, undone.stdout + undone.stderr);
-  assert.equal(read('.cursor/mcp.json'), oneLine.replace('"mcpServers": {', '"theme": "dark",\n  "mcpServers": {\n    "new": { "command": "x" },'));
-  assert.equal(read('.codex/config.toml'), '# mine\n[mcp_servers.f]\ncommand = "npx"\nargs = ["firecrawl-mcp"]\n\n[tui]\nnotifications = true\n');
+  assert.equal(
+    read('.cursor/mcp.json'),
+    oneLine.replace('"mcpServers": {', '"theme": "dark",\n  "mcpServers": {\n    "new": { "command": "x" },'),
+  );
+  assert.equal(
+    read('.codex/config.toml'),
+    '# mine\n[mcp_servers.f]\ncommand = "npx"\nargs = ["firecrawl-mcp"]\n\n[tui]\nnotifications = true\n',
+  );
 });
 
 test('a place that cannot be read is named, and nothing says that no client uses a server', async t => {
@@ -164,11 +189,17 @@ test('an entry whose layout could not be restored is named with the lines to wri
   const { read, install, mcp } = home(t, { '.config/goose/config.yaml': yaml });
   const done = await install();
   const lines = (name: string) =>
-    new RegExp(`^  ${name}\\n  It can't be changed here, because [^\\n]+ Write these lines by hand:\\n    cmd: "[^"]+/culvert-wrap"\\n    args: \\["mcp", "--", "npx", "-y", "firecrawl-mcp"\\]$`, 'm');
+    new RegExp(
+      `^  ${name}\\n  It can't be changed here, because [^\\n]+ Write these lines by hand:\\n    cmd: "[^"]+/culvert-wrap"\\n    args: \\["mcp", "--", "npx", "-y", "firecrawl-mcp"\\]$`,
+      'm',
+    );
   assert.match(done.stdout, lines('one'));
   assert.match(done.stdout, lines('two'));
   assert.doesNotMatch(done.stdout, /canary/);
-  assert.match(read('.config/goose/config.yaml'), /cmd: &program npx[^]*cmd: \*program[^]*cmd: \/.*culvert-wrap\n {4}args: \[mcp, --, npx, -y, firecrawl-mcp, --key/);
+  assert.match(
+    read('.config/goose/config.yaml'),
+    /cmd: &program npx[^]*cmd: \*program[^]*cmd: \/.*culvert-wrap\n {4}args: \[mcp, --, npx, -y, firecrawl-mcp, --key/,
+  );
   await mcp('uninstall', '--yes');
   assert.equal(read('.config/goose/config.yaml'), yaml);
 });
@@ -178,16 +209,36 @@ test('entries that people write in other ways are named with what to do', async 
   const entries = {
     env: { command: 'env', args: [`FIRECRAWL_API_KEY=${key}`, 'npx', '-y', 'firecrawl-mcp'] },
     joined: { command: `env FIRECRAWL_API_KEY=${key} npx`, args: ['-y', 'firecrawl-mcp'] },
-    windows: { command: 'C:\\Windows\\System32\\cmd.exe', args: ['/c', `set FIRECRAWL_API_KEY=${key} && npx -y firecrawl-mcp`] },
-    smithery: { command: 'npx', args: ['-y', '@smithery/cli@latest', 'run', '@mendableai/mcp-server-firecrawl', '--config', `{"fireCrawlApiKey":"${key}"}`] },
-    docker: { command: 'docker', args: ['run', '-i', '--rm', '-e', 'PERPLEXITY_API_KEY', 'mcp/perplexity-ask'], env: { PERPLEXITY_API_KEY: 'pplx-0' } },
+    windows: {
+      command: 'C:\\Windows\\System32\\cmd.exe',
+      args: ['/c', `set FIRECRAWL_API_KEY=${key} && npx -y firecrawl-mcp`],
+    },
+    smithery: {
+      command: 'npx',
+      args: [
+        '-y',
+        '@smithery/cli@latest',
+        'run',
+        '@mendableai/mcp-server-firecrawl',
+        '--config',
+        `{"fireCrawlApiKey":"${key}"}`,
+      ],
+    },
+    docker: {
+      command: 'docker',
+      args: ['run', '-i', '--rm', '-e', 'PERPLEXITY_API_KEY', 'mcp/perplexity-ask'],
+      env: { PERPLEXITY_API_KEY: 'pplx-0' },
+    },
     old: { command: 'npx', args: ['-y', 'tavily-mcp@0.1.3'], env: { TAVILY_API_KEY: 'tvly-0000000000000000' } },
   };
   const { mcp } = home(t, { '.cursor/mcp.json': JSON.stringify({ mcpServers: entries }, null, 2) });
   const { stdout } = await mcp('install', '--check');
   for (const name of ['env', 'joined', 'windows'])
     assert.match(stdout, new RegExp(`^  ${name}\\n.*its FIRECRAWL_API_KEY is in the command line`, 'm'));
-  assert.match(stdout, /^ {2}smithery\n.*a key of firecrawl is in its command line.*firecrawl-mcp with the key in "env"/m);
+  assert.match(
+    stdout,
+    /^ {2}smithery\n.*a key of firecrawl is in its command line.*firecrawl-mcp with the key in "env"/m,
+  );
   assert.match(stdout, /^ {2}docker\n.*culvert-wrap mcp --env PERPLEXITY_API_KEY --cli perplexity -- docker …/m);
   assert.match(stdout, /^ {2}The catalog has no errors of tavily-mcp 0\.1\.3/m);
   assert.doesNotMatch(stdout, /0000000|pplx-0/);

@@ -151,7 +151,12 @@ function matchOf({ json, text }: Rule, words: Said): RegExpExecArray | null {
   return text === undefined ? (ofFields ?? null) : new RegExp(text).exec(words.text.slice(0, START));
 }
 
-function verdictBy(rule: Pick<Rule, 'class' | 'scope' | 'rest'>, match: RegExpExecArray, { text, fields }: Said, now: number): Retry {
+function verdictBy(
+  rule: Pick<Rule, 'class' | 'scope' | 'rest'>,
+  match: RegExpExecArray,
+  { text, fields }: Said,
+  now: number,
+): Retry {
   const { class: kind, scope } = rule;
   const start = text.slice(0, START);
   const left = kind === 'quota' ? leftIn(start) : {};

@@ -32,7 +32,7 @@ const TABLE: Record<Format, Row[]> = {
   toml: [
     ['a = ["x"]\n', 'a', ['p', 'x'], 'a = ["p", "x"]\n'],
     ['a = [\n  "x", # c\n]\n', 'a', ['p', 'x'], 'a = [\n  "p",\n  "x", # c\n]\n'],
-    ["a = ['x']\n", 'a', ["it's", 'x'], 'a = ["it\'s", \'x\']\n'],
+    ["a = ['x']\n", 'a', ["it's", 'x'], "a = [\"it's\", 'x']\n"],
     ["a = 'x' # c\n", 'a', 'y', "a = 'y' # c\n"],
     ['[s.t]\nc = "x" # c\n', 's.t', { b: ['y'], c: 'z' }, '[s.t]\nb = ["y"]\nc = "z" # c\n'],
     ['[s.t]\r\n  c = "x"\r\n', 's.t', { b: 1, c: 'x' }, '[s.t]\r\n  b = 1\r\n  c = "x"\r\n'],
@@ -40,9 +40,19 @@ const TABLE: Record<Format, Row[]> = {
     ['s.t.c = "x"\n', 's.t', { b: 1, c: 'x' }, 's.t.b = 1\ns.t.c = "x"\n'],
     ['s = { t = { c = "x" } }\n', 's.t', { b: 1, c: 'y' }, 's = { t = { b = 1, c = "y" } }\n'],
     ['[s.t]\nu = "x"\nv = "X"\n', 's.t', { u: 'y', w: { k: 'z' } }, '[s.t]\nu = "y"\nw = { k = "z" }\n'],
-    ['[s]\n[s.t]\nc = "x"\n[s.t.env]\nK = "k"\n', 's.t', { c: 'x', env: { K: 'l' } }, '[s]\n[s.t]\nc = "x"\n[s.t.env]\nK = "l"\n'],
+    [
+      '[s]\n[s.t]\nc = "x"\n[s.t.env]\nK = "k"\n',
+      's.t',
+      { c: 'x', env: { K: 'l' } },
+      '[s]\n[s.t]\nc = "x"\n[s.t.env]\nK = "l"\n',
+    ],
     ['[[s]]\nn = 1\n[t]\nc = """\nx"""\n', 't', { c: 'y' }, '[[s]]\nn = 1\n[t]\nc = "y"\n'],
-    ['d = 2026-11-30T07:00:00Z\n[t]\n"a b" = "x"\n', 't', { 'a b': 'y' }, 'd = 2026-11-30T07:00:00Z\n[t]\n"a b" = "y"\n'],
+    [
+      'd = 2026-11-30T07:00:00Z\n[t]\n"a b" = "x"\n',
+      't',
+      { 'a b': 'y' },
+      'd = 2026-11-30T07:00:00Z\n[t]\n"a b" = "y"\n',
+    ],
   ],
   yaml: [
     ['a: [x]\n', 'a', ['p', 'x'], 'a: [p, x]\n'],
@@ -92,7 +102,11 @@ test('a text that does not have the format is refused with its line', () => {
     ['toml', 'a =\n', /^line \d: /],
     ['yaml', 'a: [\n', /^line \d+: /],
     ['yaml', 'a: 1\na: 2\n', /^line 2: /],
-    ['yaml', `a: &a [x, x]\n${Array.from({ length: 20 }, (_, i) => `b${i}: &b${i} [${i ? `*b${i - 1}, *b${i - 1}` : '*a, *a'}]`).join('\n')}\n`, /too many aliases/],
+    [
+      'yaml',
+      `a: &a [x, x]\n${Array.from({ length: 20 }, (_, i) => `b${i}: &b${i} [${i ? `*b${i - 1}, *b${i - 1}` : '*a, *a'}]`).join('\n')}\n`,
+      /too many aliases/,
+    ],
     ['yaml', `a: ${'['.repeat(200)}${']'.repeat(200)}\n`, /nested too deeply/],
   ];
   for (const [format, text, message] of refused)
@@ -168,8 +182,15 @@ test('TOML of any layout means the same but for the change, and the reverse brin
 });
 
 test('a YAML parser reads the same after a change, but for the change', () => {
-  const text = '# c\nextensions:\n  a: &a { type: stdio, cmd: npx, args: [-y, x] }\n  b:\n    args:\n      - -y # c\n\n      - x\n    cmd: "npx"\nlist: [*a, *a]\n';
-  const changed = openConfiguration(text, 'yaml').replace(['extensions', 'b'], { args: ['mcp', '--', 'npx', '-y', 'x'], cmd: '/bin/wrap' });
+  const text =
+    '# c\nextensions:\n  a: &a { type: stdio, cmd: npx, args: [-y, x] }\n  b:\n    args:\n      - -y # c\n\n      - x\n    cmd: "npx"\nlist: [*a, *a]\n';
+  const changed = openConfiguration(text, 'yaml').replace(['extensions', 'b'], {
+    args: ['mcp', '--', 'npx', '-y', 'x'],
+    cmd: '/bin/wrap',
+  });
   const before = parseYaml(text);
-  assert.deepEqual(parseYaml(changed.text), { ...before, extensions: { ...before.extensions, b: { args: ['mcp', '--', 'npx', '-y', 'x'], cmd: '/bin/wrap' } } });
+  assert.deepEqual(parseYaml(changed.text), {
+    ...before,
+    extensions: { ...before.extensions, b: { args: ['mcp', '--', 'npx', '-y', 'x'], cmd: '/bin/wrap' } },
+  });
 });

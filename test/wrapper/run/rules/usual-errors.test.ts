@@ -55,9 +55,35 @@ const TEXTS: Record<string, string[]> = {
 };
 
 const CODES: Record<string, (string | number)[]> = {
-  rate: [429, '429', 'rate_limited', 'RATE_LIMITED', 'rateLimitExceeded', 'rate-limit-exceeded', 'too_many_requests', 'Throttled'],
-  quota: [402, 'insufficient_quota', 'QUOTA_EXCEEDED', 'quotaExceeded', 'insufficient_credits', 'payment_required', 'usage_limit_exceeded', 'monthly_limit_reached'],
-  auth: [401, 'CREDENTIAL_INVALID', 'invalid_api_key', 'Unauthorized', 'authentication_error', 'expired_token', 'api_key_revoked'],
+  rate: [
+    429,
+    '429',
+    'rate_limited',
+    'RATE_LIMITED',
+    'rateLimitExceeded',
+    'rate-limit-exceeded',
+    'too_many_requests',
+    'Throttled',
+  ],
+  quota: [
+    402,
+    'insufficient_quota',
+    'QUOTA_EXCEEDED',
+    'quotaExceeded',
+    'insufficient_credits',
+    'payment_required',
+    'usage_limit_exceeded',
+    'monthly_limit_reached',
+  ],
+  auth: [
+    401,
+    'CREDENTIAL_INVALID',
+    'invalid_api_key',
+    'Unauthorized',
+    'authentication_error',
+    'expired_token',
+    'api_key_revoked',
+  ],
   none: [403, 404, 500, 'not_found', 'limit', 'invalid_request_error', 'forbidden', 'key_value_missing_field', ''],
 };
 
