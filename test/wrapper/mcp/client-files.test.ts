@@ -40,7 +40,7 @@ function home(t: TestContext, files: Record<string, string | Buffer>) {
 test('every client of the list has a file as its documentation writes it', () => {
   const places = Object.values(sources).map(({ at }) => at.replace(/^app\//, ''));
   const isIn = (file: string) => places.includes(expandHome(expandVariables(file, {}), { HOME: '' }).slice(1));
-  const missing = CLIENTS.filter(({ client }) => !client.endsWith('-project'))
+  const missing = CLIENTS.filter(({ client }) => !client.endsWith('project'))
     .map(({ client }) => client)
     .filter(client => !CLIENTS.some(row => row.client === client && isIn(row.file)));
   assert.deepEqual([...new Set(missing)], []);
