@@ -76,7 +76,9 @@ function wholeCommand(fields: Fields): UsualEntry {
       },
     };
   }
-  return { fields, back: changed => inOrder(changed, fields, 'command') };
+  // the caller changes the fields
+  const original = { ...fields };
+  return { fields, back: changed => inOrder(changed, original, 'command') };
 }
 
 /** Returns fields in the order of the original, with new ones before the command. */
