@@ -176,7 +176,7 @@ export interface Context {
   env: NodeJS.ProcessEnv;
   cwd: string;
   paths: Paths;
-  /** The shipped providers.toml. */
+  /** The shipped providers.toml; its directory in the sources. */
   catalog: string;
   now(): number;
   signals: SignalForwarding;

@@ -23,7 +23,7 @@ const context: Context = {
   env: { ...process.env },
   cwd: workingDirectory(),
   paths: pathsFor(process.env),
-  catalog: join(dirname(program), fromSources ? 'catalog/providers.toml' : 'providers.toml'),
+  catalog: join(dirname(program), fromSources ? 'catalog/providers' : 'providers.toml'),
   now: Date.now,
   signals: signalForwarding(),
   load: () => import('./manage/lazy.ts'),

@@ -1,8 +1,8 @@
 // Decides whether clients offer the tool accounts page: only if culvert-wrap has something to do.
+import { readCatalogText } from '../../wrapper/catalog/files.ts';
 import { findOnPath, readInstalls } from '../../wrapper/store/installs.ts';
 import { type Paths, pathsFor } from '../../wrapper/store/paths.ts';
 import type { FeatureContext } from '../controls.ts';
-import { readOptional } from '../core/files.ts';
 import { dataDirectory } from '../system/installation.ts';
 
 /** The shipped providers.toml. */
@@ -17,7 +17,7 @@ const COMMAND = /^\s*bin\s*=\s*["']([^"']+)["']/gm;
 
 /** Commands of the tools in the catalogs; a missing catalog adds no commands. */
 export function commandsIn(catalogs: readonly string[]): string[] {
-  return catalogs.flatMap(file => [...(readOptional(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
+  return catalogs.flatMap(file => [...(readCatalogText(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
 }
 
 /** @returns a function that publishes whether a shim is installed, or a tool of the catalogs is on the daemon's PATH */

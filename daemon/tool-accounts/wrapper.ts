@@ -2,7 +2,7 @@
 // input, never on the command line.
 
 import * as z from 'zod/mini';
-import { type Catalog, loadCatalog } from '../../wrapper/catalog/catalog.ts';
+import { type Catalog, catalogOf } from '../../wrapper/catalog/catalog.ts';
 import type { Provider } from '../../wrapper/catalog/provider.ts';
 import { isBound, orderCandidates } from '../../wrapper/run/candidates.ts';
 import { type AuditEntry, readAudit } from '../../wrapper/store/audit.ts';
@@ -49,7 +49,7 @@ export function createReader(
   function files(): Files {
     const stamp = stampOf(sources);
     if (cache?.stamp === stamp) return cache;
-    cache = { config: readConfig(paths.config), catalog: loadCatalog(sources.catalog, paths.userCatalog), stamp };
+    cache = { config: readConfig(paths.config), catalog: catalogOf(sources), stamp };
     return cache;
   }
 

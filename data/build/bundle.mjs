@@ -1,6 +1,6 @@
 // Bundles programs, for the build and for the tests alike.
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { buildSync, transformSync } from 'esbuild';
@@ -39,10 +39,25 @@ export const common = {
 const beside = { wrap: ['wrapper/pool/pool.lua'] };
 
 function copyBeside(name, directory) {
-  return (beside[name] ?? []).map(file => {
+  const copied = (beside[name] ?? []).map(file => {
     copyFileSync(join(root, file), join(directory, basename(file)));
     return resolve(root, file);
   });
+  return name === 'wrap' ? [...copied, ...joinCatalog(directory)] : copied;
+}
+
+/**
+ * Joins the files of the catalog, one for each tool, so that a program reads one file (wrapper/catalog/files.ts).
+ * @returns their paths, and that of their directory, whose time changes with a new file
+ */
+function joinCatalog(directory) {
+  const catalog = join(root, 'wrapper/catalog/providers');
+  const files = readdirSync(catalog)
+    .filter(name => name.endsWith('.toml'))
+    .sort()
+    .map(name => join(catalog, name));
+  writeFileSync(join(directory, 'providers.toml'), files.map(file => readFileSync(file, 'utf8')).join('\n'));
+  return [catalog, ...files];
 }
 
 /** CommonJS: Node 20 starts such a bundle a quarter faster than an ES module. */

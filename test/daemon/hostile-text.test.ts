@@ -57,7 +57,7 @@ const sources = {
 };
 
 /** The rules of all entries of the catalog. */
-const CATALOG = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));
+const CATALOG = fileURLToPath(new URL('../../wrapper/catalog/providers', import.meta.url));
 const RULES = Object.values(loadCatalog(CATALOG, '').providers).flatMap(({ rules }) => rules);
 
 /** Readers of foreign text, each given the text where it expects it. */

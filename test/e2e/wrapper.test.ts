@@ -12,7 +12,7 @@ import { listen } from '../support/listen.ts';
 import { missing } from '../support/temporary.ts';
 import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
-const shipped = fileURLToPath(new URL('../../wrapper/catalog/providers.toml', import.meta.url));
+const shipped = fileURLToPath(new URL('../../wrapper/catalog/providers', import.meta.url));
 const search = `${process.env.CULVERT_TEST_UPSTREAMS ?? ''}:${process.env.PATH}`;
 const node = path.dirname(process.execPath);
 

@@ -7,6 +7,7 @@ import { isRecord } from '../../daemon/core/shape.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { explainIssues, explainToml } from '../system/explain-issues.ts';
 import { CliName } from './fields.ts';
+import { readCatalogText } from './files.ts';
 import { Provider } from './provider.ts';
 
 const CatalogFile = z.strictObject({ providers: z.record(CliName, z.record(z.string(), z.unknown())) });
@@ -21,7 +22,7 @@ export interface Catalog {
 
 /**
  * Loads the shipped catalog, and merges the user's entries into it key by key.
- * @param shipped path of the shipped providers.toml
+ * @param shipped path of the shipped providers.toml, or of its directory in the sources
  * @param user path of the user's providers.toml, which need not exist
  * @throws WrapError `catalog-broken` when a file can't be read, `catalog-missing` when there is no shipped catalog
  */
@@ -39,6 +40,11 @@ export function loadCatalog(shipped: string, user: string): Catalog {
     else catalog.problems[name] = explainIssues(parsed.error, readOptional(user) ?? '', ['providers', name]);
   }
   return catalog;
+}
+
+/** Loads the catalog of a context: the shipped entries, and the user's. @throws those of {@link loadCatalog} */
+export function catalogOf({ catalog, paths }: { catalog: string; paths: { userCatalog: string } }): Catalog {
+  return loadCatalog(catalog, paths.userCatalog);
 }
 
 /**
@@ -67,7 +73,7 @@ function readCatalog(file: string): Record<string, Record<string, unknown>> | un
     });
   let text: string | undefined;
   try {
-    text = readOptional(file);
+    text = readCatalogText(file);
   } catch (error) {
     throw broken(reason(error), error);
   }

@@ -8,6 +8,16 @@ export const variable = z.string().check(z.regex(/^[^=\0\s]+$/, 'the name of an 
 export const CliName = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/, "a command's name"));
 export const oneOrMore = z.union([z.string(), z.array(z.string())]);
 
+/** The newest version that the rules of an entry were checked with, and the date (`2026-11-28`). Missing if unknown. */
+export const Checked = z.strictObject({
+  version: z.string(),
+  on: z.pipe(
+    z.transform((value: unknown) => (value instanceof Date ? value.toISOString().slice(0, 10) : value)),
+    z.string().check(z.regex(/^\d{4}-\d{2}-\d{2}$/, 'a date such as 2026-11-28')),
+  ),
+});
+export type Checked = z.infer<typeof Checked>;
+
 /**
  * An option that expresses the user's choice, in one of three forms. `--api-url` is a plain option. `-c base_url` has a value
  * that begins with `base_url=` or `base_url:` in any case (`-c providers.*` also matches any longer key).

@@ -1,16 +1,19 @@
 // Defines the parts of a catalog entry about programs: access over HTTP through the gateway, and MCP servers.
 import * as z from 'zod/mini';
-import { duration, oneOrMore, pattern, variable } from './fields.ts';
+import { Checked, duration, oneOrMore, pattern, variable } from './fields.ts';
 
 const address = z.url().check(z.regex(/^https?:\/\/[^/]+$/, 'an address without a path'));
+const addressWithPath = z
+  .url()
+  .check(z.regex(/^https?:\/\/[^/?#]+(?:\/[^/?#]+)*$/, 'an address without a slash at its end'));
 
 /** Access of programs to the provider over HTTP, for the gateway. */
 export const HttpProvider = z.strictObject({
-  /** The provider's address, without a path. */
-  base: address,
+  /** The provider's address, which may have a path: `https://openrouter.ai/api/v1`. */
+  base: addressWithPath,
   /** Addresses for keys with certain endings, if the provider has several addresses. */
   bases: z._default(z.array(z.strictObject({ key_ends: z.string(), base: address })), []),
-  /** Path at the end of the address for programs, such as `/v1`. */
+  /** Path at the end of the address for programs, such as `/v1`. It may be the end of the path of `base`. */
   base_path: z._default(z.string().check(z.regex(/^(?:\/[^/]+)*$/, 'a path without a slash at its end')), ''),
   /** Variables that contain the address and the key for the provider's programs. */
   base_variable: z.optional(variable),
@@ -22,6 +25,8 @@ export const HttpProvider = z.strictObject({
   key_scheme: z._default(z.string(), 'Bearer'),
   /** Top-level field in JSON bodies that may also carry the key. */
   key_field: z.optional(z.string()),
+  /** Parameter in addresses that may also carry the key. */
+  key_parameter: z.optional(z.string().check(z.regex(/^[\w.-]+$/, 'the name of a parameter'))),
   /** Prefix of every key. Programs refuse a placeholder without it. */
   key_prefix: z._default(z.string(), ''),
   /** Further headers that belong to an account. The gateway does not pass them on. */
@@ -71,12 +76,14 @@ export const HttpProvider = z.strictObject({
   followers: z._default(z.array(z.strictObject({ request: z.string(), id: z.string() })), []),
   /**
    * The provider's MCP server over HTTP. Clients get its address at the gateway, such as `/{key}/v2/mcp`, with a placeholder
-   * instead of the key.
+   * instead of the key. Without `{key}`, the key is in the header only.
    */
   mcp: z.optional(
     z.strictObject({
       base: address,
-      address: z.string().check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}/, 'a path with {key}')),
+      address: z
+        .string()
+        .check(z.regex(/^\/[^?]*\{key\}|^\/.*\?.*\{key\}|^\/[^?{}]*$/, 'a path, with or without {key}')),
       /** Tools that create jobs; group 1 of `id` is the job's id in an answer. Calls with the id use the same account. */
       jobs: z.optional(z.strictObject({ tools: z.array(z.string()), id: pattern })),
       /**
@@ -117,10 +124,13 @@ export type HttpProvider = z.infer<typeof HttpProvider>;
 export const McpServer = z.strictObject({
   /** The npm package that identifies the server in a command line. */
   package: z.string(),
-  /** Versions with errors as in the rules. `below` is the first untested version. */
-  versions: z.strictObject({ from: z.string(), below: z.string() }),
+  /** Versions with errors as in the rules; `below` is the first untested version. Without it, the rules cover every version. */
+  versions: z.optional(z.strictObject({ from: z.string(), below: z.string() })),
+  checked: z.optional(Checked),
   /** True if the server uses the gateway, because its address can be set. Another account then needs no restart. */
   gateway: z._default(z.boolean(), false),
+  /** True if the usual words and codes of limits and refused keys count as well, because nobody has listed the server's own. */
+  usual_errors: z._default(z.boolean(), false),
   /** Tools whose failed calls are never repeated, because a call may have created a job or been billed. */
   once: z._default(z.array(z.string()), []),
   rules: z._default(

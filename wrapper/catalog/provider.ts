@@ -1,6 +1,6 @@
 // Defines the schema of a catalog entry, which describes an upstream CLI to the wrapper.
 import * as z from 'zod/mini';
-import { CliName, duration, Option, oneOrMore, pattern, ValueFile, VariableFile, variable } from './fields.ts';
+import { Checked, CliName, duration, Option, oneOrMore, pattern, ValueFile, VariableFile, variable } from './fields.ts';
 import { HttpProvider, McpServer } from './programs.ts';
 
 /** A rule that assigns a class of failure to an attempt. All conditions of a rule must hold. */
@@ -153,7 +153,12 @@ export const Provider = z.strictObject({
   terms_read: z.optional(z.string()),
   /** Scope of a quota. Failover skips accounts that share a quota, and a limit per IP address causes no failover. */
   scope: z._default(z.enum(['key', 'project', 'team', 'ip']), 'key'),
+  /**
+   * Versions that were run for real against a loopback fake (`culvert-wrap catalog test CLI`). A shipped entry without them comes
+   * from documentation: it selects an account, and has no rules except for the words of a refusal.
+   */
   tested: z._default(z.array(z.string()), []),
+  checked: z.optional(Checked),
   /** The npm package, for the hint when the command is not installed. */
   package: z.optional(z.string()),
   /** Variables that every account must provide. */
@@ -171,7 +176,7 @@ export const Provider = z.strictObject({
   home: z._default(z.array(variable), []),
   /** Arguments that precede all others, for a CLI with a switch between accounts. `{account}` stands for the account's name. */
   arguments: z._default(z.array(z.string()), []),
-  /** Commands and options that need no account and run unchanged. `""` stands for no arguments. */
+  /** Commands and options that need no account and run unchanged. `""` stands for no arguments, if these only print help. */
   passthrough: z._default(z.array(z.string()), ['--help', '--version']),
   once: z._default(z.array(z.string()), []),
   job_id: z.optional(pattern),

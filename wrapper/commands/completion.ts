@@ -1,6 +1,6 @@
 // Implements `completion`, and finds the words that its scripts offer on a command line.
 import type { Command } from 'commander';
-import { loadCatalog } from '../catalog/catalog.ts';
+import { catalogOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { readQueue } from '../manage/queue.ts';
 import { readConfig } from '../store/config.ts';
@@ -33,7 +33,7 @@ function valuesOf(argument: string, cli: string | undefined, context: Context): 
   const { paths } = context;
   switch (argument) {
     case 'cli':
-      return Object.keys(loadCatalog(context.catalog, paths.userCatalog).providers);
+      return Object.keys(catalogOf(context).providers);
     case 'name':
       return readConfig(paths.config)
         .accounts.filter(account => account.cli === cli)

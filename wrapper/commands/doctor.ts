@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
 import { isReadableByOthers, isWritableByOthers } from '../../daemon/core/files.ts';
-import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
+import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { checkGateways } from '../gateway/check.ts';
 import { probeAccount } from '../manage/confirm.ts';
@@ -100,7 +100,7 @@ async function checkCoreDumps({ paths }: Context): Promise<Finding[]> {
 }
 
 function checkCatalog(context: Context): Finding[] {
-  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const catalog = catalogOf(context);
   const broken = Object.entries(catalog.problems).map(
     ([cli, why]): Finding => ({
       level: 'problem',
@@ -135,7 +135,7 @@ function checkSecretFiles(dir: string): Finding[] {
 async function checkAccounts(context: Context, probe: boolean): Promise<Finding[]> {
   const { paths, env } = context;
   const config = readConfig(paths.config);
-  const catalog = loadCatalog(context.catalog, paths.userCatalog);
+  const catalog = catalogOf(context);
   return Promise.all(
     config.accounts.map(async (account): Promise<Finding> => {
       const what = `${account.cli} account "${account.name}"`;
@@ -166,7 +166,7 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
 /** Reports the user's own choices in the environment that compete with the accounts of a tool. */
 function checkOwnChoices(context: Context): Finding[] {
   const { accounts, tools } = readConfig(context.paths.config);
-  const { providers } = loadCatalog(context.catalog, context.paths.userCatalog);
+  const { providers } = catalogOf(context);
   return Object.entries(providers)
     .filter(([, { programs_only: isForPrograms }]) => !isForPrograms)
     .map(([cli, provider]) => ({ cli, provider, accounts: accounts.filter(account => account.cli === cli) }))
@@ -238,7 +238,7 @@ function checkQueue(paths: Context['paths']): Finding[] {
 /** Finds unknown tools, tools without rules or a shim, and stored secrets without an account. */
 function checkConfiguration(context: Context): Finding[] {
   const { accounts, capacity, pool, tools } = readConfig(context.paths.config);
-  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const catalog = catalogOf(context);
   const named = [
     ...accounts.map(({ cli }) => cli),
     ...Object.keys(capacity),

@@ -1,6 +1,6 @@
 // Defines the command line of `culvert-wrap`, and runs the account commands that shims pass on.
 import type { Command } from 'commander';
-import { loadCatalog } from '../catalog/catalog.ts';
+import { catalogOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { reportReplacedShims } from '../run/original.ts';
 import { exitLike } from '../run/upstream/attempt.ts';
@@ -146,9 +146,10 @@ function addMcp(program: Command, context: Context): void {
     .command('run <server...>', { isDefault: true })
     .description('run a server; it stands in place of the command in the configuration of a client')
     .option('--cli <cli>', 'the tool whose accounts it uses; by default, that of the catalog')
+    .option('--env <name>', 'with --cli: any other server, which reads its key in this variable')
     .passThroughOptions()
     .exitOverride()
-    .action(async (server: string[], options: { cli?: string }) => {
+    .action(async (server: string[], options: { cli?: string; env?: string }) => {
       const { runServer } = await import('../mcp/run.ts');
       const end = await runServer(server, options, context);
       exitLike(end.exit, end.signal);
@@ -158,10 +159,12 @@ function addMcp(program: Command, context: Context): void {
       mcp,
       put ? 'install' : 'uninstall',
       put ? 'have MCP clients use their servers with accounts' : 'have MCP clients use their servers as before',
-    ).option('--yes', 'change the files without asking');
+    )
+      .option('--yes', 'change the files without asking')
+      .option('--check', 'show the changes, and make none');
     if (put) {
       command.option('--file', 'store the keys of the clients in a file that only you can read');
-      command.option('--server <name...>', "give accounts to this server of a project's .mcp.json as well");
+      command.option('--server <name...>', "give accounts to this server of a project's file as well");
     }
     command.action(async options => (await import('./mcp.ts')).changeClients(put, options, context));
   }
@@ -235,7 +238,7 @@ function addQueue(program: Command, context: Context, programs: Programs): void 
 /** Completes words of `culvert-wrap`, or the words after the account command of a wrapped CLI. */
 function completions(program: Command, name: string, words: string[], context: Context): string[] {
   if (name === 'culvert-wrap') return complete(program, words, context);
-  const { providers } = loadCatalog(context.catalog, context.paths.userCatalog);
+  const { providers } = catalogOf(context);
   const cli = Object.hasOwn(providers, name) ? name : undefined;
   if (!cli || words.length < 2 || words[0] !== providers[cli]!.auth_command) return [];
   const auth = root(name);

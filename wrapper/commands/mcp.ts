@@ -5,22 +5,25 @@ import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { randomHex, sha256 } from '../../daemon/core/hash.ts';
 import { masked } from '../../daemon/core/printable.ts';
-import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
+import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { portOf, urlOf } from '../gateway/address.ts';
 import { httpOf } from '../gateway/gateway.ts';
-import { applyChange, type FileChange, planChanges, shownDoor, type Wanted } from '../mcp/clients.ts';
+import { applyChange, type ClientPlan, type FileChange, planChanges } from '../mcp/clients.ts';
+import { shownDoor, type Wanted } from '../mcp/entry-change.ts';
 import {
   type Door,
   digestOf,
   forgetRestored,
   type Kept,
   keepOriginal,
+  PLACEHOLDER,
   readOriginals,
   withKeys,
 } from '../mcp/remote.ts';
+import { readConfig } from '../store/config.ts';
 import { findOnPath } from '../store/installs.ts';
-import { accountIn, isKey } from '../store/key-texts.ts';
+import { accountIn, isKey, referenceTo } from '../store/key-texts.ts';
 import { NAME } from '../store/paths.ts';
 import { quote } from '../store/source-stamps.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
@@ -33,6 +36,8 @@ import { addToken } from './serve.ts';
 export interface ClientOptions {
   json?: boolean;
   yes?: boolean;
+  /** Show the changes, and make none. */
+  check?: boolean;
   /** Store the keys of the clients in a 0600 file. */
   file?: boolean;
   /** Servers in a project's file that get accounts without a question. */
@@ -50,7 +55,7 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
       hint: 'install Culvert, or add its directory to PATH',
     });
   }
-  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const catalog = catalogOf(context);
   const originals = readOriginals(context.paths);
   /** Keys to move to accounts, or references to replace with keys, and their tools. */
   const found = new Map<string, string>();
@@ -58,14 +63,23 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
     if (put ? isKey(text) : accountIn(text)) found.set(text, cli);
     return text;
   };
+  const referenceFor: Wanted['referenceFor'] = (_, cli) =>
+    accountOf(cli, context) ?? ([...found.values()].includes(cli) ? referenceTo({ cli, name: 'mcp' }) : undefined);
   const doorOf: Wanted['doorOf'] = (cli, original) => {
     withKeys(original, text => swapKey(text, cli));
     return shownDoor();
   };
-  const wanted = { program: put ? program : undefined, doorOf, swapKey, originals, isAllowed: () => true };
-  const changes = planChanges(wanted, catalog, context);
+  const isAllowed = () => true;
+  const wanted = { program: put ? program : undefined, doorOf, swapKey, referenceFor, originals, isAllowed };
+  const all = planChanges(wanted, catalog, context);
+  const { changes } = all;
   const possible = changes.filter(({ text }) => text !== undefined);
-  if (!options.json) process.stdout.write(describe(changes, put));
+  if (!options.json) process.stdout.write(describe(all, put));
+  if (changes.some(({ unread }) => unread !== undefined)) process.exitCode = EXIT.data;
+  if (options.check) {
+    if (options.json) emit(true, { files: changes.map(change => shownChange(change, false)) }, '');
+    return;
+  }
   const { isWanted, servers: allowed } = await answerFor(possible, put, options);
   const isToChange = ({ isShared, servers }: FileChange) =>
     put && isShared ? servers.some(({ server }) => allowed.has(server)) : isWanted;
@@ -85,16 +99,22 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
       release();
     }
   }
-  const files = changes.map(change => ({
-    client: change.client,
-    file: change.file,
-    servers: change.servers.map(({ server, before, after }) => ({ server, before, after })),
-    left: change.left,
-    changed: change.text !== undefined && isToChange(change),
-  }));
+  const files = changes.map(change => shownChange(change, change.text !== undefined && isToChange(change)));
   if (options.json) emit(true, { files }, '');
   else if (plan.possible.length > 0) say('changed; restart the clients');
   else if (possible.some(({ isShared }) => !put || !isShared)) say('nothing was changed; --yes changes it');
+}
+
+/** Returns a change as programs see it. */
+function shownChange({ client, file, servers, left, unread }: FileChange, changed: boolean) {
+  const shown = servers.map(({ server, before, after }) => ({ server, before, after }));
+  return { client, file, servers: shown, left, unread, changed };
+}
+
+/** Returns a reference to an enabled account of a tool. */
+function accountOf(cli: string, { paths }: Pick<Context, 'paths'>): string | undefined {
+  const account = readConfig(paths.config).accounts.find(each => each.cli === cli && each.enabled);
+  return account && referenceTo(account);
 }
 
 /** Asks whether to change the user's own files, and which servers of a project get accounts. */
@@ -136,26 +156,27 @@ async function putIn(
 ): Promise<void> {
   const references = await takeKeys(found, options, catalog, context);
   const ports = await portsFor(possible, context);
-  const doorOf: Wanted['doorOf'] = (cli, original, file) => {
+  const doorOf: Wanted['doorOf'] = (cli, original, { file, client }) => {
     if ([original.inUrl, original.inHeader].some(text => isKey(text) && !references.has(text))) return undefined;
     const kept = withKeys(original, text => references.get(text) ?? text);
-    return openDoor({ ...kept, cli, file }, ports[cli]!, { catalog, context });
+    return openDoor({ ...kept, cli, file, client }, ports[cli]!, { catalog, context });
   };
-  const swapKey: Wanted['swapKey'] = (text, cli, place) => {
-    const reference = references.get(text);
-    if (reference !== undefined && place)
-      keepOriginal(context.paths, digestOf(place), {
-        file: place[0]!,
-        cli,
-        token: '',
-        url: '',
-        inUrl: '',
-        inHeader: reference,
-      });
+  /** Records the reference that replaces a text of a variable. */
+  const keep = (
+    reference: string | undefined,
+    place: readonly string[],
+    more: Pick<Kept, 'file' | 'client' | 'cli' | 'asked'>,
+  ) => {
+    const original = { ...more, token: '', url: '', inUrl: '', inHeader: reference ?? '' };
+    if (reference !== undefined) keepOriginal(context.paths, digestOf(place), original);
     return reference;
   };
+  const swapKey: Wanted['swapKey'] = (text, cli, place, { file, client }) =>
+    keep(references.get(text), place, { file, client, cli });
+  const referenceFor: Wanted['referenceFor'] = (asked, cli, place, { file, client }) =>
+    keep(accountOf(cli, context), place, { file, client, cli, asked });
   const chosen = new Set(possible.map(({ file }) => file));
-  for (const change of planChanges({ ...wanted, doorOf, swapKey }, catalog, context))
+  for (const change of planChanges({ ...wanted, doorOf, swapKey, referenceFor }, catalog, context).changes)
     if (chosen.has(change.file)) applyChange(change);
 }
 
@@ -163,7 +184,7 @@ async function putIn(
 async function restore({ wanted, found, catalog }: Plan, context: Context): Promise<void> {
   const keys = await readKeys(found.keys(), catalog, context);
   const swapKey = (text: string) => keys.get(text) ?? text;
-  const changes = planChanges({ ...wanted, swapKey }, catalog, context);
+  const { changes } = planChanges({ ...wanted, swapKey }, catalog, context);
   for (const change of changes) {
     applyChange(change);
     for (const reference of found.keys()) {
@@ -174,7 +195,7 @@ async function restore({ wanted, found, catalog }: Plan, context: Context): Prom
     }
   }
   // anyone may write a reference into the file of a project
-  const own = changes.filter(({ client }) => client !== 'project');
+  const own = changes.filter(({ isShared }) => !isShared);
   const needing = forgetRestored(
     context.paths,
     own.map(({ file }) => file),
@@ -211,19 +232,30 @@ function openDoor(
 }
 
 /** Describes the changes as lines of a diff. */
-export function describe(changes: readonly FileChange[], put: boolean): string {
-  if (changes.length === 0)
-    return `No client uses a server ${put ? 'of the catalog directly' : 'through culvert-wrap'}.\n`;
+export function describe({ changes, looked, found }: ClientPlan, put: boolean): string {
+  if (changes.length === 0) {
+    const read = `${looked} places were looked at, and ${found} of them have a file`;
+    return `No client uses a server ${put ? 'of the catalog directly' : 'through culvert-wrap'}: ${read}.\n`;
+  }
   return changes
-    .map(({ file, servers, left, byHand }) => {
+    .map(({ file, servers, left, unread }) => {
       const lines = [
         ...servers.flatMap(each => [`  ${each.server}`, ...difference(each), ...notesOn(each, put, file)]),
-        ...left.flatMap(({ server, why }) => [`  ${server}`, `  Not all is changed: ${why}.`]),
-        ...(byHand ? [`  It has ${byHand}: change it by hand.`] : []),
+        ...left.flatMap(describeLeft),
+        ...(unread === undefined ? [] : [`  It could not be read: ${unread}. Correct that, then repeat this.`]),
       ];
       return `${file}\n${lines.map(masked).join('\n')}\n`;
     })
     .join('\n');
+}
+
+function describeLeft({ server, why, lines }: FileChange['left'][number]): string[] {
+  if (!lines) return [`  ${server}`, `  Not all is changed: ${why}.`];
+  const start = `  It can't be changed here, because ${why}.`;
+  if (lines.length === 0) return [`  ${server}`, start];
+  const isAddress = lines.some(line => line.includes(PLACEHOLDER));
+  const source = isAddress ? ', with the address that `culvert-wrap serve token add` prints' : '';
+  return [`  ${server}`, `${start} Write these lines by hand${source}:`, ...lines.map(line => `    ${line}`)];
 }
 
 /** Returns the lines of a diff, or no lines if only a key moves. */
@@ -235,7 +267,8 @@ function difference({ before, after }: FileChange['servers'][number]): string[] 
 function notesOn(change: FileChange['servers'][number], put: boolean, file: string): string[] {
   const tool = 'cli' in change ? change.cli : change.tool;
   const keys = change.keys.join(', ');
-  const gateway = 'cli' in change && put ? [`  It needs the gateway: culvert-wrap serve ${tool} --install`] : [];
+  const notes = 'notes' in change ? change.notes.map(note => `  ${note}.`) : [];
+  const gateway = 'cli' in change && put ? [`  It needs the gateway: culvert-wrap serve ${tool} --install`] : notes;
   if (keys === '') return gateway;
   if (put) return [...gateway, `  Its ${keys} moves to an account of ${tool}, and back with \`mcp uninstall\`.`];
   return [`  Its ${keys} is written back into this file${exposure(file)}.`];

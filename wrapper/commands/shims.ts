@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { isatty } from 'node:tty';
-import { type Catalog, loadCatalog, providerOf } from '../catalog/catalog.ts';
+import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { refreshPlans } from '../manage/compile.ts';
 import { closedToOthers, describeClosed, OPEN_TO_OTHERS } from '../shims/check.ts';
@@ -28,7 +28,7 @@ export async function installShims(
 ): Promise<void> {
   const { paths, env } = context;
   assertInstalled(programs.bundle, 'a shim');
-  const catalog = loadCatalog(context.catalog, paths.userCatalog);
+  const catalog = catalogOf(context);
   const search = env.PATH ?? '';
   const clis = names.length > 0 ? names : await findInstallable(catalog, options, context);
   const results: (InstallResult & { cli: string })[] = [];
@@ -172,7 +172,7 @@ export function uninstallShims(names: readonly string[], options: { json?: boole
 /** Returns a CLI's command, or its name if the catalog is broken, which must not prevent an uninstall. */
 function binOf(cli: string, context: Context): string {
   try {
-    return providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli).bin;
+    return providerOf(catalogOf(context), cli).bin;
   } catch {
     return cli;
   }

@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { digest } from '../../daemon/core/hash.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
-import { isKeyHeader, keyIn, keysInProtocols } from './key-places.ts';
+import { isKeyHeader, keyIn, keysInProtocols, parameterIn } from './key-places.ts';
 
 /** The answer to a request that is not forwarded. */
 export interface Refusal {
@@ -38,7 +38,7 @@ export interface Door {
   consumers: readonly Consumer[];
   port: number;
   /** Places where the provider's programs send their key. */
-  http: Pick<HttpProvider, 'key_header' | 'mcp'>;
+  http: Pick<HttpProvider, 'key_header' | 'key_parameter' | 'mcp'>;
 }
 
 type Headers = NodeJS.Dict<string[]>;
@@ -66,7 +66,7 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
 
 /**
  * Returns the texts that may be a placeholder. Programs that can't set a websocket's headers send their key as a subprotocol, and
- * clients of an MCP server may send it in the address.
+ * clients of an MCP server, or of a provider with a parameter for the key, may send it in the address.
  */
 function placeholdersIn(target: string, headers: Headers, http: Door['http']): string[] {
   const others = () => Object.keys(headers).filter(isKeyHeader);
@@ -75,5 +75,5 @@ function placeholdersIn(target: string, headers: Headers, http: Door['http']): s
     return names.flatMap(name => (headers[name]!.length === 1 ? headers[name]![0]!.replace(/^[A-Za-z-]+ +/, '') : []));
   const protocols = headers.upgrade ? (headers['sec-websocket-protocol'] ?? []) : [];
   if (protocols.length > 0) return protocols.length === 1 ? keysInProtocols(protocols[0]!) : [];
-  return [keyIn(target, http)];
+  return [keyIn(target, http), ...parameterIn(target, http)];
 }

@@ -38,17 +38,24 @@ export function keyIn(target: string, { mcp }: Pick<HttpProvider, 'mcp'>): strin
   return isForMcp(target, { mcp }, key) ? key : '';
 }
 
+/** Returns the values of the parameter that carries a program's key in an address of the provider, decoded. */
+export function parameterIn(target: string, { key_parameter: name }: Pick<HttpProvider, 'key_parameter'>): string[] {
+  return name === undefined ? [] : new URLSearchParams(queryOf(target).join('&')).getAll(name);
+}
+
 /**
- * Inserts a key in an address of the MCP server. In the path, it replaces the placeholder; in a parameter, it replaces any text,
- * which may be an old key.
+ * Inserts a key in an address of the provider or of its MCP server. In the path, it replaces the placeholder; in a parameter, it
+ * replaces any text, which may be an old key.
+ * @param key the key, encoded for an address
  */
 export function withKeyInAddress(target: string, http: HttpProvider, placeholder: string, key: string): string {
   const [path = ''] = target.split('?', 1);
-  const name = parameterOf(http.mcp?.address ?? '');
-  if (name !== '') {
-    if (path === target || !isForMcp(target, http, placeholder)) return target;
+  const isOfMcp = isForMcp(target, http, placeholder);
+  const name = isOfMcp ? parameterOf(http.mcp?.address ?? '') : `${http.key_parameter ?? ''}=`;
+  if (name.length > 1) {
+    if (path === target) return target;
     return `${path}?${queryOf(target)
-      .map(text => (text.startsWith(name) ? `${name}${key}` : text))
+      .map(text => (nameIn(text) === name ? `${name}${key}` : text))
       .join('&')}`;
   }
   if (!path.includes(placeholder) || keyIn(target, http) !== placeholder) return target;
@@ -137,6 +144,12 @@ function protocolsIn(protocols: string): string[] {
 /** Returns a subprotocol, and its part after a dot, because a word and a dot may precede the key. */
 function textsIn(protocol: string): string[] {
   return [protocol, protocol.slice(protocol.indexOf('.') + 1)];
+}
+
+/** Returns the name of a parameter with its `=`, decoded: `api%5Fkey=x` means `api_key=`. */
+function nameIn(parameter: string): string {
+  const [name = ''] = new URLSearchParams(parameter).keys();
+  return `${name}=`;
 }
 
 function partsIn(target: string): string[] {

@@ -71,6 +71,12 @@ export function baseOf(
   return bases.find(({ key_ends: end }) => key.endsWith(end))?.base ?? base;
 }
 
+/** Returns the path of the provider's address that programs leave out: that of `base`, without `base_path` at its end. */
+export function pathOfBase(base: string, { base_path: own }: Pick<HttpProvider, 'base_path'>): string {
+  const path = /^https?:\/\/[^/]+(.*)$/.exec(base)?.[1] ?? '';
+  return own !== '' && path.endsWith(own) ? path.slice(0, -own.length) : path;
+}
+
 /**
  * Normalizes a path for comparisons. Providers also accept other forms, such as `/V2/Crawl/`, and a request in such a form must
  * not pass for a cheaper request or for a request without a job.
@@ -178,11 +184,14 @@ export function partsOf(path: string): string[] {
  * Converts an address of the provider to the gateway's, or returns `undefined` for another host. The protocol is ignored, because
  * providers answer with the request's host but always with `https:`.
  */
-export function atGateway(text: string, { base, bases, mcp }: HttpProvider, url: string): string | undefined {
+export function atGateway(text: string, http: HttpProvider, url: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
+  const { base, bases, mcp } = http;
   const { host, pathname, search } = new URL(text);
-  const hosts = [base, ...bases.map(each => each.base), mcp?.base ?? base].map(each => new URL(each).host);
-  return hosts.includes(host) ? `${url}${pathname}${search}` : undefined;
+  const known = [base, ...bases.map(each => each.base), ...(mcp ? [mcp.base] : [])];
+  const own = known.filter(each => new URL(each).host === host).map(each => pathOfBase(each, http));
+  const path = own.find(each => pathname.startsWith(`${each}/`) || pathname === each);
+  return path === undefined ? undefined : `${url}${pathname.slice(path.length)}${search}`;
 }
 
 /** Events after which a message has more to read, or has ended. */

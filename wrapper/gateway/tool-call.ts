@@ -60,6 +60,7 @@ export async function passCall(answer: IncomingMessage, res: ServerResponse, cal
 /** Returns a function that takes the next part of an answer (in Latin-1; may be an event stream), and finds an error in it. */
 function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]): (text: string) => Retry | undefined {
   const rules = servers.flatMap(server => server.rules);
+  const isUsual = servers.some(server => server.usual_errors);
   const isEvents = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
   let begun = '';
   return text => {
@@ -69,7 +70,7 @@ function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]
     for (const message of isEvents ? ended.map(dataOf) : ended) {
       // a result may contain a page that quotes an error, so rules match only an error's own text, from its start
       const [read] = message.trimEnd().endsWith('}') ? readMessages(Buffer.from(message, 'latin1')) : [];
-      const verdict = read && verdictOf(read, { rules });
+      const verdict = read && verdictOf(read, { rules, usual_errors: isUsual });
       if (verdict) return verdict;
     }
     return undefined;

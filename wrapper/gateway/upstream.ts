@@ -19,7 +19,7 @@ import type { Consumer } from './admit.ts';
 import type { Consumers } from './consumers.ts';
 import { isForMcp, keyValue, mayHoldOtherKey, withKeyInAddress, withKeyInBody } from './key-places.ts';
 import type { Ledger } from './ledger.ts';
-import { baseOf, passedOn, readStart, without } from './messages.ts';
+import { baseOf, passedOn, pathOfBase, readStart, without } from './messages.ts';
 
 /** Time for idle connections. Most providers close them later, so few requests use a closing connection. */
 const IDLE_MS = 4_000;
@@ -221,12 +221,8 @@ export function ask(req: IncomingMessage, passing: Passing, more: readonly strin
   const { http, placeholder, reach } = passing.route;
   const key = keyOf(passing);
   const target = req.url ?? '/';
-  const {
-    host,
-    options,
-    prefix,
-    headers: ofProxy,
-  } = wayTo(reach, baseOf(http, key, isForMcp(target, http, placeholder)), isFresh);
+  const base = baseOf(http, key, isForMcp(target, http, placeholder));
+  const { host, options, prefix, headers: ofProxy } = wayTo(reach, base, isFresh);
   const headers = without(passedOn(req.rawHeaders, http), OWN);
   const path = withKeyInAddress(target, http, placeholder, encodeURIComponent(key));
   headers.push('host', host, 'accept-encoding', 'identity');
@@ -234,7 +230,7 @@ export function ask(req: IncomingMessage, passing: Passing, more: readonly strin
   if (path === target || req.headers[http.key_header] !== undefined) headers.push(http.key_header, keyValue(http, key));
   headers.push(...Object.entries(ofProxy).flat(), ...more);
   const begin = options.protocol === 'https:' ? httpsRequest : httpRequest;
-  return begin({ ...options, method: req.method, path: `${prefix}${path}`, headers });
+  return begin({ ...options, method: req.method, path: `${prefix}${pathOfBase(base, http)}${path}`, headers });
 }
 
 function wayTo(reach: Reach, base: string, isFresh: boolean) {

@@ -1,7 +1,7 @@
 // Compiles the configuration and the catalog into the plans that runs read.
 
 import { rmSync } from 'node:fs';
-import { loadCatalog, providerOf } from '../catalog/catalog.ts';
+import { catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { accountsOf, Capacity, readConfig } from '../store/config.ts';
 import {
@@ -22,11 +22,11 @@ import { shortcutFor } from './shortcut.ts';
 /**
  * Compiles the plan of one CLI.
  * @param stamp see `stampOf`
- * @throws WrapError those of `readConfig`, `loadCatalog` and `providerOf`
+ * @throws WrapError those of `readConfig`, `catalogOf` and `providerOf`
  */
-export function compile(cli: string, { paths, catalog }: Sources, stamp: string): Plan {
-  const config = readConfig(paths.config);
-  const entries = loadCatalog(catalog, paths.userCatalog);
+export function compile(cli: string, sources: Sources, stamp: string): Plan {
+  const config = readConfig(sources.paths.config);
+  const entries = catalogOf(sources);
   const provider = providerOf(entries, cli);
   // only a gateway for a provider's own MCP server needs the rules of MCP servers
   const mcp = provider.http?.mcp ? provider.mcp : [];

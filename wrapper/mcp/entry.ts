@@ -9,6 +9,8 @@ export interface Entry {
   cli: string;
   provider: Provider;
   server: McpServer;
+  /** The variable in which the server reads its key, if it is not that of the tool. */
+  variable?: string;
 }
 
 /** Programs, of one word or two, that fetch a package from npm and start it. */
@@ -73,9 +75,15 @@ export function packageAt(command: readonly string[], name: string): number | un
   return isScript ? 1 : undefined;
 }
 
-/** Reports whether the catalog's rules cover this version. */
-export function isTested({ versions: { from, below } }: McpServer, version: string): boolean {
-  return compare(version, from) >= 0 && compare(version, below) < 0;
+/** Returns the exact version that a word names after a package: `tavily-mcp@0.1.3`. */
+export function versionNamedIn(word: string): string | undefined {
+  return /.@(\d+\.\d+\.\d+)$/.exec(word)?.[1];
+}
+
+/** Reports whether the catalog's rules cover this version. Rules without a range cover every version, even an unknown one. */
+export function isTested({ versions }: Pick<McpServer, 'versions'>, version: string | undefined): boolean {
+  if (!versions || version === undefined) return !versions;
+  return compare(version, versions.from) >= 0 && compare(version, versions.below) < 0;
 }
 
 function compare(a: string, b: string): number {
@@ -127,6 +135,13 @@ function words({ command, args }: CommandLine): string[] {
 
 function startOf(line: CommandLine): number {
   return isOurs(line) ? words(line).indexOf('--') + 1 : 0;
+}
+
+/** Reports whether a command line contains a text with the prefix of a provider's keys and the length of a key. */
+export function holdsKey({ command, args }: CommandLine, prefix: string): boolean {
+  if (prefix === '') return false;
+  const key = new RegExp(`(?<![\\w-])${prefix.replace(/\W/g, '\\$&')}[\\w-]{12,}`);
+  return [command, ...args].some(word => key.test(word));
 }
 
 /** Finds a key's variable that a command line sets: `env KEY=… npx`, `sh -c 'KEY=… npx'`, `docker run -e KEY=…`. */

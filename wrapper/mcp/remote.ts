@@ -2,7 +2,7 @@
 
 import { readOptional } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
-import { isRecord, isText, shape } from '../../daemon/core/shape.ts';
+import { isRecord, isText, optional, shape } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
 import { isForMcp, keyIn } from '../gateway/key-places.ts';
@@ -189,17 +189,32 @@ export interface Original {
   inHeader: string;
 }
 
-/** An original, its file, and the token that replaced its key. A variable has only `inHeader`: its key. */
+/**
+ * An original, its file, and the token that replaced its key. A variable has only `inHeader`, the reference that replaced its
+ * text, and `asked`, if that text was a question of the client and no key.
+ */
 export interface Kept extends Original {
   file: string;
+  /** The client's row in the list of clients. */
+  client?: string | undefined;
   cli: string;
   token: string;
+  asked?: string | undefined;
 }
 
 /** Originals by the digest of their placeholder, or of their variable's place. */
 export type Originals = Record<string, Kept>;
 
-const isKept = shape({ file: isText, url: isText, inUrl: isText, inHeader: isText, cli: isText, token: isText });
+const isKept = shape({
+  file: isText,
+  client: optional(isText),
+  url: isText,
+  inUrl: isText,
+  inHeader: isText,
+  cli: isText,
+  token: isText,
+  asked: optional(isText),
+});
 
 /** Digest of a variable's place: the file, the names down to the entry, and the variable. */
 export function digestOf(place: readonly string[]): string {
@@ -244,8 +259,11 @@ export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
 /** Reports whether a file still has the placeholder or reference that replaced an original. */
 function isNeededIn(file: string, digest: string, { url, inHeader }: Kept): boolean {
   const text = readOptional(file) ?? '';
-  // with its quotes, because a reference to another account may begin with this one
-  if (url === '') return text.includes(JSON.stringify(inHeader));
+  if (url === '')
+    return text
+      .split(inHeader)
+      .slice(1)
+      .some(after => !/^[\w.+-]/.test(after));
   return text.split(/[^\w-]+/).some(word => sha256(word) === digest);
 }
 

@@ -1,13 +1,13 @@
 // Implements `culvert-wrap mcp -- SERVER…`, which runs an MCP server on stdio with its provider's accounts.
 import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
-import { loadCatalog, providerOf } from '../catalog/catalog.ts';
+import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
 import { withoutGateway } from '../gateway/address.ts';
 import { chooseAccount, rulingFor } from '../run/accounts/select-account.ts';
 import { invocationOfRequest, loadPlan } from '../run/invocation.ts';
 import { passThrough } from '../run/original.ts';
-import { Turn } from '../run/turn.ts';
+import { Turn, type Using } from '../run/turn.ts';
 import { type Why, writeAudit } from '../store/audit.ts';
 import { withoutReferences } from '../store/key-texts.ts';
 import type { Plan } from '../store/plan.ts';
@@ -21,14 +21,22 @@ import { Lines } from './server.ts';
 /** Time for a client that has closed stdin to read the last answers. */
 const FLUSH_MS = 5_000;
 
+/** The server that the user describes, where the catalog does not know it. */
+export interface ChosenServer {
+  /** The tool whose accounts the server uses. */
+  cli?: string;
+  /** The variable in which the server reads its key. */
+  env?: string;
+}
+
 /**
  * Runs a server until its client closes stdin. Without accounts it runs unchanged, unless one is named; so it does where the client's
  * user names another host.
  * @param command the server's command line
- * @throws WrapError `unknown-server`, `nothing-left`, and those of accounts, of `rulingFor` and of the pool
+ * @throws WrapError `unknown-server`, `no-tool`, `nothing-left`, and those of accounts, of `rulingFor` and of the pool
  */
-export async function runServer(command: readonly string[], { cli }: { cli?: string }, given: Context): Promise<End> {
-  const entry = findEntry(command, cli, given);
+export async function runServer(command: readonly string[], chosen: ChosenServer, given: Context): Promise<End> {
+  const entry = findEntry(command, chosen, given);
   const plan = await loadPlan(entry.cli, given);
   const context = { ...given, env: withoutGateway(plan, withoutReferences(given.env)) };
   const [program, ...args] = command;
@@ -44,7 +52,7 @@ export async function runServer(command: readonly string[], { cli }: { cli?: str
   }
   await preventCoreDumps();
   const own = entry.server.gateway && plan.provider.http ? await behindGateway(entry, plan, context) : undefined;
-  const { accounts, using, finish } = own ?? (await withAccount(plan, context));
+  const { accounts, using, finish } = own ?? (await withAccount(plan, entry, context));
   const input = process.stdin;
   const lines = new Lines();
   const out = clientOutput();
@@ -93,7 +101,7 @@ function reportOriginal(
 }
 
 /** A server that is started with the key of an account. */
-async function withAccount(plan: Plan, context: Context) {
+async function withAccount(plan: Plan, { variable }: Entry, context: Context) {
   const turn = await Turn.open(plan, context, { kind: 'server', invocation: invocationOfRequest('mcp') });
   const using = await turn.take();
   if (!using) {
@@ -101,7 +109,28 @@ async function withAccount(plan: Plan, context: Context) {
       hint: 'see `culvert-wrap accounts list`',
     });
   }
-  return { accounts: turn as Accounts, using, finish: () => turn.finish() };
+  const accounts: Accounts = {
+    answered: (...given) => turn.answered(...given),
+    refused: (...given) => turn.refused(...given),
+    take: async () => {
+      const next = await turn.take();
+      return next && renamed(next, plan, variable);
+    },
+  };
+  return { accounts, using: renamed(using, plan, variable), finish: () => turn.finish() };
+}
+
+/** Gives the server the account's key in the variable that it reads, and in no other. */
+function renamed(using: Using, { provider: { inject } }: Plan, variable: string | undefined): Using {
+  const [own] = inject;
+  if (variable === undefined || own === undefined || own === variable) return using;
+  return {
+    ...using,
+    environment: () => {
+      const { [own]: key, ...others } = using.environment();
+      return { ...others, [variable]: key };
+    },
+  };
 }
 
 /** A server whose requests get an account at the gateway, so that no error starts it again. */
@@ -135,13 +164,34 @@ function clientOutput(): Writable {
   }
 }
 
-function findEntry(command: readonly string[], cli: string | undefined, context: Context): Entry {
-  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+/** @throws WrapError `unknown-server`, `no-tool`, and those of `providerOf` */
+function findEntry(command: readonly string[], { cli, env }: ChosenServer, context: Context): Entry {
+  const catalog = catalogOf(context);
+  if (env !== undefined) return describedEntry(command, { cli, env }, catalog);
   const chosen = cli === undefined ? catalog.providers : { [cli]: providerOf(catalog, cli) };
   const entry = entryFor(command, { providers: chosen });
   if (entry) return entry;
   const names = Object.values(chosen).flatMap(({ mcp }) => mcp.map(server => server.package));
   throw new WrapError('unknown-server', EXIT.usage, `${command.join(' ')} is no MCP server of the catalog`, {
-    hint: `known: ${names.join(', ')}, started directly or by npx, bunx or another runner; not by a shell or from a relative path`,
+    hint: `known: ${names.join(', ')}, started directly or by npx, bunx or another runner; for any other: culvert-wrap mcp --env VARIABLE --cli TOOL -- …`,
   });
+}
+
+/** Returns an entry for a server that the catalog does not know. Its errors count by their usual words and codes. */
+function describedEntry(
+  command: readonly string[],
+  { cli, env }: { cli: string | undefined; env: string },
+  catalog: Catalog,
+): Entry {
+  if (cli === undefined)
+    throw new WrapError('no-tool', EXIT.usage, `--env ${env} does not say whose accounts the server uses`, {
+      hint: 'name the tool with --cli',
+    });
+  const provider = providerOf(catalog, cli);
+  if (provider.inject.length !== 1)
+    throw new WrapError('no-tool', EXIT.usage, `an account of ${cli} has no single key for ${env}`, {
+      hint: `give it one variable: inject = ["${env}"] in [providers.${cli}] of ~/.config/culvert-wrap/providers.toml`,
+    });
+  const server = { package: command[0] ?? '', gateway: false, usual_errors: true, once: [], rules: [] };
+  return { cli, provider, server, variable: env };
 }

@@ -237,7 +237,7 @@ export class OwnRequests {
   }
 }
 
-/** Judges the errors of one server. Ignores the errors of a server without rules: its gateway switches accounts. */
+/** Judges the errors of one server. Ignores those of a server without rules and usual errors: its gateway switches accounts. */
 export class ServerErrors {
   readonly #server: McpServer;
   #version: string | undefined;
@@ -248,9 +248,14 @@ export class ServerErrors {
     this.#server = server;
   }
 
+  get #isJudged(): boolean {
+    return this.#server.rules.length > 0 || this.#server.usual_errors;
+  }
+
   /** Returns the version request that must precede a call while the version is unknown. */
   requestBefore(call: Message): Setup | undefined {
-    if (this.#server.rules.length === 0 || this.#version !== undefined || this.#hasAsked) return undefined;
+    const isKnown = !this.#server.versions || this.#version !== undefined;
+    if (!this.#isJudged || isKnown || this.#hasAsked) return undefined;
     const request = versionRequest(call);
     this.#hasAsked = request !== undefined;
     return request;
@@ -263,9 +268,9 @@ export class ServerErrors {
 
   /** Returns the verdict on an answer, or `undefined` if the answer says nothing about the account. */
   verdict(answer: Message): ReturnType<typeof verdictOf> {
-    if (this.#server.rules.length === 0) return undefined;
+    if (!this.#isJudged) return undefined;
     const version = this.#version;
-    if (version !== undefined && isTested(this.#server, version)) return verdictOf(answer, this.#server);
+    if (isTested(this.#server, version)) return verdictOf(answer, this.#server);
     if (answer.failure && !this.#hasWarned) {
       say(`the errors of ${this.#server.package} ${version ?? ''} are not in the catalog; the account stays`);
       this.#hasWarned = true;

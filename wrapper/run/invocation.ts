@@ -75,7 +75,7 @@ export function isOption(arg: string, option: string): boolean {
 
 /**
  * Returns the current plan of a CLI, and compiles it if the stored plan is outdated.
- * @throws WrapError as `readConfig`, `loadCatalog` and `providerOf`; `config-missing` if the file is gone and contained
+ * @throws WrapError as `readConfig`, `catalogOf` and `providerOf`; `config-missing` if the file is gone and contained
  *   accounts
  */
 export async function loadPlan(

@@ -68,7 +68,7 @@ async function startFeatures(t: TestContext) {
   const features = createFeatures(context, daemon.log, () => 0);
   const trust = createTrustService(context, async () => {}, { root: pc.root, owner: process.getuid!() });
   // the default path of the catalog exists only in an installation
-  const accounts = openToolAccounts(context, { catalog: 'wrapper/catalog/providers.toml' });
+  const accounts = openToolAccounts(context, { catalog: 'wrapper/catalog/providers' });
   const { handlers } = daemon.features;
   const handlersHere: typeof handlers = {
     ...features.handlers,

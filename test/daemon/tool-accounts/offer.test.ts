@@ -9,7 +9,7 @@ import { loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { temporary } from '../../support/temporary.ts';
 
-const catalog = 'wrapper/catalog/providers.toml';
+const catalog = 'wrapper/catalog/providers';
 
 function setUp(t: TestContext, keptMs = 0) {
   const home = temporary(t, 'offer');

@@ -5,8 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { builtOnce, bundledOnce } from '../built.ts';
 import { key, pem } from '../manifest/release.ts';
 
-const root = resolve(import.meta.dirname, '../../..');
-const data = join(root, 'data');
+const data = resolve(import.meta.dirname, '../../../data');
 
 /** The key that the tests sign with, which their builds trust. */
 const RELEASE_KEYS = JSON.stringify([
@@ -38,7 +37,6 @@ export function makeTree(directory: string, version: string, format: 'user' | 'a
   // no update looks into these
   for (const name of ['wrap', 'emulator'] as const)
     cpSync(bundledOnce(name, { __VERSION__: '"0.0.0-test"' }), join(program, name), { recursive: true });
-  cpSync(join(root, 'wrapper/catalog/providers.toml'), join(program, 'wrap/providers.toml'));
   for (const part of ['panel', 'tray', 'bridge']) put(join(program, `${part}.js`), `// the ${part} of ${version}\n`);
 
   const values: Record<string, string> = {

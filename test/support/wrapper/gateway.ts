@@ -28,8 +28,8 @@ export interface Provider {
 export async function startProvider(t: TestContext, respond: Respond): Promise<Provider> {
   const calls: string[] = [];
   const server = createServer((req, res) => {
-    const { authorization, 'x-api-key': own, 'xi-api-key': other } = req.headers;
-    const key = String(authorization ?? own ?? other ?? '').replace(/^\S+ /, '');
+    const { authorization, 'x-api-key': own, 'xi-api-key': other, 'x-subscription-token': token } = req.headers;
+    const key = String(authorization ?? own ?? other ?? token ?? '').replace(/^\S+ /, '');
     calls.push(`${key} ${req.method} ${req.url}`);
     req.resume().on('end', () => respond(key, req, res));
   });
@@ -63,7 +63,7 @@ export function contextOf({ env, home }: Pick<Sandbox, 'env' | 'home'>): Context
     env,
     cwd: home,
     paths: pathsFor(env),
-    catalog: fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url)),
+    catalog: fileURLToPath(new URL('../../../wrapper/catalog/providers', import.meta.url)),
     now: Date.now,
     signals: { forwardTo: start => start(), stop: () => {}, received: undefined },
     load: () => import('../../../wrapper/manage/lazy.ts'),

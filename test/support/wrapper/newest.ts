@@ -14,7 +14,7 @@ import { isTested } from '../../../wrapper/mcp/entry.ts';
 import { npmEnvironment } from '../npm-environment.ts';
 
 const run = promisify(execFile);
-const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
+const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers', import.meta.url));
 const INSTALL_MS = 600_000;
 /** Larger files are programs of other languages, in which a name is found as well, at a cost. */
 const READ_BYTES = 64 * 1024 * 1024;
@@ -113,7 +113,7 @@ async function checkServers(cli: string, provider: Provider): Promise<void> {
   for (const server of provider.mcp) {
     const version = await newestOf(server.package);
     const problem = await install(server.package, version);
-    const range = `${server.versions.from} to below ${server.versions.below}`;
+    const range = server.versions ? `${server.versions.from} to below ${server.versions.below}` : 'of all versions';
     if (!isTested(server, version)) drift++;
     say(
       cli,

@@ -4,7 +4,6 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
 import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
 import { refreshPlans } from '../../../wrapper/manage/compile.ts';
@@ -16,7 +15,6 @@ import { builtOnce } from '../built.ts';
 import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 const STATE = '.local/state/culvert-wrap';
 
@@ -43,7 +41,6 @@ export interface RunOptions {
 export function buildWrapper(): string {
   const share = builtOnce('wrap', directory => {
     bundleProgram('wrap', directory, { __VERSION__: '"0.0.0-test"' });
-    fs.copyFileSync(path.join(root, 'wrapper/catalog/providers.toml'), path.join(directory, 'providers.toml'));
   });
   return path.join(share, 'main.cjs');
 }

@@ -5,7 +5,7 @@ import type { Provider } from '../../../wrapper/catalog/provider.ts';
 import { choosingVariables } from '../../../wrapper/run/accounts/own-choice.ts';
 import { whoseAccount } from '../../../wrapper/store/plan.ts';
 
-export const catalogFile = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
+export const catalogFile = fileURLToPath(new URL('../../../wrapper/catalog/providers', import.meta.url));
 export const catalog = loadCatalog(catalogFile, '');
 export const { providers } = catalog;
 /** Entries of commands, by name. */

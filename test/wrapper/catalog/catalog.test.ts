@@ -5,19 +5,21 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
+import { catalogFiles } from '../../../wrapper/catalog/files.ts';
 import { splitWords } from '../../../wrapper/manage/repl.ts';
 import { readUsage } from '../../../wrapper/manage/usage.ts';
+import { isTested } from '../../../wrapper/mcp/entry.ts';
 import { orderCandidates } from '../../../wrapper/run/candidates.ts';
 import { readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
 import { parseState } from '../../../wrapper/store/state.ts';
 import { formatDuration, parseDuration } from '../../../wrapper/system/notation.ts';
 import { missing } from '../../support/temporary.ts';
-import { sandbox } from '../../support/wrapper/sandbox.ts';
+import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
 
 /** A user without a catalog. */
 const NO_CATALOG = missing({ after });
-const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url));
+const shipped = fileURLToPath(new URL('../../../wrapper/catalog/providers', import.meta.url));
 
 function withUser(t: Parameters<typeof sandbox>[0], text: string) {
   const file = path.join(sandbox(t).home, 'providers.toml');
@@ -40,6 +42,32 @@ test('every shipped entry fits the form, carries terms, and is driven by probes 
     const moving = catalog.providers[name]!.rules.filter(rule => rule.class !== 'other');
     assert.deepEqual([...new Set(moving.map(rule => rule.class))], ['auth'], name);
   }
+});
+
+test('each tool has a file of its name, and says with which version it was checked, and when', () => {
+  for (const file of catalogFiles(shipped)) {
+    const name = path.basename(file, '.toml');
+    const { providers, problems } = loadCatalog(file, NO_CATALOG);
+    assert.deepEqual([Object.keys(providers), problems], [[name], {}], file);
+    const { tested, checked, mcp } = providers[name]!;
+    // the newest version that was run
+    assert.equal(checked?.version, tested.at(-1), name);
+    for (const server of mcp) if (server.checked) assert.ok(isTested(server, server.checked.version), server.package);
+  }
+});
+
+test('the build joins them into the file that a run reads', t => {
+  const built = path.join(path.dirname(buildWrapper()), 'providers.toml');
+  assert.deepEqual(loadCatalog(built, NO_CATALOG), loadCatalog(shipped, NO_CATALOG));
+  assert.deepEqual(catalogFiles(built), [built]);
+  assert.throws(() => loadCatalog(missing(t), NO_CATALOG), { code: 'catalog-missing' });
+});
+
+test("a date of a check is a date, in a user's entry too", t => {
+  const dated = (on: string) => withUser(t, `[providers.mine]\nbin = "mine"\nchecked = { version = "1", on = ${on} }\n`);
+  for (const on of ['2026-11-28', '"2026-11-28"'])
+    assert.deepEqual(dated(on).providers.mine!.checked, { version: '1', on: '2026-11-28' });
+  for (const on of ['"soon"', '20261128']) assert.match(dated(on).problems.mine!, /checked\.on/);
 });
 
 test('the sources run as a program, for `catalog test`, and install no shim, which could not start them', async t => {

@@ -16,7 +16,7 @@ test('doctor --probe asks providers without a usage endpoint whether a credentia
     response.writeHead(status).end('{}');
   });
   const base = `http://127.0.0.1:${await listen(t, server)}`;
-  const { providers } = loadCatalog('wrapper/catalog/providers.toml', '');
+  const { providers } = loadCatalog('wrapper/catalog/providers', '');
   const checked = Object.entries(providers).filter(([, provider]) => provider.check);
   assert.deepEqual(
     Object.keys(providers).filter(cli => !checked.some(([name]) => name === cli) && !providers[cli]!.usage),

@@ -67,7 +67,18 @@ function attacks(placeholder: string) {
   } satisfies Record<string, { where?: string; body?: string; headers?: Record<string, string> }>;
 }
 
-for (const cli of ['firecrawl', 'tvly', 'exa', 'openai', 'elevenlabs', 'deepl'])
+for (const cli of [
+  'firecrawl',
+  'tvly',
+  'exa',
+  'openai',
+  'elevenlabs',
+  'deepl',
+  'brave',
+  'context7',
+  'jina',
+  'openrouter',
+])
   test(`the key for ${cli} leaves in its header only, wherever a program writes its placeholder`, async t => {
     const { port, take } = await startRecorder(t);
     const { url, placeholder, http } = await openShippedAt(t, cli, { a: KEY }, port);

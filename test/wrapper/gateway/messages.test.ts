@@ -10,6 +10,7 @@ import {
   isBilled,
   namedIn,
   passedOn,
+  pathOfBase,
   plainPath,
 } from '../../../wrapper/gateway/messages.ts';
 import { providers } from '../../support/wrapper/shipped.ts';
@@ -84,6 +85,17 @@ test('addresses of the provider alone are turned to the gateway', () => {
   assert.equal(atGateway('https://api.firecrawl.dev/v2/crawl/j?skip=100', http, url), `${url}/v2/crawl/j?skip=100`);
   assert.equal(atGateway('https://example.com/', http, url), undefined);
   assert.equal(atGateway('no address', http, url), undefined);
+  const openrouter = providers.openrouter!.http!;
+  assert.equal(atGateway('https://openrouter.ai/api/v1/files?x=1', openrouter, url), `${url}/files?x=1`);
+  for (const other of ['https://openrouter.ai/api/v10/files', 'https://openrouter.ai/docs'])
+    assert.equal(atGateway(other, openrouter, url), undefined);
+});
+
+test('the path of an address is left out by programs, but for its end that they write themselves', () => {
+  assert.equal(pathOfBase('https://api.example', { base_path: '/v1' }), '');
+  assert.equal(pathOfBase('https://api.example/api/v1', { base_path: '' }), '/api/v1');
+  assert.equal(pathOfBase('https://api.example/api/v1', { base_path: '/v1' }), '/api');
+  assert.equal(pathOfBase('https://api.example/api/v1', { base_path: '/v2' }), '/api/v1');
 });
 
 test('a job is named in a field of a body or a query', () => {

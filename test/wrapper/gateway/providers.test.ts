@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { variablesFor } from '../../../wrapper/gateway/address.ts';
-import { json, openShipped } from '../../support/wrapper/gateway.ts';
+import { json, openGateway, openShipped, startProvider } from '../../support/wrapper/gateway.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 
@@ -18,6 +19,13 @@ const LIMITS = [
   { cli: 'deepl', status: 456, body: {} },
   { cli: 'exa', status: 402, body: {} },
   { cli: 'firecrawl', status: 402, body: {} },
+  { cli: 'brave', status: 422, body: { error: { code: 'SUBSCRIPTION_TOKEN_INVALID' } } },
+  { cli: 'brave', status: 429, body: {} },
+  { cli: 'serper', status: 400, body: { message: 'Not enough credits', statusCode: 400 } },
+  { cli: 'serper', status: 403, body: { message: 'Unauthorized.', statusCode: 403 } },
+  { cli: 'serpapi', status: 429, body: { error: 'Your account has run out of searches.' } },
+  { cli: 'perplexity', status: 401, body: {} },
+  { cli: 'jina', status: 402, body: {} },
 ];
 
 for (const { cli, status, body } of LIMITS) {
@@ -145,3 +153,67 @@ for (const { cli, create, answer, follow, body } of JOBS) {
     assert.deepEqual(byProgram(calls), expected);
   });
 }
+
+for (const { base, asked } of [
+  { base: '', asked: '/chat/completions' },
+  { base: '/v1', asked: '/v1/chat/completions' },
+])
+  test(`an address with a path leads there, for programs that know ${base || 'none'} of it`, async t => {
+    const { calls, port } = await startProvider(t, (_key, req, res) =>
+      json(res, 200, { next: `http://${req.headers.host}/api/v1/files?after=1` }),
+    );
+    const box = sandbox(t);
+    box.script('fake', '#!/bin/sh\n');
+    box.provider(
+      'fake',
+      `inject = ["FAKE_KEY"]
+[providers.fake.http]
+base = "http://127.0.0.1:${port}/api/v1"
+base_path = "${base}"
+key_variable = "FAKE_KEY"
+key_prefix = "fk-"
+rewrite = ["next"]`,
+    );
+    box.accounts('fake', { a: 'real-a' });
+    const { ask, gateway } = await openGateway(t, box);
+    const answer = await ask(asked, { method: 'POST', body: '{}' });
+    assert.deepEqual(await answer.json(), { next: `${gateway.url}${base}/files?after=1` });
+    assert.deepEqual(calls, ['real-a POST /api/v1/chat/completions']);
+  });
+
+test('a key in the query takes the place of the placeholder, in any spelling of its parameter', async t => {
+  const { calls, seen, url, placeholder } = await openShipped(t, 'serpapi', { a: 'real-a&b' }, (_key, req, res) =>
+    json(res, 200, { asked: req.url }),
+  );
+  for (const [asked, sent] of [
+    [`/search?q=x&api_key=${placeholder}`, '/search?q=x&api_key=real-a%26b'],
+    [`/search.json?api%5Fkey=${placeholder}&q=${placeholder}`, `/search.json?api_key=real-a%26b&q=${placeholder}`],
+    [`/${placeholder}/mcp`, '/real-a%26b/mcp'],
+  ]) {
+    const answer = await fetch(`${url}${asked}`);
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    assert.equal(calls.at(-1), ` GET ${sent}`);
+    assert.equal(seen.at(-1)!.authorization, undefined);
+    assert.doesNotMatch(text, /real-/);
+  }
+  const refused = [
+    '/search?q=x',
+    '/search?q=x&api_key=other',
+    `/search?q=${placeholder}`,
+    `/search?key=${placeholder}`,
+  ];
+  for (const asked of refused) assert.equal((await fetch(`${url}${asked}`)).status, 401, asked);
+  assert.equal(calls.length, 3);
+});
+
+test('after the end of the searches of a key in the query, the next account answers', async t => {
+  const asked: string[] = [];
+  const { url, placeholder } = await openShipped(t, 'serpapi', AB, (_key, req, res) => {
+    asked.push(req.url!);
+    const isUsed = req.url!.includes('real-a');
+    json(res, isUsed ? 429 : 200, isUsed ? { error: 'Your account has run out of searches.' } : {});
+  });
+  assert.equal((await fetch(`${url}/search?api_key=${placeholder}&q=x`)).status, 200);
+  assert.deepEqual(asked, ['/search?api_key=real-a&q=x', '/search?api_key=real-b&q=x']);
+});

@@ -13,6 +13,7 @@ test('a placeholder in the address lets a client in, and the key takes its place
     firecrawl: ['/{key}/v2/mcp'],
     tvly: ['/mcp/?tavilyApiKey={key}', '/mcp?x=1&tavilyApiKey={key}'],
     exa: ['/mcp?exaApiKey={key}', '/mcp?tools=agent_run&exaApiKey={key}'],
+    serpapi: ['/{key}/mcp'],
   };
   for (const [cli, addresses] of Object.entries(places)) {
     const { calls, seen, url, placeholder, box } = await openShipped(t, cli, { a: 'real-a' }, (_key, req, res) => {

@@ -200,7 +200,7 @@ test('a pause is never shortened for the same credential', () => {
 
 test('M5: what is left is bounded by every limit that counts', t => {
   const { usage } = loadCatalog(
-    fileURLToPath(new URL('../../../wrapper/catalog/providers.toml', import.meta.url)),
+    fileURLToPath(new URL('../../../wrapper/catalog/providers', import.meta.url)),
     missing(t),
   ).providers.tvly!;
   const answer = (key: object, account: object) => readUsage({ key, account }, usage!, 0).remaining;

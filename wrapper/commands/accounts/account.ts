@@ -1,7 +1,7 @@
 // Implements the commands that change one account, through a shim (`firecrawl login add`) or directly (`accounts add`).
 import { isatty } from 'node:tty';
 import { reason } from '../../../daemon/core/errors.ts';
-import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
+import { catalogOf, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
@@ -121,7 +121,7 @@ export interface AddOptions extends Options {
  * @throws WrapError `account-name`, `account-exists`, `no-variables`, `keyring-unavailable`, `bad-credential`
  */
 export async function add(cli: string, name: string, options: AddOptions, context: Context): Promise<void> {
-  const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
+  const provider = providerOf(catalogOf(context), cli);
   assertName(name);
   refuseExisting(cli, name, options, context);
   const env = readSources(options.env ?? []);
@@ -217,8 +217,8 @@ export function firstOf(cli: string, context: Context, added: string): string | 
 }
 
 /** True if each account of a tool is a place with its own contents. */
-function isPlace(cli: string, { catalog, paths }: Context): boolean {
-  const { providers } = loadCatalog(catalog, paths.userCatalog);
+function isPlace(cli: string, context: Context): boolean {
+  const { providers } = catalogOf(context);
   return Object.hasOwn(providers, cli) && providers[cli]!.account_is === 'place';
 }
 

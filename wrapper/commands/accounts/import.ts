@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { reason } from '../../../daemon/core/errors.ts';
 import { isReadableByOthers, readOptional } from '../../../daemon/core/files.ts';
-import { type Catalog, loadCatalog, providerOf } from '../../catalog/catalog.ts';
+import { type Catalog, catalogOf, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
@@ -36,7 +36,7 @@ export async function importAccounts(
   context: Context,
 ): Promise<void> {
   const { paths } = context;
-  const catalog = loadCatalog(context.catalog, paths.userCatalog);
+  const catalog = catalogOf(context);
   const file = given ?? 'what the CLIs have stored';
   const accounts = await accountsWanted(given, options, catalog, context);
   const problems = accounts.flatMap(account => problemsOf(account, accounts, catalog));

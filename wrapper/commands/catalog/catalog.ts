@@ -3,7 +3,7 @@
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
 import { readOptional } from '../../../daemon/core/files.ts';
-import { loadCatalog, providerOf } from '../../catalog/catalog.ts';
+import { catalogOf, providerOf } from '../../catalog/catalog.ts';
 import { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { runProbes } from '../../manage/probe.ts';
@@ -20,7 +20,7 @@ interface Options {
 
 /** `catalog list`: shows the entries of the catalog. */
 export function listCatalog(options: Options, context: Context): void {
-  const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
+  const catalog = catalogOf(context);
   const installs = readInstalls(context.paths);
   const providers = Object.entries(catalog.providers).map(([cli, provider]) => ({
     cli,
@@ -49,7 +49,7 @@ export function listCatalog(options: Options, context: Context): void {
 
 /** `catalog show <cli>`: prints the entry in effect as JSON. */
 export function showCatalog(cli: string, options: Options, context: Context): void {
-  const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
+  const provider = providerOf(catalogOf(context), cli);
   emit(options.json, { cli, provider }, JSON.stringify(provider, null, 2));
 }
 
@@ -59,7 +59,7 @@ export function showCatalog(cli: string, options: Options, context: Context): vo
  * @throws WrapError `no-probes`, `not-on-path`
  */
 export async function testCatalog(cli: string, options: Options, context: Context): Promise<void> {
-  const provider = providerOf(loadCatalog(context.catalog, context.paths.userCatalog), cli);
+  const provider = providerOf(catalogOf(context), cli);
   const { http } = provider;
   if (provider.probes.length === 0 && !http) {
     throw new WrapError('no-probes', EXIT.usage, `the catalog has no probes for ${cli}`, {
@@ -123,7 +123,7 @@ export interface NewOptions {
  */
 export async function newEntry(name: string, options: NewOptions, context: Context): Promise<void> {
   const { paths } = context;
-  const catalog = loadCatalog(context.catalog, paths.userCatalog);
+  const catalog = catalogOf(context);
   if (Object.hasOwn(catalog.providers, name) || Object.hasOwn(catalog.problems, name)) {
     throw new WrapError('entry-exists', EXIT.usage, `${name} is already in the catalog`, {
       hint: `see \`culvert-wrap catalog show ${name}\`; keys of [providers.${name}] in ${paths.userCatalog} replace those of the shipped entry`,

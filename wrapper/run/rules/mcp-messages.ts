@@ -7,6 +7,7 @@ import { inBody } from './http-errors.ts';
 import { firstToCome, readMoment } from './moments.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './patterns.ts';
 import { causeOfFailure } from './refusal-causes.ts';
+import { USUAL_PATHS, usualErrorIn } from './usual-errors.ts';
 
 export type Id = string | number;
 
@@ -106,11 +107,11 @@ const START = 4_000;
 /**
  * Returns the verdict on the answer to a call, or `undefined` if the answer says nothing about the account. Rules about
  * structured fields come before rules about words. A result without `isError` is read only by rules that the catalog marks
- * as `unflagged`.
+ * as `unflagged`. The usual words and codes count last, and only in an error.
  */
 export function verdictOf(
   { failure, result }: Pick<Message, 'failure' | 'result'>,
-  { rules }: Pick<McpServer, 'rules'>,
+  { rules, usual_errors: isUsual = false }: Pick<McpServer, 'rules'> & Partial<Pick<McpServer, 'usual_errors'>>,
   now = Date.now(),
 ): Retry | undefined {
   const own = failure ? rules : rules.filter(({ unflagged }) => unflagged);
@@ -121,29 +122,41 @@ export function verdictOf(
   return withTimeLimit(
     USER_PATTERN_MS,
     () => {
+      const start = words.text.slice(0, START);
       for (const rule of ordered) {
         const match = matchOf(rule, words);
-        if (!match) continue;
-        const start = words.text.slice(0, START);
-        // a page from a proxy, the network or a missing right says nothing about the account
-        const isOther = isForeignText(start) || causeOfFailure(rule.class, words.fields, start) !== undefined;
-        return isOther ? undefined : verdictBy(rule, match, words, now);
+        if (match) return isForeign(rule, words, start) ? undefined : verdictBy(rule, match, words, now);
       }
-      return undefined;
+      const usual = isUsual && failure ? usualErrorIn(valuesAt(USUAL_PATHS, words.fields), start) : undefined;
+      return usual && !isForeign(usual, words, start) ? verdictBy(usual, usual.match, words, now) : undefined;
     },
     undefined,
   );
 }
 
+/** Reports whether a page of a proxy, the network or a missing right is the cause, which says nothing about the account. */
+function isForeign({ class: kind }: Pick<Rule, 'class'>, { fields }: Said, start: string): boolean {
+  return isForeignText(start) || causeOfFailure(kind, fields, start) !== undefined;
+}
+
+function valuesAt(paths: readonly string[], fields: unknown): (string | number)[] {
+  const values = paths.map(path => at(fields, path));
+  return values.filter(value => typeof value === 'string' || typeof value === 'number');
+}
+
 function matchOf({ json, text }: Rule, words: Said): RegExpExecArray | null {
-  const paths = json ? [json.path].flat() : [];
-  const found = paths.map(path => at(words.fields, path)).filter(value => /^(?:string|number)$/.test(typeof value));
+  const found = valuesAt(json ? [json.path].flat() : [], words.fields);
   const ofFields = json && found.map(value => new RegExp(json.matches).exec(String(value))).find(match => match);
   if (json && !ofFields) return null;
   return text === undefined ? (ofFields ?? null) : new RegExp(text).exec(words.text.slice(0, START));
 }
 
-function verdictBy(rule: Rule, match: RegExpExecArray, { text, fields }: Said, now: number): Retry {
+function verdictBy(
+  rule: Pick<Rule, 'class' | 'scope' | 'rest'>,
+  match: RegExpExecArray,
+  { text, fields }: Said,
+  now: number,
+): Retry {
   const { class: kind, scope } = rule;
   const start = text.slice(0, START);
   const left = kind === 'quota' ? leftIn(start) : {};

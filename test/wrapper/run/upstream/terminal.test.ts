@@ -263,7 +263,7 @@ test('H4: standard input of a loop is not eaten by a command that does not read 
 
 test('H4: no entry of the catalog reads ahead of a command that is not known to read standard input', async t => {
   const box = sandbox(t);
-  const { providers } = loadCatalog('wrapper/catalog/providers.toml', missing(t));
+  const { providers } = loadCatalog('wrapper/catalog/providers', missing(t));
   const asked = Object.entries(providers).filter(([, { inject, line_repl }]) => inject[0] && !line_repl);
   for (const [cli, provider] of sample(asked, 3)) {
     const variable = provider.inject[0];

@@ -1,0 +1,245 @@
+// Servers in the files of each client, as its documentation writes them: before, after an install, and restored.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { CLIENTS } from '../../../wrapper/mcp/client-list.ts';
+import { expandHome, expandVariables } from '../../../wrapper/system/notation.ts';
+import { sandbox } from '../../support/wrapper/sandbox.ts';
+
+const fixtures = fileURLToPath(new URL('../../fixtures/mcp-clients/', import.meta.url));
+const sources: Record<string, { at: string; source: string }> = JSON.parse(
+  fs.readFileSync(path.join(fixtures, 'sources.json'), 'utf8'),
+);
+
+/** A home with files of clients, and the commands that change them. */
+function home(t: TestContext, files: Record<string, string | Buffer>) {
+  const box = sandbox(t);
+  const program = box.script('culvert-wrap', '#!/bin/sh\n');
+  const cwd = path.join(box.home, 'app');
+  fs.mkdirSync(cwd);
+  const put = (at: string, text: string | Buffer) => {
+    const file = path.join(box.home, at);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+  };
+  for (const [at, text] of Object.entries(files)) put(at, text);
+  const read = (at: string) => fs.readFileSync(path.join(box.home, at), 'utf8');
+  const mcp = (...words: string[]) => box.wrap(['mcp', ...words], { cwd });
+  const install = (...words: string[]) => mcp('install', '--yes', '--file', ...words);
+  /** The text of a file without what differs in each run. */
+  const plain = (at: string) =>
+    read(at)
+      .replaceAll(program, '@PROGRAM@')
+      .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:@PORT@')
+      .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '@PLACEHOLDER@');
+  return { box, put, read, mcp, install, plain, cwd };
+}
+
+test('every client of the list has a file as its documentation writes it', () => {
+  const places = Object.values(sources).map(({ at }) => at.replace(/^app\//, ''));
+  const isIn = (file: string) => places.includes(expandHome(expandVariables(file, {}), { HOME: '' }).slice(1));
+  const missing = CLIENTS.filter(({ client }) => !client.endsWith('project'))
+    .map(({ client }) => client)
+    .filter(client => !CLIENTS.some(row => row.client === client && isIn(row.file)));
+  assert.deepEqual([...new Set(missing)], []);
+});
+
+test("each client's file is changed in place, and restored byte for byte", async t => {
+  const names = Object.keys(sources);
+  const before = Object.fromEntries(
+    names.map(name => [sources[name]!.at, fs.readFileSync(path.join(fixtures, name), 'utf8')]),
+  );
+  const { read, plain, install, mcp, box } = home(t, before);
+  const checked = await mcp('install', '--check', '--server', 'firecrawl');
+  for (const [at, text] of Object.entries(before)) assert.equal(read(at), text);
+  assert.equal(checked.exit, 0, checked.stderr);
+  assert.deepEqual(fs.existsSync(path.join(box.config, 'config.toml')), false);
+
+  const done = await install('--server', 'firecrawl');
+  assert.equal(done.exit, 0, done.stdout + done.stderr);
+  for (const name of names) {
+    const expected = path.join(fixtures, 'after', name);
+    if (process.env.CULVERT_WRITE_FIXTURES) {
+      fs.mkdirSync(path.dirname(expected), { recursive: true });
+      fs.writeFileSync(expected, plain(sources[name]!.at));
+    }
+    assert.equal(plain(sources[name]!.at), fs.readFileSync(expected, 'utf8'), name);
+  }
+  const undone = await mcp('uninstall', '--yes');
+  assert.equal(undone.exit, 0, undone.stdout + undone.stderr);
+  for (const [at, text] of Object.entries(before)) assert.equal(read(at), text, at);
+  const printed = [checked, done, undone].map(({ stdout, stderr }) => stdout + stderr).join('');
+  assert.doesNotMatch(printed, /canary/);
+  assert.match(
+    (await mcp('uninstall')).stdout,
+    /^No client uses a server through culvert-wrap: \d+ places were looked at/,
+  );
+});
+
+const ENTRY = { command: 'npx', args: ['-y', 'firecrawl-mcp'], env: { FIRECRAWL_API_KEY: 'fc-canary-0123456789' } };
+const servers = (entry: object) => ({ mcpServers: { firecrawl: entry } });
+const compact = JSON.stringify(servers(ENTRY));
+const pretty = JSON.stringify(servers(ENTRY), null, 2);
+const oneLine = pretty.replace(/\[\s+/g, '[').replace(/,\s+"firecrawl-mcp"\s+\]/, ', "firecrawl-mcp"]');
+const remote = '{"mcpServers":{"h":{"url":"https:\\/\\/mcp.firecrawl.dev\\/fc-canary-0123456789\\/v2\\/mcp"}}}';
+
+/** Layouts of one JSON file. */
+const LAYOUTS: Record<string, string> = {
+  'on one line': compact,
+  'indented, without a final newline': pretty,
+  'with two final newlines': `${pretty}\n\n`,
+  'with tabs': JSON.stringify(servers(ENTRY), null, '\t'),
+  'with arguments on one line': oneLine,
+  'with CRLF': `${pretty}\n`.replaceAll('\n', '\r\n'),
+  'with a byte order mark': `\uFEFF${pretty}\n`,
+  'with comments': oneLine.replace('"command"', '/* mine */ "command"').replace('"args"', '// words\n      "args"'),
+  'with trailing commas': oneLine.replaceAll(/(?<=["\]}])(?=\s*[\]}])/g, ','),
+  'with escapes elsewhere': `{"caf\\u00e9":"\\u00e9\\/","n":1.0e2,"a":1,"a":2,${compact.slice(1)}`,
+  'with an escaped path as the command': JSON.stringify(servers({ ...ENTRY, command: '/opt/andré/bin/npx' })).replace(
+    'é',
+    '\\u00e9',
+  ),
+  'with escaped slashes in an address': remote,
+  'with an empty line in the list': pretty.replace('"-y",', '"-y",\n\n'),
+  'without arguments': JSON.stringify(servers({ command: 'firecrawl-mcp', env: ENTRY.env }), null, 2),
+  'without arguments, on one line': JSON.stringify(servers({ command: 'firecrawl-mcp', env: ENTRY.env })),
+  'with an empty list of arguments': JSON.stringify(servers({ command: 'firecrawl-mcp', args: [] }), null, 2),
+  'with a space in the empty list': '{"mcpServers":{"f":{"command":"firecrawl-mcp","args":[ ]}}}',
+  'with the fields in another order': JSON.stringify(
+    servers({ env: ENTRY.env, args: ENTRY.args, command: 'npx' }),
+    null,
+    4,
+  ),
+};
+
+test('a JSON file of any layout is changed in place, and restored byte for byte', async t => {
+  for (const [name, text] of Object.entries(LAYOUTS)) {
+    const { read, install, mcp } = home(t, { '.cursor/mcp.json': text });
+    const done = await install();
+    const now = read('.cursor/mcp.json');
+    assert.notEqual(now, text, `${name}: ${done.stdout}${done.stderr}`);
+    assert.match(now, /culvert-wrap"|127\.0\.0\.1/, name);
+    assert.doesNotMatch(now, /canary/, name);
+    const undone = await mcp('uninstall', '--yes');
+    assert.equal(read('.cursor/mcp.json'), text, `${name}: ${undone.stdout}${undone.stderr}`);
+  }
+});
+
+test('only our values are put back where the file was changed meanwhile', async t => {
+  const { read, put, install, mcp } = home(t, {
+    '.cursor/mcp.json': oneLine,
+    '.codex/config.toml': '[mcp_servers.f]\ncommand = "npx"\nargs = ["firecrawl-mcp"]\n',
+  });
+  await install();
+  put(
+    '.cursor/mcp.json',
+    read('.cursor/mcp.json').replace(
+      '"mcpServers": {',
+      '"theme": "dark",\n  "mcpServers": {\n    "new": { "command": "x" },',
+    ),
+  );
+  put('.codex/config.toml', `# mine\n${read('.codex/config.toml')}\n[tui]\nnotifications = true\n`);
+  const undone = await mcp('uninstall', '--yes');
+  assert.equal(undone.exit, 0, undone.stdout + undone.stderr);
+  assert.equal(
+    read('.cursor/mcp.json'),
+    oneLine.replace('"mcpServers": {', '"theme": "dark",\n  "mcpServers": {\n    "new": { "command": "x" },'),
+  );
+  assert.equal(
+    read('.codex/config.toml'),
+    '# mine\n[mcp_servers.f]\ncommand = "npx"\nargs = ["firecrawl-mcp"]\n\n[tui]\nnotifications = true\n',
+  );
+});
+
+test('a place that cannot be read is named, and nothing says that no client uses a server', async t => {
+  const { install, mcp, box } = home(t, {
+    '.cursor/mcp.json': '{ "mcpServers": { "a": { "command" "x" } } }\n',
+    '.codex/config.toml': 'model = "a"\nmodel = \n',
+    '.config/goose/config.yaml': 'extensions:\n  a: [\n',
+  });
+  fs.mkdirSync(path.join(box.home, '.gemini/settings.json'), { recursive: true });
+  for (const run of [await mcp('install', '--check'), await install(), await mcp('uninstall', '--yes')]) {
+    assert.equal(run.exit, 65);
+    assert.match(run.stdout, /\.cursor\/mcp\.json\n {2}It could not be read: line 1: colon expected\. Correct that/);
+    assert.match(run.stdout, /\.codex\/config\.toml\n {2}It could not be read: line 2/);
+    assert.match(run.stdout, /goose\/config\.yaml\n {2}It could not be read: line /);
+    assert.match(run.stdout, /\.gemini\/settings\.json\n {2}It could not be read: .*directory/i);
+    assert.doesNotMatch(run.stdout, /No client/);
+  }
+});
+
+test('an entry whose layout could not be restored is named with the lines to write, and the others change', async t => {
+  const yaml = `extensions:
+  one:
+    type: stdio
+    cmd: &program npx
+    args: [-y, firecrawl-mcp]
+    envs: {}
+  two:
+    type: stdio
+    cmd: *program
+    args: [-y, firecrawl-mcp]
+  three:
+    type: stdio
+    cmd: npx
+    args: [-y, firecrawl-mcp, --key, fc-canary]
+`;
+  const { read, install, mcp } = home(t, { '.config/goose/config.yaml': yaml });
+  const done = await install();
+  const lines = (name: string) =>
+    new RegExp(
+      `^  ${name}\\n  It can't be changed here, because [^\\n]+ Write these lines by hand:\\n    cmd: "[^"]+/culvert-wrap"\\n    args: \\["mcp", "--", "npx", "-y", "firecrawl-mcp"\\]$`,
+      'm',
+    );
+  assert.match(done.stdout, lines('one'));
+  assert.match(done.stdout, lines('two'));
+  assert.doesNotMatch(done.stdout, /canary/);
+  assert.match(
+    read('.config/goose/config.yaml'),
+    /cmd: &program npx[^]*cmd: \*program[^]*cmd: \/.*culvert-wrap\n {4}args: \[mcp, --, npx, -y, firecrawl-mcp, --key/,
+  );
+  await mcp('uninstall', '--yes');
+  assert.equal(read('.config/goose/config.yaml'), yaml);
+});
+
+test('entries that people write in other ways are named with what to do', async t => {
+  const key = 'fc-00000000000000000000000000000000';
+  const entries = {
+    env: { command: 'env', args: [`FIRECRAWL_API_KEY=${key}`, 'npx', '-y', 'firecrawl-mcp'] },
+    joined: { command: `env FIRECRAWL_API_KEY=${key} npx`, args: ['-y', 'firecrawl-mcp'] },
+    windows: {
+      command: 'C:\\Windows\\System32\\cmd.exe',
+      args: ['/c', `set FIRECRAWL_API_KEY=${key} && npx -y firecrawl-mcp`],
+    },
+    smithery: {
+      command: 'npx',
+      args: [
+        '-y',
+        '@smithery/cli@latest',
+        'run',
+        '@mendableai/mcp-server-firecrawl',
+        '--config',
+        `{"fireCrawlApiKey":"${key}"}`,
+      ],
+    },
+    docker: {
+      command: 'docker',
+      args: ['run', '-i', '--rm', '-e', 'PERPLEXITY_API_KEY', 'mcp/perplexity-ask'],
+      env: { PERPLEXITY_API_KEY: 'pplx-0' },
+    },
+    old: { command: 'npx', args: ['-y', 'tavily-mcp@0.1.3'], env: { TAVILY_API_KEY: 'tvly-0000000000000000' } },
+  };
+  const { mcp } = home(t, { '.cursor/mcp.json': JSON.stringify({ mcpServers: entries }, null, 2) });
+  const { stdout } = await mcp('install', '--check');
+  for (const name of ['env', 'joined', 'windows'])
+    assert.match(stdout, new RegExp(`^  ${name}\\n.*its FIRECRAWL_API_KEY is in the command line`, 'm'));
+  assert.match(
+    stdout,
+    /^ {2}smithery\n.*a key of firecrawl is in its command line.*firecrawl-mcp with the key in "env"/m,
+  );
+  assert.match(stdout, /^ {2}docker\n.*culvert-wrap mcp --env PERPLEXITY_API_KEY --cli perplexity -- docker …/m);
+  assert.match(stdout, /^ {2}The catalog has no errors of tavily-mcp 0\.1\.3/m);
+  assert.doesNotMatch(stdout, /0000000|pplx-0/);
+});
