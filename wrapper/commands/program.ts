@@ -42,7 +42,7 @@ export async function parse(program: Command, argv: readonly string[]): Promise<
 
 /** Tasks of a user, and the commands for each task. */
 const TASKS: readonly (readonly [task: string, commands: string])[] = [
-  ['Put a tool behind Culvert', 'install, uninstall'],
+  ['Put a tool behind Culvert', 'install, uninstall, run'],
   ['Add and choose accounts', 'accounts'],
   ['See what is left', 'status, audit, events, metrics'],
   ['Find out why', 'doctor, explain'],
@@ -83,6 +83,7 @@ Environment:
                         provider reports a limit or refuses it, and nothing runs when it can't be used at all
   VERCEL_TOKEN, …       an exported credential, a profile, or another host is named in a line: where an account is a set of
                         things (explain says so) and at another host the command runs as it is, elsewhere accounts are used
+  CULVERT_WRAP_QUIET    set to 1, no line names the login that serves a command
   CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
 
 Exit status:

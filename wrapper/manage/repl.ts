@@ -5,7 +5,7 @@ import type { Context, End, Invocation } from '../context.ts';
 import { rulingFor } from '../run/accounts/select-account.ts';
 import { loadPlan, readInvocation } from '../run/invocation.ts';
 import { passThrough } from '../run/original.ts';
-import { failover } from '../run/run.ts';
+import { failover } from '../run/failover.ts';
 import { noStdin } from '../run/upstream/channels.ts';
 import { AUTH_WORDS } from '../shims/shim.ts';
 import type { Plan } from '../store/plan.ts';

@@ -24,9 +24,36 @@ export interface OwnChoice {
 type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
   provider: Pick<
     Provider,
-    'inject' | 'credentials' | 'own_credential' | 'choice' | 'hosts' | 'value_options' | 'directory_options' | 'stored'
+    | 'inject'
+    | 'credentials'
+    | 'own_credential'
+    | 'choice'
+    | 'hosts'
+    | 'value_options'
+    | 'directory_options'
+    | 'stored'
+    | 'home'
   >;
 };
+
+/**
+ * Returns what is known of a tool, without its files in the directory of a login: for an account that is a login, they belong to it.
+ * @param name the account; `undefined` if the tool has no usable account
+ */
+export function knownFor<K extends Known>(plan: K, name: string | undefined): K {
+  const { accounts, provider } = plan;
+  if (accounts.find(account => account.name === name)?.login === undefined) return plan;
+  const { hosts, choice, home } = provider;
+  const isApart = ({ file }: { file: string }) => !home.some(variable => file.startsWith(`{${variable}:`));
+  return {
+    ...plan,
+    provider: {
+      ...provider,
+      hosts: { ...hosts, files: hosts.files.filter(isApart), env_files: hosts.env_files.filter(isApart) },
+      choice: { ...choice, files: choice.files.filter(isApart) },
+    },
+  };
+}
 
 /**
  * Returns the user's choice for a command, or `undefined`. Values that an outer run has set are not a choice.
