@@ -120,9 +120,12 @@ const Login = z.strictObject({
   kind: z._default(z.enum(['directory', 'profile']), 'directory'),
   /** The directory or profile that the CLI uses without the variables. `{NAME:default}` stands for a variable. */
   usual: z.string(),
+  /** Arguments before all others that select the profile, and the commands that do not take them. */
+  arguments: z._default(z.array(z.string()), []),
+  bare: z._default(z.array(z.string()), []),
   /** Arguments of the CLI's own login. `{login}` stands for the directory or the profile. Without them, the CLI asks at its start. */
   command: z._default(z.array(z.string()), []),
-  /** Variables for that command only. */
+  /** Variables for that command, and for others of `passthrough` in a directory other than the usual one. */
   env: z._default(z.record(variable, z.string()), {}),
   /** Pattern for names of profiles. */
   names: z.optional(pattern),

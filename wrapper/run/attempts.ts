@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { Context, Credentials, Invocation } from '../context.ts';
+import { loginArguments } from '../store/logins.ts';
 import type { Plan } from '../store/plan.ts';
 import { say } from '../system/errors.ts';
 import { formatDuration, parseDuration } from '../system/notation.ts';
@@ -161,6 +162,8 @@ function obstacleAfter(
   outcome.kept = mayHaveRun(result, run, verdict.class) ? 'uncertain' : 'limit';
   outcome.failure =
     isSelected(plan) && left === undefined ? describeSelected(plan.cli, account, verdict.class, paused[account]) : text;
+  const isLogin = plan.accounts.some(({ name, login }) => name === account && login !== undefined);
+  if (isLogin && plan.provider.login?.windows) outcome.failure += `; \`culvert-wrap status ${plan.cli}\` shows its limits`;
   if (outcome.refused) return undefined;
   return obstacleTo(verdict.class, {
     interrupted: context.signals.received,
@@ -209,7 +212,13 @@ function optionsFor(
   const unreadStdout = isOnly && (unread || isatty(1));
   return {
     program: original,
-    args: [...provider.arguments.map(arg => arg.replaceAll('{account}', account)), ...invocation.args],
+    args: [
+      ...provider.arguments.map(arg => arg.replaceAll('{account}', account)),
+      ...plan.accounts
+        .filter(({ name }) => name === account)
+        .flatMap(each => loginArguments(provider, each, invocation.command)),
+      ...invocation.args,
+    ],
     env,
     last: last && !holdLast,
     read: {

@@ -231,8 +231,9 @@ export function describeTooLarge(cli: string, account: string, left: number): st
 
 /** Returns the message about a failure if the provider's terms allow no other account. */
 export function describeSelected(cli: string, account: string, kind: Retry['class'], pause: Pause | undefined): string {
-  // a refused credential gets no pause here; a stored pause may come from an earlier limit
-  const until = kind !== 'auth' && pause?.class === kind ? pause.until : null;
+  // a refused credential gets no pause here; a stored pause may come from an earlier limit; the end of a quota may be a guess
+  const isKnown = pause?.class === kind && (kind === 'rate' || (kind === 'quota' && pause.stated === true));
+  const until = isKnown ? pause.until : null;
   const end = until === null ? '' : ` until ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return `${cli}: account "${account}" ${CLASS_TEXT[kind]}${end} (${kind}); by the provider's terms no other account is used`;
 }

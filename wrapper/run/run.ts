@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context, End } from '../context.ts';
 import { type Why, writeAudit } from '../store/audit.ts';
-import { hasLogins } from '../store/logins.ts';
+import { hasLogins, isUsual } from '../store/logins.ts';
 import { hiddenPaths, type Paths } from '../store/paths.ts';
 import { hadAccounts, type Plan, readLastPlan } from '../store/plan.ts';
 import { readState } from '../store/state.ts';
@@ -170,7 +170,8 @@ async function loginFor(
     });
   }
   if (namesAccount(plan, context)) say(describeServed(cli, account, choice));
-  return { name: account.name, env: ready.environment() };
+  const further = isUsual(provider, account, context.env) ? {} : provider.login.env;
+  return { name: account.name, env: { ...ready.environment(), ...further } };
 }
 
 function hiddenAccounts(hidden: Paths, { env, paths }: Context): WrapError {

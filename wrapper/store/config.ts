@@ -215,7 +215,7 @@ export type Change =
   | { pool: z.input<typeof Pool> | undefined }
   | {
       set: { cli: string; name: string };
-      key: 'enabled' | 'name' | 'env' | 'default';
+      key: 'enabled' | 'name' | 'env' | 'default' | 'login';
       value: boolean | string | Record<string, string>;
     };
 

@@ -25,18 +25,33 @@ export function usualPlace({ kind, usual }: Pick<Login, 'kind' | 'usual'>, env: 
   return placeOf({ kind }, expandVariables(usual, env), env);
 }
 
+/** Reports whether a login is in the directory that the CLI uses without its variables. */
+export function isUsual({ login }: Known, account: Pick<Account, 'login'>, env: NodeJS.ProcessEnv): boolean {
+  return login !== undefined && placeOf(login, account.login ?? '', env) === usualPlace(login, env);
+}
+
 /**
  * Points an environment to an account's login. The variables are unset for the CLI's usual directory, because with them some CLIs
  * keep their files elsewhere than without (claude: `.claude.json`).
  */
-export function pointToLogin(env: NodeJS.ProcessEnv, { home, login }: Known, account: Pick<Account, 'login'>): void {
+export function pointToLogin(env: NodeJS.ProcessEnv, provider: Known, account: Pick<Account, 'login'>): void {
+  const { home, login } = provider;
   if (!login || account.login === undefined) return;
   const place = placeOf(login, account.login, env);
-  const isUsual = place === usualPlace(login, env);
+  // a profile is always named, because a directory may be bound to another one
+  const isUnset = login.kind === 'directory' && isUsual(provider, account, env);
   for (const name of home) {
-    if (isUsual) delete env[name];
+    if (isUnset) delete env[name];
     else env[name] = place;
   }
+}
+
+/** Returns the arguments that select an account's profile. @param command the leading words that are not options */
+export function loginArguments({ login }: Known, account: Pick<Account, 'login'>, command: string): string[] {
+  const place = account.login;
+  if (!login || place === undefined) return [];
+  if (login.bare.some(name => command === name || command.startsWith(`${name} `))) return [];
+  return login.arguments.map(word => word.replaceAll('{login}', () => place));
 }
 
 /** Returns why an account that is a login can't be used, or `undefined`. */
