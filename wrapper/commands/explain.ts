@@ -104,7 +104,7 @@ export async function explain(
 /** Chooses an account as a run does. A passthrough command needs none, so an invalid account name doesn't matter. */
 async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, context: Context): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
-  if (invocation.passthrough) return { choice };
+  if (invocation.passthrough && (!hasLogins(plan.accounts) || invocation.command === '')) return { choice };
   return chooseAccount(plan, invocation, state, context);
 }
 
@@ -138,6 +138,8 @@ function neverText(plan: Plan): string {
 function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Candidate[]): string {
   const { provider, capacity } = plan;
   if (candidates.length === 0) return 'no account: the original runs unchanged';
+  const isLogin = provider.login?.kind === 'directory' && candidates[0]?.account.login !== undefined;
+  if (invocation.passthrough && isLogin && invocation.command !== '') return 'in the directory of the login';
   if (invocation.passthrough) return 'passthrough: the original runs as it is, without an account';
   if (!plan.pool && capacity.policy !== 'execute' && !isAvailable(candidates))
     return `nothing is left: ${capacity.policy}`;

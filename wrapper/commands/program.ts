@@ -72,6 +72,7 @@ Files:
                                          [tools.wrangler] failover = true lets the next account take over where another one is
                                          another set of things; prefer = "accounts" or "own" says whether an exported
                                          credential, a profile or an account comes first;
+                                         login = "~/.claude" in [[accounts]] is the directory or profile of a login;
                                          with a pool, identity = "team-a" in [[accounts]] names an account on all machines
   ~/.config/culvert-wrap/providers.toml  your catalog entries, which override the shipped ones key by key
   ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only

@@ -115,14 +115,15 @@ interface Options {
 /** `list` of one CLI: shows its accounts, the default and the pauses. */
 function listOf(cli: string, options: Options, { paths, now }: Context): void {
   const own = readConfig(paths.config).accounts.filter(account => account.cli === cli);
-  const accounts = describeAccounts(own, readState(paths, cli), now());
+  const described = describeAccounts(own, readState(paths, cli), now());
+  const accounts = described.map(account => withLogin(account, cli, own));
   const rows = accounts.map(account => [
     account.default ? '*' : '',
     account.name,
     account.enabled ? 'enabled' : 'disabled',
     account.paused ? pauseText(account.paused) : '-',
     credentialText(
-      own.find(({ name }) => name === account.name),
+      account,
       Object.entries(account.sources).map(([variable, source]) => `${variable} from ${sourceText(source, paths)}`),
     ),
   ]);
@@ -138,8 +139,11 @@ function listOf(cli: string, options: Options, { paths, now }: Context): void {
 
 /** `accounts list`: shows every account of every CLI. */
 function listAll(options: Options, { paths, now }: Context): void {
-  const clis = describeAllAccounts(paths, now());
   const own = readConfig(paths.config).accounts;
+  const clis = describeAllAccounts(paths, now()).map(({ cli, accounts }) => ({
+    cli,
+    accounts: accounts.map(account => withLogin(account, cli, own)),
+  }));
   const rows = clis.flatMap(({ cli, accounts }) =>
     accounts.map(account => [
       account.default ? '*' : '',
@@ -147,7 +151,7 @@ function listAll(options: Options, { paths, now }: Context): void {
       account.name,
       !account.enabled ? 'disabled' : account.paused ? `paused ${pauseText(account.paused)}` : 'enabled',
       credentialText(
-        own.find(same({ cli, name: account.name })),
+        account,
         Object.values(account.sources).map(source => sourceText(source, paths)),
       ),
     ]),
@@ -161,9 +165,15 @@ function listAll(options: Options, { paths, now }: Context): void {
   );
 }
 
+/** Adds the directory or profile of an account's login to its report. */
+function withLogin<R extends { name: string }>(report: R, cli: string, accounts: readonly Account[]) {
+  const account = accounts.find(same({ cli, name: report.name }));
+  return { ...report, login: account?.login ?? null };
+}
+
 /** Describes an account's login and sources. */
-function credentialText(account: Pick<Account, 'login'> | undefined, sources: readonly string[]): string {
-  return [...(account?.login === undefined ? [] : [`login in ${account.login}`]), ...sources].join(', ');
+function credentialText({ login }: { login: string | null }, sources: readonly string[]): string {
+  return [...(login === null ? [] : [`login in ${login}`]), ...sources].join(', ');
 }
 
 /** Describes a source for the user. The path of a stored credential is left out, because it only repeats the account's name. */
