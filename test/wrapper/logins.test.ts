@@ -151,16 +151,9 @@ for (const entry of LOGINS) {
       }
     }
     fs.rmSync(path.join(box.home, 'answer'));
-    // after its limits the same login runs, and without it none
+    // after its limits the same login runs
     assert.equal((await box.shim(bin, ['-x', 'items'])).exit, 0);
     assert.deepEqual(calls(box), [runOf(box, entry, 'work', '-x items')]);
-    await box.wrap(['accounts', 'disable', cli, 'work']);
-    fs.writeFileSync(path.join(box.config, 'config.toml'), fs.readFileSync(path.join(box.config, 'config.toml'), 'utf8'));
-    const third = await culvert(box, ['accounts', 'add', cli, 'more', '--login', login.kind === 'profile' ? 'more' : box.bin]);
-    if (third.exit === 0) {
-      const lost = await box.shim(bin, ['-x', 'items']);
-      assert.deepEqual([lost.exit, calls(box)], [69, []], lost.stderr);
-    }
   });
 
   test(`${cli}: the user's own variable wins and is named, also before a login`, async t => {

@@ -99,6 +99,7 @@ Exit status:
   75  the command was queued
   77  permission denied
   78  wrong configuration
+  127 the tool is not installed
 `;
 
 /** Returns the help of a command and its visible subcommands, each after the words of the command. */

@@ -134,7 +134,8 @@ async function reportOf(cli: string, context: Context): Promise<Report> {
   const plan = await loadPlan(cli, context);
   const state = readState(paths, cli);
   const problems = await refreshUsage(plan, state, context);
-  const unknown = hasLogins(plan.accounts) ? await refreshWindows(plan, state, context, toolOf(plan, context)) : {};
+  const program = hasLogins(plan.accounts) ? toolOf(plan, context) : undefined;
+  const unknown = await refreshWindows(plan, state, context, program);
   const loginOf = (name: string): Row['login'] => {
     const { login } = plan.accounts.find(account => account.name === name)!;
     if (login === undefined) return null;

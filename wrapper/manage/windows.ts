@@ -83,9 +83,12 @@ function exchange({ args, ask }: Asked, program: string, env: NodeJS.ProcessEnv)
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
     let text = '';
+    let isDone = false;
     const finish = (settle: () => void) => {
+      if (isDone) return;
+      isDone = true;
       clearTimeout(timer);
-      child.stdout.removeAllListeners('data').destroy();
+      child.stdout.destroy();
       child.stdin.destroy();
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');

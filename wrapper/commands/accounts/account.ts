@@ -131,6 +131,11 @@ export async function add(cli: string, name: string, options: AddOptions, contex
     return;
   }
   refuseExisting(cli, name, options, context);
+  if (accountsOf(cli, context).some(account => account.name === name && account.login !== undefined)) {
+    throw new WrapError('account-exists', EXIT.usage, `the account "${name}" of ${cli} is a login, and has no key`, {
+      hint: 'choose another name, or remove it first',
+    });
+  }
   const env = readSources(options.env ?? []);
   if (Object.keys(env).length === 0 && provider.inject.length === 0 && needsCredential(provider)) {
     throw new WrapError('no-variables', EXIT.usage, `the catalog does not say what an account of ${cli} provides`, {
@@ -142,6 +147,8 @@ export async function add(cli: string, name: string, options: AddOptions, contex
     asked.length > 0
       ? await choosePlace(options, 'store it in a 0600 file with --file, or refer to it with --env')
       : 'file';
+  if (asked.length > 0 && provider.login && isatty(0) && !options.json)
+    say(`with --login the account is a login of ${cli} instead of a key`);
   const values = await askSecrets(asked.map(variable => `${variable} for ${cli} account "${name}"`));
   // only a single variable can contain a list of keys
   const [only] = asked.length === 1 ? asked : [];

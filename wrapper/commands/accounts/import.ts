@@ -199,7 +199,7 @@ function problemsOf(
   account: ImportedAccount,
   accounts: readonly ImportedAccount[],
   catalog: Catalog,
-  { env }: Pick<Context, 'env'>,
+  { env, paths }: Pick<Context, 'env' | 'paths'>,
 ): string[] {
   const where = `${account.cli} "${account.name}"`;
   const problems: string[] = [];
@@ -208,6 +208,8 @@ function problemsOf(
     const unusable = loginProblem(provider, account, env);
     if (unusable !== undefined) problems.push(`${where}: ${unusable}`);
     const isLogin = account.login !== undefined;
+    const existing = readConfig(paths.config).accounts.find(same(account));
+    if (existing?.login !== undefined && !isLogin) problems.push(`${where} is a login here, and has no key`);
     const missing = isLogin
       ? []
       : provider.inject.filter(name => !(name in account.env) && !(name in account.secrets));

@@ -6,6 +6,7 @@ import { isatty } from 'node:tty';
 import type { Login, Provider } from '../../catalog/provider.ts';
 import type { Context, End } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/ready.ts';
+import { cannotStart } from '../../run/original.ts';
 import { type Account, readConfig } from '../../store/config.ts';
 import {
   hasStored,
@@ -79,7 +80,7 @@ function loginFor({ cli, name, login }: Wanted, provider: WithLogin, { paths, en
   if (profile === usual && login !== true) return profile;
   if (names === undefined || new RegExp(names).test(profile)) return profile;
   throw new WrapError('bad-profile', EXIT.usage, `${JSON.stringify(profile)} can't be the name of a profile of ${cli}`, {
-    hint: `its names match ${names}`,
+    hint: `choose another name, or \`--login ${usual}\` for the login that ${cli} has without a profile`,
   });
 }
 
@@ -174,12 +175,14 @@ function runLogin(
   context: Context,
 ): Promise<End> {
   const args = provider.login.command.map(word => word.replaceAll('{login}', () => place));
+  // behind a shim, typing was hidden in case of a key
+  if (process.stdin.isRaw) process.stdin.setRawMode(false);
   const child = context.signals.forwardTo(() =>
     spawn(program, args, { env, cwd: context.cwd, stdio: ['inherit', options.json ? 2 : 'inherit', 'inherit'] }),
   );
   return new Promise((done, failed) => {
     child.on('exit', (exit, signal) => done({ exit, signal }));
-    child.on('error', failed);
+    child.on('error', error => failed(cannotStart(program, error)));
   });
 }
 
