@@ -16,7 +16,7 @@ import type { Programs } from '../shims/shim.ts';
 import { type Account, readConfig } from '../store/config.ts';
 import { describePause } from '../store/describe.ts';
 import { foreignShim, readInstalls } from '../store/installs.ts';
-import { loginProblem } from '../store/logins.ts';
+import { hasLogins, loginProblem } from '../store/logins.ts';
 import { whoseAccount } from '../store/plan.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
 import { effectiveDefault, readState } from '../store/state.ts';
@@ -270,6 +270,13 @@ function checkConfiguration(context: Context): Finding[] {
       what: `${context.paths.config} names "${cli}", which is not in the catalog`,
       fix: `correct the name (\`culvert-wrap catalog list\` has them), or run \`culvert-wrap catalog new ${cli}\``,
     })),
+    ...Object.entries(tools)
+      .filter(([cli, { failover }]) => failover && hasLogins(accounts.filter(account => account.cli === cli)))
+      .map(([cli]) => ({
+        level: 'warning' as const,
+        what: `${cli}: [tools.${cli}] failover has no effect, because an account is a login and no other one is tried by itself`,
+        fix: `remove it from ${context.paths.config}`,
+      })),
     ...withoutRules.map(cli => ({
       level: 'warning' as const,
       what: `${cli}: the catalog has no rules, so no failure leads to another account`,

@@ -76,11 +76,15 @@ export function loginProblem(
   }
 }
 
-/** Reports whether a directory holds a stored login. `true` where the catalog names no file. */
+/** Reports whether a directory holds a stored login that can be read. `true` where the catalog names no file. */
 export function hasStored({ stored }: Pick<Login, 'stored'>, directory: string): boolean {
   if (!stored) return true;
-  const text = readOptional(join(directory, stored.file));
-  return text !== undefined && new RegExp(stored.pattern).test(text);
+  try {
+    const text = readOptional(join(directory, stored.file));
+    return text !== undefined && new RegExp(stored.pattern).test(text);
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the directory that culvert-wrap makes for an account. */

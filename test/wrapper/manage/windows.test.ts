@@ -28,8 +28,7 @@ const CASES: [entry: typeof PERCENT | typeof COUNTS, window: unknown, expected: 
 
 test('a window is read where its use is known, and left out otherwise', () => {
   for (const [entry, window, expected] of CASES) {
-    const list = [{ percent: undefined, minutes: undefined, name: undefined, ...entry }];
-    const read = readWindows({ a: { b: window } }, { list }, NOW);
+    const read = readWindows({ a: { b: window } }, { list: [entry] }, NOW);
     assert.deepEqual(read, expected === undefined ? [] : [expected], JSON.stringify(window));
   }
 });
@@ -38,7 +37,7 @@ test('a window is read where its use is known, and left out otherwise', () => {
 const BAD: [script: string, words: RegExp][] = [
   ['exit 0', /ended with exit status 0 and no answer/],
   ['echo nonsense; echo "[1]"; exit 3', /ended with exit status 3/],
-  ['read -r x; echo \'{"id":1,"error":{"message":"\\u001b[31mno\\nlogin"}}\'; sleep 60', /^no login$/],
+  ['read -r x; printf "%s\\n" \'{"id":1,"error":{"message":"\\u001b[31mno\\nlogin"}}\'; sleep 60', /^no login$/],
   ['head -c 2000000 /dev/zero | tr "\\0" x; sleep 60', /longer than 1 MiB/],
 ];
 

@@ -1,6 +1,6 @@
 // Implements `accounts add --login`: an account that is a login of the tool, made by the tool itself in a new directory, or adopted.
 import { spawn } from 'node:child_process';
-import { lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import type { Login, Provider } from '../../catalog/provider.ts';
@@ -149,6 +149,7 @@ function makeEmpty(directory: string, { cli, name }: Account): void {
     });
   }
   createDirectory(directory);
+  chmodSync(directory, 0o700);
 }
 
 /** Returns the environment for a login: without any other credential or login. */
