@@ -5,10 +5,16 @@ import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import type { Login, Provider } from '../catalog/provider.ts';
 import { expandHome, expandVariables } from '../system/notation.ts';
-import type { Account } from './config.ts';
 import type { Paths } from './paths.ts';
 
 type Known = Pick<Provider, 'home' | 'login'>;
+
+/** The fields of an account that concern its login; see `Account`. */
+interface Account {
+  cli: string;
+  enabled: boolean;
+  login?: string | undefined;
+}
 
 /** Reports whether an account is a login of the CLI. No other account then takes over by itself, whatever the user has set. */
 export function hasLogins(accounts: readonly Pick<Account, 'enabled' | 'login'>[]): boolean {
