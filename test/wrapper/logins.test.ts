@@ -5,7 +5,14 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import type { Login, Provider } from '../../wrapper/catalog/provider.ts';
 import { until } from '../support/until.ts';
-import { buildWrapper, finished, launcher, type RunOptions, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import {
+  buildWrapper,
+  finished,
+  launcher,
+  type RunOptions,
+  type Sandbox,
+  sandbox,
+} from '../support/wrapper/sandbox.ts';
 import { providers } from '../support/wrapper/shipped.ts';
 import { atTerminal } from '../support/wrapper/terminal.ts';
 
@@ -89,7 +96,8 @@ test('the catalog has the tools that hold several logins, and the own variable o
     assert.ok(home.length > 0 && home.every(name => choice.env.includes(name)), cli);
     assert.equal(is, 'place', cli);
   }
-  for (const [cli, { home, login }] of Object.entries(providers)) assert.equal(home.length > 0, login !== undefined, cli);
+  for (const [cli, { home, login }] of Object.entries(providers))
+    assert.equal(home.length > 0, login !== undefined, cli);
 });
 
 for (const entry of LOGINS) {
@@ -115,7 +123,10 @@ for (const entry of LOGINS) {
       `culvert-wrap: ${cli}: account "${name}" serves this (${why}, login in ${login.kind === 'profile' ? name : `~/.local/state/culvert-wrap/homes/${cli}/${name}`})\n`,
     ];
     assert.deepEqual(await run(), served('work', 'default'));
-    assert.deepEqual(await run({ env: { CULVERT_WRAP_ACCOUNT: 'home' } }), served('home', 'named by CULVERT_WRAP_ACCOUNT'));
+    assert.deepEqual(
+      await run({ env: { CULVERT_WRAP_ACCOUNT: 'home' } }),
+      served('home', 'named by CULVERT_WRAP_ACCOUNT'),
+    );
     assert.deepEqual(await run({ env: { CULVERT_WRAP_QUIET: '1' } }), [served('work', '')[0], '']);
     fs.writeFileSync(path.join(project, '.culvert-wrap.toml'), choice);
     const untrusted = await run({ cwd: project });
@@ -162,7 +173,10 @@ for (const entry of LOGINS) {
       if (!/^\w+$/.test(name)) continue;
       const { stdout, stderr } = await box.shim(bin, ['-x', 'items'], { env: { [name]: '/mine' } });
       assert.equal(stdout, `by ${home.includes(name) ? '/mine' : ''}\n`);
-      assert.equal(stderr, `culvert-wrap: ${cli}: ${name} is given, so the command runs as it is, without an account\n`);
+      assert.equal(
+        stderr,
+        `culvert-wrap: ${cli}: ${name} is given, so the command runs as it is, without an account\n`,
+      );
       const named = await box.shim(bin, ['-x', 'items'], { env: { [name]: '/mine', CULVERT_WRAP_ACCOUNT: 'home' } });
       assert.equal(named.stdout, `by ${placeOf(box, entry, 'home')}\n`);
       assert.match(named.stderr, new RegExp(`${name} is not used, because the account "home" is named`));
@@ -252,7 +266,10 @@ for (const entry of DIRECTORIES) {
 
 test('an interrupted login is ended, adds no account, and leaves no directory', async t => {
   const box = sandbox(t);
-  box.script('codex', '#!/bin/sh\ntouch "$CODEX_HOME/half" "$HOME/started"\ntrap "exit 5" TERM\nwhile :; do sleep 0.05; done\n');
+  box.script(
+    'codex',
+    '#!/bin/sh\ntouch "$CODEX_HOME/half" "$HOME/started"\ntrap "exit 5" TERM\nwhile :; do sleep 0.05; done\n',
+  );
   const child = box.start(process.execPath, [buildWrapper(), 'accounts', 'add', 'codex', 'work', '--login']);
   const end = finished(child);
   await until(() => fs.existsSync(path.join(box.home, 'started')), 'the login');
@@ -264,7 +281,8 @@ test('an interrupted login is ended, adds no account, and leaves no directory', 
 
 test('commands that need no account are about the chosen login, and options run as they are', async t => {
   const box = await withLogins(t, ['claude', providers.claude as WithLogin]);
-  const by = async (args: string[], env: Record<string, string> = {}) => (await box.shim('claude', args, { env })).stdout;
+  const by = async (args: string[], env: Record<string, string> = {}) =>
+    (await box.shim('claude', args, { env })).stdout;
   const work = `by ${directoryOf(box, 'claude', 'work')}\n`;
   assert.equal(await by(['mcp', 'add', 'x']), work);
   assert.equal(await by(['auth', 'status'], { CULVERT_WRAP_ACCOUNT: 'home' }), work.replace('work', 'home'));
@@ -361,7 +379,10 @@ test('status shows the hours of gh, and says that claude reports none', async t 
   const figures = (remaining: number) => ({ limit: 5_000, remaining, reset: 1_900_000_000 });
   const answer = { resources: { core: figures(4_000), graphql: figures(5_000) } };
   box.uninstall('gh');
-  box.script('gh', `#!/bin/sh\n[ "$*" = 'api rate_limit' ] && [ -z "$GH_TOKEN" ] && echo '${JSON.stringify(answer)}'\n`);
+  box.script(
+    'gh',
+    `#!/bin/sh\n[ "$*" = 'api rate_limit' ] && [ -z "$GH_TOKEN" ] && echo '${JSON.stringify(answer)}'\n`,
+  );
   const { accounts } = await box.json('status', 'gh');
   assert.deepEqual(
     accounts[0].login.windows.map(({ name, percent }: { name: string; percent: number }) => [name, percent]),

@@ -156,7 +156,10 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
         return { level: 'warning', what: `${what}: others can read ${exposed.join(', ')}`, fix: 'chmod go= that file' };
       }
       if (account.login !== undefined)
-        return { level: 'ok', what: `${what}: its login is in ${account.login} (whether it works, only ${account.cli} knows)` };
+        return {
+          level: 'ok',
+          what: `${what}: its login is in ${account.login} (whether it works, only ${account.cli} knows)`,
+        };
       if (probe) return probed(what, account, resolved.env, { catalog, context });
       const paused = describePause(readState(paths, account.cli).paused[account.name], context.now());
       return paused

@@ -23,9 +23,14 @@ export async function runTool(cli: string, args: readonly string[], context: Con
   const program = toolOf(plan, context);
   if (program === undefined) {
     const { bin, package: name } = plan.provider;
-    throw new WrapError('original-missing', EXIT.unavailable, `${cli} was not run: there is no command ${bin} on PATH`, {
-      hint: `install it${name ? ` (npm install -g ${name})` : ''}, or add its directory to PATH`,
-    });
+    throw new WrapError(
+      'original-missing',
+      EXIT.unavailable,
+      `${cli} was not run: there is no command ${bin} on PATH`,
+      {
+        hint: `install it${name ? ` (npm install -g ${name})` : ''}, or add its directory to PATH`,
+      },
+    );
   }
   return runDirectly(plan, program, args[0] === '--' ? args.slice(1) : args, context);
 }

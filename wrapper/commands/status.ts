@@ -144,19 +144,17 @@ async function reportOf(cli: string, context: Context): Promise<Report> {
   };
   const reserve = reserveOf(plan.pool, plan.capacity);
   const described = describeAccounts(plan.accounts, state, now());
-  const accounts = described.map(
-    ({ sources: _, ...account }): Row => {
-      const login = loginOf(account.name);
-      const isUsedUp = (login?.windows ?? []).some(window => isFull(window, now()));
-      return {
-        ...account,
-        usable: isUsable(account, reserve) && !isUsedUp && !problems[account.name]?.unusable,
-        shared: sharedWith(account, described),
-        problem: problems[account.name]?.problem ?? null,
-        login,
-      };
-    },
-  );
+  const accounts = described.map(({ sources: _, ...account }): Row => {
+    const login = loginOf(account.name);
+    const isUsedUp = (login?.windows ?? []).some(window => isFull(window, now()));
+    return {
+      ...account,
+      usable: isUsable(account, reserve) && !isUsedUp && !problems[account.name]?.unusable,
+      shared: sharedWith(account, described),
+      problem: problems[account.name]?.problem ?? null,
+      login,
+    };
+  });
   const total = totalOf(accounts);
   const usable = accounts.filter(account => account.usable).length;
   const { min_usable: least, warn_below: below } = plan.capacity;

@@ -163,7 +163,8 @@ function obstacleAfter(
   outcome.failure =
     isSelected(plan) && left === undefined ? describeSelected(plan.cli, account, verdict.class, paused[account]) : text;
   const isLogin = plan.accounts.some(({ name, login }) => name === account && login !== undefined);
-  if (isLogin && plan.provider.login?.windows) outcome.failure += `; \`culvert-wrap status ${plan.cli}\` shows its limits`;
+  if (isLogin && plan.provider.login?.windows)
+    outcome.failure += `; \`culvert-wrap status ${plan.cli}\` shows its limits`;
   if (outcome.refused) return undefined;
   return obstacleTo(verdict.class, {
     interrupted: context.signals.received,

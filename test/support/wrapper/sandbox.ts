@@ -15,7 +15,6 @@ import { builtOnce } from '../built.ts';
 import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
 
-
 const STATE = '.local/state/culvert-wrap';
 
 /** The words with which a shim starts the program. */

@@ -34,7 +34,11 @@ esac
 const WAYS = ['shim', 'without', 'beside'] as const;
 type Way = (typeof WAYS)[number];
 
-function withTool(t: Parameters<typeof sandbox>[0], way: Way, keys: Record<string, string> = { a: 'bad-a', b: 'good-b' }) {
+function withTool(
+  t: Parameters<typeof sandbox>[0],
+  way: Way,
+  keys: Record<string, string> = { a: 'bad-a', b: 'good-b' },
+) {
   const box = sandbox(t);
   box.script('fake', TOOL);
   box.provider('fake', RULES);
@@ -67,12 +71,19 @@ for (const way of ['without', 'beside'] as const) {
   test(`${way}: output, input, exit status, signal and environment are those behind the shim`, async t => {
     for (const [args, options] of CASES) {
       const [shimmed, direct] = [withTool(t, 'shim'), withTool(t, way)];
-      const [expected, got] = await Promise.all([runBy(shimmed, 'shim', args, options), runBy(direct, way, args, options)]);
+      const [expected, got] = await Promise.all([
+        runBy(shimmed, 'shim', args, options),
+        runBy(direct, way, args, options),
+      ]);
       const plain = (box: Sandbox, value: object) => JSON.stringify(value).replaceAll(path.dirname(box.home), '');
       assert.equal(plain(direct, got), plain(shimmed, expected), args.join(' '));
       assert.deepEqual(calls(direct), calls(shimmed), args.join(' '));
       const audit = async (box: Sandbox) =>
-        (await box.json('audit')).entries.map(({ account, outcome, class: kind }: Record<string, unknown>) => [account, outcome, kind]);
+        (await box.json('audit')).entries.map(({ account, outcome, class: kind }: Record<string, unknown>) => [
+          account,
+          outcome,
+          kind,
+        ]);
       assert.deepEqual(await audit(direct), await audit(shimmed), args.join(' '));
     }
   });
@@ -128,7 +139,12 @@ test('a first "--" is no argument of the tool, and a second one is', async t => 
 const REFUSED: [what: string, args: string[], exit: number, words: RegExp, before?: (box: Sandbox) => void][] = [
   ['an unknown tool', ['ghost', '--', 'x'], 2, /ghost is not in the catalog\n.*known: /],
   ['an entry without a tool', ['exa', '--', 'x'], 2, /exa has no tool.*\n.*serve exa/],
-  ['a tool that is not installed', ['netlify', '--', 'x'], 127, /no command netlify on PATH\n.*npm install -g netlify-cli/],
+  [
+    'a tool that is not installed',
+    ['netlify', '--', 'x'],
+    127,
+    /no command netlify on PATH\n.*npm install -g netlify-cli/,
+  ],
   [
     'no account',
     ['fake', '--', 'exit', '0'],

@@ -63,7 +63,10 @@ function addEditing(
     .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
     .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
     .option('--replace', 'replace the credential of an account')
-    .option('--login [place]', "an account that is a login of the tool: log in anew, or adopt this directory or profile")
+    .option(
+      '--login [place]',
+      'an account that is a login of the tool: log in anew, or adopt this directory or profile',
+    )
     .action((...given) => {
       const [cli, name] = withCli(...argumentsOf(given));
       return account.add(cli, name!, optionsOf(given), context);

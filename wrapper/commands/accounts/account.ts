@@ -181,9 +181,14 @@ async function addLogin(
 ): Promise<void> {
   const { cli, name } = wanted;
   if ((options.env ?? []).length > 0 || options.file || options.replace) {
-    throw new WrapError('usage', EXIT.usage, 'a login has no key, so --login goes with none of --env, --file and --replace', {
-      hint: `leave them out; \`CULVERT_WRAP_ACCOUNT=${name} ${provider.bin} …\` runs the tool with a login that exists`,
-    });
+    throw new WrapError(
+      'usage',
+      EXIT.usage,
+      'a login has no key, so --login goes with none of --env, --file and --replace',
+      {
+        hint: `leave them out; \`CULVERT_WRAP_ACCOUNT=${name} ${provider.bin} …\` runs the tool with a login that exists`,
+      },
+    );
   }
   refuseExisting(cli, name, {}, context);
   const before = accountsOf(cli, context);

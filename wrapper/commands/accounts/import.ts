@@ -36,7 +36,6 @@ export async function importAccounts(
   options: ImportOptions,
   context: Context,
 ): Promise<void> {
-  const { paths } = context;
   const catalog = catalogOf(context);
   const file = given ?? 'what the CLIs have stored';
   const accounts = await accountsWanted(given, options, catalog, context);
@@ -210,9 +209,7 @@ function problemsOf(
     const isLogin = account.login !== undefined;
     const existing = readConfig(paths.config).accounts.find(same(account));
     if (existing?.login !== undefined && !isLogin) problems.push(`${where} is a login here, and has no key`);
-    const missing = isLogin
-      ? []
-      : provider.inject.filter(name => !(name in account.env) && !(name in account.secrets));
+    const missing = isLogin ? [] : provider.inject.filter(name => !(name in account.env) && !(name in account.secrets));
     if (missing.length > 0) problems.push(`${where} provides no ${missing.join(', ')}`);
     for (const [name, value] of Object.entries(account.secrets)) {
       if (name in account.env) problems.push(`${where} gives ${name} twice`);

@@ -54,7 +54,9 @@ export async function prepareLogin(
   const before = readConfig(context.paths.config).accounts.filter(account => account.cli === cli);
   const account: Account = { cli, name, enabled: true, env: {}, login: loginFor(wanted, provider, context) };
   const place = placeOf(provider.login, account.login!, context.env);
-  const taken = before.find(({ login }) => login !== undefined && placeOf(provider.login, login, context.env) === place);
+  const taken = before.find(
+    ({ login }) => login !== undefined && placeOf(provider.login, login, context.env) === place,
+  );
   if (taken) {
     throw new WrapError('login-taken', EXIT.usage, `${account.login} is the login of "${taken.name}" of ${cli}`, {
       hint: 'an account needs a login of its own',
@@ -79,9 +81,14 @@ function loginFor({ cli, name, login }: Wanted, provider: WithLogin, { paths, en
   const profile = login === true ? name : login;
   if (profile === usual && login !== true) return profile;
   if (names === undefined || new RegExp(names).test(profile)) return profile;
-  throw new WrapError('bad-profile', EXIT.usage, `${JSON.stringify(profile)} can't be the name of a profile of ${cli}`, {
-    hint: `choose another name, or \`--login ${usual}\` for the login that ${cli} has without a profile`,
-  });
+  throw new WrapError(
+    'bad-profile',
+    EXIT.usage,
+    `${JSON.stringify(profile)} can't be the name of a profile of ${cli}`,
+    {
+      hint: `choose another name, or \`--login ${usual}\` for the login that ${cli} has without a profile`,
+    },
+  );
 }
 
 /** @throws WrapError `login-unusable` unless the tool can use the directory without taking a login from elsewhere */
@@ -116,9 +123,14 @@ async function makeLogin(
   const { login } = provider;
   const program = toolOf({ cli, provider }, context);
   if (program === undefined) {
-    throw new WrapError('original-missing', EXIT.unavailable, `there is no command ${provider.bin} on PATH to log in with`, {
-      hint: provider.package ? `npm install -g ${provider.package}` : `install ${cli} first`,
-    });
+    throw new WrapError(
+      'original-missing',
+      EXIT.unavailable,
+      `there is no command ${provider.bin} on PATH to log in with`,
+      {
+        hint: provider.package ? `npm install -g ${provider.package}` : `install ${cli} first`,
+      },
+    );
   }
   const place = placeOf(login, account.login!, context.env);
   const isDirectory = login.kind === 'directory';
@@ -131,9 +143,14 @@ async function makeLogin(
     const why = end.exit !== 0 ? `it ended with ${how}` : context.signals.received;
     const isMissing = isDirectory && login.stored?.needed === true && !hasStored(login, place);
     if (why === undefined && !isMissing) return;
-    throw new WrapError('login-failed', EXIT.unavailable, `${cli} "${name}" was not added: ${why ?? 'no login was stored'}`, {
-      hint: 'nothing was kept; try again',
-    });
+    throw new WrapError(
+      'login-failed',
+      EXIT.unavailable,
+      `${cli} "${name}" was not added: ${why ?? 'no login was stored'}`,
+      {
+        hint: 'nothing was kept; try again',
+      },
+    );
   } catch (error) {
     if (isDirectory) rmSync(place, { recursive: true, force: true });
     throw error;
@@ -198,7 +215,9 @@ export function sayOfUsual(
   if (placeOf(login, own!, env) === usual) return;
   if (login.kind === 'directory' && !statSync(usual, { throwIfNoEntry: false })?.isDirectory()) return;
   const given = login.kind === 'directory' ? shortened(usual, env) : usual;
-  say(`${cli} now uses "${name}"; \`culvert-wrap accounts add ${cli} NAME --login ${given}\` adds the login that it had before`);
+  say(
+    `${cli} now uses "${name}"; \`culvert-wrap accounts add ${cli} NAME --login ${given}\` adds the login that it had before`,
+  );
 }
 
 /**
