@@ -26,7 +26,7 @@ const DIGEST_BYTES = 32;
 
 const filename = join(__dirname, __PROGRAM__);
 const text = readFileSync(filename, 'utf8');
-const isWrapped = process.env.CULVERT_WRAP_SHIM && process.argv[2] === 'shim';
+const isWrapped = process.env.CULVERT_WRAP_SHIM && ['shim', 'run'].includes(process.argv[2] ?? '');
 const script = isWrapped ? compiled(join(stateDirectory(process.env), 'code')) : new Script(text, { filename });
 // the build has wrapped the text in a function
 script.runInThisContext().call(module.exports, module.exports, require, module, __filename, __dirname);

@@ -41,6 +41,12 @@ async function main(argv: string[]): Promise<void> {
     const end = await runShimmed(cli, original, argv.slice(3), context);
     return exitLike(end.exit, end.signal);
   }
+  // `run` without a tool, or with an option, is for the parser of commands
+  if (mode === 'run' && cli !== undefined && !cli.startsWith('-')) {
+    const { runTool } = await import('./commands/run.ts');
+    const end = await runTool(cli, argv.slice(2), context);
+    return exitLike(end.exit, end.signal);
+  }
   // In an AppImage, only the path of the image is stable. AppRun forwards the arguments of shims.
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };
@@ -68,8 +74,8 @@ function fail(thrown: unknown): void {
   const error = notStored(path, thrown);
   const isOurs = error instanceof WrapError;
   const message = isOurs ? error.message : `unexpected error: ${error instanceof Error ? error.stack : String(error)}`;
-  // Behind a shim, `--json` is the upstream's option, and does not ask for the wrapper's errors in JSON.
-  if (process.argv.includes('--json') && process.argv[2] !== 'shim') {
+  // For a run, `--json` is the upstream's option, and does not ask for the wrapper's errors in JSON.
+  if (process.argv.includes('--json') && !['shim', 'run'].includes(process.argv[2] ?? '')) {
     const code = isOurs ? error.code : 'internal';
     const hint = isOurs ? error.hint : undefined;
     process.stdout.write(`${JSON.stringify({ ok: false, error: { code, message, hint } })}\n`);

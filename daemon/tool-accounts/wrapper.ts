@@ -109,8 +109,10 @@ function commandOf(
   return { shim: 'none', path: findOnPath(provider?.bin ?? cli, search) ?? null };
 }
 
-function orderOf(cli: string, provider: Provider | undefined, { tools, capacity }: Config): Tool['order'] {
-  const failover = !provider || (provider.accounts !== 'one-per-person' && whoseAccount(provider, tools[cli]).failover);
+function orderOf(cli: string, provider: Provider | undefined, { accounts, tools, capacity }: Config): Tool['order'] {
+  const own = accounts.filter(account => account.cli === cli);
+  const failover =
+    !provider || (provider.accounts !== 'one-per-person' && whoseAccount(provider, tools[cli], own).failover);
   if (!failover) return 'default';
   const strategy = capacity[cli]?.strategy ?? 'in-order';
   return strategy === 'in-order' ? 'list' : strategy;
@@ -119,7 +121,7 @@ function orderOf(cli: string, provider: Provider | undefined, { tools, capacity 
 /** Returns the account that a run of a tool uses now, by the wrapper's own order. */
 function nextOf({ cli, provider, config, state }: Order, now: number): string | null {
   const accounts = accountsOf(config, cli);
-  const { failover, prefer } = provider ? whoseAccount(provider, config.tools[cli]) : NO_PROVIDER;
+  const { failover, prefer } = provider ? whoseAccount(provider, config.tools[cli], accounts) : NO_PROVIDER;
   if (prefer === 'own' || config.pool) return null;
   const choice = { by: 'default' } as const;
   const onlyChosen = isBound(choice, { provider: provider ?? { accounts: 'allowed' }, failover });

@@ -89,6 +89,59 @@ const OwnChoice = z.strictObject({
   files: z._default(z.array(ValueFile), []),
 });
 
+/** Windows of a login's limit, such as five hours and a week, as the CLI itself reports them. */
+const Windows = z.strictObject({
+  /** Arguments of the command that reports them in JSON. */
+  args: z.array(z.string()),
+  /**
+   * Lines for its standard input, for a CLI that answers requests. The answer is the first line with `id` 1. Without them, the
+   * answer is the whole output.
+   */
+  ask: z._default(z.array(z.string()), []),
+  list: z.array(
+    z.strictObject({
+      /** Path of the window in the answer. The other paths are relative to it. */
+      at: z.string(),
+      /** Name in `status`. The default is the window's length, from `minutes`. */
+      name: z.optional(z.string()),
+      minutes: z.optional(z.string()),
+      /** Path of the used share in percent; instead of it, `remaining` and `limit` are paths of numbers. */
+      percent: z.optional(z.string()),
+      remaining: z.optional(z.string()),
+      limit: z.optional(z.string()),
+      /** Path of the time at which the window ends. */
+      resets: z.optional(z.string()),
+    }),
+  ),
+});
+
+/** Logins that the CLI keeps side by side: each in a directory, or as a profile of the CLI. `home` has the variables for both. */
+const Login = z.strictObject({
+  kind: z._default(z.enum(['directory', 'profile']), 'directory'),
+  /** The directory or profile that the CLI uses without the variables. `{NAME:default}` stands for a variable. */
+  usual: z.string(),
+  /** Arguments before all others that select the profile, and the commands that do not take them. */
+  arguments: z._default(z.array(z.string()), []),
+  bare: z._default(z.array(z.string()), []),
+  /** Arguments of the CLI's own login. `{login}` stands for the directory or the profile. Without them, the CLI asks at its start. */
+  command: z._default(z.array(z.string()), []),
+  /** Variables for that command, and for others of `passthrough` in a directory other than the usual one. */
+  env: z._default(z.record(variable, z.string()), {}),
+  /** Pattern for names of profiles. */
+  names: z.optional(pattern),
+  /**
+   * File in the directory with the stored login, and a pattern for its text. With `needed`, a directory without it is no account,
+   * except for the usual one, because the CLI would use a login from elsewhere.
+   */
+  stored: z.optional(
+    z.strictObject({ file: z.string(), pattern: z._default(pattern, ''), needed: z._default(z.boolean(), false) }),
+  ),
+  /** Arguments of the command that removes a profile, for a hint. */
+  remove: z._default(z.array(z.string()), []),
+  windows: z.optional(Windows),
+});
+export type Login = z.infer<typeof Login>;
+
 /** Hosts that may receive the accounts' credentials, and the ways to name another host. An account may set a variable of `env`. */
 const Hosts = z.strictObject({
   /**
@@ -172,8 +225,12 @@ export const Provider = z.strictObject({
    * environment variable and `~/` for the home directory. Group 1 of `pattern` is the credential.
    */
   stored: z._default(z.array(z.strictObject({ file: z.string(), pattern })), []),
-  /** Variables that point the CLI to the account's private directory. */
+  /**
+   * Variables that point the CLI to the account's directory. With `login`, only accounts that are logins have one, and the variables
+   * of `choice.env` contain these, so that the user's own value takes precedence. Without `login`, each account has one.
+   */
   home: z._default(z.array(variable), []),
+  login: z.optional(Login),
   /** Arguments that precede all others, for a CLI with a switch between accounts. `{account}` stands for the account's name. */
   arguments: z._default(z.array(z.string()), []),
   /** Commands and options that need no account and run unchanged. `""` stands for no arguments, if these only print help. */

@@ -9,16 +9,17 @@ import { checkGateways } from '../gateway/check.ts';
 import { probeAccount } from '../manage/confirm.ts';
 import { readQueue } from '../manage/queue.ts';
 import { poolStatus } from '../pool/status.ts';
-import { type OwnChoice, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
+import { knownFor, type OwnChoice, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
 import { checkInstalls, checkShim, type Finding, foreignFinding } from '../shims/check.ts';
 import type { Programs } from '../shims/shim.ts';
 import { type Account, readConfig } from '../store/config.ts';
 import { describePause } from '../store/describe.ts';
 import { foreignShim, readInstalls } from '../store/installs.ts';
+import { hasLogins, loginProblem } from '../store/logins.ts';
 import { whoseAccount } from '../store/plan.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
-import { readState } from '../store/state.ts';
+import { effectiveDefault, readState } from '../store/state.ts';
 import { unreadableAuthorities } from '../system/connections.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { expandHome } from '../system/notation.ts';
@@ -147,9 +148,18 @@ async function checkAccounts(context: Context, probe: boolean): Promise<Finding[
         source =>
           source.startsWith('file:') && isReadableByOthers(expandHome(source.slice(5, source.lastIndexOf('#')), env)),
       );
+      const provider = Object.hasOwn(catalog.providers, account.cli) ? catalog.providers[account.cli]! : undefined;
+      const unusable = provider && loginProblem(provider, account, env);
+      if (unusable !== undefined)
+        return { level: 'problem', what: `${what}: ${unusable}`, fix: 'log in again, or disable it' };
       if (exposed.length > 0) {
         return { level: 'warning', what: `${what}: others can read ${exposed.join(', ')}`, fix: 'chmod go= that file' };
       }
+      if (account.login !== undefined)
+        return {
+          level: 'ok',
+          what: `${what}: its login is in ${account.login} (whether it works, only ${account.cli} knows)`,
+        };
       if (probe) return probed(what, account, resolved.env, { catalog, context });
       const paused = describePause(readState(paths, account.cli).paused[account.name], context.now());
       return paused
@@ -172,7 +182,8 @@ function checkOwnChoices(context: Context): Finding[] {
     .map(([cli, provider]) => ({ cli, provider, accounts: accounts.filter(account => account.cli === cli) }))
     .filter(tool => tool.accounts.some(({ enabled }) => enabled))
     .flatMap((tool): Finding[] => {
-      const known = { ...tool, ...whoseAccount(tool.provider, tools[tool.cli]) };
+      const plan = { ...tool, ...whoseAccount(tool.provider, tools[tool.cli], tool.accounts) };
+      const known = knownFor(plan, effectiveDefault(tool.accounts, readState(context.paths, tool.cli)));
       const own = ownChoice(known, [], context.env);
       if (!own) return [];
       const { runs, line } = ruleOn(own, { by: 'default' }, known);
@@ -262,6 +273,13 @@ function checkConfiguration(context: Context): Finding[] {
       what: `${context.paths.config} names "${cli}", which is not in the catalog`,
       fix: `correct the name (\`culvert-wrap catalog list\` has them), or run \`culvert-wrap catalog new ${cli}\``,
     })),
+    ...Object.entries(tools)
+      .filter(([cli, { failover }]) => failover && hasLogins(accounts.filter(account => account.cli === cli)))
+      .map(([cli]) => ({
+        level: 'warning' as const,
+        what: `${cli}: [tools.${cli}] failover has no effect, because an account is a login and no other one is tried by itself`,
+        fix: `remove it from ${context.paths.config}`,
+      })),
     ...withoutRules.map(cli => ({
       level: 'warning' as const,
       what: `${cli}: the catalog has no rules, so no failure leads to another account`,
@@ -271,7 +289,7 @@ function checkConfiguration(context: Context): Finding[] {
       const bin = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli]!.bin : cli;
       const foreign = foreignShim(bin, context.env.PATH ?? '', context.paths);
       if (foreign !== undefined) return foreignFinding(cli, foreign);
-      const fix = `run \`culvert-wrap install ${cli}\``;
+      const fix = `run \`culvert-wrap install ${cli}\`, or each command with \`culvert-wrap run ${cli} -- …\``;
       return { level: 'warning', what: `${cli}: it has accounts but no shim`, fix };
     }),
     ...orphanedSecrets(accounts, context.paths).map(({ file, key }) => ({

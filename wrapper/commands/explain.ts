@@ -3,8 +3,8 @@
 import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/address.ts';
-import { namesIn, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
-import { type Chosen, chooseAccount, lostDefault } from '../run/accounts/select-account.ts';
+import { knownFor, namesIn, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
+import { type Chosen, chooseAccount, lostDefault, nameOf } from '../run/accounts/select-account.ts';
 import {
   type Candidate,
   type Choice,
@@ -18,6 +18,7 @@ import { loadPlan, readInvocation } from '../run/invocation.ts';
 import { isCommandIn } from '../run/rules/classify.ts';
 import { describePause } from '../store/describe.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
+import { hasLogins } from '../store/logins.ts';
 import type { Plan } from '../store/plan.ts';
 import { describeSource } from '../store/secrets.ts';
 import { type CliState, readState } from '../store/state.ts';
@@ -45,7 +46,8 @@ export async function explain(
   const { choice, notice, lostSession } = await chosenFor(plan, invocation, state, context);
   const error = invocation.passthrough ? undefined : lostDefault(plan, state, choice);
   const lost = error && `nothing runs: ${error.message.slice(cli.length + 2)}; ${error.hint}`;
-  const ruling = rulingIn(plan, invocation, choice, context);
+  const known = knownFor(plan, nameOf(choice, plan, state));
+  const ruling = rulingIn(known, invocation, choice, context);
   const cost = costOf(invocation.command, provider, capacity);
   const sharedQuota = provider.scope !== 'key';
   const onlyChosen = isBound(choice, plan);
@@ -57,6 +59,7 @@ export async function explain(
     paused: paused ? describePause(state.paused[account.name], context.now()) : null,
     spent,
     sources: Object.fromEntries(Object.entries(account.env).map(([name, source]) => [name, describeSource(source)])),
+    login: account.login ?? null,
   }));
   const rules = provider.rules.filter(rule => !rule.commands || isCommandIn(invocation.command, rule.commands));
   const report = {
@@ -82,7 +85,8 @@ export async function explain(
     `  original  ${report.original ?? 'not found'}`,
     ...accounts.map((account, index) => {
       const pause = account.paused ? `, paused ${pauseText(account.paused)}` : '';
-      return `  ${String(index + 1).padStart(2)}. ${account.name}: ${account.why}${pause}${account.spent ? ', nothing left' : ''}`;
+      const login = account.login === null ? '' : `, login in ${account.login}`;
+      return `  ${String(index + 1).padStart(2)}. ${account.name}: ${account.why}${login}${pause}${account.spent ? ', nothing left' : ''}`;
     }),
     ...(report.pool
       ? [`  pool      ${report.pool} chooses among these; \`culvert-wrap pool status\` shows what it knows`]
@@ -100,7 +104,7 @@ export async function explain(
 /** Chooses an account as a run does. A passthrough command needs none, so an invalid account name doesn't matter. */
 async function chosenFor(plan: Plan, invocation: Invocation, state: CliState, context: Context): Promise<Chosen> {
   const choice: Choice = { by: 'default' };
-  if (invocation.passthrough) return { choice };
+  if (invocation.passthrough && (!hasLogins(plan.accounts) || invocation.command === '')) return { choice };
   return chooseAccount(plan, invocation, state, context);
 }
 
@@ -125,6 +129,7 @@ function rulingIn(
 }
 
 function neverText(plan: Plan): string {
+  if (hasLogins(plan.accounts)) return 'never: another login is used only when you choose it';
   return staysInPlace(plan)
     ? `never: another account is another set of things ([tools.${plan.cli}] failover = true changes that)`
     : 'never: another account is used only when it is named';
@@ -133,9 +138,12 @@ function neverText(plan: Plan): string {
 function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Candidate[]): string {
   const { provider, capacity } = plan;
   if (candidates.length === 0) return 'no account: the original runs unchanged';
+  const isLogin = provider.login?.kind === 'directory' && candidates[0]?.account.login !== undefined;
+  if (invocation.passthrough && isLogin && invocation.command !== '') return 'in the directory of the login';
   if (invocation.passthrough) return 'passthrough: the original runs as it is, without an account';
   if (!plan.pool && capacity.policy !== 'execute' && !isAvailable(candidates))
     return `nothing is left: ${capacity.policy}`;
+  if (hasLogins(plan.accounts)) return 'with one account only: another login is never tried by itself';
   if (staysInPlace(plan)) return 'with one account only: another account is another set of things';
   if (provider.accounts === 'one-per-person') return 'with one account only: the terms do not allow automatic failover';
   if (!invocation.once) return 'with failover';

@@ -51,6 +51,15 @@ export async function runCommands(
   add(program, 'doctor', 'find problems')
     .option('--probe', 'test each credential with its provider')
     .action(options => doctor(options, context, programs));
+  program
+    .command('run <cli> [args...]')
+    .description('run a tool once with its accounts, without a shim: run firecrawl -- search x')
+    .passThroughOptions()
+    .exitOverride()
+    .action(async (cli: string, args: string[]) => {
+      const end = await (await import('./run.ts')).runTool(cli, args, context);
+      exitLike(end.exit, end.signal);
+    });
   add(program, 'explain <cli> [args...]', 'show which account a command would use, and why')
     .option('--verbose', 'show the rules as the catalog writes them')
     .passThroughOptions()

@@ -42,7 +42,7 @@ export async function parse(program: Command, argv: readonly string[]): Promise<
 
 /** Tasks of a user, and the commands for each task. */
 const TASKS: readonly (readonly [task: string, commands: string])[] = [
-  ['Put a tool behind Culvert', 'install, uninstall'],
+  ['Put a tool behind Culvert', 'install, uninstall, run'],
   ['Add and choose accounts', 'accounts'],
   ['See what is left', 'status, audit, events, metrics'],
   ['Find out why', 'doctor, explain'],
@@ -72,6 +72,7 @@ Files:
                                          [tools.wrangler] failover = true lets the next account take over where another one is
                                          another set of things; prefer = "accounts" or "own" says whether an exported
                                          credential, a profile or an account comes first;
+                                         login = "~/.claude" in [[accounts]] is the directory or profile of a login;
                                          with a pool, identity = "team-a" in [[accounts]] names an account on all machines
   ~/.config/culvert-wrap/providers.toml  your catalog entries, which override the shipped ones key by key
   ~/.config/culvert-wrap/secrets/        credentials stored with --file, readable by you only
@@ -83,6 +84,7 @@ Environment:
                         provider reports a limit or refuses it, and nothing runs when it can't be used at all
   VERCEL_TOKEN, …       an exported credential, a profile, or another host is named in a line: where an account is a set of
                         things (explain says so) and at another host the command runs as it is, elsewhere accounts are used
+  CULVERT_WRAP_QUIET    set to 1, no line names the login that serves a command
   CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
 
 Exit status:
@@ -97,6 +99,7 @@ Exit status:
   75  the command was queued
   77  permission denied
   78  wrong configuration
+  127 the tool is not installed
 `;
 
 /** Returns the help of a command and its visible subcommands, each after the words of the command. */

@@ -1,7 +1,7 @@
 // Implements `status [cli]`, which shows the remaining quota of each account, the total, and the queue.
 import type { Context } from '../context.ts';
 import { readQueue } from '../manage/queue.ts';
-import { refreshUsage } from '../manage/refresh.ts';
+import { refreshUsage, refreshWindows } from '../manage/refresh.ts';
 import { loadPlan } from '../run/invocation.ts';
 import { readConfig } from '../store/config.ts';
 import {
@@ -14,11 +14,14 @@ import {
   totalOf,
 } from '../store/describe.ts';
 import { readInstalls, shimOf } from '../store/installs.ts';
+import { hasLogins } from '../store/logins.ts';
+import { isPaused, type Pause } from '../store/pause.ts';
 import { readLocal } from '../store/pool-file.ts';
-import { readState } from '../store/state.ts';
+import { type LimitWindow, readState } from '../store/state.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/notation.ts';
 import { emit, number, pauseText, resetText, table, time } from './print.ts';
+import { toolOf } from './run.ts';
 
 export interface StatusOptions {
   json?: boolean;
@@ -33,6 +36,8 @@ interface Row extends Omit<AccountReport, 'sources'> {
   /** Names of the accounts with the same quota. */
   shared: string[];
   problem: string | null;
+  /** For an account that is a login: its directory or profile, and the windows of its limits. */
+  login: { place: string; windows: LimitWindow[] | null; unknown: string | null; limit: string | null } | null;
 }
 
 interface Report {
@@ -129,16 +134,27 @@ async function reportOf(cli: string, context: Context): Promise<Report> {
   const plan = await loadPlan(cli, context);
   const state = readState(paths, cli);
   const problems = await refreshUsage(plan, state, context);
+  const program = hasLogins(plan.accounts) ? toolOf(plan, context) : undefined;
+  const unknown = await refreshWindows(plan, state, context, program);
+  const loginOf = (name: string): Row['login'] => {
+    const { login } = plan.accounts.find(account => account.name === name)!;
+    if (login === undefined) return null;
+    const windows = name in unknown ? null : (state.windows[name]?.list ?? null);
+    return { place: login, windows, unknown: unknown[name] || null, limit: limitText(state.paused[name], now()) };
+  };
   const reserve = reserveOf(plan.pool, plan.capacity);
   const described = describeAccounts(plan.accounts, state, now());
-  const accounts = described.map(
-    ({ sources: _, ...account }): Row => ({
+  const accounts = described.map(({ sources: _, ...account }): Row => {
+    const login = loginOf(account.name);
+    const isUsedUp = (login?.windows ?? []).some(window => isFull(window, now()));
+    return {
       ...account,
-      usable: isUsable(account, reserve) && !problems[account.name]?.unusable,
+      usable: isUsable(account, reserve) && !isUsedUp && !problems[account.name]?.unusable,
       shared: sharedWith(account, described),
       problem: problems[account.name]?.problem ?? null,
-    }),
-  );
+      login,
+    };
+  });
   const total = totalOf(accounts);
   const usable = accounts.filter(account => account.usable).length;
   const { min_usable: least, warn_below: below } = plan.capacity;
@@ -175,7 +191,34 @@ function describe(report: Report, named: boolean): string {
   return heading + table([headings, ...rows, total], process.stdout.columns);
 }
 
+/** Reports whether nothing is left in a window that has not ended. */
+function isFull({ percent, resets }: LimitWindow, now: number): boolean {
+  return percent >= 100 && !(resets !== null && Date.parse(resets) <= now);
+}
+
+/** Describes a limit that a login has met. Its end is left out unless the provider stated it. */
+function limitText(pause: Pause | undefined, now: number): string | null {
+  if (!pause || !isPaused(pause, now)) return null;
+  const end = pause.stated && pause.until !== null ? ` until ${time(pause.until)}` : '';
+  return `met a limit at ${time(pause.since)} (${pause.class})${end}`;
+}
+
+/** Describes the windows of a login: `5 h: 37 % used until 2031-01-31 23:59`. */
+function windowsText({ windows, unknown }: NonNullable<Row['login']>): string {
+  if (windows === null) return `limits not reported${unknown === null ? '' : `: ${unknown}`}`;
+  const texts = windows.map(({ name, percent, resets }) => {
+    const end = resets === null ? '' : ` until ${resetText(resets, Date.now())}`;
+    return `${name}: ${percent} % used${end}`;
+  });
+  return texts.join(', ');
+}
+
 function stateText(row: Row): string {
+  if (row.login && row.enabled && !row.problem) {
+    const windows = row.login.windows ?? [];
+    const state = windows.some(window => isFull(window, Date.now())) ? 'nothing left' : 'ready';
+    return `${row.login.limit ?? state}; ${windowsText(row.login)}`;
+  }
   const shared = row.shared.length > 0 ? `, same quota as ${row.shared.join(', ')}` : '';
   if (!row.enabled) return `disabled${shared}`;
   const paused = row.paused ? `paused ${pauseText(row.paused)}` : '';

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { accountsOf, Capacity, readConfig } from '../store/config.ts';
+import { hasLogins } from '../store/logins.ts';
 import {
   type Plan,
   planFile,
@@ -30,16 +31,18 @@ export function compile(cli: string, sources: Sources, stamp: string): Plan {
   const provider = providerOf(entries, cli);
   // only a gateway for a provider's own MCP server needs the rules of MCP servers
   const mcp = provider.http?.mcp ? provider.mcp : [];
+  const accounts = accountsOf(config, cli);
   return {
     cli,
     stamp,
     // A run needs no probes and no places of stored keys, and reads a smaller plan without them.
     provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
     ownPatterns: entries.overridden.includes(cli) && mayBacktrack(provider),
-    accounts: accountsOf(config, cli),
+    accounts,
     capacity: config.capacity[cli] ?? Capacity.parse({}),
-    ...whoseAccount(provider, config.tools[cli]),
-    ...(config.pool && { pool: config.pool }),
+    ...whoseAccount(provider, config.tools[cli], accounts),
+    // a login is on this machine only, and has no credential to recognize it by
+    ...(config.pool && !hasLogins(accounts) && { pool: config.pool }),
     audit: config.audit,
     secretTimeoutMs: parseDuration(config.secret_timeout),
   };

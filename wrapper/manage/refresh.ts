@@ -5,10 +5,12 @@ import { isatty } from 'node:tty';
 import type { Context, Credentials } from '../context.ts';
 import { accountEnvironment, callerEnvironment, openCredentials } from '../run/accounts/ready.ts';
 import type { Account } from '../store/config.ts';
+import { loginProblem } from '../store/logins.ts';
 import type { Plan } from '../store/plan.ts';
 import { type CliState, fingerprint, recordRemaining, updateState } from '../store/state.ts';
 import { formatDuration } from '../system/notation.ts';
 import { isFresh, queryUsage, type UsageProblem } from './usage.ts';
+import { queryWindows } from './windows.ts';
 
 /**
  * Queries the quotas of the enabled accounts with outdated answers, in parallel, and stores the answers in `state` and, if
@@ -28,6 +30,12 @@ export async function refreshUsage(
   const problems: Record<string, UsageProblem> = Object.create(null);
   const ready = await Promise.all(
     accounts.map(async account => {
+      if (account.login !== undefined) {
+        // a login has no key to ask its provider with
+        const problem = loginProblem(provider, account, caller);
+        if (problem !== undefined) problems[account.name] = { problem, unusable: true };
+        return undefined;
+      }
       const resolved = await credentials.of(account);
       if (resolved.ok) return { account, resolved };
       problems[account.name] = { problem: resolved.problem, unusable: true };
@@ -64,6 +72,57 @@ export async function refreshUsage(
     Object.assign(state, { remaining, history, salt });
   } catch {
     // A full or read-only disk does not stop a command, and this run uses the answers.
+    record(state);
+  }
+  return problems;
+}
+
+/** Time for which a CLI's windows are reused. */
+const WINDOWS_MS = 60_000;
+
+/**
+ * Asks the CLI for the windows of its logins, unless it was asked within the last minute, and stores them in `state` and, if
+ * possible, in the state file.
+ * @param program absolute path of the CLI; `undefined` if it is not installed
+ * @returns why a login's windows are unknown, by account
+ */
+export async function refreshWindows(
+  plan: Plan,
+  state: CliState,
+  context: Context,
+  program: string | undefined,
+): Promise<Record<string, string>> {
+  const { provider, cli } = plan;
+  const problems: Record<string, string> = Object.create(null);
+  const now = context.now();
+  const caller = callerEnvironment(context.env);
+  const logins = plan.accounts.filter(
+    account => account.enabled && account.login !== undefined && !loginProblem(provider, account, caller),
+  );
+  const asked = provider.login?.windows;
+  const isRecent = ({ name }: Account) => Math.abs(now - (state.windows[name]?.at ?? 0)) < WINDOWS_MS;
+  const answers = await Promise.all(
+    logins.map(async account => {
+      if (!asked) problems[account.name] = '';
+      else if (program === undefined) problems[account.name] = `there is no command ${provider.bin} on PATH`;
+      else if (!isRecent(account)) {
+        const env = accountEnvironment(plan, account, {}, { caller, paths: context.paths });
+        const answer = await queryWindows(asked, program, env, now);
+        if (answer.ok) return { name: account.name, list: answer.windows };
+        problems[account.name] = answer.problem;
+      }
+      return undefined;
+    }),
+  );
+  const record = (changed: CliState) => {
+    // an older answer is not shown as the present one
+    for (const name of Object.keys(problems)) delete changed.windows[name];
+    for (const answer of answers) if (answer) changed.windows[answer.name] = { at: now, list: answer.list };
+  };
+  if (answers.every(answer => !answer) && !Object.keys(problems).some(name => state.windows[name])) return problems;
+  try {
+    state.windows = updateState(context.paths, cli, record).windows;
+  } catch {
     record(state);
   }
   return problems;

@@ -37,6 +37,8 @@ export function shortcutFor(
   const enabled = plan.accounts.filter(account => account.enabled);
   const account = enabled[0];
   if (!account || enabled.length > 1 || provider.prepare_command || provider.line_repl) return undefined;
+  // the full program finds the login, and says whose it is
+  if (account.login !== undefined) return undefined;
   const controlled =
     plan.pool !== undefined ||
     capacity.policy !== 'execute' ||
@@ -53,7 +55,8 @@ export function shortcutFor(
       ...Object.values(env).flatMap(source => (source.startsWith('env:') ? [source.slice(4)] : [])),
     ]),
   ];
-  const names = [...new Set([...unset, ...provider.home])];
+  const homes = provider.login ? [] : provider.home;
+  const names = [...new Set([...unset, ...homes])];
   if (controlled || variables.length === 0 || reads.includes(undefined)) return undefined;
   if (!names.every(name => SHELL_NAME.test(name)) || provider.inject.some(name => !(name in account.env)))
     return undefined;
@@ -104,7 +107,7 @@ ${settingsConditions(provider)}  [ $# -gt 0 ] || ${bare}
 ${reads.map((read, index) => `${read}\n  case $__cw_v in ''|[\\"\\']*|' '*|*' '|*'#'*|*[[:cntrl:]]*) return ;; esac\n  __cw_v${index}=$__cw_v`).join('\n')}
 ${unused === undefined ? audited() : `  if [ "$${unused}" ]; then\n${audited(unused)}\n  echo ${quote(`culvert-wrap: ${notUsed(cli, unused)}`)} >&2\n  else\n${audited()}\n  fi`}
   unset ${[...new Set(unset)].join(' ')}
-  export CULVERT_WRAP_ACTIVE=${quote(`${cli}=${account.name}`)}${provider.home.map(name => ` ${name}=${home}`).join('')}
+  export CULVERT_WRAP_ACTIVE=${quote(`${cli}=${account.name}`)}${homes.map(name => ` ${name}=${home}`).join('')}
 ${variables.map(([name], index) => `  export ${name}="$__cw_v${index}"`).join('\n')}
   exec "$__cw_o" ${provider.arguments.map(arg => `${quote(arg.replaceAll('{account}', account.name))} `).join('')}"$@"
 }

@@ -87,7 +87,7 @@ export function readUsage(body: unknown, usage: NonNullable<Provider['usage']>, 
 }
 
 /** Returns a date as the provider wrote it, or converts any other form of time to a date. */
-function resetTime(value: unknown, now: number): string | null {
+export function resetTime(value: unknown, now: number): string | null {
   const moment = readMoment(value);
   if (moment === undefined) return null;
   const at = moment.until === 'time' ? moment.at : now + moment.ms;

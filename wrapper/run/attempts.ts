@@ -3,12 +3,13 @@ import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { Context, Credentials, Invocation } from '../context.ts';
+import { loginArguments } from '../store/logins.ts';
 import type { Plan } from '../store/plan.ts';
 import { say } from '../system/errors.ts';
 import { formatDuration, parseDuration } from '../system/notation.ts';
 import type { Ended } from './book.ts';
 import { anotherPlace, type Candidate, endsWhenRefused, staysInPlace } from './candidates.ts';
-import { describeSelected, isLimitOfAddress, obstacleTo, type Retry } from './choose.ts';
+import { describeSelected, describeServed, isLimitOfAddress, obstacleTo, type Retry } from './choose.ts';
 import { cannotStart } from './original.ts';
 import type { Verdict } from './rules/classify.ts';
 import type { Patterns } from './rules/patterns.ts';
@@ -41,6 +42,8 @@ export interface Run extends Command {
   holdLast: boolean;
   /** Clause about the session that is not continued, until a message has reported it. */
   lostSession: string | undefined;
+  /** Set once a line has named the account, or none is due. */
+  isNamed: boolean;
 }
 
 /** Result of the attempts. */
@@ -91,6 +94,7 @@ async function tryWith(using: Using, isAlone: boolean, outcome: Outcome, run: Ru
   delete outcome.failure;
   if (run.lostSession) say(`${plan.cli}: ${run.lostSession}; running with "${using.name}"`);
   run.lostSession = undefined;
+  nameOnce(using.name, run);
   const started = context.now();
   const last = turn.isLast || !run.repeatable;
   const result = await attempt(optionsFor(run, using.name, { env: using.environment(), last, isAlone }));
@@ -98,6 +102,15 @@ async function tryWith(using: Using, isAlone: boolean, outcome: Outcome, run: Ru
   outcome.attempt = result;
   const { exit, signal } = result;
   return { result, started, end: { exit, signal: signal ?? undefined, ms: context.now() - started } };
+}
+
+/** Names the account of a command before its first attempt. */
+function nameOnce(name: string, run: Run): void {
+  const { plan, turn, isNamed } = run;
+  const account = plan.accounts.find(each => each.name === name);
+  if (isNamed || !account) return;
+  run.isNamed = true;
+  say(describeServed(plan.cli, account, turn.parts.choice));
 }
 
 /** Judges an attempt. @returns the account's refusal; `undefined` for an attempt that counts, after settling it */
@@ -149,6 +162,9 @@ function obstacleAfter(
   outcome.kept = mayHaveRun(result, run, verdict.class) ? 'uncertain' : 'limit';
   outcome.failure =
     isSelected(plan) && left === undefined ? describeSelected(plan.cli, account, verdict.class, paused[account]) : text;
+  const isLogin = plan.accounts.some(({ name, login }) => name === account && login !== undefined);
+  if (isLogin && plan.provider.login?.windows)
+    outcome.failure += `; \`culvert-wrap status ${plan.cli}\` shows its limits`;
   if (outcome.refused) return undefined;
   return obstacleTo(verdict.class, {
     interrupted: context.signals.received,
@@ -197,7 +213,13 @@ function optionsFor(
   const unreadStdout = isOnly && (unread || isatty(1));
   return {
     program: original,
-    args: [...provider.arguments.map(arg => arg.replaceAll('{account}', account)), ...invocation.args],
+    args: [
+      ...provider.arguments.map(arg => arg.replaceAll('{account}', account)),
+      ...plan.accounts
+        .filter(({ name }) => name === account)
+        .flatMap(each => loginArguments(provider, each, invocation.command)),
+      ...invocation.args,
+    ],
     env,
     last: last && !holdLast,
     read: {

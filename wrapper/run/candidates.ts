@@ -222,7 +222,8 @@ export function isLow(
   return remaining < below || (state.low.includes(name) && remaining < (above ?? below * 2));
 }
 
-function whyFirst(choice: Choice, roundRobin: boolean): string {
+/** Returns why an account comes first. */
+export function whyFirst(choice: Choice, roundRobin = false): string {
   if (roundRobin) return 'next in turn';
   return {
     environment: 'named by CULVERT_WRAP_ACCOUNT',

@@ -5,7 +5,7 @@ import type { Account } from '../store/config.ts';
 import type { NamedPause, Pause } from '../store/pause.ts';
 import { type CliState, fingerprint } from '../store/state.ts';
 import { formatDuration } from '../system/notation.ts';
-import { type Candidate, shareQuota } from './candidates.ts';
+import { type Candidate, type Choice, shareQuota, whyFirst } from './candidates.ts';
 import type { Verdict } from './rules/classify.ts';
 import { waitUntil } from './rules/moments.ts';
 
@@ -231,10 +231,20 @@ export function describeTooLarge(cli: string, account: string, left: number): st
 
 /** Returns the message about a failure if the provider's terms allow no other account. */
 export function describeSelected(cli: string, account: string, kind: Retry['class'], pause: Pause | undefined): string {
-  // a refused credential gets no pause here; a stored pause may come from an earlier limit
-  const until = kind !== 'auth' && pause?.class === kind ? pause.until : null;
+  // a refused credential gets no pause here; a stored pause may come from an earlier limit; the end of a quota may be a guess
+  const isKnown = pause?.class === kind && (kind === 'rate' || (kind === 'quota' && pause.stated === true));
+  const until = isKnown ? pause.until : null;
   const end = until === null ? '' : ` until ${new Date(until).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return `${cli}: account "${account}" ${CLASS_TEXT[kind]}${end} (${kind}); by the provider's terms no other account is used`;
+}
+
+/**
+ * Returns the line that names the account of a command, if the tool's accounts are logins; nobody can see otherwise whose it is.
+ * @param choice why the account was chosen
+ */
+export function describeServed(cli: string, { name, login }: Account, choice: Choice): string {
+  const where = login === undefined ? '' : `, login in ${login}`;
+  return `${cli}: account "${name}" serves this (${whyFirst(choice)}${where})`;
 }
 
 /** Known facts about a failed request. */

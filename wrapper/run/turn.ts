@@ -368,10 +368,11 @@ export class Turn {
   async #readyOrSkipped(account: Account, credentials: Credentials): Promise<Usable | undefined> {
     const { plan, context, state, choice, journal, leases, kind } = this.parts;
     const { name } = account;
+    const unfit = kind === 'command' ? undefined : unfitFor(kind, account, plan);
     const ready =
-      kind === 'request' && bringsAddress(account, plan)
-        ? { ok: false as const, problem: 'it has an address of its own, which no gateway uses' }
-        : await makeReady(account, { plan, state, context, credentials });
+      unfit === undefined
+        ? await makeReady(account, { plan, state, context, credentials })
+        : { ok: false as const, problem: unfit };
     if (ready.ok) return ready;
     this.skipped.push(`${name}: ${ready.problem}`);
     // the error of a command whose only account can't be used names the problem
@@ -396,6 +397,13 @@ export class Turn {
   #refresh(): void {
     Object.assign(this.parts.state, this.parts.book.state());
   }
+}
+
+/** Returns why an account is not for a gateway's request or an MCP server. */
+function unfitFor(kind: 'request' | 'server', account: Account, plan: Plan): string | undefined {
+  if (account.login !== undefined) return 'it is a login of the tool, and has no key';
+  const isElsewhere = kind === 'request' && bringsAddress(account, plan);
+  return isElsewhere ? 'it has an address of its own, which no gateway uses' : undefined;
 }
 
 /** Reports whether an account names its own host: a gateway would send its credential to the provider's host instead. */

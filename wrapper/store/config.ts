@@ -16,6 +16,7 @@ import {
   removeTable,
   setInTable,
 } from '../system/toml-edit.ts';
+import { hasLogins } from './logins.ts';
 
 /**
  * Letters, digits, dots, underscores and dashes. A name can't start with a dash, which looks like an option; be only dots,
@@ -25,6 +26,9 @@ export const ACCOUNT_NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,6
 
 /** The source of a credential. Literal secrets are rejected, because the file may end up in a backup or a repository. */
 export const SOURCE = /^(?:env:[^=\0\s]+|keyring:\S*|pass:\S.*|command:\S.*|file:.+#[^#\s]+)$/s;
+
+/** A directory, or the name of a profile. */
+const LOGIN = /^(?:~?\/[^\0\n]*|[\w-]{1,64})$/;
 
 const IDENTITY = /^[^\p{C}]{1,200}$/u;
 
@@ -37,6 +41,8 @@ export const Account = z.strictObject({
     z.record(z.string(), z.string().check(z.regex(SOURCE, 'one of env:, keyring:, pass:, command:, file:path#KEY'))),
     {},
   ),
+  /** The directory or profile in which the CLI keeps this account's login; `~/` is the home directory. */
+  login: z.optional(z.string().check(z.regex(LOGIN, 'an absolute path, a path below ~/, or the name of a profile'))),
   /** Default account of a tool whose accounts are places. `false` on its other accounts says that a default was chosen. */
   default: z.optional(z.boolean()),
   /** With a pool: identifies the account on all machines, even if its name or credential differs there. */
@@ -47,7 +53,7 @@ export type Account = z.infer<typeof Account>;
 /** Returns a tool's accounts in order. With failover the default moves, so it is in the state, not the configuration. */
 export function accountsOf({ accounts, tools }: Config, cli: string): Account[] {
   const own = accounts.filter(account => account.cli === cli);
-  return tools[cli]?.failover ? own.map(({ default: _, ...account }) => account) : own;
+  return tools[cli]?.failover && !hasLogins(own) ? own.map(({ default: _, ...account }) => account) : own;
 }
 
 export const Capacity = z
@@ -209,7 +215,7 @@ export type Change =
   | { pool: z.input<typeof Pool> | undefined }
   | {
       set: { cli: string; name: string };
-      key: 'enabled' | 'name' | 'env' | 'default';
+      key: 'enabled' | 'name' | 'env' | 'default' | 'login';
       value: boolean | string | Record<string, string>;
     };
 

@@ -5,6 +5,7 @@ import { readOptional } from '../../daemon/core/files.ts';
 import { catalogFiles } from '../catalog/files.ts';
 import type { Provider } from '../catalog/provider.ts';
 import type { Account, Capacity, Config, Pool } from './config.ts';
+import { hasLogins } from './logins.ts';
 import type { Paths } from './paths.ts';
 
 export interface Plan {
@@ -31,8 +32,10 @@ export interface Plan {
 export function whoseAccount(
   { account_is: is }: Pick<Provider, 'account_is'>,
   tool: Config['tools'][string] | undefined,
+  accounts: readonly Account[] = [],
 ): Pick<Plan, 'failover' | 'prefer'> {
-  return { failover: tool?.failover ?? is === 'quota', prefer: tool?.prefer ?? (is === 'place' ? 'own' : 'accounts') };
+  const failover = !hasLogins(accounts) && (tool?.failover ?? is === 'quota');
+  return { failover, prefer: tool?.prefer ?? (is === 'place' ? 'own' : 'accounts') };
 }
 
 /** Files that a plan is compiled from. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import { hmac, randomHex } from '../../daemon/core/hash.ts';
-import { type Checked, isNumber, isRecord, isText, isTime, listOf, shape } from '../../daemon/core/shape.ts';
+import { type Checked, isNumber, isRecord, isText, isTime, listOf, nullable, shape } from '../../daemon/core/shape.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
 import type { Account } from './config.ts';
 import type { Paths } from './paths.ts';
@@ -30,6 +30,11 @@ const isSample = shape({ at: isTime, remaining: isNumber });
 /** An account's remaining quota at one time, for the forecast. */
 export type Sample = Checked<typeof isSample>;
 
+const isWindow = shape({ name: isText, percent: isNumber, resets: nullable(isText) });
+/** A window of a login's limits, as the CLI reports it: the used share in percent, and its end in ISO 8601. */
+export type LimitWindow = Checked<typeof isWindow>;
+const isWindows = shape({ at: isTime, list: listOf(isWindow) });
+
 const isJob = shape({ account: isText, at: isTime });
 
 export interface CliState {
@@ -41,6 +46,8 @@ export interface CliState {
   salt: string;
   paused: Record<string, Pause>;
   remaining: Record<string, Remaining>;
+  /** Windows of logins, and when they were reported. */
+  windows: Record<string, Checked<typeof isWindows>>;
   /** Oldest first. */
   history: Record<string, Sample[]>;
   /** Accounts that fell below `switch_below` and have not risen above `return_above` since. */
@@ -137,6 +144,7 @@ export function parseState(raw: unknown): CliState {
     // older versions used the name `resting`
     paused: table(fields.paused ?? fields.resting, isPause),
     remaining: table(fields.remaining, isRemaining),
+    windows: table(fields.windows, isWindows),
     history: table(fields.history, listOf(isSample)),
     low: texts(fields.low),
     jobs: table(fields.jobs, isJob),
@@ -267,7 +275,8 @@ function believable(entry: Pause | undefined, newest: Pause): Pause | undefined 
 
 /** Moves an account's state to its new name, or removes it, except jobs, which no other account may continue. */
 export function renameInState(state: CliState, name: string, to?: string): void {
-  for (const records of [state.paused, state.remaining, state.history, state.notified] as Record<string, unknown>[]) {
+  const all = [state.paused, state.remaining, state.windows, state.history, state.notified];
+  for (const records of all as Record<string, unknown>[]) {
     if (to !== undefined && Object.hasOwn(records, name)) records[to] = records[name];
     delete records[name];
   }

@@ -24,6 +24,11 @@ export function formatDuration(ms: number): string {
   return `${Math.round(ms / 86_400_000)} d`;
 }
 
+/** Reports whether a variable such as `CULVERT_WRAP_BYPASS` is on: set, and not `0`, `no`, `off` or `false`. */
+export function isOn(value: string | undefined): boolean {
+  return !/^(?:0|no|off|false)?$/.test(value ?? '');
+}
+
 /** Replaces `{NAME}` and `{NAME:default}` with values of the environment. */
 export function expandVariables(template: string, env: NodeJS.ProcessEnv): string {
   return template.replace(

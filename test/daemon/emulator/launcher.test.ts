@@ -57,7 +57,7 @@ describe('bin/culvert-emulator', () => {
     for (const tool of ['readlink', 'sh']) await symlink(`/bin/${tool}`, join(tools, tool));
     const start = async (node: string, PATH: string) => {
       const file = join(home, 'a prefix/bin/other');
-      await writeFile(file, launcher.replace('node=node\n', `node=${node}\n`), { mode: 0o755 });
+      await writeFile(file, launcher.replace('__cw_n=node\n', `__cw_n=${node}\n`), { mode: 0o755 });
       return (await run(file, ['--version'], { env: { ...env, PATH } })).stdout;
     };
     assert.match(await start(process.execPath, tools), /^warp-cli/);

@@ -15,7 +15,6 @@ import { builtOnce } from '../built.ts';
 import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
 
-
 const STATE = '.local/state/culvert-wrap';
 
 /** The words with which a shim starts the program. */
@@ -43,6 +42,19 @@ export function buildWrapper(): string {
     bundleProgram('wrap', directory, { __VERSION__: '"0.0.0-test"' });
   });
   return path.join(share, 'main.cjs');
+}
+
+/** The program with its launcher, as an installation has them. */
+export function launcher(): string {
+  const share = path.dirname(buildWrapper());
+  const prefix = builtOnce('wrap-prefix', directory => {
+    for (const each of ['bin', 'share/culvert']) fs.mkdirSync(path.join(directory, each), { recursive: true });
+    fs.symlinkSync(share, path.join(directory, 'share/culvert/wrap'));
+    const template = fs.readFileSync(new URL('../../../data/bin/node.in', import.meta.url), 'utf8');
+    const text = template.replaceAll('@PROGRAM@', 'wrap').replaceAll('@NODE@', process.execPath);
+    fs.writeFileSync(path.join(directory, 'bin/culvert-wrap'), text, { mode: 0o755 });
+  });
+  return path.join(prefix, 'bin/culvert-wrap');
 }
 
 /** The directory of compiled code that the first run of a wrapped command fills, which takes half of that run. */

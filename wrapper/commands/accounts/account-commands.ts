@@ -1,7 +1,7 @@
 // Defines the account commands of shims (`firecrawl login add`) and of `culvert-wrap accounts`, and implements some of them.
 import type { Command } from 'commander';
 import type { Context } from '../../context.ts';
-import { type Account, readConfig } from '../../store/config.ts';
+import { type Account, readConfig, same } from '../../store/config.ts';
 import { describeAccounts, describeAllAccounts } from '../../store/describe.ts';
 import { orphanedSecrets, removeOrphan } from '../../store/secrets.ts';
 import { readState } from '../../store/state.ts';
@@ -63,6 +63,10 @@ function addEditing(
     .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
     .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
     .option('--replace', 'replace the credential of an account')
+    .option(
+      '--login [place]',
+      'an account that is a login of the tool: log in anew, or adopt this directory or profile',
+    )
     .action((...given) => {
       const [cli, name] = withCli(...argumentsOf(given));
       return account.add(cli, name!, optionsOf(given), context);
@@ -114,15 +118,17 @@ interface Options {
 /** `list` of one CLI: shows its accounts, the default and the pauses. */
 function listOf(cli: string, options: Options, { paths, now }: Context): void {
   const own = readConfig(paths.config).accounts.filter(account => account.cli === cli);
-  const accounts = describeAccounts(own, readState(paths, cli), now());
+  const described = describeAccounts(own, readState(paths, cli), now());
+  const accounts = described.map(account => withLogin(account, cli, own));
   const rows = accounts.map(account => [
     account.default ? '*' : '',
     account.name,
     account.enabled ? 'enabled' : 'disabled',
     account.paused ? pauseText(account.paused) : '-',
-    Object.entries(account.sources)
-      .map(([variable, source]) => `${variable} from ${sourceText(source, paths)}`)
-      .join(', '),
+    credentialText(
+      account,
+      Object.entries(account.sources).map(([variable, source]) => `${variable} from ${sourceText(source, paths)}`),
+    ),
   ]);
   const heading = ['', 'ACCOUNT', 'STATE', 'PAUSED', 'CREDENTIAL'];
   emit(
@@ -136,16 +142,21 @@ function listOf(cli: string, options: Options, { paths, now }: Context): void {
 
 /** `accounts list`: shows every account of every CLI. */
 function listAll(options: Options, { paths, now }: Context): void {
-  const clis = describeAllAccounts(paths, now());
+  const own = readConfig(paths.config).accounts;
+  const clis = describeAllAccounts(paths, now()).map(({ cli, accounts }) => ({
+    cli,
+    accounts: accounts.map(account => withLogin(account, cli, own)),
+  }));
   const rows = clis.flatMap(({ cli, accounts }) =>
     accounts.map(account => [
       account.default ? '*' : '',
       cli,
       account.name,
       !account.enabled ? 'disabled' : account.paused ? `paused ${pauseText(account.paused)}` : 'enabled',
-      Object.values(account.sources)
-        .map(source => sourceText(source, paths))
-        .join(', '),
+      credentialText(
+        account,
+        Object.values(account.sources).map(source => sourceText(source, paths)),
+      ),
     ]),
   );
   emit(
@@ -155,6 +166,17 @@ function listAll(options: Options, { paths, now }: Context): void {
       ? table([['', 'CLI', 'ACCOUNT', 'STATE', 'CREDENTIAL'], ...rows])
       : 'There is no account. Add one: culvert-wrap accounts add firecrawl NAME',
   );
+}
+
+/** Adds the directory or profile of an account's login to its report. */
+function withLogin<R extends { name: string }>(report: R, cli: string, accounts: readonly Account[]) {
+  const account = accounts.find(same({ cli, name: report.name }));
+  return { ...report, login: account?.login ?? null };
+}
+
+/** Describes an account's login and sources. */
+function credentialText({ login }: { login: string | null }, sources: readonly string[]): string {
+  return [...(login === null ? [] : [`login in ${login}`]), ...sources].join(', ');
 }
 
 /** Describes a source for the user. The path of a stored credential is left out, because it only repeats the account's name. */
@@ -170,11 +192,12 @@ function exportAccounts(cli: string | undefined, options: Options, { paths }: Co
   emit(options.json, { accounts }, accounts.map(toToml).join('\n\n'));
 }
 
-function toToml({ cli, name, enabled, env }: Omit<Account, 'enabled'> & { enabled?: boolean }): string {
+function toToml({ cli, name, enabled, env, login }: Omit<Account, 'enabled'> & { enabled?: boolean }): string {
   const text = (value: string) => JSON.stringify(value).replaceAll('\x7f', '\\u007f');
   const pairs = Object.entries(env).map(([variable, source]) => `${text(variable)} = ${text(source)}`);
   const state = enabled === undefined ? '' : `enabled = ${enabled}\n`;
-  return `[[accounts]]\ncli = ${text(cli)}\nname = ${text(name)}\n${state}env = { ${pairs.join(', ')} }`;
+  const place = login === undefined ? '' : `login = ${text(login)}\n`;
+  return `[[accounts]]\ncli = ${text(cli)}\nname = ${text(name)}\n${state}${place}env = { ${pairs.join(', ')} }`;
 }
 
 /** `accounts purge`: removes stored secrets that no account refers to. */

@@ -39,6 +39,7 @@ import {
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { emit } from '../print.ts';
 import { askSecrets, confirm } from '../prompt.ts';
+import { leaveLogin, prepareLogin, sayOfUsual } from './login.ts';
 
 interface Options {
   json?: boolean;
@@ -113,6 +114,8 @@ export interface AddOptions extends Options {
   env?: string[];
   file?: boolean;
   replace?: boolean;
+  /** The directory or profile of a login to adopt; `true` for a new login. */
+  login?: string | true;
 }
 
 /**
@@ -123,7 +126,16 @@ export interface AddOptions extends Options {
 export async function add(cli: string, name: string, options: AddOptions, context: Context): Promise<void> {
   const provider = providerOf(catalogOf(context), cli);
   assertName(name);
+  if (options.login !== undefined) {
+    await addLogin({ cli, name, login: options.login }, provider, options, context);
+    return;
+  }
   refuseExisting(cli, name, options, context);
+  if (accountsOf(cli, context).some(account => account.name === name && account.login !== undefined)) {
+    throw new WrapError('account-exists', EXIT.usage, `the account "${name}" of ${cli} is a login, and has no key`, {
+      hint: 'choose another name, or remove it first',
+    });
+  }
   const env = readSources(options.env ?? []);
   if (Object.keys(env).length === 0 && provider.inject.length === 0 && needsCredential(provider)) {
     throw new WrapError('no-variables', EXIT.usage, `the catalog does not say what an account of ${cli} provides`, {
@@ -135,6 +147,8 @@ export async function add(cli: string, name: string, options: AddOptions, contex
     asked.length > 0
       ? await choosePlace(options, 'store it in a 0600 file with --file, or refer to it with --env')
       : 'file';
+  if (asked.length > 0 && provider.login && isatty(0) && !options.json)
+    say(`with --login the account is a login of ${cli} instead of a key`);
   const values = await askSecrets(asked.map(variable => `${variable} for ${cli} account "${name}"`));
   // only a single variable can contain a list of keys
   const [only] = asked.length === 1 ? asked : [];
@@ -156,6 +170,38 @@ export async function add(cli: string, name: string, options: AddOptions, contex
   const isFurther = names.some(each => !before.includes(each)) && before.length + names.length > 1;
   for (const account of accounts) await sayUnreadable({ cli, name: account.name, enabled: true, env }, context);
   if (isFurther && !options.json) for (const note of termsOf(provider)) process.stderr.write(`note: ${note}\n`);
+}
+
+/** `add <name> --login [place]`: adds an account that is a login of the tool. */
+async function addLogin(
+  wanted: Parameters<typeof prepareLogin>[0],
+  provider: Provider,
+  options: AddOptions,
+  context: Context,
+): Promise<void> {
+  const { cli, name } = wanted;
+  if ((options.env ?? []).length > 0 || options.file || options.replace) {
+    throw new WrapError(
+      'usage',
+      EXIT.usage,
+      'a login has no key, so --login goes with none of --env, --file and --replace',
+      {
+        hint: `leave them out; \`CULVERT_WRAP_ACCOUNT=${name} ${provider.bin} …\` runs the tool with a login that exists`,
+      },
+    );
+  }
+  refuseExisting(cli, name, {}, context);
+  const before = accountsOf(cli, context);
+  const account = await prepareLogin(wanted, provider, options, context);
+  const first = firstOf(cli, context, name);
+  editConfig(context.paths.config, [{ add: account }]);
+  refreshPlans([cli], context);
+  if (first !== undefined) keepDefault(cli, first, context);
+  const { login = null } = account;
+  const terms = provider.terms_note ?? null;
+  emit(options.json, { cli, account: name, login, terms }, `added "${name}" of ${cli}, with its login in ${login}`);
+  if (before.length === 0) sayOfUsual(account, provider, context);
+  else if (!options.json) for (const note of termsOf(provider)) process.stderr.write(`note: ${note}\n`);
 }
 
 /** Reports why an account's variable or file provides no credential now. Accounts that start a program are skipped. */
@@ -275,13 +321,16 @@ export async function remove(cli: string, name: string, options: Options, contex
   const { paths } = context;
   const account = find(accountsOf(cli, context), cli, name);
   const isDefault = effectiveDefault(accountsOf(cli, context), readState(paths, cli)) === name;
+  const { providers } = catalogOf(context);
+  const provider = Object.hasOwn(providers, cli) ? providers[cli]! : {};
   await forgetSecrets(account, context);
   editConfig(paths.config, [{ remove: { cli, name } }]);
   updateState(paths, cli, state => renameInState(state, name));
   if (isDefault) keepDefault(cli, undefined, context);
   refreshPlans([cli], context);
   const next = isDefault ? describeNext(cli, context) : '';
-  emit(options.json, { cli, removed: name }, `removed "${name}" of ${cli}${next}`);
+  const { deleted, text } = await leaveLogin(account, provider, options, context);
+  emit(options.json, { cli, removed: name, loginDeleted: deleted }, `removed "${name}" of ${cli}${text}${next}`);
 }
 
 /** Returns a clause about the account that commands now use by default. */

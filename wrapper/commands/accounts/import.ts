@@ -10,6 +10,7 @@ import { probeAccount } from '../../manage/confirm.ts';
 import { callerEnvironment } from '../../run/accounts/ready.ts';
 import { type Change, editConfig, readConfig, same } from '../../store/config.ts';
 import { referenceIn } from '../../store/key-texts.ts';
+import { loginProblem } from '../../store/logins.ts';
 import { assertCredential, resolveAccount, SOURCE_TIMEOUT_MS, sourceOf, storeSecret } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { expandHome, expandVariables } from '../../system/notation.ts';
@@ -35,11 +36,10 @@ export async function importAccounts(
   options: ImportOptions,
   context: Context,
 ): Promise<void> {
-  const { paths } = context;
   const catalog = catalogOf(context);
   const file = given ?? 'what the CLIs have stored';
   const accounts = await accountsWanted(given, options, catalog, context);
-  const problems = accounts.flatMap(account => problemsOf(account, accounts, catalog));
+  const problems = accounts.flatMap(account => problemsOf(account, accounts, catalog, context));
   if (options.probe && problems.length === 0) {
     for (const account of accounts) problems.push(...(await probeProblems(account, catalog, context)));
   }
@@ -115,6 +115,7 @@ async function planFor(
   // An existing account's key stays where it is stored, unless the imported file stores it. With --stored, the account's other
   // variables don't matter.
   const isSame =
+    (account.login === undefined || existing.login === account.login) &&
     (options.stored === true || Object.keys(existing.env).length === variables.length) &&
     Object.entries(account.env).every(([variable, source]) => existing.env[variable] === source) &&
     Object.entries(account.secrets).every(
@@ -150,9 +151,12 @@ export async function storeAccounts(
       await storeSecret(slot, value, place, paths);
       env[variable] = sourceOf(slot, place, paths);
     }
-    changes.push(
-      change === 'add' ? { add: { cli, name, enabled, env } } : { set: { cli, name }, key: 'env', value: env },
-    );
+    const login = account.login === undefined ? {} : { login: account.login };
+    if (change === 'add') changes.push({ add: { cli, name, enabled, env, ...login } });
+    else {
+      changes.push({ set: { cli, name }, key: 'env', value: env });
+      if (account.login !== undefined) changes.push({ set: { cli, name }, key: 'login', value: account.login });
+    }
   }
   const added = due.filter(({ change }) => change === 'add').map(({ account }) => account);
   const firsts = [...new Set(added.map(({ cli }) => cli))].map(cli => {
@@ -190,13 +194,22 @@ function refersTo(source: string, file: string, env: NodeJS.ProcessEnv): boolean
   return one !== undefined && other !== undefined && one.ino === other.ino && one.dev === other.dev;
 }
 
-function problemsOf(account: ImportedAccount, accounts: readonly ImportedAccount[], catalog: Catalog): string[] {
+function problemsOf(
+  account: ImportedAccount,
+  accounts: readonly ImportedAccount[],
+  catalog: Catalog,
+  { env, paths }: Pick<Context, 'env' | 'paths'>,
+): string[] {
   const where = `${account.cli} "${account.name}"`;
   const problems: string[] = [];
   try {
-    const missing = providerOf(catalog, account.cli).inject.filter(
-      name => !(name in account.env) && !(name in account.secrets),
-    );
+    const provider = providerOf(catalog, account.cli);
+    const unusable = loginProblem(provider, account, env);
+    if (unusable !== undefined) problems.push(`${where}: ${unusable}`);
+    const isLogin = account.login !== undefined;
+    const existing = readConfig(paths.config).accounts.find(same(account));
+    if (existing?.login !== undefined && !isLogin) problems.push(`${where} is a login here, and has no key`);
+    const missing = isLogin ? [] : provider.inject.filter(name => !(name in account.env) && !(name in account.secrets));
     if (missing.length > 0) problems.push(`${where} provides no ${missing.join(', ')}`);
     for (const [name, value] of Object.entries(account.secrets)) {
       if (name in account.env) problems.push(`${where} gives ${name} twice`);

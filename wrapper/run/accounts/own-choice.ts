@@ -24,9 +24,39 @@ export interface OwnChoice {
 type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
   provider: Pick<
     Provider,
-    'inject' | 'credentials' | 'own_credential' | 'choice' | 'hosts' | 'value_options' | 'directory_options' | 'stored'
+    | 'inject'
+    | 'credentials'
+    | 'own_credential'
+    | 'choice'
+    | 'hosts'
+    | 'value_options'
+    | 'directory_options'
+    | 'stored'
+    | 'home'
   >;
 };
+
+/**
+ * Returns what is known of a tool for an account that is a login: files in the login's directory belong to it, and every credential and
+ * profile besides precedes it, because the account sets no variable that would precede them.
+ * @param name the account; `undefined` if the tool has no usable account
+ */
+export function knownFor<K extends Known>(plan: K, name: string | undefined): K {
+  const { accounts, provider } = plan;
+  if (accounts.find(account => account.name === name)?.login === undefined) return plan;
+  const { hosts, choice, home, inject, credentials, own_credential } = provider;
+  const isApart = ({ file }: { file: string }) => !home.some(variable => file.startsWith(`{${variable}:`));
+  return {
+    ...plan,
+    provider: {
+      ...provider,
+      hosts: { ...hosts, files: hosts.files.filter(isApart), env_files: hosts.env_files.filter(isApart) },
+      choice: { ...choice, options: [], files: choice.files.filter(isApart) },
+      credentials: [...inject, ...credentials],
+      own_credential: [...own_credential, ...choice.options],
+    },
+  };
+}
 
 /**
  * Returns the user's choice for a command, or `undefined`. Values that an outer run has set are not a choice.

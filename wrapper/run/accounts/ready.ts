@@ -6,6 +6,7 @@ import { failureOf, runHelper } from '../../../daemon/core/run-helper.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context, Credentials } from '../../context.ts';
 import type { Account } from '../../store/config.ts';
+import { loginProblem, ownDirectory, pointToLogin } from '../../store/logins.ts';
 import { configDirectory, directoryFile, type Paths } from '../../store/paths.ts';
 import type { Plan } from '../../store/plan.ts';
 import { addRun, type Resolved, resolveAccount, startsProgram } from '../../store/secrets.ts';
@@ -71,8 +72,11 @@ export async function makeReady(
   const { provider } = plan;
   const resolved = await credentials.of(account);
   if (!resolved.ok) return resolved;
-  const missing = provider.inject.filter(name => !resolved.env[name]);
+  const isLogin = account.login !== undefined;
+  const missing = isLogin ? [] : provider.inject.filter(name => !resolved.env[name]);
   if (missing.length > 0) return { ok: false, problem: `it provides no ${missing.join(', ')}` };
+  const unusable = loginProblem(provider, account, context.env);
+  if (unusable !== undefined) return { ok: false, problem: unusable };
   const switched = Object.keys(resolved.env).length + provider.home.length + provider.arguments.length > 0;
   if (!switched && !provider.prepare_command) return { ok: false, problem: 'it provides no credential' };
   const { env: own } = resolved;
@@ -196,8 +200,9 @@ export function accountEnvironment(
   for (const name of provider.choice.env) if (isChosen(name, provider, env)) delete env[name];
   // a credential may only go to the hosts of its catalog entry, or to the host that its account names
   for (const name of provider.hosts.env) if (env[name] && isOtherHost(env[name], provider.hosts)) delete env[name];
-  const home = join(paths.state, 'homes', cli, account.name);
-  for (const name of provider.home) env[name] = home;
+  const home = ownDirectory(cli, account.name, paths);
+  if (!provider.login) for (const name of provider.home) env[name] = home;
+  pointToLogin(env, provider, account);
   if (env.CULVERT_WRAP_ACCOUNT) env.CULVERT_WRAP_ACCOUNT = pinForChildren(cli, env.CULVERT_WRAP_ACCOUNT, account.name);
   const file = cwd === undefined ? undefined : directoryFile(cwd);
   addRun(env, { cli, account: account.name, file: file && encodeURIComponent(file) });

@@ -5,13 +5,13 @@ import type { Context, Invocation } from '../../context.ts';
 import { directoryFile, type Paths } from '../../store/paths.ts';
 import { hadAccounts, type Plan } from '../../store/plan.ts';
 import { innermostRun } from '../../store/secrets.ts';
-import { type CliState, hasLostDefault, readState } from '../../store/state.ts';
+import { type CliState, effectiveDefault, hasLostDefault, readState } from '../../store/state.ts';
 import { EXIT, WrapError } from '../../system/errors.ts';
 import { expandHome } from '../../system/notation.ts';
 import { anotherPlace, type Choice, isBound } from '../candidates.ts';
 import { isCommandIn } from '../rules/classify.ts';
 import { USER_PATTERN_MS, withTimeLimit } from '../rules/patterns.ts';
-import { ownChoice, type Ruling, ruleOn } from './own-choice.ts';
+import { knownFor, ownChoice, type Ruling, ruleOn } from './own-choice.ts';
 
 type Place = Pick<Context, 'env' | 'cwd' | 'paths' | 'load'>;
 
@@ -71,10 +71,22 @@ export async function rulingFor(
   context: Place,
 ): Promise<Ruling | undefined> {
   if (!plan.accounts.some(({ enabled }) => enabled)) return undefined;
-  const own = ownChoice(plan, invocation.args, context.env, context.cwd);
-  if (!own) return undefined;
-  const { choice } = await chooseAccount(plan, invocation, readState(context.paths, plan.cli), context);
-  return ruleOn(own, choice, plan);
+  const any = ownChoice(plan, invocation.args, context.env, context.cwd);
+  if (!any) return undefined;
+  const state = readState(context.paths, plan.cli);
+  const { choice } = await chooseAccount(plan, invocation, state, context);
+  const known = knownFor(plan, nameOf(choice, plan, state));
+  const own = known === plan ? any : ownChoice(known, invocation.args, context.env, context.cwd);
+  return own && ruleOn(own, choice, known);
+}
+
+/** Returns the name of the account that comes first. */
+export function nameOf(
+  choice: Choice,
+  { accounts }: Pick<Plan, 'accounts'>,
+  state: Pick<CliState, 'default'>,
+): string | undefined {
+  return choice.by === 'default' ? effectiveDefault(accounts, state) : choice.name;
 }
 
 /**
