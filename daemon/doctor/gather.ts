@@ -5,7 +5,7 @@ import { reason } from '../core/errors.ts';
 import { foreignOwner, makeDirectory } from '../core/files.ts';
 import { dataDirectory, VERSION } from '../system/installation.ts';
 import type { Paths } from '../system/paths.ts';
-import { knowledgeDirectories, loadKnowledge } from './knowledge.ts';
+import { knowledgeSources, loadKnowledge } from './knowledge.ts';
 import { type CulvertFacts, createWorld, loadSamples, saveSample, type World } from './world/world.ts';
 
 /** Answers of a running daemon. */
@@ -90,7 +90,7 @@ function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): Wor
     env,
     tunnel,
     culvert: { version: VERSION, runtime, state, userConfig, brokenChanges, ...own },
-    knowledge: loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, userConfig)),
+    knowledge: loadKnowledge(knowledgeSources(`${dataDirectory}/knowledge`, userConfig, env)),
     samples,
     remember(sample) {
       if (foreignOwner(paths.state)) return;

@@ -6,6 +6,9 @@ import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { reason } from '../core/errors.ts';
 import { readText } from '../core/files.ts';
+import { readUpdated } from '../../wrapper/catalog/updated.ts';
+import { pathsFor } from '../../wrapper/store/paths.ts';
+import { VERSION } from '../system/installation.ts';
 import { compareVersions } from '../warp/cli/version.ts';
 
 const Text = z.string().check(z.maxLength(4_000));
@@ -92,30 +95,40 @@ const FILES = {
 } as const;
 const BYTES = 1024 * 1024;
 
+/** A directory, or files of a signed catalog by name. */
+export type KnowledgeSource =
+  | string
+  | { name: string; files: { readonly [name: string]: string | undefined }; problem?: string | undefined };
+
 /**
- * Reads the knowledge in `directories`, later entries over earlier entries. Never throws: lists unusable files and
+ * Reads the knowledge in `sources`, later entries over earlier entries. Never throws: lists unusable files and
  * entries in `problems`, and uses the rest.
  */
-export function loadKnowledge(directories: readonly string[]): Knowledge {
+export function loadKnowledge(sources: readonly KnowledgeSource[]): Knowledge {
   const knowledge: Knowledge = { issues: [], changes: [], codes: [], limits: [], problems: [] };
-  for (const directory of directories)
+  for (const source of sources) {
+    if (typeof source !== 'string' && source.problem !== undefined)
+      knowledge.problems.push(`${source.name} is not used: ${source.problem}.`);
     for (const [name, tables] of Object.entries(FILES)) {
-      const path = join(directory, name);
-      const document = readDocument(path, knowledge.problems);
+      const path = typeof source === 'string' ? join(source, name) : `${name} of ${source.name}`;
+      const text = typeof source === 'string' ? textAt(path, knowledge.problems) : (source.files[name] ?? null);
+      const document = text === null ? null : parseDocument(path, text, knowledge.problems);
       if (!document) continue;
       for (const [table, [part, schema, key]] of Object.entries(tables))
         merge({ knowledge, part, schema, key, path }, document[table]);
     }
+  }
   return knowledge;
 }
 
-function readDocument(path: string, problems: string[]): Record<string, unknown> | null {
+function textAt(path: string, problems: string[]): string | null {
   if (!existsSync(path)) return null;
   const text = readText(path);
-  if (text === null) {
-    problems.push(`${path} can't be read.`);
-    return null;
-  }
+  if (text === null) problems.push(`${path} can't be read.`);
+  return text;
+}
+
+function parseDocument(path: string, text: string, problems: string[]): Record<string, unknown> | null {
   try {
     if (text.length > BYTES) throw new Error('it is longer than 1 MiB');
     return parse(text);
@@ -158,11 +171,15 @@ function firstLine(text: string): string {
 }
 
 /**
- * Returns the directories of knowledge: the program's, then the user's.
+ * Returns the sources of knowledge: the program's directory, the signed catalog that `culvert-wrap catalog update` took, and the
+ * user's directory.
  * @param shipped directory of the installed files @param userConfig the user's configuration file
  */
-export function knowledgeDirectories(shipped: string, userConfig: string): string[] {
-  return [shipped, join(dirname(userConfig), 'knowledge')];
+export function knowledgeSources(shipped: string, userConfig: string, env: NodeJS.ProcessEnv): KnowledgeSource[] {
+  const directory = pathsFor(env).catalogUpdates;
+  const { updated, problem } = readUpdated(directory, VERSION);
+  const signed = { name: `the catalog of ${updated?.generatedAt ?? directory}`, files: updated?.files ?? {}, problem };
+  return [shipped, signed, join(dirname(userConfig), 'knowledge')];
 }
 
 /**

@@ -1,13 +1,17 @@
 #!/bin/sh
-# Signs a release: data/repository/sign.sh [--renew] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
-# PROGRAM is the bundle of culvert-manifest, and the options are those of its "sign". The first key signs manifest and source,
+# Signs a release: data/repository/sign.sh [--renew | --catalog] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
+# PROGRAM is the bundle of culvert-manifest, or its source, and the options are those of its "sign". The first key signs manifest and source,
 # all of them the package repositories. --renew keeps what the release was signed with, and dates it again.
+# --catalog signs the manifest of a catalog alone (data/release/catalog.sh).
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 say() { printf '%s\n' "release: $*" >&2; }
 die() { say "$@"; exit 1; }
-renew=''
-[ "$1" != --renew ] || { renew=--renew; shift; }
+renew='' catalog=no
+case $1 in
+  --renew) renew=--renew; shift ;;
+  --catalog) catalog=yes; shift ;;
+esac
 release=$(readlink -f "$1") program=$(readlink -f "$2")
 shift 2
 manifest=$release/release-manifest.v1.json
@@ -79,7 +83,12 @@ options=$(node -p '
 # shellcheck disable=SC2086 # words
 set -- $options "$@"
 # serial and expiry count from now, not from the commit
-sign() { env -u SOURCE_DATE_EPOCH node "$program" sign "$manifest" "$@"; }
+sign() {
+  case $program in
+    *.ts) env -u SOURCE_DATE_EPOCH node --import tsx "$program" sign "$manifest" "$@" ;;
+    *) env -u SOURCE_DATE_EPOCH node "$program" sign "$manifest" "$@" ;;
+  esac
+}
 key=${keys%%"$line"*}
 if [ -n "$signer" ]; then
   sign --key "$key" --signer "$signer" "$@"
@@ -89,6 +98,7 @@ else
   sign --key "$key" "$@"
 fi
 
+[ $catalog = no ] || exit 0
 if ! node "$top/data/repository/keys.mjs"; then
   say 'There are no package repositories, since no key has a certificate: RELEASING.md, "Keys".'
   exit

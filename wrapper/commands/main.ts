@@ -205,12 +205,18 @@ function addServe(program: Command, context: Context, programs: Programs): void 
 }
 
 function addCatalog(program: Command, context: Context): void {
-  const catalog = program.command('catalog').description('list, test and extend the known tools');
+  const catalog = program.command('catalog').description('list, test, update and extend the known tools');
   add(catalog, 'list', 'list the entries', true).action(options => listCatalog(options, context));
   add(catalog, 'show <cli>', 'show one entry').action((cli: string, options) => showCatalog(cli, options, context));
   add(catalog, 'test <cli>', 'run the installed tool against a fake of its API, and report changes').action(
     (cli: string, options) => testCatalog(cli, options, context),
   );
+  add(catalog, 'update [source]', 'take newer rules, from a file or an address; shows what changes, and asks')
+    .option('--yes', 'take them without asking')
+    .option('--revert', 'take back the last update')
+    .action(async (source: string | undefined, options) =>
+      (await import('./catalog/update.ts')).updateCatalog(source, options, context),
+    );
   add(catalog, 'new <name>', 'write an entry for another tool')
     .option('--bin <command>', 'the command on PATH')
     .option('--inject <variable...>', 'environment variables with the credential')

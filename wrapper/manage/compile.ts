@@ -35,7 +35,7 @@ export function compile(cli: string, sources: Sources, stamp: string): Plan {
     stamp,
     // A run needs no probes and no places of stored keys, and reads a smaller plan without them.
     provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
-    ownPatterns: entries.overridden.includes(cli) && mayBacktrack(provider),
+    ownPatterns: [...entries.overridden, ...entries.updated].includes(cli) && mayBacktrack(provider),
     accounts: accountsOf(config, cli),
     capacity: config.capacity[cli] ?? Capacity.parse({}),
     ...whoseAccount(provider, config.tools[cli]),

@@ -14,6 +14,7 @@ import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { builtOnce } from '../built.ts';
 import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
+import { PINS } from './signed-catalog.ts';
 
 
 const STATE = '.local/state/culvert-wrap';
@@ -40,7 +41,7 @@ export interface RunOptions {
 /** The program as the project's build makes it: an entry and its chunks. */
 export function buildWrapper(): string {
   const share = builtOnce('wrap', directory => {
-    bundleProgram('wrap', directory, { __VERSION__: '"0.0.0-test"' });
+    bundleProgram('wrap', directory, { __VERSION__: '"0.0.0-test"', __RELEASE_KEYS__: PINS });
   });
   return path.join(share, 'main.cjs');
 }

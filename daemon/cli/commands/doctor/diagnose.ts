@@ -10,7 +10,7 @@ import { readArchive } from '../../../doctor/diagnose/archive.ts';
 import { createBundle, describeBundle, readTimeline, writeBundle } from '../../../doctor/diagnose/bundle.ts';
 import { undoable } from '../../../doctor/fixes.ts';
 import { undoJournal } from '../../../doctor/gather.ts';
-import { type Code, explain, knowledgeDirectories, loadKnowledge, sourceLink } from '../../../doctor/knowledge.ts';
+import { type Code, explain, knowledgeSources, loadKnowledge, sourceLink } from '../../../doctor/knowledge.ts';
 import { dataDirectory } from '../../../system/installation.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
@@ -62,7 +62,9 @@ async function fromDaemon({ client }: Context) {
 }
 
 export const diagnoseRead: Run = async (context, [path = '']) => {
-  const knowledge = loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, context.paths.userConfig));
+  const knowledge = loadKnowledge(
+    knowledgeSources(`${dataDirectory}/knowledge`, context.paths.userConfig, context.env),
+  );
   const archive = await readArchive(path);
   if (archive.files.length === 0) throw new Failure(`${path} has no text files that can be read.`);
   const analysis = await analyze(archive, knowledge);
@@ -112,7 +114,7 @@ function skippedText(skipped: readonly string[]): string[] {
 
 export const explainCode: Run = async (context, words) => {
   const { codes, problems } = loadKnowledge(
-    knowledgeDirectories(`${dataDirectory}/knowledge`, context.paths.userConfig),
+    knowledgeSources(`${dataDirectory}/knowledge`, context.paths.userConfig, context.env),
   );
   for (const problem of problems) context.say(problem);
   if (codes.length === 0) throw new Failure('The file with the codes is missing. Install Culvert again.');
