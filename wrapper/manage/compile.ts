@@ -50,14 +50,12 @@ export function compile(cli: string, sources: Sources, stamp: string): Plan {
  * repetitions. Only such patterns get a time limit, which costs time.
  */
 function mayBacktrack(provider: Provider): boolean {
-  const { rules, job_id, session_id, session_files, banner, storm, http } = provider;
+  const { rules, job_id, session_id, session_files, http } = provider;
   const patterns = [
     ...(http?.retry.map(({ body }) => body) ?? []),
     ...rules.flatMap(rule => [rule.stderr, rule.stdout, rule.json?.matches]),
     job_id,
     session_id,
-    banner,
-    storm?.stderr,
     ...session_files.map(({ pattern }) => pattern),
   ].filter(pattern => pattern !== undefined);
   return patterns.some(

@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
-import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
+import { catalogOf, providerOf } from '../../../wrapper/catalog/catalog.ts';
 import { refreshPlans } from '../../../wrapper/manage/compile.ts';
 import { trust } from '../../../wrapper/manage/directory.ts';
 import { install } from '../../../wrapper/shims/install.ts';
@@ -167,7 +167,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const installing = (cli: string) => {
     const bundle = fs.realpathSync(buildWrapper());
     const sources = { paths: pathsFor(env), catalog: path.join(path.dirname(bundle), 'providers.toml') };
-    const entry = providerOf(loadCatalog(sources.catalog, sources.paths.userCatalog), cli);
+    const entry = providerOf(catalogOf(sources), cli);
     return { ...entry, sources, programs: { node: process.execPath, bundle } };
   };
   const putShim = (cli: string) => {

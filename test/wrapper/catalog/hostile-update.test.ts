@@ -56,7 +56,6 @@ const FORGED: Record<string, { code: string; wanted?: Wanted; bytes?: () => Buff
     code: 'catalog-damaged',
     wanted: { after: each => ({ ...each, files: { ...each.files, 'journal.toml': '' } }) },
   },
-  'with a file that has no place': { code: 'catalog-foreign', wanted: { files: {}, manifest: {}, after: each => each } },
   expired: { code: 'expired', wanted: { statement: { expires_at: at(-0.5) } } },
   'made in the future': { code: 'not-yet-valid', wanted: { manifest: { generated_at: at(10) } } },
   'with a serial of the future': { code: 'serial-future', wanted: { statement: { serial: 9_999_999_999 } } },
@@ -69,14 +68,13 @@ const FORGED: Record<string, { code: string; wanted?: Wanted; bytes?: () => Buff
   'with deep TOML': { code: 'catalog-unknown-form', wanted: { files: { 'codes.toml': `a = ${'['.repeat(50_000)}` } } },
   'with a key twice': { code: 'catalog-malformed', bytes: () => Buffer.from(`{"format":"x",${makeCatalog().toString().slice(1)}`) },
   'of too many bytes': { code: 'input-unreadable', bytes: () => Buffer.alloc(CATALOG_LIMIT + 1, ' ') },
-  'that is compressed': { code: 'catalog-malformed', bytes: () => gzipSync(Buffer.alloc(100_000_000)) },
+  'that is compressed': { code: 'catalog-malformed', bytes: () => gzipSync(Buffer.alloc(10_000_000)) },
   empty: { code: 'catalog-malformed', bytes: () => Buffer.alloc(0) },
 };
 
 test('a forged, foreign, expired or oversized catalog is refused by its code, and changes no file', async t => {
   const box = sandbox(t);
   for (const [what, { code, wanted, bytes }] of Object.entries(FORGED)) {
-    if (what === 'with a file that has no place') continue; // below: the manifest has to list it
     assert.equal(await refusal(box, bytes?.() ?? makeCatalog(wanted)), code, what);
   }
   const manifest = JSON.parse(JSON.parse(makeCatalog().toString()).manifest);
@@ -211,6 +209,7 @@ test('an address without TLS, a redirect to another scheme or host, and an endle
   const address = await serve(t, (request, response) => {
     const to = new URL(request.url!, 'http://x').searchParams.get('to');
     if (to !== null) return response.writeHead(302, { location: to }).end();
+    if (request.url === '/loop') return response.writeHead(302, { location: '/loop' }).end();
     if (request.url === '/encoded') return response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(good));
     if (request.url === '/none') return response.writeHead(404).end();
     if (request.url === '/large') return response.writeHead(200, { 'content-length': CATALOG_LIMIT + 1 }).end();
@@ -230,7 +229,7 @@ test('an address without TLS, a redirect to another scheme or host, and an endle
     [`${address}/?to=${encodeURIComponent('file:///etc/passwd')}`, 'redirected'],
     [`${address}/?to=${encodeURIComponent('http://169.254.169.254/latest')}`, 'redirected'],
     [`${address}/?to=${encodeURIComponent('https://127.0.0.1:1/x')}`, 'redirected'],
-    [`${address}/?to=${encodeURIComponent('/?to=x')}`, 'redirected'],
+    [`${address}/loop`, 'redirected'],
     [`${address}/encoded`, 'fetch-failed'],
     [`${address}/none`, 'fetch-failed'],
     [`${address}/large`, 'fetch-failed'],

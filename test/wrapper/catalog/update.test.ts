@@ -16,9 +16,11 @@ import { buildWrapper, type Sandbox, sandbox } from '../../support/wrapper/sandb
 import { edited, makeCatalog, TEXTS, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
 
 const CHECKED = 'checked = { version = "1.23.3", on = 2026-11-22 }';
+const NEWTOOL =
+  '[providers.newtool]\nbin = "newtool"\ninject = ["NEWTOOL_API_KEY"]\nhosts = { names = ["api.newtool.dev"] }\n';
 /** One entry with newer rules, one new tool, one bug of WARP more. */
-const FILES = {
-  ...withMore('[providers.newtool]\nbin = "newtool"\ninject = ["NEWTOOL_API_KEY"]\nhosts = { names = ["api.newtool.dev"] }\n'),
+const FILES: Record<string, string> = {
+  ...withMore(NEWTOOL),
   'known-issues.toml': `${TEXTS['known-issues.toml']}
 [[issue]]
 id = "of-today"
@@ -60,12 +62,7 @@ test('it is used by the wrapper and the daemon, below the entries of the user, u
   const paths = pathsFor(box.env);
   const file = put(box, 'catalog', makeCatalog({ files: FILES }));
   const taken = await box.json('catalog', 'update', file, '--yes');
-  assert.deepEqual([taken.ok, taken.applied, taken.knowledge.map((each: { file: string; added: number }) => [each.file, each.added])], [
-    true,
-    true,
-    // the tests' build lies beside no knowledge of WARP, so that all of it is new
-    taken.knowledge.map((each: { file: string; added: number }) => [each.file, each.added]),
-  ]);
+  assert.deepEqual([taken.ok, taken.applied, taken.current], [true, true, true]);
   const entry = await shown(box, 'firecrawl');
   assert.deepEqual([entry.checked.version, entry.terms_note], ['1.30.0', 'mine']);
   const { firecrawl, tvly, newtool } = await origins(box);
@@ -103,19 +100,21 @@ test('the update before is kept as one copy, and nothing else', async t => {
   assert.equal((await shown(box, 'firecrawl')).checked.version, '1.30.2');
 });
 
-test('a run that follows uses the new rules', async t => {
+test('a tool of a catalog gets a shim, and a run that follows an update uses the new rules', async t => {
   const box = sandbox(t);
-  box.script('firecrawl', '#!/bin/sh\necho "$FIRECRAWL_API_KEY" >>"$HOME/keys"\necho "Error: out of credits today" >&2\nexit 1\n');
-  box.accounts('firecrawl', { a: 'fc-a', b: 'fc-b' }, 'FIRECRAWL_API_KEY');
+  const take = async (serial: number, more: string) => {
+    const file = put(box, 'catalog', makeCatalog({ files: withMore(`${NEWTOOL}${more}`), statement: { serial } }));
+    assert.equal((await box.json('catalog', 'update', file, '--yes')).applied, true);
+  };
+  await take(1, '');
+  box.script('newtool', '#!/bin/sh\necho "$NEWTOOL_API_KEY" >>"$HOME/keys"\necho "Error: no credits" >&2\nexit 1\n');
+  box.accounts('newtool', { a: 'nt-a', b: 'nt-b' }, 'NEWTOOL_API_KEY');
   const keys = () => fs.readFileSync(path.join(box.home, 'keys'), 'utf8').trim().split('\n');
-  await box.shim('firecrawl', ['search', 'x']);
-  assert.deepEqual(keys(), ['fc-a']);
-  const rule = '[[providers.firecrawl.rules]]\nclass = "quota"\nexit = [1]\nstderr = "^Error: out of credits today"\n\n';
-  const files = withEntry('[[providers.firecrawl.rules]]\nclass = "usage"', `${rule}[[providers.firecrawl.rules]]\nclass = "usage"`);
-  const file = put(box, 'catalog', makeCatalog({ files }));
-  assert.equal((await box.json('catalog', 'update', file, '--yes')).applied, true);
-  await box.shim('firecrawl', ['search', 'x']);
-  assert.deepEqual(keys(), ['fc-a', 'fc-a', 'fc-b']);
+  await box.shim('newtool', ['search', 'x']);
+  assert.deepEqual(keys(), ['nt-a']);
+  await take(2, '[[providers.newtool.rules]]\nclass = "quota"\nexit = [1]\nstderr = "^Error: no credits"\n');
+  await box.shim('newtool', ['search', 'x']);
+  assert.deepEqual(keys(), ['nt-a', 'nt-a', 'nt-b']);
 });
 
 test('it comes from an address as well', async t => {
