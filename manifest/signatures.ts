@@ -10,7 +10,7 @@ import type { VerifyKey } from './keys.ts';
 import { DateTime, instant, type Manifest, readManifest, violations } from './schema.ts';
 
 export const SIDECAR_LIMIT = 4096;
-export const CHANNELS = ['stable', 'beta'] as const;
+const CHANNELS = ['stable', 'beta'] as const;
 export type Channel = (typeof CHANNELS)[number];
 /**
  * What a statement may be for: the releases of a channel, or a catalog (wrapper/catalog/release.ts). An updater names its channel,

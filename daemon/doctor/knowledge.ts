@@ -96,7 +96,7 @@ const FILES = {
 const BYTES = 1024 * 1024;
 
 /** A directory, or files of a signed catalog by name. */
-export type KnowledgeSource =
+type KnowledgeSource =
   | string
   | { name: string; files: { readonly [name: string]: string | undefined }; problem?: string | undefined };
 

@@ -53,7 +53,7 @@ export function loadCatalog(shipped: string, user: string, signed?: string): Cat
 }
 
 /** Where the three parts of a catalog are. */
-export interface CatalogPlaces {
+interface CatalogPlaces {
   catalog: string;
   paths: { userCatalog: string; catalogUpdates: string };
 }

@@ -17,7 +17,7 @@ export interface SignedCatalog {
 }
 
 /** What a catalog has to fit. */
-export interface CatalogExpectations extends Trust {
+interface CatalogExpectations extends Trust {
   /** Milliseconds since 1970. */
   now: number;
   /** The version of the program; empty if it is unknown, as in the sources. */

@@ -56,7 +56,7 @@ const UpdateState = z.strictObject({
 export type UpdateState = z.infer<typeof UpdateState>;
 
 /** A catalog that replaces shipped entries. */
-export interface Updated {
+interface Updated {
   files: Container['files'];
   /** The version of Culvert that it was made from, and when. */
   version: string;

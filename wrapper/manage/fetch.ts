@@ -10,7 +10,7 @@ const LIMIT_MS = 30_000;
 const MOST_REDIRECTS = 5;
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-export interface Fetching {
+interface Fetching {
   /** The caller's environment, for its proxy and its certificates. */
   env: NodeJS.ProcessEnv;
   /** Largest size in bytes. */

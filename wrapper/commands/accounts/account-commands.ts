@@ -1,5 +1,6 @@
 // Defines the account commands, of `culvert-wrap accounts` and of shims (`firecrawl login add`), and implements some of them.
 import type { Command } from 'commander';
+import { catalogOf, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { type Account, readConfig } from '../../store/config.ts';
 import { describeAccounts, describeAllAccounts } from '../../store/describe.ts';
@@ -86,7 +87,8 @@ interface Options {
 }
 
 /** `list` of one CLI: shows its accounts, the default and the pauses. */
-function listOf(cli: string, options: Options, { paths, now }: Context): void {
+function listOf(cli: string, options: Options, context: Context): void {
+  const { paths, now } = context;
   const own = readConfig(paths.config).accounts.filter(account => account.cli === cli);
   const accounts = describeAccounts(own, readState(paths, cli), now());
   const rows = accounts.map(account => [
@@ -99,6 +101,8 @@ function listOf(cli: string, options: Options, { paths, now }: Context): void {
       .join(', '),
   ]);
   const heading = ['', 'ACCOUNT', 'STATE', 'PAUSED', 'CREDENTIAL'];
+  // a word that is no tool is a mistake
+  if (own.length === 0) providerOf(catalogOf(context), cli);
   emit(
     options.json,
     { cli, accounts },

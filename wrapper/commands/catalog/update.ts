@@ -19,7 +19,7 @@ import { emit } from '../print.ts';
 import { confirm } from '../prompt.ts';
 import { checkContents, type Difference, differenceOf } from './difference.ts';
 
-export interface UpdateOptions {
+interface UpdateOptions {
   json?: boolean;
   yes?: boolean;
   revert?: boolean;
