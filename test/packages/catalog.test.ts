@@ -4,10 +4,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { pinnedKeys } from '../../manifest/keys.ts';
+import { keyId, pinnedKeys } from '../../manifest/keys.ts';
 import { verifyCatalog } from '../../wrapper/catalog/release.ts';
 import { temporary } from '../support/temporary.ts';
-import { idOf, KEYS, PINS, TEXTS } from '../support/wrapper/signed-catalog.ts';
+import { KEYS, PINS } from '../support/wrapper/release-keys.ts';
+import { TEXTS } from '../support/wrapper/signed-catalog.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const pins = JSON.parse(PINS);
@@ -42,7 +43,7 @@ test('one command makes and signs a catalog that installations take, and builds 
   const { status, stderr } = run('--key', key, '--expires', '30d');
   assert.equal(status, 0, stderr);
   const bytes = readFileSync(join(at, 'dist/catalog/culvert-catalog.json'));
-  const trust = { keys: pinnedKeys(pins), revoked: [idOf(KEYS.stolen)] };
+  const trust = { keys: pinnedKeys(pins), revoked: [keyId(KEYS.stolen)] };
   const { release, files } = verifyCatalog(bytes, { ...trust, now: Date.now(), installed: '0.0.1', seen: undefined });
   assert.deepEqual(files, TEXTS);
   assert.deepEqual([release.channel, release.signers[0]!.name, release.revoked], ['catalog', 'current', []]);

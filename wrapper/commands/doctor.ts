@@ -48,7 +48,7 @@ export async function doctor(
       paths.audit,
     ]),
     ...checkSecretFiles(paths.secrets),
-    ...checkWriters([paths.configDir, paths.config, paths.userCatalog]),
+    ...checkWriters([paths.configDir, paths.config, paths.userCatalog, paths.catalogUpdates]),
     ...checkQueue(paths),
     ...attempt(() => checkConfiguration(context)),
     ...attempt(() => checkOwnChoices(context)),

@@ -14,7 +14,7 @@ import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { builtOnce } from '../built.ts';
 import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
-import { PINS } from './signed-catalog.ts';
+import { PINS } from './release-keys.ts';
 
 
 const STATE = '.local/state/culvert-wrap';

@@ -1,31 +1,10 @@
-// Signed catalogs, made without the program under test, and the keys that the tests' build of the wrapper trusts.
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+// Signed catalogs, made without the program under test.
+import { createHash, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { keyId } from '../../../manifest/keys.ts';
 import { readCatalogText } from '../../../wrapper/catalog/files.ts';
 import { seal } from '../manifest/release.ts';
-
-/** A key that is the same in every process, so that one build serves all of them. */
-function fixedKey(seed: number): KeyObject {
-  const head = Buffer.from('302e020100300506032b657004220420', 'hex'); // PKCS #8 of Ed25519 (RFC 8410, section 7)
-  return createPrivateKey({ key: Buffer.concat([head, Buffer.alloc(32, seed)]), format: 'der', type: 'pkcs8' });
-}
-
-/** The keys that the build pins, by rank, and one that it does not know. */
-export const KEYS = { stolen: fixedKey(1), current: fixedKey(2), next: fixedKey(3) };
-export const STRANGER = fixedKey(4);
-
-const rawKey = (key: KeyObject) => String(createPublicKey(key).export({ format: 'jwk' }).x);
-/** For `__RELEASE_KEYS__`. */
-export const PINS = JSON.stringify(
-  Object.entries(KEYS).map(([name, key]) => ({
-    name,
-    key: Buffer.from(rawKey(key), 'base64url').toString('base64'),
-    ...(name === 'stolen' && { revoked: true }),
-  })),
-);
-export const idOf = keyId;
+import { KEYS } from './release-keys.ts';
 
 const root = new URL('../../../', import.meta.url);
 /** What the sources hold. */

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { saveUpdateState } from '../../../daemon/update/update-state.ts';
+import { keyId as idOf } from '../../../manifest/keys.ts';
 import { explainKnowledge, explainPattern, explainTexts } from '../../../wrapper/catalog/bounds.ts';
 import { entriesIn, loadCatalog } from '../../../wrapper/catalog/catalog.ts';
 import { checkEntry, patternsOf } from '../../../wrapper/catalog/rules.ts';
@@ -14,9 +15,10 @@ import { checkContents } from '../../../wrapper/commands/catalog/difference.ts';
 import { parse } from 'smol-toml';
 import { serve } from '../../support/listen.ts';
 import { assertSameFiles, snapshot } from '../../support/manifest/release.ts';
+import { KEYS, STRANGER } from '../../support/wrapper/release-keys.ts';
 import { catalogFile, providers } from '../../support/wrapper/shipped.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
-import { at, edited, idOf, KEYS, makeCatalog, STRANGER, TEXTS, type Wanted, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
+import { at, edited, makeCatalog, TEXTS, type Wanted, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
 
 const CHECKED = 'checked = { version = "1.23.3", on = 2026-11-22 }';
 
