@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
-import { reason } from '../core/errors.ts';
-import { readText } from '../core/files.ts';
 import { readUpdated } from '../../wrapper/catalog/updated.ts';
 import { pathsFor } from '../../wrapper/store/paths.ts';
+import { reason } from '../core/errors.ts';
+import { readText } from '../core/files.ts';
 import { VERSION } from '../system/installation.ts';
 import { compareVersions } from '../warp/cli/version.ts';
 

@@ -27,11 +27,15 @@ function sourceTexts(): [name: string, text: string][] {
 export function pack(directory: string, now: number): Buffer {
   const read = (name: string) => readFileSync(join(directory, name), 'utf8');
   const files = Object.fromEntries(
-    CATALOG_FILES.filter(name => existsSync(join(directory, `culvert-${name}`))).map(name => [name, read(`culvert-${name}`)]),
+    CATALOG_FILES.filter(name => existsSync(join(directory, `culvert-${name}`))).map(name => [
+      name,
+      read(`culvert-${name}`),
+    ]),
   );
   const container = { format: 'culvert-catalog 1', manifest: read(MANIFEST_NAME), sidecar: read(SIDECAR_NAME), files };
   const bytes = Buffer.from(`${JSON.stringify(container satisfies { [Key in keyof Container]: unknown })}\n`);
-  if (bytes.length > CATALOG_LIMIT) throw new Error(`The catalog has ${bytes.length} bytes; the limit is ${CATALOG_LIMIT}.`);
+  if (bytes.length > CATALOG_LIMIT)
+    throw new Error(`The catalog has ${bytes.length} bytes; the limit is ${CATALOG_LIMIT}.`);
   const trust = releaseTrust();
   if (trust.keys.length === 0) console.error('release: This tree pins no key, so no installation takes the catalog.');
   // a further signature is still to come where installations need several

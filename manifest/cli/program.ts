@@ -50,7 +50,9 @@ function program(context: Context, end: (exit: number) => void): Command {
       whole,
     )
     .option('--expires <when>', 'when this release expires: a time (2027-01-31T00:00:00Z), or days from now', '90d')
-    .addOption(new Option('--channel <channel>', 'the channel it is for, or catalog').choices(PURPOSES).default('stable'))
+    .addOption(
+      new Option('--channel <channel>', 'the channel it is for, or catalog').choices(PURPOSES).default('stable'),
+    )
     .option('--minimum-version <version>', 'the oldest installed version that can update to it in one step', '0.0.0')
     .option('--revoke <id>', 'revoke a pinned key that this key outranks; may be repeated', collect, [])
     .option('--force', 'revoke a key that this build does not pin, for example one that older versions pin')

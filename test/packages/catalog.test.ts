@@ -16,7 +16,16 @@ const pins = JSON.parse(PINS);
 /** A clean repository with the files that the command reads, which pins the tests' keys; and a key to sign with. */
 function repository(t: TestContext) {
   const at = temporary(t, 'catalog');
-  for (const part of ['data/release', 'data/repository', 'data/knowledge', 'daemon/core', 'manifest', 'wrapper', 'package.json', 'tsconfig.json'])
+  for (const part of [
+    'data/release',
+    'data/repository',
+    'data/knowledge',
+    'daemon/core',
+    'manifest',
+    'wrapper',
+    'package.json',
+    'tsconfig.json',
+  ])
     cpSync(join(root, part), join(at, part), { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(at, 'node_modules'));
   const project = JSON.parse(readFileSync(join(root, 'data/project.json'), 'utf8'));

@@ -63,7 +63,8 @@ function mostOf(quantifier: string): number {
 
 /** Length of a character, an escape or a class. */
 function atomLength(source: string, at: number): number {
-  if (source[at] === '\\') return /^\\(?:u\{[^}]*\}|u[\da-f]{4}|x[\da-f]{2}|p\{[^}]*\}|.)/is.exec(source.slice(at))?.[0].length ?? 1;
+  if (source[at] === '\\')
+    return /^\\(?:u\{[^}]*\}|u[\da-f]{4}|x[\da-f]{2}|p\{[^}]*\}|.)/is.exec(source.slice(at))?.[0].length ?? 1;
   if (source[at] !== '[') return 1;
   for (let end = at + 1; end < source.length; end++) {
     if (source[end] === '\\') end++;
@@ -103,7 +104,8 @@ export function explainTexts(document: unknown): string | undefined {
 }
 
 /** Commands in backticks that knowledge of WARP may tell people to run as root. */
-const AS_ROOT = /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
+const AS_ROOT =
+  /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
 /** Commands that it may not tell them to run at all. */
 const NEVER =
   /^(?:rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
@@ -119,15 +121,18 @@ export function explainKnowledge(document: unknown): string | undefined {
   const texts: string[] = [];
   const visit = (value: unknown): void => {
     if (typeof value === 'string') texts.push(value);
-    else if (typeof value === 'object' && value !== null && !(value instanceof Date)) Object.values(value).forEach(visit);
+    else if (typeof value === 'object' && value !== null && !(value instanceof Date))
+      Object.values(value).forEach(visit);
   };
   visit(document);
   for (const text of texts) {
     if (INTO_SHELL.test(text)) return `pipes into a shell: ${JSON.stringify(text.slice(0, 80))}`;
-    if (/^[a-z]+:\/\//i.test(text) && !DOCUMENTATION.test(text)) return `can't link to ${JSON.stringify(text.slice(0, 80))}`;
+    if (/^[a-z]+:\/\//i.test(text) && !DOCUMENTATION.test(text))
+      return `can't link to ${JSON.stringify(text.slice(0, 80))}`;
     for (const [, span] of text.matchAll(/`([^`]*)`/g)) {
       const [first = '', second = ''] = span!.trim().split(/\s+/);
-      if (first === 'sudo' ? !AS_ROOT.test(second) : NEVER.test(first)) return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
+      if (first === 'sudo' ? !AS_ROOT.test(second) : NEVER.test(first))
+        return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
     }
   }
   return undefined;

@@ -79,7 +79,9 @@ export function entriesIn(text: string): Record<string, Record<string, unknown>>
 /** Returns the entries of a signed catalog that this version can use: after a downgrade, the shipped ones stay. */
 function usableIn(signed: string): Record<string, Record<string, unknown>> {
   try {
-    return Object.fromEntries(Object.entries(entriesIn(signed)).filter(([, entry]) => Provider.safeParse(entry).success));
+    return Object.fromEntries(
+      Object.entries(entriesIn(signed)).filter(([, entry]) => Provider.safeParse(entry).success),
+    );
   } catch {
     return {};
   }

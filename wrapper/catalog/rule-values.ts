@@ -48,7 +48,9 @@ export const growing =
 export const stricter =
   <T>(order: readonly T[]): FieldRule<T> =>
   (next, shipped) =>
-    shipped !== undefined && order.indexOf(next) < order.indexOf(shipped) ? [`can't be laxer than ${shown(shipped)}`] : [];
+    shipped !== undefined && order.indexOf(next) < order.indexOf(shipped)
+      ? [`can't be laxer than ${shown(shipped)}`]
+      : [];
 
 /** A part with fields of its own, which may be added and stays. */
 export const part =
@@ -90,13 +92,21 @@ export const ADDRESS = /_(?:URL|URI|BASE|HOST|ENDPOINT|ORIGIN)$/;
 function hostsOf({ next, shipped }: Judged): string[] {
   const { hosts, http, usage, check } = shipped ?? next;
   const addresses = shipped
-    ? [http?.base, ...(http?.bases.map(({ base }) => base) ?? []), http?.mcp?.base, usage?.url, usage?.moment?.url, check?.url]
+    ? [
+        http?.base,
+        ...(http?.bases.map(({ base }) => base) ?? []),
+        http?.mcp?.base,
+        usage?.url,
+        usage?.moment?.url,
+        check?.url,
+      ]
     : [];
   const named = hosts.names.filter(host => host.includes('.')).map(host => host.replace(/^https?:\/\//, ''));
   return [...named, ...addresses.flatMap(address => /https:\/\/([^/{}?#]+)/.exec(address ?? '')?.[1] ?? [])];
 }
 
-export const PUBLIC = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!local$|localhost$|internal$|lan$|home$|arpa$|onion$)[a-z]{2,63}$/;
+export const PUBLIC =
+  /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!local$|localhost$|internal$|lan$|home$|arpa$|onion$)[a-z]{2,63}$/;
 
 /** Checks `https://HOST`, of a host that may get the entry's credentials. */
 function addressProblem(address: string, entry: Judged): string | undefined {
@@ -151,7 +161,8 @@ function isHeader(name: string): boolean {
 export const header: FieldRule<string> = (next, shipped) =>
   next === shipped || isHeader(next) ? [] : [`can't be the header ${shown(next)}`];
 
-export const option = (text: string) => (/^-[^\s=]{1,60}(?: [^\s]{1,60})?$/.test(text) ? undefined : `can't be ${shown(text)}`);
+export const option = (text: string) =>
+  /^-[^\s=]{1,60}(?: [^\s]{1,60})?$/.test(text) ? undefined : `can't be ${shown(text)}`;
 export const words = (text: string) => (text.length <= 100 ? undefined : `can't be ${shown(text)}`);
 
 /** True for the package of a tool that this version does not know: `exa-mcp-server` or `@exa/cli` of `exa`. */

@@ -74,7 +74,8 @@ const servers: FieldRule<McpServer[]> = (next, shipped = [], entry) =>
 
 const http: Table<HttpProvider> = {
   base: address,
-  bases: (next, shipped, entry) => next.flatMap(({ base }) => (isIn(base, shipped) ? [] : address(base, undefined, entry))),
+  bases: (next, shipped, entry) =>
+    next.flatMap(({ base }) => (isIn(base, shipped) ? [] : address(base, undefined, entry))),
   base_path: free,
   base_variable: kept((next, entry) => (next === undefined ? undefined : ownVariable(next, entry, ADDRESS))),
   key_variable: kept((next, { next: { inject }, shipped }) =>
@@ -96,7 +97,7 @@ const http: Table<HttpProvider> = {
     base: address,
     address: free,
     jobs: free,
-    tools: next => (next.every(({ cost = 0 }) => isAmount(cost)) ? [] : ['has an amount that can\'t be']),
+    tools: next => (next.every(({ cost = 0 }) => isAmount(cost)) ? [] : ["has an amount that can't be"]),
   }),
   rewrite: free,
   probes: free,
@@ -142,7 +143,9 @@ const entries: Table<Provider> = {
   directory_options: growing(option),
   login_commands: free,
   terms_url: (next, shipped) =>
-    next === undefined || next === shipped || /^https:\/\/[\w.-]+\/[\w./?=&#-]*$/.test(next) ? [] : [`can't be ${shown(next)}`],
+    next === undefined || next === shipped || /^https:\/\/[\w.-]+\/[\w./?=&#-]*$/.test(next)
+      ? []
+      : [`can't be ${shown(next)}`],
   terms_read: free,
   scope: free,
   tested: free,
@@ -179,13 +182,15 @@ const entries: Table<Provider> = {
   prepare_on: free,
   prepare_timeout: free,
   line_repl: fixed,
-  costs: next => (Object.values(next).every(isAmount) ? [] : ['has an amount that can\'t be']),
+  costs: next => (Object.values(next).every(isAmount) ? [] : ["has an amount that can't be"]),
   mcp: servers,
   http: part(http),
   programs_only: kept(() => undefined),
   // `catalog test` runs the tool with these words
   probes: (next, shipped = []) =>
-    next.filter(({ args }) => !shipped.some(known => isDeepStrictEqual(known.args, args))).map(({ args }) => `can't run ${shown(args)}`),
+    next
+      .filter(({ args }) => !shipped.some(known => isDeepStrictEqual(known.args, args)))
+      .map(({ args }) => `can't run ${shown(args)}`),
   probe_env: fixed,
   probe_files: fixed,
 };
@@ -232,7 +237,10 @@ export function patternsOf(provider: Provider): { place: string; pattern: string
     ['session_id', provider.session_id],
     ...provider.stored.map(({ pattern }): [string, string] => ['stored.pattern', pattern]),
     ...provider.session_files.map(({ pattern }): [string, string] => ['session_files.pattern', pattern]),
-    ...[...provider.choice.files, ...provider.hosts.files].map(({ pattern }): [string, string | undefined] => ['files.pattern', pattern]),
+    ...[...provider.choice.files, ...provider.hosts.files].map(({ pattern }): [string, string | undefined] => [
+      'files.pattern',
+      pattern,
+    ]),
   ];
   return places.flatMap(([place, pattern]) => (pattern === undefined ? [] : [{ place, pattern }]));
 }

@@ -125,8 +125,11 @@ function checkSignedCatalog({ paths }: Context): Finding[] {
         fix: `take it again, or remove ${paths.catalogUpdates}`,
       },
     ];
-  if (outdated) return [{ level: 'ok', what: 'the catalog that you took is older than that of this version, which is used' }];
-  return updated ? [{ level: 'ok', what: `catalog of ${updated.generatedAt}, taken by \`culvert-wrap catalog update\`` }] : [];
+  if (outdated)
+    return [{ level: 'ok', what: 'the catalog that you took is older than that of this version, which is used' }];
+  return updated
+    ? [{ level: 'ok', what: `catalog of ${updated.generatedAt}, taken by \`culvert-wrap catalog update\`` }]
+    : [];
 }
 
 function checkModes(files: string[]): Finding[] {

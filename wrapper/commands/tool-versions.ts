@@ -28,7 +28,8 @@ export async function checkVersions(context: Context): Promise<Finding[]> {
   const findings = tools.map(async ([cli, provider]): Promise<Finding[]> => {
     const { checked } = provider;
     // a person who writes an entry need not write down with what
-    if (!checked) return overridden.includes(cli) ? [] : [unknown(`with which version of ${cli} its rules were checked`)];
+    if (!checked)
+      return overridden.includes(cli) ? [] : [unknown(`with which version of ${cli} its rules were checked`)];
     const program = installs[cli]?.original ?? findOnPath(provider.bin, context.env.PATH ?? '');
     if (program === undefined) return [];
     const version = await versionOf(program, provider, callerEnvironment(context.env));
@@ -56,7 +57,12 @@ async function versionOf(program: string, provider: Provider, env: NodeJS.Proces
   const packaged = provider.package && packageVersion(program, provider.package);
   if (packaged) return packaged;
   try {
-    const { stdout } = await run(program, ['--version'], { env, timeout: VERSION_MS, killSignal: 'SIGKILL', maxBuffer: 65_536 });
+    const { stdout } = await run(program, ['--version'], {
+      env,
+      timeout: VERSION_MS,
+      killSignal: 'SIGKILL',
+      maxBuffer: 65_536,
+    });
     return /\d+\.\d+(?:\.\d+)*/.exec(stdout)?.[0];
   } catch {
     return undefined;

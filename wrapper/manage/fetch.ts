@@ -36,14 +36,20 @@ export async function fetchFile(address: URL, by: Fetching): Promise<Buffer> {
       if (next === undefined) return await bodyOf(url, response, by.limit);
       response.destroy();
       const isAllowed =
-        next.protocol === url.protocol && (next.host === address.host || by.redirectHosts?.includes(next.host) === true);
+        next.protocol === url.protocol &&
+        (next.host === address.host || by.redirectHosts?.includes(next.host) === true);
       if (!isAllowed || redirects === MOST_REDIRECTS)
-        throw failed('redirected', `${url.origin} redirects to ${printable(next.origin).slice(0, 200)}, which is not followed`);
+        throw failed(
+          'redirected',
+          `${url.origin} redirects to ${printable(next.origin).slice(0, 200)}, which is not followed`,
+        );
       url = next;
     }
   } catch (error) {
     if (error instanceof WrapError) throw error;
-    const why = ending.aborted ? `it took more than ${(by.limitMs ?? LIMIT_MS) / 1000} s` : printable(reason(error) || (errno(error) ?? ''));
+    const why = ending.aborted
+      ? `it took more than ${(by.limitMs ?? LIMIT_MS) / 1000} s`
+      : printable(reason(error) || (errno(error) ?? ''));
     throw failed('fetch-failed', `${address.origin} can't be asked: ${why.slice(0, 200)}`, error);
   } finally {
     connections.close();

@@ -61,11 +61,7 @@ async function runProbe(
       args: probe.args,
       status: probe.status,
       expect: probe.expect,
-      got: run.error
-        ? 'not-started'
-        : run.timedOut
-          ? 'timeout'
-          : verdict(classify(outcome, provider.rules)),
+      got: run.error ? 'not-started' : run.timedOut ? 'timeout' : verdict(classify(outcome, provider.rules)),
       requests: fake.requests(),
       exit: run.exit,
       ms: Date.now() - started,

@@ -30,9 +30,7 @@ export function sourceStamps(
     return { source, link: base, time: `${base}.time` };
   };
   const shipped =
-    catalog === undefined
-      ? []
-      : [stamp(catalog, 'shipped'), stamp(updateStateFile(paths.catalogUpdates), 'signed')];
+    catalog === undefined ? [] : [stamp(catalog, 'shipped'), stamp(updateStateFile(paths.catalogUpdates), 'signed')];
   return [stamp(paths.config, 'config'), stamp(paths.userCatalog, 'user'), ...shipped];
 }
 

@@ -16,7 +16,6 @@ import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
 import { PINS } from './release-keys.ts';
 
-
 const STATE = '.local/state/culvert-wrap';
 
 /** The words with which a shim starts the program. */

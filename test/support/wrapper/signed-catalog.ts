@@ -27,7 +27,13 @@ export interface Wanted {
 }
 
 /** A catalog as one file: that of the sources with these files, signed by the current key unless told otherwise. */
-export function makeCatalog({ files = {}, statement = {}, manifest = {}, signer = KEYS.current, after }: Wanted = {}): Buffer {
+export function makeCatalog({
+  files = {},
+  statement = {},
+  manifest = {},
+  signer = KEYS.current,
+  after,
+}: Wanted = {}): Buffer {
   const texts = { ...TEXTS, ...files };
   const text = JSON.stringify({
     schema: 'https://culvert.example/schemas/release-manifest.v1.json',

@@ -30,7 +30,11 @@ symptom = "It is new."
 advice = "Update WARP."
 `,
 };
-FILES['providers.toml'] = edited(FILES['providers.toml']!, CHECKED, 'checked = { version = "1.30.0", on = 2026-12-01 }');
+FILES['providers.toml'] = edited(
+  FILES['providers.toml']!,
+  CHECKED,
+  'checked = { version = "1.30.0", on = 2026-12-01 }',
+);
 
 function put(box: Sandbox, name: string, bytes: Buffer): string {
   const file = path.join(box.home, name);
@@ -40,7 +44,9 @@ function put(box: Sandbox, name: string, bytes: Buffer): string {
 
 const shown = async (box: Sandbox, cli: string) => (await box.json('catalog', 'show', cli)).provider;
 const origins = async (box: Sandbox): Promise<Record<string, string>> =>
-  Object.fromEntries((await box.json('catalog', 'list')).providers.map((each: Record<string, string>) => [each.cli, each.origin]));
+  Object.fromEntries(
+    (await box.json('catalog', 'list')).providers.map((each: Record<string, string>) => [each.cli, each.origin]),
+  );
 
 test('an update shows what it changes, and changes nothing without a yes', async t => {
   const box = sandbox(t);
@@ -48,7 +54,10 @@ test('an update shows what it changes, and changes nothing without a yes', async
   const { exit, stdout, stderr } = await box.wrap(['catalog', 'update', file]);
   assert.equal(exit, 0, stderr);
   assert.match(stdout, /^catalog of \d{4}-\S+Z, serial 1000, signed with current \([0-9a-f]{16}\), valid until \d{4}-/);
-  assert.match(stdout, /^ {2}firecrawl: checked; checked with 1\.30\.0 \(2026-12-01\) instead of 1\.23\.3 \(2026-11-22\)$/m);
+  assert.match(
+    stdout,
+    /^ {2}firecrawl: checked; checked with 1\.30\.0 \(2026-12-01\) instead of 1\.23\.3 \(2026-11-22\)$/m,
+  );
   assert.match(stdout, /^ {2}newtool: new, checked with unknown$/m);
   assert.match(stdout, /^-checked = \{ version = "1\.23\.3", on = 2026-11-22 \}\n\+checked = \{ version = "1\.30\.0"/m);
   assert.match(stderr, /nothing was changed; --yes takes it/);
@@ -75,9 +84,14 @@ test('it is used by the wrapper and the daemon, below the entries of the user, u
   assert.deepEqual(known.problems, []);
   assert.match((await box.wrap(['catalog', 'update', file])).stdout, /It is in use/);
 
-  assert.match((await box.wrap(['catalog', 'update', '--revert'])).stdout, /the catalog of this version is in use again/);
+  assert.match(
+    (await box.wrap(['catalog', 'update', '--revert'])).stdout,
+    /the catalog of this version is in use again/,
+  );
   assert.equal((await shown(box, 'firecrawl')).checked.version, '1.23.3');
-  assert.ok(!loadKnowledge(knowledgeSources('data/knowledge', config, box.env)).issues.some(({ id }) => id === 'of-today'));
+  assert.ok(
+    !loadKnowledge(knowledgeSources('data/knowledge', config, box.env)).issues.some(({ id }) => id === 'of-today'),
+  );
   const again = await box.json('catalog', 'update', '--revert');
   assert.deepEqual([again.ok, again.error.code], [false, 'nothing-to-revert']);
   // the same one can be taken again
@@ -128,7 +142,11 @@ test('it comes from an address as well', async t => {
 
 test('killed before any of its file operations, it leaves the old catalog or the new one, and can be repeated', async t => {
   const box = sandbox(t);
-  const first = put(box, 'first', makeCatalog({ files: withEntry(CHECKED, 'checked = { version = "1.30.1", on = 2026-12-01 }') }));
+  const first = put(
+    box,
+    'first',
+    makeCatalog({ files: withEntry(CHECKED, 'checked = { version = "1.30.1", on = 2026-12-01 }') }),
+  );
   assert.equal((await box.json('catalog', 'update', first, '--yes')).applied, true);
   const files = withEntry(CHECKED, 'checked = { version = "1.30.2", on = 2026-12-02 }');
   const second = put(box, 'second', makeCatalog({ files, statement: { serial: 2_000 } }));
@@ -159,7 +177,10 @@ test('a stored catalog that was changed, or that others may change, is not used,
   const damages: [RegExp, (stored: string, state: string) => void][] = [
     [/was changed/, stored => fs.appendFileSync(stored, ' ')],
     [/others can change/, stored => fs.chmodSync(stored, 0o666)],
-    [/is a symbolic link/, stored => (fs.renameSync(stored, `${stored}.real`), fs.symlinkSync(`${stored}.real`, stored))],
+    [
+      /is a symbolic link/,
+      stored => (fs.renameSync(stored, `${stored}.real`), fs.symlinkSync(`${stored}.real`, stored)),
+    ],
     [/is missing/, stored => fs.rmSync(stored)],
     [/not a regular file/, stored => (fs.rmSync(stored), fs.mkdirSync(stored))],
     [/has another form/, (_, state) => fs.writeFileSync(state, '{}')],
@@ -171,7 +192,9 @@ test('a stored catalog that was changed, or that others may change, is not used,
     damage(path.join(paths.catalogUpdates, `${JSON.parse(fs.readFileSync(state, 'utf8')).current}.json`), state);
     assert.equal((await shown(box, 'firecrawl')).checked.version, '1.23.3', String(why));
     const { findings } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
-    const found = findings.find(({ what }: { what: string }) => what.startsWith('the catalog that you took is not used'));
+    const found = findings.find(({ what }: { what: string }) =>
+      what.startsWith('the catalog that you took is not used'),
+    );
     assert.match(found?.what ?? '', why);
     assert.equal(found.level, 'problem');
   }

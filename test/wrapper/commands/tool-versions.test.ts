@@ -48,7 +48,10 @@ test('an older one and the same one are fine, and what is unknown is said to be 
   }
   const box = sandbox(t);
   put(box, 'railway', 'echo 9.9.9');
-  assert.match((await said(box, 'railway'))[0]!.what, /^with which version of railway its rules were checked is unknown$/);
+  assert.match(
+    (await said(box, 'railway'))[0]!.what,
+    /^with which version of railway its rules were checked is unknown$/,
+  );
 });
 
 test('the version of an npm package is read, and the tool is not started', async t => {

@@ -16,9 +16,12 @@ import { importAccounts } from './import.ts';
  * `accountWords`.
  */
 export function addAccounts(program: Command, context: Context): void {
-  const accounts = program.command('accounts').description('manage accounts; a shim has the same words below its account command');
+  const accounts = program
+    .command('accounts')
+    .description('manage accounts; a shim has the same words below its account command');
   add(accounts, 'list [cli]', 'list the accounts of all tools, or of one', true).action(
-    (cli: string | undefined, options) => (cli === undefined ? listAll(options, context) : listOf(cli, options, context)),
+    (cli: string | undefined, options) =>
+      cli === undefined ? listAll(options, context) : listOf(cli, options, context),
   );
   addChoosing(accounts, context);
   add(accounts, 'add <cli> <name>', 'add an account; the credential comes from a prompt or stdin')

@@ -1,7 +1,7 @@
 // Compares a signed catalog with the one in use, and checks that it keeps to the rules of this version.
 import { dirname, join } from 'node:path';
-import { createTwoFilesPatch } from 'diff';
 import { isDeepStrictEqual } from 'node:util';
+import { createTwoFilesPatch } from 'diff';
 import { parse } from 'smol-toml';
 import { reason } from '../../../daemon/core/errors.ts';
 import { readText } from '../../../daemon/core/files.ts';
@@ -124,7 +124,9 @@ export function differenceOf(files: Files, context: Context): Difference {
 
 function textsInUse(updated: Files | undefined, { catalog }: Context): Partial<Record<CatalogFile, string>> {
   // where the build puts them, and where the sources have them
-  const knowledge = catalog.endsWith('.toml') ? join(dirname(catalog), '../knowledge') : join(catalog, '../../../data/knowledge');
+  const knowledge = catalog.endsWith('.toml')
+    ? join(dirname(catalog), '../knowledge')
+    : join(catalog, '../../../data/knowledge');
   return Object.fromEntries(
     CATALOG_FILES.map(name => {
       const shipped = name === 'providers.toml' ? readCatalogText(catalog) : readText(join(knowledge, name));

@@ -4,11 +4,18 @@ import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { reason } from '../../../daemon/core/errors.ts';
 import { readText } from '../../../daemon/core/files.ts';
-import { releaseTrust } from '../../../manifest/verify.ts';
 import project from '../../../data/project.json' with { type: 'json' };
+import { releaseTrust } from '../../../manifest/verify.ts';
 import { storedFile, updateStateFile } from '../../catalog/files.ts';
 import { refused, type SignedCatalog, verifyCatalog } from '../../catalog/release.ts';
-import { CATALOG_LIMIT, CATALOG_NAME, INSTALLED, readUpdateState, readUpTo, type UpdateState } from '../../catalog/updated.ts';
+import {
+  CATALOG_LIMIT,
+  CATALOG_NAME,
+  INSTALLED,
+  readUpdateState,
+  readUpTo,
+  type UpdateState,
+} from '../../catalog/updated.ts';
 import type { Context } from '../../context.ts';
 import { fetchFile } from '../../manage/fetch.ts';
 import { callerEnvironment } from '../../run/accounts/ready.ts';
@@ -31,7 +38,11 @@ interface UpdateOptions {
  * @throws WrapError `no-source`, `input-unreadable`, `catalog-state-broken`, `not-stored`, those of `fetchFile`, `verifyCatalog` and
  *   `checkContents`, and `nothing-to-revert`
  */
-export async function updateCatalog(source: string | undefined, options: UpdateOptions, context: Context): Promise<void> {
+export async function updateCatalog(
+  source: string | undefined,
+  options: UpdateOptions,
+  context: Context,
+): Promise<void> {
   if (options.revert) return revert(options, context);
   const bytes = await readSource(source, context);
   const state = stateOf(context.paths);
@@ -97,10 +108,15 @@ function stateOf({ catalogUpdates }: Paths): UpdateState | undefined {
   try {
     return readUpdateState(catalogUpdates);
   } catch (error) {
-    throw new WrapError('catalog-state-broken', EXIT.config, `the catalogs seen before can't be read: ${reason(error)}`, {
-      hint: `if you trust the source, remove ${updateStateFile(catalogUpdates)} and try again`,
-      cause: error,
-    });
+    throw new WrapError(
+      'catalog-state-broken',
+      EXIT.config,
+      `the catalogs seen before can't be read: ${reason(error)}`,
+      {
+        hint: `if you trust the source, remove ${updateStateFile(catalogUpdates)} and try again`,
+        cause: error,
+      },
+    );
   }
 }
 
@@ -181,10 +197,15 @@ function describe(signed: SignedCatalog, { entries, knowledge, patch }: Differen
   if (isKnown) return `${head}\nIt is in use.`;
   const lines = [
     ...entries.map(({ cli, change: what, fields, checked }) => {
-      const versions = checked.before === checked.after ? '' : `; checked with ${checked.after} instead of ${checked.before}`;
-      return what === 'added' ? `  ${cli}: new, checked with ${checked.after}` : `  ${cli}: ${fields.join(', ')}${versions}`;
+      const versions =
+        checked.before === checked.after ? '' : `; checked with ${checked.after} instead of ${checked.before}`;
+      return what === 'added'
+        ? `  ${cli}: new, checked with ${checked.after}`
+        : `  ${cli}: ${fields.join(', ')}${versions}`;
     }),
-    ...knowledge.map(({ file, added, changed, removed }) => `  ${file}: ${added} new, ${changed} changed, ${removed} removed`),
+    ...knowledge.map(
+      ({ file, added, changed, removed }) => `  ${file}: ${added} new, ${changed} changed, ${removed} removed`,
+    ),
   ];
   if (lines.length === 0) return `${head}\nIt changes nothing.`;
   return [head, ...lines, '', patch].join('\n').trimEnd();
