@@ -179,10 +179,17 @@ test('a stored catalog that was changed, or that others may change, is not used,
     [/others can change/, stored => fs.chmodSync(stored, 0o666)],
     [
       /is a symbolic link/,
-      stored => (fs.renameSync(stored, `${stored}.real`), fs.symlinkSync(`${stored}.real`, stored)),
+      stored => {
+        fs.renameSync(stored, `${stored}.real`);
+        fs.symlinkSync(`${stored}.real`, stored);
+      },
     ],
     [/is missing/, stored => fs.rmSync(stored)],
-    [/not a regular file/, stored => (fs.rmSync(stored), fs.mkdirSync(stored))],
+    [/not a regular file/, stored => {
+        fs.rmSync(stored);
+        fs.mkdirSync(stored);
+      },
+    ],
     [/has another form/, (_, state) => fs.writeFileSync(state, '{}')],
   ];
   for (const [why, damage] of damages) {
