@@ -216,7 +216,7 @@ function join(problem: string): string {
   return problem.startsWith('.') ? problem : ` ${problem}`;
 }
 
-/** Every pattern of an entry. */
+/** Every pattern that a catalog may change; those of files are fixed. */
 export function patternsOf(provider: Provider): { place: string; pattern: string }[] {
   const { rules, mcp, http: own } = provider;
   const places: [place: string, pattern: string | undefined][] = [
@@ -235,12 +235,6 @@ export function patternsOf(provider: Provider): { place: string; pattern: string
     ['http.mcp.jobs.id', own?.mcp?.jobs?.id],
     ['job_id', provider.job_id],
     ['session_id', provider.session_id],
-    ...provider.stored.map(({ pattern }): [string, string] => ['stored.pattern', pattern]),
-    ...provider.session_files.map(({ pattern }): [string, string] => ['session_files.pattern', pattern]),
-    ...[...provider.choice.files, ...provider.hosts.files].map(({ pattern }): [string, string | undefined] => [
-      'files.pattern',
-      pattern,
-    ]),
   ];
   return places.flatMap(([place, pattern]) => (pattern === undefined ? [] : [{ place, pattern }]));
 }
