@@ -106,7 +106,10 @@ function refusing<T>(verify: () => T): T {
     return verify();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    const why = error.message.replace(/^The release/, 'it').replace(/\.$/, '');
+    const why = error.message
+      .replace(/^The release (?=\d)/, 'that of version ')
+      .replace(/^The release/, 'it')
+      .replace(/\.$/, '');
     throw refused(error.code, why[0]!.toLowerCase() + why.slice(1), {
       hint: HINTS[error.code] ?? 'do not use it; fetch it again, and report it if it is refused again',
       cause: error,

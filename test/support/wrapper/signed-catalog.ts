@@ -47,7 +47,7 @@ export function makeCatalog({
     })),
     ...manifest,
   });
-  const signed = { serial: 1_000, expires_at: at(60), channel: 'catalog', minimum_version: '0.0.0', ...statement };
+  const signed = { serial: 1_000, expires_at: at(60), channel: 'catalog', minimum_version: '0.0.0-0', ...statement };
   const sidecar = seal(Buffer.from(text), signed, signer).toString();
   const container = { format: 'culvert-catalog 1', manifest: text, sidecar, files: texts };
   return Buffer.from(JSON.stringify(after ? after(container) : container));
