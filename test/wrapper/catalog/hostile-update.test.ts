@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -143,24 +144,27 @@ test('a pipe, a directory, a device and a missing file are named, and never wait
 test('an address without TLS, a redirect to another scheme or host, and an endless or encoded answer are refused', async t => {
   const box = sandbox(t);
   const good = makeCatalog();
+  const endless = (response: ServerResponse): void => {
+    if (response.destroyed) return;
+    if (response.write(Buffer.alloc(1 << 20, ' '))) setImmediate(endless, response);
+    else response.once('drain', () => endless(response));
+  };
+  const answers: Record<string, (response: ServerResponse) => unknown> = {
+    '/loop': response => response.writeHead(302, { location: '/loop' }).end(),
+    '/encoded': response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(good)),
+    '/none': response => response.writeHead(404).end(),
+    '/large': response => response.writeHead(200, { 'content-length': CATALOG_LIMIT + 1 }).end(),
+    '/cut': response => {
+      response.writeHead(200, { 'content-length': good.length });
+      response.write(good.subarray(0, 9), () => response.destroy());
+    },
+    '/endless': endless,
+  };
   const address = await serve(t, (request, response) => {
-    const to = new URL(request.url!, 'http://x').searchParams.get('to');
-    if (to !== null) return response.writeHead(302, { location: to }).end();
-    if (request.url === '/loop') return response.writeHead(302, { location: '/loop' }).end();
-    if (request.url === '/encoded') return response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(good));
-    if (request.url === '/none') return response.writeHead(404).end();
-    if (request.url === '/large') return response.writeHead(200, { 'content-length': CATALOG_LIMIT + 1 }).end();
-    if (request.url === '/cut')
-      return response
-        .writeHead(200, { 'content-length': good.length })
-        .write(good.subarray(0, 9), () => response.destroy());
-    const piece = Buffer.alloc(1 << 20, ' ');
-    const more = () => {
-      if (response.destroyed) return;
-      if (response.write(piece)) setImmediate(more);
-      else response.once('drain', more);
-    };
-    more();
+    const { pathname, searchParams } = new URL(request.url!, 'http://x');
+    const to = searchParams.get('to');
+    if (to === null) answers[pathname]!(response);
+    else response.writeHead(302, { location: to }).end();
   });
   const cases: [source: string, code: string][] = [
     ['http://catalogs.example/culvert-catalog.json', 'address-insecure'],
