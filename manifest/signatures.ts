@@ -10,8 +10,14 @@ import type { VerifyKey } from './keys.ts';
 import { DateTime, instant, type Manifest, readManifest, violations } from './schema.ts';
 
 export const SIDECAR_LIMIT = 4096;
-export const CHANNELS = ['stable', 'beta'] as const;
+const CHANNELS = ['stable', 'beta'] as const;
 export type Channel = (typeof CHANNELS)[number];
+/**
+ * What a statement may be for: the releases of a channel, or a catalog (wrapper/catalog/release.ts). An updater names its channel,
+ * so it takes no catalog for a release, and neither do their serials meet.
+ */
+export const PURPOSES = [...CHANNELS, 'catalog'] as const;
+export type Purpose = (typeof PURPOSES)[number];
 
 const KeyId = z.string('must be text').check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 lowercase hexadecimal digits'));
 
@@ -26,7 +32,7 @@ export const Statement = z.strictObject(
       .number('must be a number')
       .check(z.refine(Number.isSafeInteger, 'must be a whole number below 2^53'), z.minimum(1, 'must be at least 1')),
     expires_at: DateTime,
-    channel: z.enum(CHANNELS, `must be one of ${CHANNELS.join(', ')}`),
+    channel: z.enum(PURPOSES, `must be one of ${PURPOSES.join(', ')}`),
     minimum_version: z
       .string('must be text')
       .check(z.refine(text => valid(text) === text, 'must be a version such as 1.2.3')),

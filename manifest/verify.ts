@@ -5,17 +5,25 @@ import { escaped } from '../daemon/core/printable.ts';
 import { Refusal } from './errors.ts';
 import { pinnedKeys, RELEASE_KEYS, RELEASE_THRESHOLD } from './keys.ts';
 import { instant, MANIFEST_LIMIT, type Manifest, parseJson, readManifest, violations } from './schema.ts';
-import { type Channel, checkSignatures, checkStatement, newlyRevoked, Statement, type Trust } from './signatures.ts';
+import {
+  type Channel,
+  checkSignatures,
+  checkStatement,
+  newlyRevoked,
+  type Purpose,
+  Statement,
+  type Trust,
+} from './signatures.ts';
 
 export { checkArtifact } from './artifacts.ts';
 export { Refusal } from './errors.ts';
 export { MANIFEST_LIMIT } from './schema.ts';
-export { type Channel, SIDECAR_LIMIT, type Trust } from './signatures.ts';
+export { type Channel, type Purpose, SIDECAR_LIMIT, type Trust } from './signatures.ts';
 
 declare const verified: unique symbol;
 
 /** A release whose signatures, schema, serial, expiry and channel have been checked. Only `verifySidecar` creates it. */
-export interface Verified {
+export interface Verified<For extends Purpose = Channel> {
   readonly [verified]: true;
   readonly manifest: Readonly<Manifest>;
   /** The release's version: the manifest's tag without a leading v. */
@@ -23,7 +31,7 @@ export interface Verified {
   /** The caller must record it as the `lastSerial` of the next check. */
   readonly serial: number;
   readonly expiresAt: string;
-  readonly channel: Channel;
+  readonly channel: For;
   readonly minimumVersion: string;
   readonly signers: readonly { readonly id: string; readonly name: string }[];
   /** Ids of trusted keys that this release revokes for the first time. The caller must record them with `serial`. */
@@ -31,12 +39,12 @@ export interface Verified {
 }
 
 /** Expected values of a release. Missing values are not checked; an updater must give all of them. */
-export interface Expectations extends Trust {
+export interface Expectations<For extends Purpose = Channel> extends Trust {
   /** Milliseconds since 1970. */
   now: number;
   /** The highest serial accepted so far. The same serial is accepted again; a lower serial is a rollback. */
   lastSerial?: number | undefined;
-  channels?: readonly Channel[] | undefined;
+  channels?: readonly For[] | undefined;
   /** The installed version. */
   installed?: string | undefined;
 }
@@ -62,7 +70,11 @@ export function releaseTrust(): Trust {
  *   `serial-older`, `channel-other`, `tag-not-version`, `version-older`, `version-unreachable`, and those of
  *   `readManifest`
  */
-export function verifySidecar(manifest: Uint8Array, sidecar: Uint8Array | undefined, expected: Expectations): Verified {
+export function verifySidecar<For extends Purpose = Channel>(
+  manifest: Uint8Array,
+  sidecar: Uint8Array | undefined,
+  expected: Expectations<For>,
+): Verified<For> {
   if (!sidecar) throw new Refusal('unsigned', 'The manifest has no signature.');
   if (manifest.length > MANIFEST_LIMIT) readManifest(manifest); // throws manifest-too-large
   const { signers, statement: bytes } = checkSignatures(manifest, sidecar, expected);
@@ -73,7 +85,7 @@ export function verifySidecar(manifest: Uint8Array, sidecar: Uint8Array | undefi
   checkAge(statement, parsed, expected.now);
   checkSerial(statement, revoked.length > 0, expected);
   checkFit(statement, version, expected);
-  const release: Omit<Verified, typeof verified> = {
+  const release: Omit<Verified<Purpose>, typeof verified> = {
     manifest: parsed,
     version,
     serial: statement.serial,
@@ -83,7 +95,8 @@ export function verifySidecar(manifest: Uint8Array, sidecar: Uint8Array | undefi
     signers: signers.map(({ id, name }) => ({ id, name })),
     revoked,
   };
-  return Object.freeze(release) as Verified;
+  // `checkFit` has compared the channel
+  return Object.freeze(release) as Verified<For>;
 }
 
 function readStatement(bytes: Uint8Array): Statement {
@@ -119,7 +132,7 @@ function checkAge(statement: Statement, manifest: Manifest, now: number): void {
  * out later releases. A release that revokes a key may have a lower serial, because a thief of the key may have raised the
  * serial (TUF, section 5.3.11).
  */
-function checkSerial({ serial }: Statement, revokes: boolean, { now, lastSerial }: Expectations): void {
+function checkSerial({ serial }: Statement, revokes: boolean, { now, lastSerial }: Expectations<Purpose>): void {
   if (serial * 1000 > now + CLOCK_TOLERANCE) {
     throw new Refusal('serial-future', `The release has serial ${serial}, which is later than the time in seconds.`);
   }
@@ -128,7 +141,7 @@ function checkSerial({ serial }: Statement, revokes: boolean, { now, lastSerial 
   }
 }
 
-function checkFit(statement: Statement, version: string, { channels, installed }: Expectations): void {
+function checkFit(statement: Statement, version: string, { channels, installed }: Expectations<Purpose>): void {
   if (channels && !channels.includes(statement.channel)) {
     throw new Refusal(
       'channel-other',

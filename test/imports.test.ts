@@ -162,8 +162,8 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   ],
   [
     /^wrapper\//,
-    /^(?:\.\/(?:daemon\/(?!core\/)|gnome\/|manifest\/)|gi:)/,
-    'the wrapper has the primitives and itself only',
+    /^(?:\.\/(?:daemon\/(?!core\/)|gnome\/|manifest\/(?!schema\.ts|verify\.ts))|gi:)/,
+    'the wrapper has the primitives, what verifies a catalog, and itself only',
   ],
   [/^manifest\//, /^(?:\.\/(?:daemon\/(?!core\/)|gnome\/|wrapper\/)|gi:)/, 'the manifest tool likewise'],
 ];

@@ -5,7 +5,7 @@ import { reason } from '../core/errors.ts';
 import { foreignOwner, makeDirectory } from '../core/files.ts';
 import { dataDirectory, VERSION } from '../system/installation.ts';
 import type { Paths } from '../system/paths.ts';
-import { type Knowledge, knowledgeDirectories, loadKnowledge } from './knowledge.ts';
+import { type Knowledge, knowledgeSources, loadKnowledge } from './knowledge.ts';
 import { type CulvertFacts, createWorld, loadSamples, saveSample, type World } from './world/world.ts';
 
 /** Answers of a running daemon. */
@@ -85,9 +85,9 @@ export function redactorFor(tunnel: Snapshot | null, knowledge: Knowledge): (tex
   return async text => (await import('./diagnose/bundle.ts')).machineRedactor(tunnel, knowledge).text(text);
 }
 
-/** Reads the knowledge of the installation, with the user's own. */
-export function knowledgeOf({ userConfig }: Pick<Paths, 'userConfig'>): Knowledge {
-  return loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, userConfig));
+/** Reads the knowledge of the installation, with that of a signed catalog and the user's own. */
+export function knowledgeOf({ userConfig }: Pick<Paths, 'userConfig'>, env: NodeJS.ProcessEnv): Knowledge {
+  return loadKnowledge(knowledgeSources(`${dataDirectory}/knowledge`, userConfig, env));
 }
 
 function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): World {
@@ -95,7 +95,7 @@ function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): Wor
   const { runtime, state, userConfig, brokenChanges } = paths;
   const samplesFile = `${paths.state}/doctor-samples.json`;
   const samples = loadSamples(samplesFile);
-  const knowledge = knowledgeOf(paths);
+  const knowledge = knowledgeOf(paths, env);
   return createWorld({
     env,
     tunnel,

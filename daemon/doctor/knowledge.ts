@@ -5,9 +5,12 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
+import { readUpdated } from '../../wrapper/catalog/updated.ts';
+import { pathsFor } from '../../wrapper/store/paths.ts';
 import { REGISTRATION_CAUSES } from '../api/tunnel.ts';
 import { reason } from '../core/errors.ts';
 import { readText } from '../core/files.ts';
+import { VERSION } from '../system/installation.ts';
 import { serviceManager } from '../system/service-manager.ts';
 import { type Manager, withServiceWords } from '../view/client/service-words.ts';
 import { compareVersions } from '../view/versions.ts';
@@ -133,31 +136,45 @@ const FILES = {
 } as const;
 const BYTES = 1024 * 1024;
 
+/** A directory, or files of a signed catalog by name. */
+type KnowledgeSource =
+  | string
+  | { name: string; files: { readonly [name: string]: string | undefined }; problem?: string | undefined };
+
 /**
- * Reads the knowledge in `directories`, later entries over earlier entries. Never throws: lists unusable files and
+ * Reads the knowledge in `sources`, later entries over earlier entries. Never throws: lists unusable files and
  * entries in `problems`, and uses the rest.
  * @param manager what starts services here instead of systemd: texts such as `{restart warp-svc}` become its commands
  */
-export function loadKnowledge(directories: readonly string[], manager: Manager = serviceManager()): Knowledge {
+export function loadKnowledge(sources: readonly KnowledgeSource[], manager: Manager = serviceManager()): Knowledge {
   const knowledge: Knowledge = { issues: [], changes: [], codes: [], limits: [], patterns: [], problems: [] };
-  for (const directory of directories)
+  for (const source of sources) {
+    if (typeof source !== 'string' && source.problem !== undefined)
+      knowledge.problems.push(`${source.name} is not used: ${source.problem}.`);
     for (const [name, tables] of Object.entries(FILES)) {
-      const path = join(directory, name);
-      const document = readDocument(path, manager, knowledge.problems);
+      const path = typeof source === 'string' ? join(source, name) : `${name} of ${source.name}`;
+      const text = typeof source === 'string' ? textAt(path, knowledge.problems) : (source.files[name] ?? null);
+      const document = text === null ? null : parseDocument(path, text, { manager, problems: knowledge.problems });
       if (!document) continue;
       for (const [table, [part, schema, key]] of Object.entries(tables))
         merge({ knowledge, part, schema, key, path }, document[table]);
     }
+  }
   return knowledge;
 }
 
-function readDocument(path: string, manager: Manager, problems: string[]): Record<string, unknown> | null {
+function textAt(path: string, problems: string[]): string | null {
   if (!existsSync(path)) return null;
   const text = readText(path);
-  if (text === null) {
-    problems.push(`${path} can't be read.`);
-    return null;
-  }
+  if (text === null) problems.push(`${path} can't be read.`);
+  return text;
+}
+
+function parseDocument(
+  path: string,
+  text: string,
+  { manager, problems }: { manager: Manager; problems: string[] },
+): Record<string, unknown> | null {
   try {
     if (text.length > BYTES) throw new Error('it is longer than 1 MiB');
     return parse(withServiceWords(text, manager));
@@ -200,11 +217,15 @@ function firstLine(text: string): string {
 }
 
 /**
- * Returns the directories of knowledge: the program's, then the user's.
+ * Returns the sources of knowledge: the program's directory, the signed catalog that `culvert-wrap catalog update` took, and the
+ * user's directory.
  * @param shipped directory of the installed files @param userConfig the user's configuration file
  */
-export function knowledgeDirectories(shipped: string, userConfig: string): string[] {
-  return [shipped, join(dirname(userConfig), 'knowledge')];
+export function knowledgeSources(shipped: string, userConfig: string, env: NodeJS.ProcessEnv): KnowledgeSource[] {
+  const directory = pathsFor(env).catalogUpdates;
+  const { updated, problem } = readUpdated(directory, VERSION);
+  const signed = { name: `the catalog of ${updated?.generatedAt ?? directory}`, files: updated?.files ?? {}, problem };
+  return [shipped, signed, join(dirname(userConfig), 'knowledge')];
 }
 
 /**

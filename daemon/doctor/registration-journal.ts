@@ -16,7 +16,7 @@ interface Options {
 /** Returns the cause; null without one, or if this user may not read the journal. Never rejects. */
 export async function readRegistrationJournal({ env, paths, snapshot, signal }: Options): Promise<JournalCause | null> {
   const tools = createTools({ env, signal: signal ?? new AbortController().signal });
-  const knowledge = knowledgeOf(paths);
+  const knowledge = knowledgeOf(paths, env);
   try {
     const lines = await readServiceJournal(tools, redactorFor(snapshot, knowledge));
     return registrationIn(lines, knowledge.patterns, { now: Date.now() });

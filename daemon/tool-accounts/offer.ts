@@ -1,5 +1,5 @@
 // Decides whether clients offer the tool accounts page: only if culvert-wrap has something to do.
-import { readCatalogText } from '../../wrapper/catalog/files.ts';
+import { readCatalogText, signedEntriesText } from '../../wrapper/catalog/files.ts';
 import { findOnPath, readInstalls } from '../../wrapper/store/installs.ts';
 import { type Paths, pathsFor } from '../../wrapper/store/paths.ts';
 import type { FeatureContext } from '../controls.ts';
@@ -15,9 +15,10 @@ const KEPT_MS = 5_000;
 /** A catalog line that names a command. Loading the whole catalog would slow down each start of the daemon. */
 const COMMAND = /^\s*bin\s*=\s*["']([^"']+)["']/gm;
 
-/** Commands of the tools in the catalogs; a missing catalog adds no commands. */
-export function commandsIn(catalogs: readonly string[]): string[] {
-  return catalogs.flatMap(file => [...(readCatalogText(file) ?? '').matchAll(COMMAND)].map(([, command]) => command!));
+/** Commands of the tools in the catalogs, and in the text of a signed one; a missing catalog adds no commands. */
+export function commandsIn(catalogs: readonly string[], signed = ''): string[] {
+  const texts = [...catalogs.map(file => readCatalogText(file) ?? ''), signed];
+  return texts.flatMap(text => [...text.matchAll(COMMAND)].map(([, command]) => command!));
 }
 
 /** @returns a function that publishes whether a shim is installed, or a tool of the catalogs is on the daemon's PATH */
@@ -41,7 +42,7 @@ export function createToolOffer(
 
 function isOffered(paths: Paths, catalog: string, search: string): boolean {
   if (Object.keys(readInstalls(paths)).length > 0) return true;
-  return commandsIn([catalog, paths.userCatalog]).some(
+  return commandsIn([catalog, paths.userCatalog], signedEntriesText(paths.catalogUpdates)).some(
     command => command !== NOT_OFFERED && findOnPath(command, search) !== undefined,
   );
 }

@@ -97,11 +97,8 @@ export function createTunnelStore(
     const reason = wish.reasonFor(reading);
     const since = same ? before.since : new Date().toISOString();
     if (reading.state === 'unknown') lastKnown = undefined;
-    // clients show an output without a status as it is
-    const unknown = unknownIn('status', raw ?? '').filter(({ name }) => name !== WHOLE);
-    const why = cause.of({ blocked, reason, raw });
-    const shown = { ...reading, reason, blocked, since, raw, ...why, ...(lastKnown && { lastKnown }) };
-    state.set('status', { ...shown, ...(unknown.length > 0 && { unknown }) });
+    const further = { ...cause.of({ blocked, reason, raw }), ...(lastKnown && { lastKnown }), ...unknownValues(raw) };
+    state.set('status', { ...reading, reason, blocked, since, raw, ...further });
     if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
     if (blocked === 'not-registered' && before.blocked !== blocked) void cause.readJournal();
   };
@@ -151,12 +148,8 @@ export function createTunnelStore(
       authorized = now;
       publishStatus();
     },
-    expectConnection(now) {
-      if (wish.accept(now, reading, raw)) publishStatus();
-    },
-    connectionOverdue() {
-      if (wish.overdue()) publishStatus();
-    },
+    expectConnection: now => void (wish.accept(now, reading, raw) && publishStatus()),
+    connectionOverdue: () => void (wish.overdue() && publishStatus()),
     checkRegistration: cause.check,
     registrationCause: () => cause.of({ ...state.snapshot().status, blocked: 'not-registered' }).registration ?? null,
     registrationAttempted: cause.attempted,
@@ -196,6 +189,12 @@ export function createTunnelStore(
     devices: account.devices,
     account: account.known,
   };
+}
+
+/** Returns the values of a status that Culvert does not know. Clients show an output without a status as it is. */
+function unknownValues(raw: string | null): Pick<Status, 'unknown'> {
+  const unknown = unknownIn('status', raw ?? '').filter(({ name }) => name !== WHOLE);
+  return unknown.length > 0 ? { unknown } : {};
 }
 
 /** Finds why the device is not registered. @param publish publishes the status with the present cause */

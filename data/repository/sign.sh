@@ -1,13 +1,17 @@
 #!/bin/sh
-# Signs a release: data/repository/sign.sh [--renew] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
-# PROGRAM is the bundle of culvert-manifest, and the options are those of its "sign". The first key signs manifest and source,
-# all of them the package repositories. The first also signs each artifact and SHA256SUMS for minisign. --renew keeps what the release was signed with, and dates it again.
+# Signs a release: data/repository/sign.sh [--renew | --catalog] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
+# PROGRAM is the bundle of culvert-manifest, or its source, and the options are those of its "sign". The first key signs manifest and
+# source, and each artifact and SHA256SUMS for minisign; all of them sign the package repositories. --renew keeps what the release was
+# signed with, and dates it again. --catalog signs the manifest of a catalog alone (data/release/catalog.sh).
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 say() { printf '%s\n' "release: $*" >&2; }
 die() { say "$@"; exit 1; }
-renew=''
-[ "$1" != --renew ] || { renew=--renew; shift; }
+renew='' catalog=no
+case $1 in
+  --renew) renew=--renew; shift ;;
+  --catalog) catalog=yes; shift ;;
+esac
 release=$(readlink -f "$1") program=$(readlink -f "$2")
 shift 2
 manifest=$release/release-manifest.v1.json
@@ -78,15 +82,20 @@ options=$(node -p '
   "$top/data/project.json" ${renew:+"$manifest.sig"})
 # shellcheck disable=SC2086 # words
 set -- $options "$@"
+case $program in
+  *.ts) loading='--import tsx' ;;
+  *) loading='' ;;
+esac
 key=${keys%%"$line"*}
 # COMMAND FILE… : runs culvert-manifest with the first key; serial and expiry count from now, not from the commit
+# shellcheck disable=SC2086 # words or none
 with_key() {
   if [ -n "$signer" ]; then
-    env -u SOURCE_DATE_EPOCH node "$program" "$@" --key "$key" --signer "$signer"
+    env -u SOURCE_DATE_EPOCH node $loading "$program" "$@" --key "$key" --signer "$signer"
   elif grep -q ENCRYPTED "$key"; then
-    printf '%s\n' "$first" | env -u SOURCE_DATE_EPOCH node "$program" "$@" --key -
+    printf '%s\n' "$first" | env -u SOURCE_DATE_EPOCH node $loading "$program" "$@" --key -
   else
-    env -u SOURCE_DATE_EPOCH node "$program" "$@" --key "$key"
+    env -u SOURCE_DATE_EPOCH node $loading "$program" "$@" --key "$key"
   fi
 }
 with_key sign "$manifest" "$@"
@@ -100,6 +109,7 @@ if [ -e "$release/SHA256SUMS" ]; then
   say 'signatures for minisign'
 fi
 
+[ $catalog = no ] || exit 0
 if ! node "$top/data/repository/keys.mjs"; then
   say 'There are no package repositories, since no key has a certificate: see data/doc/release-keys.md.'
   exit

@@ -9,7 +9,7 @@ import { EXIT, REFUSALS, Refusal, usage } from '../errors.ts';
 import { isMissing, KEY_LIMIT, readSmall, sameFile, writeWhole } from '../files.ts';
 import { readPublicKey, type VerifyKey } from '../keys.ts';
 import { jsonSchema, MANIFEST_LIMIT, type Manifest, readManifest } from '../schema.ts';
-import { type Channel, SIDECAR_LIMIT } from '../signatures.ts';
+import { type Purpose, SIDECAR_LIMIT } from '../signatures.ts';
 import { releaseTrust, verifySidecar } from '../verify.ts';
 import {
   type Context,
@@ -54,7 +54,7 @@ export interface VerifyOptions extends Json {
   requireSignature?: boolean;
   key: string[];
   threshold?: number;
-  channel?: Channel;
+  channel?: Purpose;
   lastSerial?: number;
   installed?: string;
 }

@@ -1,6 +1,6 @@
 // Prints the results of commands as lines or JSON on stdout, and notes and progress on stderr.
 import { escaped } from '../../daemon/core/printable.ts';
-import type { Verified } from '../verify.ts';
+import type { Purpose, Verified } from '../verify.ts';
 
 /** Parts of the process that the commands use. */
 export interface Context {
@@ -29,13 +29,13 @@ export function note({ stderr }: Context, line: string): void {
 }
 
 /** Describes a verified release for `--json`. */
-export function describeRelease(release: Verified) {
+export function describeRelease(release: Verified<Purpose>) {
   const { version, serial, expiresAt, channel, minimumVersion, signers, revoked } = release;
   return { version, serial, expiresAt, channel, minimumVersion, signer: signers[0], signers, revoked };
 }
 
 /** Describes a verified release in a line of text. */
-export function releaseSentence({ signers, serial, channel, expiresAt, revoked }: Verified): string {
+export function releaseSentence({ signers, serial, channel, expiresAt, revoked }: Verified<Purpose>): string {
   const keys = signers.map(({ id, name }) => (name === id ? id : `${escaped(name)} (${id})`)).join(' and ');
   const without = revoked.length === 0 ? '' : `, revokes ${revoked.join(', ')}`;
   return `signed with ${keys}, serial ${serial}, channel ${channel}, expires ${expiresAt}${without}`;

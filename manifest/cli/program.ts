@@ -3,7 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { errno, Failure, reason } from '../../daemon/core/errors.ts';
 import { EXIT, REFUSALS, Refusal } from '../errors.ts';
 import { MANIFEST_NAME, SIDECAR_NAME } from '../schema.ts';
-import { CHANNELS } from '../signatures.ts';
+import { PURPOSES } from '../signatures.ts';
 import * as commands from './commands.ts';
 import type { Context } from './output.ts';
 import * as signing from './signing-commands.ts';
@@ -50,7 +50,9 @@ function program(context: Context, end: (exit: number) => void): Command {
       whole,
     )
     .option('--expires <when>', 'when this release expires: a time (2027-01-31T00:00:00Z), or days from now', '90d')
-    .addOption(new Option('--channel <channel>', 'the channel it is for').choices(CHANNELS).default('stable'))
+    .addOption(
+      new Option('--channel <channel>', 'the channel it is for, or catalog').choices(PURPOSES).default('stable'),
+    )
     .option('--minimum-version <version>', 'the oldest installed version that can update to it in one step', '0.0.0')
     .option('--revoke <id>', 'revoke a pinned key that this key outranks; may be repeated', collect, [])
     .option('--force', 'revoke a key that this build does not pin, for example one that older versions pin')
@@ -71,7 +73,7 @@ function program(context: Context, end: (exit: number) => void): Command {
     .option('--require-signature', 'refuse an unsigned manifest; so does each option below')
     .option('--key <file>', 'trust this public key instead of the pinned ones; may be repeated', collect, [])
     .option('--threshold <n>', 'refuse a release that fewer of the trusted keys signed', whole)
-    .addOption(new Option('--channel <channel>', 'refuse another channel').choices(CHANNELS))
+    .addOption(new Option('--channel <channel>', 'refuse another channel').choices(PURPOSES))
     .option('--last-serial <n>', 'refuse a lower serial', whole)
     .option('--installed <version>', 'refuse a release that cannot be installed over this version')
     .action(async (manifest: string, options) => end(await commands.verify(manifest, options, context)));

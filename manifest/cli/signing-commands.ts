@@ -14,8 +14,8 @@ import { minisign, minisignKeyText } from '../minisign.ts';
 import { dateTime, isDateTime, MANIFEST_LIMIT } from '../schema.ts';
 import {
   addSignature,
-  type Channel,
   formatStatement,
+  type Purpose,
   SIDECAR_LIMIT,
   type Sidecar,
   type Signer,
@@ -32,7 +32,7 @@ export interface SignOptions {
   signer?: string;
   serial?: number;
   expires: string;
-  channel: Channel;
+  channel: Purpose;
   minimumVersion: string;
   revoke: string[];
   force?: boolean;
@@ -83,9 +83,9 @@ async function signRelease(file: string, options: SignOptions, context: Context)
   const trust = releaseTrust();
   const pinned = trust.keys.some(({ id }) => id === key.id);
   const expected = { ...(pinned ? { ...trust, threshold: 1 } : { keys: [key] }), now };
-  verifySidecar(manifest, bytes, expected);
+  verifySidecar<Purpose>(manifest, bytes, expected);
   // an installation that does not know a revocation yet requires a signer of a higher rank
-  const release = verifySidecar(manifest, bytes, { ...expected, revoked: [] });
+  const release = verifySidecar<Purpose>(manifest, bytes, { ...expected, revoked: [] });
   writeWhole(out, bytes, { mode: 0o644, replace: true });
   if (options.json) printJson(context, { ok: true, out, ...describeRelease(release) });
   else print(context, `${out}: ${release.version}, ${releaseSentence(release)}`);

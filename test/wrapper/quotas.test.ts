@@ -255,53 +255,6 @@ test('a threshold that an account passes shows one desktop notification', async 
   assert.equal(fs.readFileSync(notified, 'utf8').match(/80 %/g)?.length, 1);
 });
 
-test('`events` prints what runs do as they do it', async t => {
-  const box = setUp(t, { a: 'bad', b: 'good' });
-  await box.shim('fake', ['--version']);
-  const child = box.start(process.execPath, [buildWrapper(), 'events']);
-  t.after(() => child.kill());
-  let out = '';
-  child.stdout?.on('data', chunk => {
-    out += chunk;
-  });
-  for (let i = 0; i < 100 && out.split('\n').length <= 2; i++) await box.shim('fake', ['x']);
-  const events = out
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line));
-  assert.equal(events[0].cli, 'fake');
-});
-
-test('`events` loses nothing when the log is rotated, and says when it is missing', async t => {
-  const box = setUp(t, { a: 'good', b: 'good2' });
-  await box.shim('fake', ['first']);
-  const log = path.join(box.state, 'audit.jsonl');
-  const line = `${JSON.stringify({ at: 1, cli: 'fake', command: 'old', account: 'a', outcome: 'ok' })}\n`;
-  fs.appendFileSync(log, line.repeat(Math.floor((1024 * 1024 - 300) / line.length)));
-  const child = box.start(process.execPath, [buildWrapper(), 'events']);
-  t.after(() => child.kill());
-  let out = '';
-  child.stdout?.on('data', chunk => {
-    out += chunk;
-  });
-  await until(async () => {
-    await box.shim('fake', ['begin']);
-    return out.includes('begin');
-  }, 'the first event');
-  const commands = Array.from({ length: 8 }, (_, i) => `run${i}`);
-  for (const command of commands) await box.shim('fake', [command]);
-  await until(() => out.includes('run7'), 'the last event');
-  assert.ok(fs.existsSync(`${log}.1`));
-  const seen = out.split('\n').flatMap(each => (each === '' ? [] : [JSON.parse(each).command]));
-  assert.deepEqual(
-    seen.filter(command => command.startsWith('run')),
-    commands,
-  );
-  const config = path.join(box.config, 'config.toml');
-  fs.writeFileSync(config, `audit = false\n${fs.readFileSync(config, 'utf8')}`);
-  assert.match((await box.wrap(['events'])).stderr, /the audit log is turned off/);
-});
-
 test('a CLI with one account in a file or a variable runs without Node, and the audit log says so', async t => {
   const script = '#!/bin/sh\ngrep -l node /proc/$$/stat >/dev/null; echo "$FAKE_KEY|$OTHER|$$|$*"; cat\nexit 7\n';
   const box = setUp(t, { a: "it's a \\ $key" }, { rules: `credentials = ["OTHER"]\n${RULES}`, script });

@@ -117,13 +117,6 @@ test('M10: on a stderr that is shown as it comes, the failure itself is held bac
   assert.match(result.stderr, /^step 1\nculvert-wrap: fake: account "a" has no quota left .*trying "b"\n$/);
 });
 
-test('M10: a banner on stdout does not start the commit window', async t => {
-  const script = `echo "fake CLI 1.0"; echo ----; sleep 1; case $FAKE_KEY in bad*) echo "Error: quota" >&2; exit 1 ;; esac; echo "ok"\n`;
-  const { box } = setUp(t, script, { a: 'bad', b: 'good' }, `banner = '^(?:fake CLI|-+$)'\n${RULES}`);
-  const result = await box.run('fake', ['x']);
-  assert.deepEqual([result.exit, result.stdout], [0, 'fake CLI 1.0\n----\nok\n']);
-});
-
 test('L1: names that are paths or keys of objects are refused, and never get in the way', async t => {
   const { box } = setUp(t, FAILS_BY_KEY, { a: 'good' });
   for (const name of ['.', '..', '...', '__proto__', 'a/b', '']) {
@@ -187,7 +180,7 @@ test('L2: a command runs whatever is in a plan with the right stamp', async t =>
 
 test("L3: a user's pattern that would take forever is ignored with one line", async t => {
   const script = `printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\\n' >&2; echo out; exit 3\n`;
-  const rules = `inject = ["FAKE_KEY"]\nonce = ["x"]\njob_id = '^(a+)+$'\nbanner = '^(o+)+$'\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^(a+)+$"\n`;
+  const rules = `inject = ["FAKE_KEY"]\nonce = ["x"]\njob_id = '^(a+)+$'\n[[providers.fake.rules]]\nclass = "quota"\nstderr = "^(a+)+$"\n`;
   const { box } = setUp(t, script, { a: 'k1', b: 'k2' }, rules);
   const result = await box.shim('fake', ['x']);
   assert.deepEqual([result.exit, result.stdout], [3, 'out\n']);

@@ -9,30 +9,40 @@ import { explainIssues, explainToml } from '../system/explain-issues.ts';
 import { CliName } from './fields.ts';
 import { readCatalogText } from './files.ts';
 import { Provider } from './provider.ts';
+import { readUpdated } from './updated.ts';
 
 const CatalogFile = z.strictObject({ providers: z.record(CliName, z.record(z.string(), z.unknown())) });
+
+/** Deepest table of a catalog; entries have five levels. */
+const MOST_DEPTH = 20;
 
 export interface Catalog {
   providers: Record<string, Provider>;
   /** Names of the entries in the user's file. */
   overridden: string[];
+  /** Names of the entries that a signed catalog replaced or added. */
+  updated: string[];
   /** Problems of invalid entries, by the entry's name. Valid entries are unaffected. */
   problems: Record<string, string>;
 }
 
 /**
- * Loads the shipped catalog, and merges the user's entries into it key by key.
+ * Loads the shipped catalog, puts the entries of a signed catalog in place of those of the same name, and merges the user's entries
+ * into them key by key.
  * @param shipped path of the shipped providers.toml, or of its directory in the sources
  * @param user path of the user's providers.toml, which need not exist
+ * @param signed text of the providers.toml of a signed catalog, which was checked before it was stored
  * @throws WrapError `catalog-broken` when a file can't be read, `catalog-missing` when there is no shipped catalog
  */
-export function loadCatalog(shipped: string, user: string): Catalog {
+export function loadCatalog(shipped: string, user: string, signed?: string): Catalog {
   const base = readCatalog(shipped);
   if (!base) {
     throw new WrapError('catalog-missing', EXIT.config, `the catalog ${shipped} is missing`, { hint: 'install again' });
   }
   const own = readCatalog(user) ?? {};
-  const catalog: Catalog = { providers: {}, overridden: Object.keys(own), problems: {} };
+  const newer = signed === undefined ? {} : usableIn(signed);
+  Object.assign(base, newer);
+  const catalog: Catalog = { providers: {}, overridden: Object.keys(own), updated: Object.keys(newer), problems: {} };
   for (const name of new Set([...Object.keys(base), ...Object.keys(own)])) {
     const [below, above] = [base, own].map(entries => (Object.hasOwn(entries, name) ? entries[name]! : {}));
     const parsed = Provider.safeParse(merge(below!, above!));
@@ -42,9 +52,39 @@ export function loadCatalog(shipped: string, user: string): Catalog {
   return catalog;
 }
 
-/** Loads the catalog of a context: the shipped entries, and the user's. @throws those of {@link loadCatalog} */
-export function catalogOf({ catalog, paths }: { catalog: string; paths: { userCatalog: string } }): Catalog {
-  return loadCatalog(catalog, paths.userCatalog);
+/** Where the three parts of a catalog are. */
+interface CatalogPlaces {
+  catalog: string;
+  paths: { userCatalog: string; catalogUpdates: string };
+}
+
+/** Loads the catalog in use: the shipped entries, those of a signed catalog, and the user's. @throws those of {@link loadCatalog} */
+export function catalogOf({ catalog, paths }: CatalogPlaces): Catalog {
+  return loadCatalog(catalog, paths.userCatalog, readUpdated(paths.catalogUpdates).updated?.files['providers.toml']);
+}
+
+/** Returns the entries of a catalog's text. @throws Error in one line if it has another form */
+export function entriesIn(text: string): Record<string, Record<string, unknown>> {
+  let raw: unknown;
+  try {
+    raw = parse(text, { maxDepth: MOST_DEPTH });
+  } catch (error) {
+    throw new Error(explainToml(error), { cause: error });
+  }
+  const parsed = CatalogFile.safeParse(raw);
+  if (!parsed.success) throw new Error(explainIssues(parsed.error, text));
+  return parsed.data.providers;
+}
+
+/** Returns the entries of a signed catalog that this version can use: after a downgrade, the shipped ones stay. */
+function usableIn(signed: string): Record<string, Record<string, unknown>> {
+  try {
+    return Object.fromEntries(
+      Object.entries(entriesIn(signed)).filter(([, entry]) => Provider.safeParse(entry).success),
+    );
+  } catch {
+    return {};
+  }
 }
 
 /**
@@ -78,15 +118,11 @@ function readCatalog(file: string): Record<string, Record<string, unknown>> | un
     throw broken(reason(error), error);
   }
   if (text === undefined) return undefined;
-  let raw: unknown;
   try {
-    raw = parse(text);
+    return entriesIn(text);
   } catch (error) {
-    throw broken(explainToml(error), error);
+    throw broken(reason(error), error);
   }
-  const parsed = CatalogFile.safeParse(raw);
-  if (!parsed.success) throw broken(explainIssues(parsed.error, text));
-  return parsed.data.providers;
 }
 
 /** Merges tables key by key. Any other value of `above`, including an array, replaces the value of `below`. */

@@ -18,6 +18,11 @@ export const Checked = z.strictObject({
 });
 export type Checked = z.infer<typeof Checked>;
 
+/** Describes what an entry was checked with. */
+export function checkedText(checked: Checked | undefined): string {
+  return checked ? `${checked.version} (${checked.on})` : 'unknown';
+}
+
 /**
  * An option that expresses the user's choice, in one of three forms. `--api-url` is a plain option. `-c base_url` has a value
  * that begins with `base_url=` or `base_url:` in any case (`-c providers.*` also matches any longer key).

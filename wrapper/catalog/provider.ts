@@ -276,8 +276,6 @@ export const Provider = z.strictObject({
   stdin_commands: z._default(z.array(z.string()), []),
   /** Arguments that make the output machine-readable. */
   machine_args: z._default(z.array(z.string()), ['--json']),
-  /** Pattern for lines that the CLI prints before a result. They are held and do not start the commit window. */
-  banner: z.optional(pattern),
   rules: z._default(z.array(Rule), []),
   commit: z._default(
     z.strictObject({
@@ -288,8 +286,6 @@ export const Provider = z.strictObject({
     }),
     { bytes: 65_536, after: '500ms', stderr_after: '10s' },
   ),
-  /** Limit for an upstream that keeps retrying. It is ended `after` this time since its stderr first matched `stderr`. */
-  storm: z.optional(z.strictObject({ class: z.enum(['quota', 'rate']), stderr: pattern, after: duration })),
   usage: z.optional(Usage),
   /** Check for `doctor --probe` when there is no `usage`. */
   check: z.optional(Check),

@@ -9,9 +9,8 @@ import { EXIT, WrapError } from '../system/errors.ts';
 
 /**
  * Returns the words that can complete the last element of `words`.
- * @param cli the wrapped CLI, for its account commands
  */
-export function complete(program: Command, words: readonly string[], context: Context, cli?: string): string[] {
+export function complete(program: Command, words: readonly string[], context: Context): string[] {
   let command = program;
   const given: string[] = [];
   for (const word of words.slice(0, -1)) {
@@ -24,7 +23,7 @@ export function complete(program: Command, words: readonly string[], context: Co
   const names = command.commands.map(each => each.name()).filter(name => !name.startsWith('__'));
   const argument =
     command.registeredArguments[given.length] ?? command.registeredArguments.findLast(each => each.variadic);
-  const values = argument ? valuesOf(argument.name(), cli ?? given[0], context) : [];
+  const values = argument ? valuesOf(argument.name(), given[0], context) : [];
   const all = typed.startsWith('-') ? options : given.length === 0 ? [...names, ...values] : values;
   return all.filter(word => word.startsWith(typed));
 }

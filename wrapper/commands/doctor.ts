@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
 import { isReadableByOthers, isWritableByOthers } from '../../daemon/core/files.ts';
 import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
+import { readUpdated } from '../catalog/updated.ts';
 import type { Context } from '../context.ts';
 import { checkGateways } from '../gateway/check.ts';
 import { probeAccount } from '../manage/confirm.ts';
@@ -25,6 +26,7 @@ import { EXIT, WrapError } from '../system/errors.ts';
 import { expandHome } from '../system/notation.ts';
 import { limitCoreDumps } from '../system/redact.ts';
 import { emit, number, pauseText, resetText, wrapped } from './print.ts';
+import { checkVersions } from './tool-versions.ts';
 
 /** Prints findings, and sets exit status 1 if one is a problem. */
 export async function doctor(
@@ -47,14 +49,14 @@ export async function doctor(
       paths.audit,
     ]),
     ...checkSecretFiles(paths.secrets),
-    ...checkWriters([paths.configDir, paths.config, paths.userCatalog]),
+    ...checkWriters([paths.configDir, paths.config, paths.userCatalog, paths.catalogUpdates]),
     ...checkQueue(paths),
     ...attempt(() => checkConfiguration(context)),
     ...attempt(() => checkOwnChoices(context)),
     ...checkWayOut(context),
   ];
   try {
-    all.push(...(await checkAccounts(context, options.probe === true)));
+    all.push(...(await checkAccounts(context, options.probe === true)), ...(await checkVersions(context)));
     all.push(...(await checkGateways(context)), ...(await checkCoreDumps(context)));
     all.push(...(await checkPool(context)));
   } catch (error) {
@@ -109,9 +111,26 @@ function checkCatalog(context: Context): Finding[] {
       fix: `correct it in ${context.paths.userCatalog}`,
     }),
   );
-  return broken.length > 0
-    ? broken
-    : [{ level: 'ok', what: `catalog: ${Object.keys(catalog.providers).length} entries` }];
+  const whole: Finding = { level: 'ok', what: `catalog: ${Object.keys(catalog.providers).length} entries` };
+  return [...(broken.length > 0 ? broken : [whole]), ...checkSignedCatalog(context)];
+}
+
+/** Says whether a signed catalog is in use, and why not. */
+function checkSignedCatalog({ paths }: Context): Finding[] {
+  const { updated, outdated, problem } = readUpdated(paths.catalogUpdates);
+  if (problem !== undefined)
+    return [
+      {
+        level: 'problem',
+        what: `the catalog that you took is not used: ${problem}`,
+        fix: `take it again, or remove ${paths.catalogUpdates}`,
+      },
+    ];
+  if (outdated)
+    return [{ level: 'ok', what: 'the catalog that you took is older than that of this version, which is used' }];
+  return updated
+    ? [{ level: 'ok', what: `catalog of ${updated.generatedAt}, taken by \`culvert-wrap catalog update\`` }]
+    : [];
 }
 
 function checkModes(files: string[]): Finding[] {

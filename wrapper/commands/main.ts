@@ -4,9 +4,9 @@ import { catalogOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { reportReplacedShims } from '../run/original.ts';
 import { exitLike } from '../run/upstream/attempt.ts';
-import type { Programs } from '../shims/shim.ts';
+import { AUTH_WORDS, type Programs } from '../shims/shim.ts';
 import { EXIT } from '../system/errors.ts';
-import { addAccounts, addAuth } from './accounts/account-commands.ts';
+import { accountWords, addAccounts } from './accounts/account-commands.ts';
 import { listCatalog, newEntry, showCatalog, testCatalog } from './catalog/catalog.ts';
 import { complete, completionScript } from './completion.ts';
 import { doctor } from './doctor.ts';
@@ -14,7 +14,7 @@ import { explain } from './explain.ts';
 import { joinPool, leavePool, resetAccount, showLeases, showPool } from './pool.ts';
 import { add, HELP_AFTER, helpTexts, parse, root, taskHelp } from './program.ts';
 import { dropQueued, runQueue, showQueue } from './queue.ts';
-import { followEvents, setTrust, showAudit, showConfig } from './settings.ts';
+import { setTrust, showAudit, showConfig } from './settings.ts';
 import { installShims, uninstallShims } from './shims.ts';
 import { status } from './status.ts';
 
@@ -84,7 +84,6 @@ export async function runCommands(
   add(program, 'audit', 'show which account ran which command')
     .option('--last <n>', 'number of entries', '50')
     .action(options => showAudit(options, context));
-  add(program, 'events', 'print the events of runs as JSON lines, until Ctrl+C').action(() => followEvents(context));
   program
     .command('metrics')
     .description('print accounts, pauses, switches and runs as metrics for Prometheus')
@@ -217,12 +216,18 @@ function addServe(program: Command, context: Context, programs: Programs): void 
 }
 
 function addCatalog(program: Command, context: Context): void {
-  const catalog = program.command('catalog').description('list, test and extend the known tools');
+  const catalog = program.command('catalog').description('list, test, update and extend the known tools');
   add(catalog, 'list', 'list the entries', true).action(options => listCatalog(options, context));
   add(catalog, 'show <cli>', 'show one entry').action((cli: string, options) => showCatalog(cli, options, context));
   add(catalog, 'test <cli>', 'run the installed tool against a fake of its API, and report changes').action(
     (cli: string, options) => testCatalog(cli, options, context),
   );
+  add(catalog, 'update [source]', 'take newer rules, from a file or an address; shows what changes, and asks')
+    .option('--yes', 'take them without asking')
+    .option('--revert', 'take back the last update')
+    .action(async (source: string | undefined, options) =>
+      (await import('./catalog/update.ts')).updateCatalog(source, options, context),
+    );
   add(catalog, 'new <name>', 'write an entry for another tool')
     .option('--bin <command>', 'the command on PATH')
     .option('--inject <variable...>', 'environment variables with the credential')
@@ -250,16 +255,16 @@ function completions(program: Command, name: string, words: string[], context: C
   const { providers } = catalogOf(context);
   const cli = Object.hasOwn(providers, name) ? name : undefined;
   if (!cli || words.length < 2 || words[0] !== providers[cli]!.auth_command) return [];
-  const auth = root(name);
-  addAuth(auth, cli, context);
-  return complete(auth, words.slice(1), context, cli);
+  const [, word, ...rest] = words;
+  if (rest.length === 0) return AUTH_WORDS.filter(each => each.startsWith(word!));
+  return complete(program, accountWords(cli, [word!, ...rest]), context);
 }
 
 /** Runs an account command of `cli`: `list`, `add team-b`, … */
 export async function runAuth(cli: string, argv: readonly string[], context: Context): Promise<void> {
-  const program = root(`${cli} <auth>`);
-  addAuth(program, cli, context);
-  await parse(program, argv);
+  const program = root('culvert-wrap');
+  addAccounts(program, context);
+  await parse(program, accountWords(cli, argv));
 }
 
 function addPool(program: Command, context: Context): void {

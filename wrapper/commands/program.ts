@@ -44,7 +44,7 @@ export async function parse(program: Command, argv: readonly string[]): Promise<
 const TASKS: readonly (readonly [task: string, commands: string])[] = [
   ['Put a tool behind Culvert', 'install, uninstall, run'],
   ['Add and choose accounts', 'accounts'],
-  ['See what is left', 'status, audit, events, metrics'],
+  ['See what is left', 'status, audit, metrics'],
   ['Find out why', 'doctor, explain'],
   ['Run queued commands', 'queue'],
   ['Teach it another tool', 'catalog'],

@@ -1,8 +1,6 @@
-// Implements `config`, `trust`, `audit` and `events`, which show settings and runs, and let directories choose accounts.
+// Implements `config`, `trust` and `audit`, which show settings and runs, and let directories choose accounts.
 
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import * as path from 'node:path';
-import { StringDecoder } from 'node:string_decoder';
 import type { Context } from '../context.ts';
 import { distrust, readDirectoryFile, trust } from '../manage/directory.ts';
 import { type AuditEntry, readAudit } from '../store/audit.ts';
@@ -95,52 +93,4 @@ export function showAudit(options: Options & { last?: string }, { paths }: Conte
         ? 'No command has run with an account yet.'
         : 'No command has run yet. Put a tool behind Culvert with: culvert-wrap install firecrawl',
   );
-}
-
-const POLL_MS = 250;
-
-/**
- * Prints each new entry of the audit log until the process ends.
- * @throws WrapError `no-audit` when the log is turned off
- */
-export async function followEvents({ paths }: Pick<Context, 'paths'>): Promise<void> {
-  if (!readConfig(paths.config).audit) {
-    throw new WrapError('no-audit', EXIT.config, `the audit log is turned off in ${paths.config}`, {
-      hint: 'remove the line `audit = false`: events are read from it',
-    });
-  }
-  const start = statSync(paths.audit, { throwIfNoEntry: false });
-  let inode = start?.ino;
-  let position = start?.size ?? 0;
-  let decoder = new StringDecoder('utf8');
-  for (;;) {
-    const stat = statSync(paths.audit, { throwIfNoEntry: false });
-    if (stat && (stat.ino !== inode || stat.size < position)) {
-      // The log was rotated together with the last entries, or has just been created.
-      const older = `${paths.audit}.1`;
-      const last = statSync(older, { throwIfNoEntry: false });
-      if (last && last.ino === inode && last.size > position) {
-        process.stdout.write(decoder.write(readFrom(older, position, last.size - position)));
-      }
-      inode = stat.ino;
-      position = 0;
-      decoder = new StringDecoder('utf8');
-    }
-    if (stat && stat.size > position) {
-      const added = readFrom(paths.audit, position, stat.size - position);
-      position += added.length;
-      process.stdout.write(decoder.write(added));
-    }
-    await new Promise(resolve => setTimeout(resolve, POLL_MS));
-  }
-}
-
-function readFrom(file: string, position: number, length: number): Buffer {
-  const fd = openSync(file, 'r');
-  try {
-    const buffer = Buffer.alloc(length);
-    return buffer.subarray(0, readSync(fd, buffer, 0, length, position));
-  } finally {
-    closeSync(fd);
-  }
 }

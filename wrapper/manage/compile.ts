@@ -37,7 +37,7 @@ export function compile(cli: string, sources: Sources, stamp: string): Plan {
     stamp,
     // A run needs no probes and no places of stored keys, and reads a smaller plan without them.
     provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
-    ownPatterns: entries.overridden.includes(cli) && mayBacktrack(provider),
+    ownPatterns: [...entries.overridden, ...entries.updated].includes(cli) && mayBacktrack(provider),
     accounts,
     capacity: config.capacity[cli] ?? Capacity.parse({}),
     ...whoseAccount(provider, config.tools[cli], accounts),
@@ -53,14 +53,12 @@ export function compile(cli: string, sources: Sources, stamp: string): Plan {
  * repetitions. Only such patterns get a time limit, which costs time.
  */
 function mayBacktrack(provider: Provider): boolean {
-  const { rules, job_id, session_id, session_files, banner, storm, http } = provider;
+  const { rules, job_id, session_id, session_files, http } = provider;
   const patterns = [
     ...(http?.retry.map(({ body }) => body) ?? []),
     ...rules.flatMap(rule => [rule.stderr, rule.stdout, rule.json?.matches]),
     job_id,
     session_id,
-    banner,
-    storm?.stderr,
     ...session_files.map(({ pattern }) => pattern),
   ].filter(pattern => pattern !== undefined);
   return patterns.some(

@@ -8,7 +8,6 @@ import { runHelper } from '../../daemon/core/run-helper.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { readInvocation } from '../run/invocation.ts';
 import { classify, type FailureClass, stripAnsi } from '../run/rules/classify.ts';
-import { parseDuration } from '../system/notation.ts';
 
 export interface ProbeResult {
   args: string[];
@@ -62,11 +61,7 @@ async function runProbe(
       args: probe.args,
       status: probe.status,
       expect: probe.expect,
-      got: run.error
-        ? 'not-started'
-        : run.timedOut
-          ? stormClass(provider, run.stderr)
-          : verdict(classify(outcome, provider.rules)),
+      got: run.error ? 'not-started' : run.timedOut ? 'timeout' : verdict(classify(outcome, provider.rules)),
       requests: fake.requests(),
       exit: run.exit,
       ms: Date.now() - started,
@@ -80,13 +75,6 @@ async function runProbe(
 
 function verdict(result: ReturnType<typeof classify>): ProbeResult['got'] {
   return result.kind === 'success' ? 'success' : result.class;
-}
-
-function stormClass(provider: Provider, stderr: string): ProbeResult['got'] {
-  const { storm } = provider;
-  const seen =
-    storm && new RegExp(storm.stderr, 'm').test(stripAnsi(stderr)) && parseDuration(storm.after) < TIMEOUT_MS;
-  return seen ? storm.class : 'timeout';
 }
 
 async function startFake(probe: Provider['probes'][number]) {

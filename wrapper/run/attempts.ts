@@ -236,7 +236,6 @@ function optionsFor(
       stderrAfterMs: parseDuration(provider.commit.stderr_after),
     },
     patterns,
-    storm: patterns.storm,
     stdin,
     signals: context.signals,
   };

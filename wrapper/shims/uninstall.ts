@@ -92,7 +92,7 @@ function removePlans(paths: Paths, cli: string): void {
   const own = [
     cli,
     `${cli}.sh`,
-    ...['config', 'user', 'shipped'].flatMap(name => [`.${cli}.${name}`, `.${cli}.${name}.time`]),
+    ...['config', 'user', 'shipped', 'signed'].flatMap(name => [`.${cli}.${name}`, `.${cli}.${name}.time`]),
   ];
   for (const name of names) if (own.includes(name)) fs.rmSync(path.join(paths.plans, name), { force: true });
 }

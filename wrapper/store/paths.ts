@@ -18,6 +18,8 @@ export interface Paths {
   config: string;
   /** The user's catalog entries, which override the shipped catalog. */
   userCatalog: string;
+  /** Signed catalogs that `catalog update` took; see `catalog/updated.ts`. */
+  catalogUpdates: string;
   /** Credentials kept in a file at the user's request, 0700. */
   secrets: string;
   /** `$XDG_STATE_HOME/culvert-wrap`, 0700. */
@@ -87,6 +89,7 @@ function pathsIn(configDir: string, state: string): Paths {
     configDir,
     config: join(configDir, 'config.toml'),
     userCatalog: join(configDir, 'providers.toml'),
+    catalogUpdates: join(state, 'catalog'),
     secrets: join(configDir, 'secrets'),
     state,
     originals: join(state, 'originals'),

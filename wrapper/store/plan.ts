@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { settledStampAt, stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
-import { catalogFiles } from '../catalog/files.ts';
+import { catalogFiles, updateStateFile } from '../catalog/files.ts';
 import type { Provider } from '../catalog/provider.ts';
 import type { Account, Capacity, Config, Pool } from './config.ts';
 import { hasLogins } from './logins.ts';
@@ -117,5 +117,5 @@ export function settledStampOf(sources: Sources): string {
 }
 
 function filesOf({ paths, catalog }: Sources): string[] {
-  return [paths.config, paths.userCatalog, ...catalogFiles(catalog)];
+  return [paths.config, paths.userCatalog, updateStateFile(paths.catalogUpdates), ...catalogFiles(catalog)];
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, linkSync, openSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { giveIfPossible, isReadableByOthers } from '../../daemon/core/files.ts';
+import { updateStateFile } from '../catalog/files.ts';
 import { createDirectory } from '../system/files.ts';
 import type { AuditEntry } from './audit.ts';
 import type { Paths } from './paths.ts';
@@ -18,7 +19,7 @@ export interface SourceStamp {
   time: string;
 }
 
-/** Returns the stamps for a CLI's plan: configuration, user catalog and, if given, shipped catalog. */
+/** Returns the stamps for a CLI's plan: configuration, user catalog and, with the shipped catalog, that and a signed one. */
 export function sourceStamps(
   cli: string,
   paths: Paths,
@@ -28,7 +29,8 @@ export function sourceStamps(
     const base = join(paths.plans, `.${cli}.${name}`);
     return { source, link: base, time: `${base}.time` };
   };
-  const shipped = catalog === undefined ? [] : [stamp(catalog, 'shipped')];
+  const shipped =
+    catalog === undefined ? [] : [stamp(catalog, 'shipped'), stamp(updateStateFile(paths.catalogUpdates), 'signed')];
   return [stamp(paths.config, 'config'), stamp(paths.userCatalog, 'user'), ...shipped];
 }
 

@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 import { bundleProgram } from '../../../data/build/bundle.mjs';
-import { loadCatalog, providerOf } from '../../../wrapper/catalog/catalog.ts';
+import { catalogOf, providerOf } from '../../../wrapper/catalog/catalog.ts';
 import { refreshPlans } from '../../../wrapper/manage/compile.ts';
 import { trust } from '../../../wrapper/manage/directory.ts';
 import { install } from '../../../wrapper/shims/install.ts';
@@ -14,6 +14,7 @@ import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { builtOnce } from '../built.ts';
 import { runInProcess } from '../in-process.ts';
 import { removeTree } from '../temporary.ts';
+import { PINS } from './release-keys.ts';
 
 const STATE = '.local/state/culvert-wrap';
 
@@ -39,7 +40,7 @@ export interface RunOptions {
 /** The program as the project's build makes it: an entry and its chunks. */
 export function buildWrapper(): string {
   const share = builtOnce('wrap', directory => {
-    bundleProgram('wrap', directory, { __VERSION__: '"0.0.0-test"' });
+    bundleProgram('wrap', directory, { __VERSION__: '"0.0.0-test"', __RELEASE_KEYS__: PINS });
   });
   return path.join(share, 'main.cjs');
 }
@@ -178,7 +179,7 @@ export function sandbox(t: Pick<TestContext, 'after'>): Sandbox {
   const installing = (cli: string) => {
     const bundle = fs.realpathSync(buildWrapper());
     const sources = { paths: pathsFor(env), catalog: path.join(path.dirname(bundle), 'providers.toml') };
-    const entry = providerOf(loadCatalog(sources.catalog, sources.paths.userCatalog), cli);
+    const entry = providerOf(catalogOf(sources), cli);
     return { ...entry, sources, programs: { node: process.execPath, bundle } };
   };
   const putShim = (cli: string) => {

@@ -64,7 +64,8 @@ test('the build joins them into the file that a run reads', t => {
 });
 
 test("a date of a check is a date, in a user's entry too", t => {
-  const dated = (on: string) => withUser(t, `[providers.mine]\nbin = "mine"\nchecked = { version = "1", on = ${on} }\n`);
+  const dated = (on: string) =>
+    withUser(t, `[providers.mine]\nbin = "mine"\nchecked = { version = "1", on = ${on} }\n`);
   for (const on of ['2026-11-28', '"2026-11-28"'])
     assert.deepEqual(dated(on).providers.mine!.checked, { version: '1', on: '2026-11-28' });
   for (const on of ['"soon"', '20261128']) assert.match(dated(on).problems.mine!, /checked\.on/);

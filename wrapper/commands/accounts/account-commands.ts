@@ -1,5 +1,6 @@
-// Defines the account commands of shims (`firecrawl login add`) and of `culvert-wrap accounts`, and implements some of them.
+// Defines the account commands, of `culvert-wrap accounts` and of shims (`firecrawl login add`), and implements some of them.
 import type { Command } from 'commander';
+import { catalogOf, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { type Account, readConfig, same } from '../../store/config.ts';
 import { describeAccounts, describeAllAccounts } from '../../store/describe.ts';
@@ -10,11 +11,34 @@ import { add } from '../program.ts';
 import * as account from './account.ts';
 import { importAccounts } from './import.ts';
 
-/** Adds the account commands for all tools: `accounts add firecrawl team-b`. */
+/**
+ * Adds the account commands: `accounts add firecrawl team-b`. A shim passes `firecrawl login add team-b` on as these words; see
+ * `accountWords`.
+ */
 export function addAccounts(program: Command, context: Context): void {
-  const accounts = program.command('accounts').description('manage the accounts of all tools');
-  add(accounts, 'list', 'list the accounts of all tools', true).action(options => listAll(options, context));
-  addEditing(accounts, '<cli> ', (cli, ...rest) => [cli!, ...rest], context);
+  const accounts = program
+    .command('accounts')
+    .description('manage accounts; a shim has the same words below its account command');
+  add(accounts, 'list [cli]', 'list the accounts of all tools, or of one', true).action(
+    (cli: string | undefined, options) =>
+      cli === undefined ? listAll(options, context) : listOf(cli, options, context),
+  );
+  addChoosing(accounts, context);
+  add(accounts, 'add <cli> <name>', 'add an account; the credential comes from a prompt or stdin')
+    .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
+    .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
+    .option('--replace', 'replace the credential of an account')
+    .option(
+      '--login [place]',
+      'an account that is a login of the tool: log in anew, or adopt this directory or profile',
+    )
+    .action((cli: string, name: string, options) => account.add(cli, name, options, context));
+  add(accounts, 'remove <cli> <name>', 'remove an account and its stored credential').action(
+    (cli: string, name: string, options) => account.remove(cli, name, options, context),
+  );
+  add(accounts, 'rename <cli> <name> <new>', 'rename an account').action(
+    (cli: string, from: string, to: string, options) => account.rename({ cli, from, to }, options, context),
+  );
   add(
     accounts,
     'import [file]',
@@ -34,77 +58,31 @@ export function addAccounts(program: Command, context: Context): void {
   add(accounts, 'purge', 'remove stored credentials that no account uses').action(options => purge(options, context));
 }
 
-/** Adds the account commands of a tool's shim: `firecrawl login add team-b`. */
-export function addAuth(program: Command, cli: string, context: Context): void {
-  add(program, 'list', 'show the accounts').action(options => listOf(cli, options, context));
-  addEditing(program, '', (...rest) => [cli, ...rest.map(String)], context);
-}
-
-/**
- * Adds the commands that edit accounts, with a shim or without.
- * @param prefix text before the arguments
- * @param withCli returns the CLI followed by the arguments after the prefix
- */
-function addEditing(
-  parent: Command,
-  prefix: string,
-  withCli: (...args: string[]) => [string, ...string[]],
-  context: Context,
-): void {
-  add(parent, `default ${prefix}[name]`, 'show or set the first account').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    account.showOrSetDefault(cli, name, optionsOf(given), context);
-  });
-  add(parent, `use ${prefix}<name>`, 'set the first account; - for the previous one').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    account.use(cli, name!, optionsOf(given), context);
-  });
-  add(parent, `add ${prefix}<name>`, 'add an account; the credential comes from a prompt or stdin')
-    .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
-    .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
-    .option('--replace', 'replace the credential of an account')
-    .option(
-      '--login [place]',
-      'an account that is a login of the tool: log in anew, or adopt this directory or profile',
-    )
-    .action((...given) => {
-      const [cli, name] = withCli(...argumentsOf(given));
-      return account.add(cli, name!, optionsOf(given), context);
-    });
+/** Adds the commands that choose among accounts. */
+function addChoosing(accounts: Command, context: Context): void {
+  add(accounts, 'default <cli> [name]', 'show or set the first account').action(
+    (cli: string, name: string | undefined, options) => account.showOrSetDefault(cli, name, options, context),
+  );
+  add(accounts, 'use <cli> <name>', 'set the first account; - for the previous one').action(
+    (cli: string, name: string, options) => account.use(cli, name, options, context),
+  );
   for (const enabled of [true, false]) {
     const [word, meaning] = enabled ? ['enable', 'use an account again'] : ['disable', 'stop using an account'];
-    add(parent, `${word} ${prefix}<name>`, meaning).action((...given) => {
-      const [cli, name] = withCli(...argumentsOf(given));
-      account.setEnabled({ cli, name: name!, enabled }, optionsOf(given), context);
-    });
+    add(accounts, `${word} <cli> <name>`, meaning).action((cli: string, name: string, options) =>
+      account.setEnabled({ cli, name, enabled }, options, context),
+    );
   }
-  add(parent, `order ${prefix}<name...>`, 'set the order of use; give all accounts').action((...given) => {
-    // the names are an array after the CLI, if any
-    const names = given.slice(0, -2).flat().map(String);
-    const [cli, ...order] = withCli(...names);
-    account.order(cli, order, optionsOf(given), context);
-  });
-  add(parent, `wake ${prefix}<name>`, 'use a paused account again').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    account.wake(cli, name!, optionsOf(given), context);
-  });
-  add(parent, `remove ${prefix}<name>`, 'remove an account and its stored credential').action((...given) => {
-    const [cli, name] = withCli(...argumentsOf(given));
-    return account.remove(cli, name!, optionsOf(given), context);
-  });
-  add(parent, `rename ${prefix}<name> <new>`, 'rename an account').action((...given) => {
-    const [cli, from, to] = withCli(...argumentsOf(given));
-    return account.rename({ cli, from: from!, to: to! }, optionsOf(given), context);
-  });
+  add(accounts, 'order <cli> <name...>', 'set the order of use; give all accounts').action(
+    (cli: string, names: string[], options) => account.order(cli, names, options, context),
+  );
+  add(accounts, 'wake <cli> <name>', 'use a paused account again').action((cli: string, name: string, options) =>
+    account.wake(cli, name, options, context),
+  );
 }
 
-/** Returns the arguments of an action, which commander calls with the arguments, the options and the command. */
-function argumentsOf(given: unknown[]): string[] {
-  return given.slice(0, -2).filter(value => typeof value === 'string');
-}
-
-function optionsOf(given: unknown[]): account.AddOptions {
-  return given.at(-2) as account.AddOptions;
+/** Returns the words of `culvert-wrap` for those after a tool's account command: `add team-b` is `accounts add firecrawl team-b`. */
+export function accountWords(cli: string, [word = '', ...rest]: readonly string[]): string[] {
+  return ['accounts', word, cli, ...rest];
 }
 
 function collect(value: string, all: string[]): string[] {
@@ -116,7 +94,8 @@ interface Options {
 }
 
 /** `list` of one CLI: shows its accounts, the default and the pauses. */
-function listOf(cli: string, options: Options, { paths, now }: Context): void {
+function listOf(cli: string, options: Options, context: Context): void {
+  const { paths, now } = context;
   const own = readConfig(paths.config).accounts.filter(account => account.cli === cli);
   const described = describeAccounts(own, readState(paths, cli), now());
   const accounts = described.map(account => withLogin(account, cli, own));
@@ -131,6 +110,8 @@ function listOf(cli: string, options: Options, { paths, now }: Context): void {
     ),
   ]);
   const heading = ['', 'ACCOUNT', 'STATE', 'PAUSED', 'CREDENTIAL'];
+  // a word that is no tool is a mistake
+  if (own.length === 0) providerOf(catalogOf(context), cli);
   emit(
     options.json,
     { cli, accounts },

@@ -4,6 +4,7 @@ import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
 import { readOptional } from '../../../daemon/core/files.ts';
 import { catalogOf, providerOf } from '../../catalog/catalog.ts';
+import { checkedText } from '../../catalog/fields.ts';
 import { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { runProbes } from '../../manage/probe.ts';
@@ -25,7 +26,8 @@ export function listCatalog(options: Options, context: Context): void {
   const providers = Object.entries(catalog.providers).map(([cli, provider]) => ({
     cli,
     tested: provider.tested,
-    origin: catalog.overridden.includes(cli) ? 'user' : 'shipped',
+    checked: provider.checked ?? null,
+    origin: catalog.overridden.includes(cli) ? 'user' : catalog.updated.includes(cli) ? 'signed' : 'shipped',
     onPath: findOnPath(provider.bin, context.env.PATH ?? '') !== undefined || cli in installs,
     programsOnly: provider.programs_only,
     installed: cli in installs,
@@ -37,13 +39,13 @@ export function listCatalog(options: Options, context: Context): void {
     entry.programsOnly ? 'for programs' : entry.installed ? 'shim installed' : entry.onPath ? 'on PATH' : 'not found',
     entry.origin,
     entry.accounts === 'one-per-person' ? '-' : entry.classes.filter(name => name !== 'usage').join(' ') || '-',
-    entry.tested.join(' ') || 'untested',
+    checkedText(entry.checked ?? undefined),
   ]);
   const problems = Object.entries(catalog.problems).map(([cli, problem]) => `${cli} can't be used: ${problem}`);
   emit(
     options.json,
     { providers, problems: catalog.problems },
-    [table([['CLI', 'STATE', 'ENTRY', 'MOVES ON AFTER', 'TESTED'], ...rows]), ...problems].join('\n'),
+    [table([['CLI', 'STATE', 'ENTRY', 'MOVES ON AFTER', 'CHECKED WITH'], ...rows]), ...problems].join('\n'),
   );
 }
 

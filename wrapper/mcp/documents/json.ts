@@ -10,7 +10,7 @@ export function readJson(text: string): Node {
   const root = parse(text, errors);
   const [error] = errors;
   if (root && !error) return nodeOf(root);
-  const why = printParseErrorCode(error?.error ?? 0)
+  const why = (error ? printParseErrorCode(error.error) : 'no value')
     .replace(/(?<!^)[A-Z]/g, letter => ` ${letter}`)
     .toLowerCase();
   throw new UnreadableError(`line ${lineAt(text, error?.offset ?? 0)}: ${why}`);

@@ -4,14 +4,12 @@ import { Script } from 'node:vm';
 import type { Invocation } from '../../context.ts';
 import type { Plan } from '../../store/plan.ts';
 import { say } from '../../system/errors.ts';
-import { parseDuration } from '../../system/notation.ts';
 import type { Attempt } from '../upstream/attempt.ts';
 import type { OutputPatterns } from '../upstream/output.ts';
 import { classify, findFailures, stripAnsi, type Verdict } from './classify.ts';
 
 /** Patterns for the output of a command. */
 export interface Patterns extends OutputPatterns {
-  storm: { seenIn(text: string): boolean; afterMs: number } | undefined;
   /** Classifies the end of an attempt. */
   verdictOf(attempt: Attempt): Verdict;
   /** The session that an attempt opened, if it named one. */
@@ -32,9 +30,7 @@ export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation
     return otherwise;
   };
   const jobId = invocation.once && provider.job_id ? new RegExp(provider.job_id, 'g') : undefined;
-  const banner = provider.banner ? new RegExp(provider.banner) : undefined;
   const session = provider.session_id ? new RegExp(provider.session_id) : undefined;
-  const storm = provider.storm && { ...provider.storm, pattern: new RegExp(provider.storm.stderr, 'm') };
   return {
     jobs:
       jobId &&
@@ -44,27 +40,15 @@ export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation
           [],
         )),
     failures: text => limited(() => findFailures(text, provider.rules), []),
-    isBanner: line => banner !== undefined && limited(() => banner.test(stripAnsi(line)), false),
-    storm: storm && {
-      seenIn: text => limited(() => storm.pattern.test(stripAnsi(text)), false),
-      afterMs: parseDuration(storm.after),
-    },
     sessionOf: stderr => (session ? limited(() => session.exec(stderr)?.[1], undefined) : undefined),
-    verdictOf: ({ signal, storm: ended, exit, output }) => {
-      if (signal && !ended) return { kind: 'final', class: 'other' };
+    verdictOf: ({ signal, exit, output }) => {
+      if (signal) return { kind: 'final', class: 'other' };
       const { stdout, stderr } = output;
-      const outcome = { exit: ended ? 1 : exit, signal, stdout, stderr, command: invocation.command };
-      const verdict = limited<Verdict>(
+      const outcome = { exit, signal, stdout, stderr, command: invocation.command };
+      return limited<Verdict>(
         () => classify(outcome, provider.rules),
         exit === 0 ? { kind: 'success' } : { kind: 'final', class: 'other' },
       );
-      if (!ended || verdict.kind === 'retry' || !provider.storm) return verdict;
-      return {
-        kind: 'retry',
-        class: provider.storm.class,
-        rest: provider.storm.class === 'rate' ? { until: 'elapsed', ms: 60_000 } : { until: 'period' },
-        text: 'it went on retrying',
-      };
     },
   };
 }

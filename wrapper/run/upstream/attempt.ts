@@ -19,8 +19,6 @@ export interface AttemptOptions {
   machineReadable: boolean;
   commit: OutputOptions['commit'];
   patterns: OutputPatterns;
-  /** Recognizes in stderr that the upstream keeps retrying, and limits how long it may. */
-  storm?: { seenIn(text: string): boolean; afterMs: number } | undefined;
   stdin: Stdin;
   signals: SignalForwarding;
 }
@@ -28,14 +26,11 @@ export interface AttemptOptions {
 export interface Attempt {
   exit: number | null;
   signal: NodeJS.Signals | null;
-  /** True if the upstream was ended because it kept retrying. */
-  storm: boolean;
   startError?: Error;
   output: HeldOutput;
 }
 
 const GRACE_MS = 250;
-const KILL_AFTER_MS = 2_000;
 /** Longest hold of stderr on a terminal, where users expect progress sooner. */
 const TERMINAL_STDERR_AFTER_MS = 2_000;
 
@@ -48,7 +43,6 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
   for (const fd of channels.handed) closeSync(fd);
   const target = channels.stdinOf(child);
   const stopFeeding = target ? options.stdin.feed(target) : () => {};
-  const storm = stormGuard(child, options);
   const output = new HeldOutput(channels.outputOf(child), {
     last: options.last,
     commit: channels.onTerminal
@@ -56,18 +50,13 @@ export async function attempt(options: AttemptOptions): Promise<Attempt> {
       : options.commit,
     patterns: options.patterns,
     showsPrompts: isatty(2),
-    onCommit: () => {
-      storm.cancel();
-      options.stdin.forget();
-    },
-    onStderr: options.storm ? storm.watch : undefined,
+    onCommit: () => options.stdin.forget(),
   });
   const end = await ended(child);
   await output.drained(GRACE_MS);
-  storm.cancel();
   await channels.stop();
   stopFeeding();
-  return { ...end, storm: storm.ended, output };
+  return { ...end, output };
 }
 
 function ended(child: ChildProcess): Promise<Pick<Attempt, 'exit' | 'signal' | 'startError'>> {
@@ -77,30 +66,6 @@ function ended(child: ChildProcess): Promise<Pick<Attempt, 'exit' | 'signal' | '
       if (child.pid === undefined) resolve({ exit: null, signal: null, startError });
     });
   });
-}
-
-/** Ends an upstream and its children if it keeps retrying after a limit. */
-function stormGuard(child: ChildProcess, { storm, last }: AttemptOptions) {
-  let timer: NodeJS.Timeout | undefined;
-  let seen = last || !storm;
-  const guard = {
-    ended: false,
-    watch: (text: string) => {
-      if (seen || !storm?.seenIn(text)) return;
-      seen = true;
-      timer = setTimeout(end, storm.afterMs);
-    },
-    cancel: () => {
-      seen = true;
-      clearTimeout(timer);
-    },
-  };
-  const end = () => {
-    guard.ended = true;
-    killTree(child.pid!, 'SIGTERM');
-    timer = setTimeout(() => killTree(child.pid!, 'SIGKILL'), KILL_AFTER_MS);
-  };
-  return guard;
 }
 
 const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;

@@ -11,8 +11,6 @@ export interface OutputOptions {
   patterns: OutputPatterns;
   /** Called once when the output is committed. */
   onCommit(): void;
-  /** Called with each piece of stderr. */
-  onStderr?: ((text: string) => void) | undefined;
 }
 
 /** Functions that search output; the texts may contain terminal control sequences. */
@@ -21,8 +19,6 @@ export interface OutputPatterns {
   jobs?: ((text: string) => string[]) | undefined;
   /** Returns the passages that a rule for stderr could match. */
   failures(text: string): string[];
-  /** Reports whether a line of stdout is only a banner, which does not start the commit window. */
-  isBanner(line: string): boolean;
 }
 
 /** Length of the silence after half a line that means a question to the user. */
@@ -108,7 +104,7 @@ export class HeldOutput {
     this.#texts.stdout.push(chunk);
     this.#findJobs(this.#texts.stdout);
     if (this.#stdoutHeld >= this.#options.commit.bytes) this.#commit();
-    else if (!this.#windowOpen && !this.#isBanner()) {
+    else if (!this.#windowOpen && this.stdout.trim() !== '') {
       this.#windowOpen = true;
       this.#after(this.#options.commit.afterMs, () => this.#commit());
     }
@@ -124,7 +120,6 @@ export class HeldOutput {
     if (this.#stderrLive && !this.#holdsBack(chunk)) writeAll(2, chunk);
     else this.#hold(2, chunk);
     if (this.jobs.length === 0) this.#findJobs(this.#texts.stderr);
-    this.#options.onStderr?.(this.#texts.stderr.recent());
   }
 
   /**
@@ -147,10 +142,6 @@ export class HeldOutput {
     if (this.#options.last || this.committed) return false;
     this.#failureSeen ||= this.#options.patterns.failures(chunk.toString('utf8')).length > 0;
     return this.#failureSeen;
-  }
-
-  #isBanner(): boolean {
-    return this.stdout.split('\n').every(line => line.trim() === '' || this.#options.patterns.isBanner(line));
   }
 
   #findJobs(text: OutputText): void {

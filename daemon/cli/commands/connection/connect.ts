@@ -164,7 +164,7 @@ async function journalText({ env, paths, signal }: Context, shown: Snapshot): Pr
       import('../../../doctor/gather.ts'),
     ]);
   try {
-    const knowledge = knowledgeOf(paths);
+    const knowledge = knowledgeOf(paths, env);
     const lines = await readServiceJournal(createTools({ env, signal }), redactorFor(shown, knowledge));
     if (lines.length === 0) return 'The journal has no line of its service. See: culvert doctor';
     const cause = seenIn(lines, knowledge.patterns, { now: Date.now() });

@@ -68,7 +68,7 @@ async function fromDaemon({ client }: Context) {
 }
 
 export const diagnoseRead: Run = async (context, [path = '']) => {
-  const knowledge = knowledgeOf(context.paths);
+  const knowledge = knowledgeOf(context.paths, context.env);
   const archive = await readArchive(path);
   if (archive.files.length === 0) throw new Failure(`${path} has no text files that can be read.`);
   const analysis = await analyze(archive, knowledge);
@@ -117,7 +117,7 @@ function skippedText(skipped: readonly string[]): string[] {
 }
 
 export const explainCode: Run = async (context, words) => {
-  const knowledge = knowledgeOf(context.paths);
+  const knowledge = knowledgeOf(context.paths, context.env);
   const { codes, problems } = knowledge;
   for (const problem of problems) context.say(problem);
   if (codes.length === 0) throw new Failure('The file with the codes is missing. Install Culvert again.');

@@ -7,7 +7,7 @@ import { replaceFile } from '../../../core/files.ts';
 import { printable } from '../../../core/printable.ts';
 import { findProgram } from '../../../core/run-helper.ts';
 import { createRecording } from '../../../doctor/diagnose/recording.ts';
-import { knowledgeDirectories, loadKnowledge } from '../../../doctor/knowledge.ts';
+import { knowledgeOf } from '../../../doctor/gather.ts';
 import { createLog } from '../../../state/store.ts';
 import { dataDirectory, programs } from '../../../system/installation.ts';
 import { paths as pathsOf } from '../../../system/paths.ts';
@@ -105,8 +105,8 @@ async function readings(context: Context, recording: Parameters<typeof recordRea
 }
 
 /** Addresses that the documentation of the vendor names, which identify nobody. */
-function publicAddresses({ paths }: Context): string[] {
-  const { limits } = loadKnowledge(knowledgeDirectories(`${dataDirectory}/knowledge`, paths.userConfig));
+function publicAddresses({ paths, env }: Context): string[] {
+  const { limits } = knowledgeOf(paths, env);
   return limits.flatMap(({ values }) => values);
 }
 

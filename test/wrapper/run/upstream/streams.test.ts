@@ -13,10 +13,6 @@ job_id = 'Job ID: (\\S+)'
 [[providers.fake.rules]]
 class = "quota"
 stderr = "^Error: quota"
-[providers.fake.storm]
-class = "rate"
-stderr = "retrying after 429"
-after = "300ms"
 `;
 
 function setUp(t: Parameters<typeof sandbox>[0], script: string, rules = RULES) {
@@ -123,25 +119,6 @@ test('on a terminal the upstream has the terminal as its stdout, and failover wo
   assert.match(result.stdout, /terminal ok/);
   assert.match(result.stdout, /account "a" has no quota left/);
   assert.doesNotMatch(result.stdout, /Error: quota/);
-});
-
-test('an upstream that goes on retrying after a limit is ended, with its children, and the next account takes over', async t => {
-  const { box, calls } = setUp(
-    t,
-    'case "$FAKE_KEY" in storm*) (sleep 60 & echo $! > "$HOME/grandchild"; echo "warning: retrying after 429" >&2; wait) ;; esac; echo "done by $FAKE_KEY"\n',
-  );
-  box.accounts('fake', { a: 'storm', b: 'ok' });
-  const started = Date.now();
-  const result = await box.run('fake', ['x']);
-  assert.equal(result.stdout, 'done by ok\n');
-  assert.match(result.stderr, /^culvert-wrap: fake: account "a" is rate limited .*trying "b"\n$/);
-  assert.ok(Date.now() - started < 20_000);
-  const pid = Number(fs.readFileSync(path.join(box.home, 'grandchild'), 'utf8'));
-  await until(
-    () => !fs.existsSync(`/proc/${pid}`) || /State:\tZ/.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8')),
-    'the grandchild to end',
-  );
-  assert.deepEqual(calls(), ['storm x', 'ok x']);
 });
 
 test('a command that created a job is not replayed, and follow-ups use the account of the job', async t => {

@@ -1,0 +1,139 @@
+// Judges patterns and texts of a signed catalog without running them: how long they may take, and whether they can be shown.
+
+/** Longest pattern, and the most repetitions without a limit in one: the time grows with that power of the text's length. */
+const LENGTH = 1_200;
+const OPEN = 6;
+/** Highest limit of a repetition, such as `{0,400}`, and the highest product of nested ones. */
+const REPEATED = 2_000;
+
+interface Group {
+  /** True if a repetition or an alternative is in it: repeated, it has many ways to match one text. */
+  isAmbiguous: boolean;
+}
+
+/**
+ * Returns why a pattern may take exponential time or too long, or undefined. It is stricter than it has to be: a group is repeated only
+ * if there is no choice in it, so that no text has two ways through the repetition.
+ * @param source a pattern that compiles
+ */
+export function explainPattern(source: string): string | undefined {
+  if (source.length > LENGTH) return `has a pattern of more than ${LENGTH} characters`;
+  if (/\(\?<?[=!]/.test(source.replaceAll(/\\./g, ''))) return 'has a pattern that looks ahead or behind';
+  if (/\\(?:[1-9]|k<)/.test(source.replaceAll('\\\\', ''))) return 'has a pattern that refers to its own groups';
+  const groups: Group[] = [{ isAmbiguous: false }];
+  let open = 0;
+  for (let at = 0; at < source.length; ) {
+    const char = source[at]!;
+    let closed: Group | undefined;
+    if (char === '(') {
+      groups.push({ isAmbiguous: false });
+      at += /^\((?:\?(?::|<[^>]*>))?/.exec(source.slice(at))![0].length;
+      continue;
+    }
+    if (char === ')') {
+      closed = groups.pop();
+      at++;
+    } else if (char === '|') {
+      groups.at(-1)!.isAmbiguous = true;
+      at++;
+      continue;
+    } else at += atomLength(source, at);
+    const quantifier = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??/.exec(source.slice(at))?.[0] ?? '';
+    at += quantifier.length;
+    const most = mostOf(quantifier);
+    const parent = groups.at(-1);
+    if (!parent) return undefined; // it would not compile
+    if (closed && most > 1 && (closed.isAmbiguous || most === Number.POSITIVE_INFINITY))
+      return 'has a pattern that repeats a group with a choice in it';
+    if (most === Number.POSITIVE_INFINITY) open++;
+    else if (most > REPEATED) return `has a pattern that repeats more than ${REPEATED} times`;
+    if (quantifier !== '' || closed?.isAmbiguous) parent.isAmbiguous = true;
+  }
+  return open > OPEN ? `has a pattern with more than ${OPEN} repetitions without a limit` : undefined;
+}
+
+function mostOf(quantifier: string): number {
+  if (quantifier === '') return 1;
+  if (quantifier.startsWith('?')) return 1;
+  const range = /^\{(\d+)(,(\d*))?\}/.exec(quantifier);
+  if (!range) return Number.POSITIVE_INFINITY;
+  if (range[2] === undefined) return Number(range[1]);
+  return range[3] === '' ? Number.POSITIVE_INFINITY : Number(range[3]);
+}
+
+/** Length of a character, an escape or a class. */
+function atomLength(source: string, at: number): number {
+  if (source[at] === '\\')
+    return /^\\(?:u\{[^}]*\}|u[\da-f]{4}|x[\da-f]{2}|p\{[^}]*\}|.)/is.exec(source.slice(at))?.[0].length ?? 1;
+  if (source[at] !== '[') return 1;
+  for (let end = at + 1; end < source.length; end++) {
+    if (source[end] === '\\') end++;
+    else if (source[end] === ']') return end + 1 - at;
+  }
+  return source.length - at;
+}
+
+/** Longest text of a catalog. */
+const TEXT = 4_000;
+/** Control and format characters, which could control a terminal or pose as other text. A line break is neither. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const MOST_VALUES = 50_000;
+const DEPTH = 12;
+
+/**
+ * Returns what is wrong with the texts of a parsed file: too long, too many, too deep, or not to be shown.
+ * @param document a parsed TOML file
+ */
+export function explainTexts(document: unknown): string | undefined {
+  let values = 0;
+  const visit = (value: unknown, depth: number): string | undefined => {
+    if (++values > MOST_VALUES) return `has more than ${MOST_VALUES} values`;
+    if (depth > DEPTH) return `is nested more than ${DEPTH} deep`;
+    if (typeof value === 'string') {
+      if (value.length > TEXT) return `has a text of more than ${TEXT} characters`;
+      return INVISIBLE.test(value.replaceAll(/[\n\t]/g, '')) ? 'has control or invisible characters' : undefined;
+    }
+    if (typeof value !== 'object' || value === null || value instanceof Date) return undefined;
+    for (const [key, inner] of Object.entries(value)) {
+      const problem = visit(key, depth) ?? visit(inner, depth + 1);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+  return visit(document, 0);
+}
+
+/** Commands in backticks that knowledge of WARP may tell people to run as root. */
+const AS_ROOT =
+  /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
+/** Commands that it may not tell them to run at all. */
+const NEVER =
+  /^(?:rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
+const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
+const DOCUMENTATION = /^https:\/\/(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\//;
+
+/**
+ * Returns what is wrong with a file of knowledge of WARP, which people read and whose commands they copy. The daemon checks its form
+ * when it reads it (daemon/doctor/knowledge.ts).
+ * @param document a parsed TOML file
+ */
+export function explainKnowledge(document: unknown): string | undefined {
+  const texts: string[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value === 'string') texts.push(value);
+    else if (typeof value === 'object' && value !== null && !(value instanceof Date))
+      Object.values(value).forEach(visit);
+  };
+  visit(document);
+  for (const text of texts) {
+    if (INTO_SHELL.test(text)) return `pipes into a shell: ${JSON.stringify(text.slice(0, 80))}`;
+    if (/^[a-z]+:\/\//i.test(text) && !DOCUMENTATION.test(text))
+      return `can't link to ${JSON.stringify(text.slice(0, 80))}`;
+    for (const [, span] of text.matchAll(/`([^`]*)`/g)) {
+      const [first = '', second = ''] = span!.trim().split(/\s+/);
+      if (first === 'sudo' ? !AS_ROOT.test(second) : NEVER.test(first))
+        return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
+    }
+  }
+  return undefined;
+}
