@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
 import { clientOf } from '../../support/wrapper/fake-mcp.ts';
+import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
 
 /** Fails as its key says: `limited` with a code, `used` with words, `dead` with `isError` in a document, `quoted` without `isError`. */
 const SERVER = `#!${process.execPath}

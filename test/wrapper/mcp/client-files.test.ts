@@ -198,7 +198,7 @@ test('an entry whose layout could not be restored is named with the lines to wri
   assert.doesNotMatch(done.stdout, /canary/);
   assert.match(
     read('.config/goose/config.yaml'),
-    /cmd: &program npx[^]*cmd: \*program[^]*cmd: \/.*culvert-wrap\n {4}args: \[mcp, --, npx, -y, firecrawl-mcp, --key/,
+    /cmd: &program npx[\s\S]*cmd: \*program[\s\S]*cmd: \/.*culvert-wrap\n {4}args: \[mcp, --, npx, -y, firecrawl-mcp, --key/,
   );
   await mcp('uninstall', '--yes');
   assert.equal(read('.config/goose/config.yaml'), yaml);

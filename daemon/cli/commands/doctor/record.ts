@@ -9,7 +9,7 @@ import { findProgram } from '../../../core/run-helper.ts';
 import { createRecording } from '../../../doctor/diagnose/recording.ts';
 import { knowledgeOf } from '../../../doctor/gather.ts';
 import { createLog } from '../../../state/store.ts';
-import { dataDirectory, programs } from '../../../system/installation.ts';
+import { programs } from '../../../system/installation.ts';
 import { paths as pathsOf } from '../../../system/paths.ts';
 import { childEnv } from '../../../warp/cli/child.ts';
 import { createRunner } from '../../../warp/cli/run.ts';
