@@ -241,6 +241,13 @@ test('the text of a release has a command for each machine, the key of minisign,
     ),
   );
   assert.match(text, /\n## 1\.2\.3, 2026-11-21\n\n- New\.\n$/);
+  const [, other] = pinned;
+  const next = { key: Buffer.alloc(32, 9).toString('base64') };
+  const id = (pin: { key: string }) => Buffer.from(pinnedKeys([{ name: 'x', ...pin }])[0]!.id, 'hex');
+  const signature = `untrusted comment: x\n${Buffer.concat([Buffer.from('ED'), id(next), Buffer.alloc(64)]).toString('base64')}\n`;
+  const keys = { releases: { source: at }, releaseKeys: { pinned: [other!, next] } };
+  const byNext = minisignKeyText(pinnedKeys([{ name: 'x', ...next }])[0]!);
+  assert.ok(releaseNotes('1.2.3', keys, changelog, signature).includes(byNext), 'the key that signed it');
   const unknown = releaseNotes('1.2.2', { releases: { source: '' }, releaseKeys: { pinned: [] } }, changelog);
   assert.doesNotMatch(unknown, /https?:|minisign/);
   assert.match(unknown, /npm install -g \.\/culvert-wrap-1\.2\.2\.tgz`/);
