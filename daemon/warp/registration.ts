@@ -192,7 +192,7 @@ function choices({ configurations }: Policy, used: Dictionary | null): Message[]
 
 /** Host names of the API (Cloudflare, "Cloudflare One Client with firewall", and its release notes of 2026.6.822.0). */
 function apiHost({ policy, version, journal }: RegistrationEvidence): string {
-  const named = /\bhttps?:\/\/([\w.-]+?)\.?(?=[/:"\s]|$)/.exec(journal?.line ?? '')?.[1];
+  const named = /\bhttps?:\/\/([\w.-]+?)\.?(?=[:"\s]|\/|$)/.exec(journal?.line ?? '')?.[1];
   if (named?.includes('.')) return named;
   if (!policy.managed) return 'api.cloudflareclient.com';
   return version !== null && compareVersions(version, '2026.6.822.0') >= 0
