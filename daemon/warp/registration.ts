@@ -1,4 +1,4 @@
-// Finds why a device is not registered, or not with its organization, from all that is known of it. The daemon's state, the
+// Finds why a device is not registered, or not with its organization, from the evidence about it. The daemon's state, the
 // doctor, `culvert account register` and `culvert explain` ask this function only.
 import type { AccountSummary, RegistrationCause, Settings, Status } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
@@ -43,7 +43,7 @@ export interface RegistrationEvidence {
   journal: JournalCause | null;
 }
 
-/** What is known of a device without a registration before anything was read. */
+/** Evidence about a device without a registration, before anything was read. */
 export const NO_EVIDENCE: RegistrationEvidence = {
   status: { blocked: 'not-registered', reason: null, raw: null },
   account: { registered: false, type: null, organization: null, managed: null },
