@@ -13,8 +13,8 @@ export const SIDECAR_LIMIT = 4096;
 const CHANNELS = ['stable', 'beta'] as const;
 export type Channel = (typeof CHANNELS)[number];
 /**
- * What a statement may be for: the releases of a channel, or a catalog (wrapper/catalog/release.ts). An updater names its channel,
- * so it takes no catalog for a release, and neither do their serials meet.
+ * Purposes of a statement: the releases of a channel, or a catalog (wrapper/catalog/release.ts). An updater names its channel, so it
+ * accepts no catalog as a release, and the two count their serials separately.
  */
 export const PURPOSES = [...CHANNELS, 'catalog'] as const;
 export type Purpose = (typeof PURPOSES)[number];

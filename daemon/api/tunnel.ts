@@ -59,7 +59,7 @@ export const RegistrationCause = z.object({
   organization: z.nullable(z.string()),
   /** The host that WARP could not reach; null for other causes. */
   host: z.nullable(z.string()),
-  /** What was seen, one line each, without secrets. */
+  /** Observations that show the cause, one line each, without secrets. */
   evidence: z.array(Message),
 });
 export type RegistrationCause = z.infer<typeof RegistrationCause>;
@@ -220,7 +220,7 @@ export const Commands = z.object({
 export type Commands = z.infer<typeof Commands>;
 export type CommandName = (typeof COMMANDS)[number];
 
-/** What starts services here; `none`: nothing that Culvert knows. A container has no such program, unless it brings one. */
+/** Service managers, and machines that usually have none, such as containers. `none`: no service manager that Culvert knows. */
 export const SERVICE_MANAGERS = ['openrc', 's6', 'runit', 'gvisor', 'docker', 'podman', 'container', 'none'] as const;
 export const ServiceManager = z.object({
   kind: z.enum(SERVICE_MANAGERS),
@@ -237,7 +237,7 @@ export const TunnelCli = z.object({
   emulated: z.boolean(),
   /** Shell command that installs the tunnel CLI on this system; absent if unneeded or unknown. */
   installCommand: z.optional(z.string()),
-  /** What starts the service instead of systemd; absent where systemd runs. */
+  /** The service manager that replaces systemd; absent if systemd runs. */
   serviceManager: z.optional(ServiceManager),
 });
 export type TunnelCli = z.infer<typeof TunnelCli>;

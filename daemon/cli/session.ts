@@ -62,7 +62,7 @@ function ownDevices(): Map<string, string> {
 const COMMAND = 'culvert routes add --preset ssh';
 
 /**
- * Offers to exclude the session's address before the change, or names the command where nobody can be asked.
+ * Offers to exclude the session's address before the change, or names the command if there is no terminal to ask on.
  * @returns true if the address was excluded, as a change that reverts with the other
  * @throws Failure if the user cancels
  */

@@ -93,7 +93,7 @@ const JournalPattern = z.object({
   /** Matches the line and the two lines after it. */
   pattern: Expression,
   meaning: Text,
-  /** How old a line may be: ten minutes, as old as the service's process, or as old as the computer's start. */
+  /** Maximum age of a line: ten minutes, the age of the service's process, or the time since the computer's start. */
   span: z.enum(['recent', 'start', 'boot']),
   /** A value of `Status.blocked` in which alone the line says something. */
   when: z.optional(Text),

@@ -48,7 +48,7 @@ export interface Surroundings {
   endpoints: readonly string[];
   /** The client's mode, in the form that `setMode` accepts. */
   clientMode: string | null;
-  /** True if the tunnel is up, so that a change of the list moves connections at once. */
+  /** True if the tunnel is up, so that a change of the list moves connections immediately. */
   connected: boolean;
 }
 

@@ -105,7 +105,7 @@ function ofTunnelSession(now: After, after: After): Outcome {
   if (!after.connected) return no('It comes through the tunnel, which is turned off.');
   if (!routes(after.mode)) return no(`It comes through the tunnel, and the mode ${after.mode ?? ''} has none.`);
   if (now.connected && now.mode === after.mode) return yes('It comes through the tunnel, which is connected already.');
-  return unknown('It comes through the tunnel, which connects anew.');
+  return unknown('It comes through the tunnel, which reconnects.');
 }
 
 interface Facts {
@@ -117,7 +117,7 @@ interface Facts {
   own: boolean;
 }
 
-/** Decides what needs no look at the split tunnel; null otherwise. */
+/** Returns the outcome for a session that the split tunnel does not affect; null for others. */
 function ofDirectSession({ peer }: Session, { now, after, device, own }: Facts): Outcome | null {
   if (/^127\.|^::1$/.test(peer))
     return unknown(

@@ -1,4 +1,4 @@
-// Finds why a device is not registered, or not with its organization, from all that is known of it. The daemon's state, the
+// Finds why a device is not registered, or not with its organization, from the evidence about it. The daemon's state, the
 // doctor, `culvert account register` and `culvert explain` ask this function only.
 import type { AccountSummary, RegistrationCause, Settings, Status } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
@@ -43,7 +43,7 @@ export interface RegistrationEvidence {
   journal: JournalCause | null;
 }
 
-/** What is known of a device without a registration before anything was read. */
+/** Evidence about a device without a registration, before anything was read. */
 export const NO_EVIDENCE: RegistrationEvidence = {
   status: { blocked: 'not-registered', reason: null, raw: null },
   account: { registered: false, type: null, organization: null, managed: null },
@@ -192,7 +192,7 @@ function choices({ configurations }: Policy, used: Dictionary | null): Message[]
 
 /** Host names of the API (Cloudflare, "Cloudflare One Client with firewall", and its release notes of 2026.6.822.0). */
 function apiHost({ policy, version, journal }: RegistrationEvidence): string {
-  const named = /\bhttps?:\/\/([\w.-]+?)\.?(?=[/:"\s]|$)/.exec(journal?.line ?? '')?.[1];
+  const named = /\bhttps?:\/\/([\w.-]+?)\.?(?=[:"\s]|\/|$)/.exec(journal?.line ?? '')?.[1];
   if (named?.includes('.')) return named;
   if (!policy.managed) return 'api.cloudflareclient.com';
   return version !== null && compareVersions(version, '2026.6.822.0') >= 0

@@ -67,7 +67,7 @@ interface Options {
   cli: string;
   /** True if the CLI is the embedded emulator. */
   emulated: boolean;
-  /** What starts services here; null for systemd (default: detected). */
+  /** The service manager; null for systemd (default: detected). */
   serviceManager?: ServiceManager | null;
   /** The daemon's environment; children get only part of it (see `childEnv`). */
   env: NodeJS.ProcessEnv;

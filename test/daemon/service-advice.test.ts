@@ -97,7 +97,7 @@ describe('advice on WARP’s service', () => {
       }
     });
 
-  test('where systemd runs, it is systemctl and journalctl', async t => {
+  test('names systemctl and journalctl if systemd runs', async t => {
     const text = (await everyAdvice(t, null)).join('\n');
     for (const command of [
       'sudo systemctl enable --now warp-svc',
@@ -158,7 +158,7 @@ describe('advice on WARP’s service', () => {
     );
   });
 
-  test('what people type about machines without systemd is explained', () => {
+  test('explains the words that people search for on machines without systemd', () => {
     const { codes } = loadKnowledge([KNOWLEDGE], { kind: 'podman', startsWarp: false });
     for (const words of [
       'docker',

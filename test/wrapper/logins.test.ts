@@ -139,7 +139,7 @@ for (const entry of LOGINS) {
     assert.deepEqual([direct.stdout, direct.stderr], served('home', 'default'));
   });
 
-  test(`${cli}: a limit and a refusal are told, and no other login is ever tried`, async t => {
+  test(`${cli}: reports a limit and a refusal, and never tries another login`, async t => {
     const box = await withLogins(t, entry, RULES);
     box.choose(path.join(box.home, 'project'), `[accounts]\n${cli} = "work"\n`);
     const ways: RunOptions[] = [{}, { env: { CULVERT_WRAP_ACCOUNT: 'work' } }, { cwd: path.join(box.home, 'project') }];
@@ -299,7 +299,7 @@ test('commands that need no account are about the chosen login, and options run 
   );
 });
 
-test("what a project's file gives precedes a login, and what is in the login's directory belongs to it", async t => {
+test("values of a project's file precede a login, and those of the login's directory belong to it", async t => {
   const box = await withLogins(t, ['claude', providers.claude as WithLogin]);
   const own = path.join(directoryOf(box, 'claude', 'work'), 'settings.json');
   fs.writeFileSync(own, '{"apiKeyHelper":"x","env":{"ANTHROPIC_BASE_URL":"https://else.example"}}');

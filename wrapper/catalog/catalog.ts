@@ -52,7 +52,7 @@ export function loadCatalog(shipped: string, user: string, signed?: string): Cat
   return catalog;
 }
 
-/** Where the three parts of a catalog are. */
+/** Places of the three parts of a catalog. */
 interface CatalogPlaces {
   catalog: string;
   paths: { userCatalog: string; catalogUpdates: string };

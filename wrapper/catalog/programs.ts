@@ -129,7 +129,7 @@ export const McpServer = z.strictObject({
   checked: z.optional(Checked),
   /** True if the server uses the gateway, because its address can be set. Another account then needs no restart. */
   gateway: z._default(z.boolean(), false),
-  /** True if the usual words and codes of limits and refused keys count as well, because nobody has listed the server's own. */
+  /** True if the usual words and codes of limits and refused keys count as well, because the server's own are not known. */
   usual_errors: z._default(z.boolean(), false),
   /** Tools whose failed calls are never repeated, because a call may have created a job or been billed. */
   once: z._default(z.array(z.string()), []),

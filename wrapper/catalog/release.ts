@@ -16,17 +16,17 @@ export interface SignedCatalog {
   manifest: string;
 }
 
-/** What a catalog has to fit. */
+/** Conditions that a catalog has to meet. */
 interface CatalogExpectations extends Trust {
   /** Milliseconds since 1970. */
   now: number;
   /** The version of the program; empty if it is unknown, as in the sources. */
   installed: string;
-  /** What was taken before. */
+  /** The state after earlier updates. */
   seen: Pick<UpdateState, 'serial' | 'manifest' | 'revoked'> | undefined;
 }
 
-/** What to do about a refusal; others have a hint for releases, which does not fit. */
+/** Hints by the code of a refusal, because those for releases do not fit. The other codes share one. */
 const HINTS: Partial<Record<string, string>> = {
   'key-unknown': 'take the catalog from the project that this Culvert comes from',
   'key-revoked': 'do not use it: the key that signed it may be stolen',

@@ -41,11 +41,11 @@ const Container = z.strictObject({
 export type Container = z.infer<typeof Container>;
 
 const Digest = z.string().check(z.regex(/^[0-9a-f]{64}$/));
-/** The one file whose replacement applies or takes back a catalog. */
+/** The one file whose replacement applies or reverts a catalog. */
 const UpdateState = z.strictObject({
   /** Digest of the catalog in use; null for the shipped one. */
   current: z.nullable(Digest),
-  /** The catalog before it, likewise; missing if there is nothing to take back. */
+  /** The catalog before it, likewise; missing if there is nothing to revert. */
   previous: z.optional(z.nullable(Digest)),
   /** The highest serial so far, and the digest of its manifest. */
   serial: z.int().check(z.positive()),

@@ -224,7 +224,7 @@ function addCatalog(program: Command, context: Context): void {
   );
   add(catalog, 'update [source]', 'take newer rules, from a file or an address; shows what changes, and asks')
     .option('--yes', 'take them without asking')
-    .option('--revert', 'take back the last update')
+    .option('--revert', 'revert the last update')
     .action(async (source: string | undefined, options) =>
       (await import('./catalog/update.ts')).updateCatalog(source, options, context),
     );

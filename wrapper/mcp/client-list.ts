@@ -8,7 +8,7 @@ import type { Format } from './documents/document.ts';
 /** A client's names for the fields of an entry that other clients call `command`, `env`, `url` and `headers`. */
 export type FieldNames = Readonly<Partial<Record<'command' | 'env' | 'url' | 'headers' | 'bearer', string>>>;
 
-export interface Client {
+interface Client {
   /** Name of the row in output for programs and in the record of originals. */
   client: string;
   name: string;

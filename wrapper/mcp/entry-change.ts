@@ -36,7 +36,7 @@ import {
 import { refusalOf, withoutKeys } from './shared-entry.ts';
 
 /** A change of a command line for display. Possible keys are left out or, in a project's file, hidden. */
-export interface CommandChange {
+interface CommandChange {
   before: Shown;
   after: Shown;
   /** The tool whose accounts the server uses. */
@@ -48,7 +48,7 @@ export interface CommandChange {
 }
 
 /** A command line or, in a project's file, the whole entry. */
-export type Shown = CommandLine | Record<string, unknown>;
+type Shown = CommandLine | Record<string, unknown>;
 
 /** A change of a command line or address. */
 export type Change =
@@ -60,7 +60,7 @@ const SHARED = 'a project shares this file, so keys neither leave it nor get int
 const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
 
 /** The place of a variable: its file, the names down to the entry, and its name. */
-export type VariablePlace = readonly string[];
+type VariablePlace = readonly string[];
 
 /** The requested change. */
 export interface Wanted {

@@ -22,7 +22,7 @@ import { Lines } from './server.ts';
 const FLUSH_MS = 5_000;
 
 /** The server that the user describes, where the catalog does not know it. */
-export interface ChosenServer {
+interface ChosenServer {
   /** The tool whose accounts the server uses. */
   cli?: string;
   /** The variable in which the server reads its key. */

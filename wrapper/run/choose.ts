@@ -239,7 +239,7 @@ export function describeSelected(cli: string, account: string, kind: Retry['clas
 }
 
 /**
- * Returns the line that names the account of a command, if the tool's accounts are logins; nobody can see otherwise whose it is.
+ * Returns the line that names the account of a command, if the tool's accounts are logins; the command itself does not show it.
  * @param choice why the account was chosen
  */
 export function describeServed(cli: string, { name, login }: Account, choice: Choice): string {

@@ -142,7 +142,7 @@ async function runPassthrough(plan: Plan, command: Shimmed, usable: boolean): Pr
 }
 
 /**
- * Returns the login for a command that needs no account, or `undefined` if the account is none, or only an option was given.
+ * Returns the login for a command that needs no account, or `undefined` if the account is not a login, or only an option was given.
  * @throws WrapError as `chooseAccount`; `nothing-left` if the login can't be used
  */
 async function loginFor(

@@ -16,7 +16,7 @@ interface Account {
   login?: string | undefined;
 }
 
-/** Reports whether an account is a login of the CLI. No other account then takes over by itself, whatever the user has set. */
+/** Reports whether an account is a login of the CLI. No other account then takes over automatically, whatever the user has set. */
 export function hasLogins(accounts: readonly Pick<Account, 'enabled' | 'login'>[]): boolean {
   return accounts.some(({ enabled, login }) => enabled && login !== undefined);
 }

@@ -206,7 +206,7 @@ export const journalOf = (world: World): Promise<Line[]> =>
   world.once('redacted-journal', async () => redactLines(await rawJournalOf(world), world.redact));
 
 /** Quotes a line of the journal, with its time if it is known. */
-export const journalQuote = ({ at, text }: Line): Message =>
+const journalQuote = ({ at, text }: Line): Message =>
   at === null
     ? message('journal: %s', text.slice(0, 240))
     : message('journal, %s: %s', { time: new Date(at).toISOString() }, text.slice(0, 240));

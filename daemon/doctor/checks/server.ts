@@ -172,7 +172,7 @@ export const ruleOrder: Check = {
         ...(lost.length > 0 ? [message('Another program has removed a rule, or it was never set.')] : []),
         ...(late.length > 0 ? [message('A rule after WARP’s has no effect on what WARP routes.')] : []),
         message(
-          'In public reports, WARP puts its routing rule first again and writes its table anew when it reconnects. Only what is excluded from the tunnel stays: %s',
+          'In public reports, WARP puts its routing rule first again and rewrites its table when it reconnects. Only what is excluded from the tunnel stays: %s',
           EXCLUDE,
         ),
       ],
@@ -370,7 +370,7 @@ const MASQUERADE = adminCommands(
   { undo: [['nft', `delete table ip ${NAT_TABLE}`]] },
 );
 
-/** What warp-svc writes about a packet with another source address (github.com/Nyr/openvpn-install/issues/1040, 2023-04). */
+/** Message of warp-svc about a packet with another source address (github.com/Nyr/openvpn-install/issues/1040, 2023-04). */
 const MARTIAN = /Dropping martian, tun should not have seen this src_addr=([\da-f.:]+)/i;
 
 interface Dropped {

@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 /** Family and name of the table (github.com/NixOS/nixpkgs/pull/168092, 2022-06; the same in reports of 2026). */
 export const WARP_TABLE = 'inet cloudflare-warp';
 
-/** What WARP's table does with new packets to this machine. */
+/** Effect of WARP's table on new packets to this machine. */
 interface Firewall {
   /** True if it drops or rejects what no rule accepts. */
   drops: boolean;

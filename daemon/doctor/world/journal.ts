@@ -129,7 +129,7 @@ export interface Seen {
   line: Line;
 }
 
-/** What holds when the journal is searched. */
+/** State at the time of a search in the journal. */
 export interface Moment {
   /** Milliseconds since 1970. */
   now: number;

@@ -46,7 +46,7 @@ export interface World {
   signal: AbortSignal;
   /** True if probes may contact other machines. */
   online: boolean;
-  /** What starts services; null where systemd runs. */
+  /** The service manager; null for systemd. */
   serviceManager: ServiceManager | null;
   env: NodeJS.ProcessEnv;
   /** Snapshot from the daemon, or from a read without it; null without either. */

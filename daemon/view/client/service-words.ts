@@ -51,7 +51,7 @@ const WAYS: Partial<Record<Kind, Way>> = {
 /** Names of managers for people. */
 const NAMES = { openrc: 'OpenRC', runit: 'runit', s6: 's6' } as const;
 
-/** True where a service manager does not run WARP: nobody is root by sudo in most containers. */
+/** True for containers and gVisor, where sudo is rarely installed. */
 const isContainer = (kind: Kind) => kind === 'docker' || kind === 'podman' || kind === 'container' || kind === 'gvisor';
 
 /** Returns the commands of this machine's service manager for WARP's service; null if it has none. */

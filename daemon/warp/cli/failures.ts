@@ -49,7 +49,7 @@ const KNOWN: readonly { seen: RegExp; meaning: Message; hint: string }[] = [
   {
     // Rust ends a program that panics with exit code 101; public reports of 2025 and 2026 have "Broken pipe" after it
     seen: /\bpanicked at\b/i,
-    meaning: message('The program warp-cli crashed. The change may have been made all the same.'),
+    meaning: message('The program warp-cli crashed. The change may have been made anyway.'),
     hint: 'Look at what is set now: culvert status. If it crashes again, install WARP again.',
   },
 ];

@@ -32,7 +32,7 @@ interface Plist {
 const VALUES = ['string', 'true', 'false', 'integer', 'real', 'date', 'data', 'array', 'dict'];
 
 /** Returns the dictionaries of a property list, or the reason why it is not well-formed. */
-export function parsePlist(text: string): Plist {
+function parsePlist(text: string): Plist {
   const all: Dictionary[] = [];
   const parser = new SaxesParser();
   const open: string[] = [];
@@ -114,7 +114,7 @@ type PolicyCause = Extract<RegistrationCause['code'], `policy-${string}`>;
 export interface Fault {
   /** null for a mistake that has nothing to do with the registration. */
   code: PolicyCause | null;
-  /** What was seen, without any value of the file. */
+  /** Description of the fault, without any value of the file. */
   seen: Message;
 }
 
@@ -130,7 +130,7 @@ export interface Policy {
   configurations: Dictionary[];
 }
 
-/** What holds without a policy file. */
+/** Policy of a machine without a policy file. */
 export const NO_POLICY: Policy = { managed: false, faults: [], configurations: [] };
 
 /** Judges a policy file. @param root the user id of root; another one in a test */

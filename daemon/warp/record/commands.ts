@@ -1,7 +1,7 @@
 // Lists the reading commands of the tunnel CLI, for a recording. None of them changes anything.
 import { READ_NAMES, wordsOf } from '../cli/version.ts';
 
-/** How a command is run: as it is, with `-j`, or as a listener with `-j -l`, which is ended after a moment. */
+/** Form of a command: plain, with `-j`, or as a listener with `-j -l`, which the recording ends after a moment. */
 type Form = 'text' | 'json' | 'listen';
 
 export interface Reading {

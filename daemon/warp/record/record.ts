@@ -5,9 +5,9 @@ import { isObject, jsonOf } from '../parse/output.ts';
 import { type Reading, readings } from './commands.ts';
 import type { Row } from './transcript.ts';
 
-/** As many as the runner starts at once, so that none waits for its turn. */
+/** Commands in parallel: as many as the runner starts, so that none waits for its turn. */
 const AT_ONCE = 4;
-/** A listener prints its first message at once; it never ends by itself. */
+/** A listener prints its first message immediately, and runs until it is ended. */
 const LISTEN_MS = 1500;
 
 interface Options {

@@ -1,4 +1,4 @@
-// Whether an SSH session outlives a change of the tunnel, for each place that a session can come from.
+// Checks whether an SSH session survives a change of the tunnel, for each place that a session can come from.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';

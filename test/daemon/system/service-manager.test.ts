@@ -1,3 +1,4 @@
+// Tests the detection of the service manager, in directories that stand for machines.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ServiceManager } from '../../../daemon/api/schema.ts';

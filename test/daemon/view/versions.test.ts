@@ -1,3 +1,4 @@
+// Tests the comparison of versions of the tunnel client.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { compareVersions } from '../../../daemon/view/versions.ts';

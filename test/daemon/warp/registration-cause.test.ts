@@ -103,7 +103,7 @@ test('the host to open is the one in the journal, else that of the organization 
   );
 });
 
-test('of several organizations the one that WARP names counts, else the first', () => {
+test('uses the organization that WARP names, or else the first one', () => {
   const two = policy(
     `<array><dict>${text('organization', 'a') + text('display_name', 'First')}</dict><dict>${text('organization', '$B') + text('display_name', 'Second')}</dict></array>`,
   );

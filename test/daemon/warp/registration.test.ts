@@ -188,7 +188,7 @@ for (const [words, code, message] of [
     assert.equal(status().registration, undefined);
   });
 
-test('what the journal of the service says becomes the cause, and is asked for once', async t => {
+test('takes the cause from the journal of the service, which it reads once', async t => {
   let reads = 0;
   const { status } = await startTunnel(t, {
     faults: 'not-registered',

@@ -29,7 +29,7 @@ const MASKED = [
 /** The Node of Debian 12 is too old. */
 const WITHOUT_NODE = ['bookworm'];
 
-/** What a server without systemd has: the dependencies of the package of the daemon, and a bus. */
+/** Packages of a server without systemd: the dependencies of the daemon's package, and a bus. */
 const OF_SERVER = ['nodejs', 'nftables', 'dbus'];
 
 /** A packed root of the release; null if none can be made. Remove the file after a change of the packages. */

@@ -22,7 +22,7 @@ interface Setup {
   fake?: string;
   accepted?: boolean;
   missing?: boolean;
-  /** What starts services (default: systemd). */
+  /** The service manager (default: systemd). */
   serviceManager?: ServiceManager | null;
   /** Proxy mode really listens, on this port. */
   proxyPort?: number;

@@ -7,7 +7,7 @@ import { seal } from '../manifest/release.ts';
 import { KEYS } from './release-keys.ts';
 
 const root = new URL('../../../', import.meta.url);
-/** What the sources hold. */
+/** The catalog's texts in the sources. */
 export const TEXTS: Record<string, string> = {
   'providers.toml': readCatalogText(fileURLToPath(new URL('wrapper/catalog/providers', root)))!,
   'known-issues.toml': readFileSync(new URL('data/knowledge/known-issues.toml', root), 'utf8'),
@@ -26,7 +26,7 @@ export interface Wanted {
   after?: (container: { format: string; manifest: string; sidecar: string; files: Record<string, string> }) => unknown;
 }
 
-/** A catalog as one file: that of the sources with these files, signed by the current key unless told otherwise. */
+/** A catalog as one file: that of the sources with these files, by default signed by the current key. */
 export function makeCatalog({
   files = {},
   statement = {},

@@ -98,7 +98,7 @@ test('a forged, foreign, expired or oversized catalog is refused by its code, an
   assert.equal(await refusal(box, makeCatalog({ manifest })), 'catalog-foreign');
 });
 
-test('an older catalog, and another one with the serial of the one in use, are refused, also after that was taken back', async t => {
+test('an older catalog, and another one with the serial of the one in use, are refused, also after that was reverted', async t => {
   const box = sandbox(t);
   const file = path.join(box.home, 'good');
   fs.writeFileSync(file, makeCatalog({ statement: { serial: 500 } }));

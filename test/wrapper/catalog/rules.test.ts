@@ -1,4 +1,4 @@
-// What a signed catalog may change: each field of an entry by its rule, patterns by their bounds, knowledge by what it tells people.
+// Tests the changes that a signed catalog may make: each field of an entry by its rule, patterns by their bounds, knowledge by what it tells people.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parse } from 'smol-toml';
@@ -15,7 +15,7 @@ const NEW =
   '[providers.newtool]\nbin = "newtool"\ninject = ["NEWTOOL_API_KEY"]\nhosts = { names = ["api.newtool.dev"] }\n';
 
 const GH_TERMS = /(\[providers\.gh\][\s\S]*?)accounts = "one-per-person"/;
-/** What a signed catalog may not do, by what it would gain: the files, and words of the refusal. */
+/** Changes that a signed catalog may not make, by their gain for an attacker: the files, and words of the refusal. */
 const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = {
   'another program for a tool': [withEntry('bin = "firecrawl"', 'bin = "sh"'), /firecrawl: bin can't change/],
   'a program by its path': [withMore(edited(NEW, 'bin = "newtool"', 'bin = "/tmp/x"')), /bin: a command's name/],
@@ -195,7 +195,7 @@ test('every entry, pattern and text of the sources keeps to the rules itself', (
   );
 });
 
-test('what is legitimate passes: new rules, paths, options, a tool of its own', () => {
+test('accepts legitimate changes: new rules, paths, options, and another tool', () => {
   const texts = [
     withMore(
       `${NEW}[providers.newtool.http]\nbase = "https://api.newtool.dev"\nbase_variable = "NEWTOOL_BASE_URL"\nkey_variable = "NEWTOOL_API_KEY"\n`,

@@ -1,4 +1,4 @@
-// `culvert-wrap catalog update`: a newer catalog is shown, taken in one step, used, and taken back.
+// `culvert-wrap catalog update`: a newer catalog is shown, applied in one step, used, and reverted.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -65,7 +65,7 @@ test('an update shows what it changes, and changes nothing without a yes', async
   assert.ok(!fs.existsSync(path.join(box.state, 'catalog')));
 });
 
-test('it is used by the wrapper and the daemon, below the entries of the user, until it is taken back', async t => {
+test('it is used by the wrapper and the daemon, below the entries of the user, until it is reverted', async t => {
   const box = sandbox(t);
   box.provider('firecrawl', 'terms_note = "mine"');
   const paths = pathsFor(box.env);

@@ -1,4 +1,4 @@
-// `culvert-wrap run`: a tool runs as behind its shim, without one and beside one.
+// `culvert-wrap run`: a tool runs as behind its shim, without one and next to one.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -135,7 +135,7 @@ test('a first "--" is no argument of the tool, and a second one is', async t => 
   assert.equal(calls(box).at(-1), 'good-a -- words');
 });
 
-/** What keeps a run from starting, the exit status, and what a person reads. */
+/** Obstacles that keep a run from starting, with the exit status and the message. */
 const REFUSED: [what: string, args: string[], exit: number, words: RegExp, before?: (box: Sandbox) => void][] = [
   ['an unknown tool', ['ghost', '--', 'x'], 2, /ghost is not in the catalog\n.*known: /],
   ['an entry without a tool', ['exa', '--', 'x'], 2, /exa has no tool.*\n.*serve exa/],

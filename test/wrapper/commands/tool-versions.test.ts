@@ -11,7 +11,7 @@ interface Finding {
   fix?: string;
 }
 
-/** What doctor says about the version of a tool. */
+/** Runs doctor, and returns its findings about the version of a tool. */
 async function said(box: Sandbox, cli: string): Promise<Finding[]> {
   const { findings }: { findings: Finding[] } = JSON.parse((await box.wrap(['doctor', '--json'])).stdout);
   return findings.filter(({ what }) => what.includes(cli) && /checked|installed|newer/.test(what));

@@ -127,7 +127,7 @@ test('a JSON file of any layout is changed in place, and restored byte for byte'
   }
 });
 
-test('only our values are put back where the file was changed meanwhile', async t => {
+test('restores only our values if the file was changed after the installation', async t => {
   const { read, put, install, mcp } = home(t, {
     '.cursor/mcp.json': oneLine,
     '.codex/config.toml': '[mcp_servers.f]\ncommand = "npx"\nargs = ["firecrawl-mcp"]\n',

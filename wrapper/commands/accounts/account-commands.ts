@@ -28,10 +28,7 @@ export function addAccounts(program: Command, context: Context): void {
     .option('--env <VAR=source>', 'refer to a credential (env:, keyring:, pass:, command:, file:path#KEY)', collect, [])
     .option('--file', 'store the credential in a file that only you can read, instead of the keyring')
     .option('--replace', 'replace the credential of an account')
-    .option(
-      '--login [place]',
-      'an account that is a login of the tool: log in anew, or adopt this directory or profile',
-    )
+    .option('--login [place]', 'an account that is a login of the tool: log in now, or adopt this directory or profile')
     .action((cli: string, name: string, options) => account.add(cli, name, options, context));
   add(accounts, 'remove <cli> <name>', 'remove an account and its stored credential').action(
     (cli: string, name: string, options) => account.remove(cli, name, options, context),

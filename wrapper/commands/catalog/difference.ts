@@ -123,7 +123,7 @@ export function differenceOf(files: Files, context: Context): Difference {
 }
 
 function textsInUse(updated: Files | undefined, { catalog }: Context): Partial<Record<CatalogFile, string>> {
-  // where the build puts them, and where the sources have them
+  // the directory in a build, and that in the sources
   const knowledge = catalog.endsWith('.toml')
     ? join(dirname(catalog), '../knowledge')
     : join(catalog, '../../../data/knowledge');
@@ -151,7 +151,7 @@ function byId(text: string): Map<string, unknown> {
   try {
     document = parse(text);
   } catch {
-    // what is in use can't be read, so everything is new
+    // the text in use can't be read, so everything is new
   }
   for (const [table, list] of Object.entries(document))
     for (const entry of Array.isArray(list) ? list : [list]) {

@@ -1,4 +1,4 @@
-// Implements `catalog update`: takes a signed catalog, shows what it changes, applies it in one step, and takes it back.
+// Implements `catalog update`: takes a signed catalog, shows what it changes, applies it in one step, and reverts it.
 import { closeSync, constants, fstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
@@ -56,7 +56,7 @@ export async function updateCatalog(
   const applied = !isKnown && (await isWanted(options));
   if (applied) apply(signed, bytes, context.paths);
   if (options.json) emit(true, { ...summary(signed), ...difference, applied, current: isKnown || applied }, '');
-  else if (applied) say('taken; `culvert-wrap catalog update --revert` takes it back');
+  else if (applied) say('taken; `culvert-wrap catalog update --revert` reverts it');
   else if (!isKnown) say('nothing was changed; --yes takes it');
 }
 
@@ -156,8 +156,8 @@ function apply(signed: SignedCatalog, bytes: Buffer, { catalogUpdates: directory
 function revert(options: UpdateOptions, { paths }: Context): void {
   const directory = paths.catalogUpdates;
   const nothing = () =>
-    new WrapError('nothing-to-revert', EXIT.noInput, 'there is no update of the catalog to take back', {
-      hint: 'one update can be taken back; a file that you keep can be taken again',
+    new WrapError('nothing-to-revert', EXIT.noInput, 'there is no update of the catalog to revert', {
+      hint: 'only the last update can be reverted; a file that you keep can be taken again',
     });
   stateOf(paths);
   let current: string | null = null;

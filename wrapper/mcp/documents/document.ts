@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { JSON_NOTATION, readJson } from './json.ts';
 import { readToml, TOML_NOTATION } from './toml.ts';
-import { LayoutError, type Node, type Notation, nodeAt, replaceNode, valueOf } from './tree.ts';
+import { LayoutError, type Node, type Notation, nodeAt, plainValue, replaceNode } from './tree.ts';
 import { readYaml, YAML_NOTATION } from './yaml.ts';
 
 /** `json` may have comments and trailing commas. */
@@ -33,7 +33,7 @@ export function openConfiguration(text: string, format: Format): Configuration {
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
   const body = text.slice(mark.length);
   const root = read(body);
-  const value = valueOf(root);
+  const value = plainValue(root);
   return {
     text,
     value,

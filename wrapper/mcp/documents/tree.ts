@@ -11,12 +11,12 @@ interface Place {
   isFrozen?: boolean;
 }
 
-export interface Scalar extends Place {
+interface Scalar extends Place {
   kind: 'scalar';
   value: unknown;
 }
 
-export interface List extends Place {
+interface List extends Place {
   kind: 'list';
   items: Node[];
   /** True if each item has a line of its own and no comma follows it. */
@@ -69,10 +69,10 @@ export class LayoutError extends Error {
 }
 
 /** Returns the values of a tree. A later entry with the same key counts. */
-export function valueOf(node: Node): unknown {
+export function plainValue(node: Node): unknown {
   if (node.kind === 'scalar') return node.value;
-  if (node.kind === 'list') return node.items.map(valueOf);
-  return Object.fromEntries(node.entries.map(({ key, value }) => [key, valueOf(value)]));
+  if (node.kind === 'list') return node.items.map(plainValue);
+  return Object.fromEntries(node.entries.map(({ key, value }) => [key, plainValue(value)]));
 }
 
 /** Finds the node at a path of keys. */
@@ -123,7 +123,7 @@ class Editor {
   }
 
   editsOf(node: Node, next: unknown, isFlow = false): Edit[] {
-    if (isDeepStrictEqual(valueOf(node), next)) return [];
+    if (isDeepStrictEqual(plainValue(node), next)) return [];
     if (node.isFrozen) throw new LayoutError('its value is an alias or a block of text');
     if (node.kind === 'list' && Array.isArray(next)) return this.#ofList(node, next);
     if (node.kind === 'table' && isRecord(next)) return this.#ofTable(node, next);
@@ -135,7 +135,7 @@ class Editor {
   /** Changes the items between those that stay at the end and at the start. */
   #ofList(list: List, next: unknown[]): Edit[] {
     const { items, isBlock } = list;
-    const isSame = (a: number, b: number) => isDeepStrictEqual(valueOf(items[a]!), next[b]);
+    const isSame = (a: number, b: number) => isDeepStrictEqual(plainValue(items[a]!), next[b]);
     const most = Math.min(items.length, next.length);
     let behind = 0;
     while (behind < most && isSame(items.length - 1 - behind, next.length - 1 - behind)) behind++;

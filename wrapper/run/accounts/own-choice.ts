@@ -37,8 +37,8 @@ type Known = Pick<Plan, 'cli' | 'accounts' | 'prefer'> & {
 };
 
 /**
- * Returns what is known of a tool for an account that is a login: files in the login's directory belong to it, and every credential and
- * profile besides precedes it, because the account sets no variable that would precede them.
+ * Adapts a tool's catalog entry to an account that is a login: files in the login's directory belong to it, and every other credential
+ * and profile precedes it, because the account sets no variable that would precede them.
  * @param name the account; `undefined` if the tool has no usable account
  */
 export function knownFor<K extends Known>(plan: K, name: string | undefined): K {

@@ -104,7 +104,7 @@ async function readings(context: Context, recording: Parameters<typeof recordRea
   }
 }
 
-/** Addresses that the documentation of the vendor names, which identify nobody. */
+/** Addresses from the vendor's documentation, which identify no user. */
 function publicAddresses({ paths, env }: Context): string[] {
   const { limits } = knowledgeOf(paths, env);
   return limits.flatMap(({ values }) => values);

@@ -16,12 +16,12 @@ import { consent } from '../../dialog.ts';
 import { blockedFailure, Failure } from '../../errors.ts';
 import { cutPeer } from '../traffic/killswitch.ts';
 
-/** Time after which a change reverts that nobody confirms, in seconds. */
+/** Time after which an unconfirmed change reverts, in seconds. */
 const SECONDS = 60;
 const PAUSE_MS = 200;
 /** The change of a trial is undone before its own limit undoes it. */
 const WAIT_SHARE = 0.5;
-/** An address that nobody has (RFC 5737), and the port of discarded data (RFC 863). */
+/** An address that no machine has (RFC 5737), and the port of discarded data (RFC 863). */
 export const PROBE = { address: '192.0.2.1', port: 9 };
 /** Time for a blocked packet to appear in the root service's list. */
 const COUNTED_MS = 5_000;
@@ -37,7 +37,7 @@ type TriedRow = Omit<RawRow, 'version'>;
 export interface TrialResult {
   rows: TriedRow[];
   steps: Step[];
-  /** What is not as before; Culvert goes on reverting it. */
+  /** Settings that still differ from those before the trial; Culvert goes on reverting them. */
   left: string[];
 }
 
@@ -232,8 +232,8 @@ function difference({ before }: Trial, now: Snapshot): string[] {
 }
 
 /**
- * Turns the kill switch on without a tunnel, sends a packet to an address that nobody has, and looks for it among the
- * packets that the root service counts as blocked. Says so where that can't be done.
+ * Turns the kill switch on without a tunnel, sends a packet to an address that no machine has, and looks for it among
+ * the packets that the root service counts as blocked. Says so where that can't be done.
  */
 async function proveKillSwitch(
   { context, killSwitch, seconds, before }: Trial,
@@ -252,7 +252,7 @@ async function proveKillSwitch(
         : killSwitch.enabled && !isOn
           ? 'it is on and does not block; see: culvert doctor'
           : !isOn && !killSwitch.confirmable
-            ? 'the installed root service can not revert a change'
+            ? "the installed root service can't revert a change"
             : !isOn && cutPeer(env.SSH_CONNECTION, false)
               ? 'it would cut off this session over SSH'
               : null;

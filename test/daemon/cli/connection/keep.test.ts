@@ -388,7 +388,7 @@ test('without an answer, the preset and the tunnel are both reverted', async t =
   assert.deepEqual([values.connected, listed(), daemon.state.snapshot().changes], [false, before, []]);
 });
 
-test('changes nothing where the user cancels, and takes the preset back where the tunnel refuses', async t => {
+test('changes nothing if the user cancels, and reverts the preset if the tunnel refuses', async t => {
   const { values, daemon, memory, listed, onTerminal } = await setUp(t, ({ action }) => {
     if (action === 'connect') throw new Problem('tunnel-cli-failed', 'It refuses.');
   });

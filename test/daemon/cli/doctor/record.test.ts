@@ -69,7 +69,7 @@ test('records every reading command, changes nothing, and replays what it wrote'
   assert.ok(rows[0]?.system?.kernel && rows[0].system.distribution, JSON.stringify(rows[0]));
   assert.match(answer('-j', 'status')?.stdout ?? '', /"status": "Connected"/);
   assert.match(answer('-j', '-l', 'status')?.stdout ?? '', /^\{"status":"Connected"/);
-  // what this version lacks is recorded as its refusal
+  // a command that this version lacks is recorded with its refusal
   assert.deepEqual([answer('debug', 'dex')?.exit_code, answer('debug', 'dex')?.stdout], [2, '']);
   assert.match(answer('debug', 'dex')?.stderr ?? '', /unrecognized subcommand/);
   assert.ok(rows.every(({ fidelity }) => fidelity === 'recorded'));

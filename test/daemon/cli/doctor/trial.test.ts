@@ -70,7 +70,7 @@ async function setUp(t: TestContext, { words = [] as string[], installed = true 
   return { home, state, machine, facts, isSettled, fresh: real.fresh };
 }
 
-/** Turns on and off as the real one does, and reverts by itself what nobody confirms. */
+/** Turns on and off like the real one, and reverts unconfirmed changes automatically. */
 function rootService(
   t: TestContext,
   state: Awaited<ReturnType<typeof startDaemon>>['daemon']['state'],
@@ -216,7 +216,7 @@ function killAt(child: Child, machine: { moment: Moment }, at: number, when: 'be
   });
 }
 
-test('puts everything back at once after Ctrl+C, and writes nothing', async t => {
+test('reverts everything immediately after Ctrl+C, and writes nothing', async t => {
   const { home, facts, isSettled, machine, fresh } = await setUp(t);
   const before = facts();
   const file = join(home.path, 'stopped.jsonl');

@@ -34,7 +34,7 @@ function rulesOf(name: string): string {
 
 const TUNNEL =
   'ip tuntap add CloudflareWARP mode tun; ip addr add 172.16.0.2/32 dev CloudflareWARP; ip link set CloudflareWARP up;';
-/** What WARP routes: everything but what the usual split tunnel excludes, in short. */
+/** The routes of WARP, shortened: everything that the usual split tunnel does not exclude. */
 const WARP_ROUTES = '203.0.0.0/8 198.51.0.0/16'
   .split(' ')
   .map(range => `ip route add ${range} dev CloudflareWARP table 65743;`)

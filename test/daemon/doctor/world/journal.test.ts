@@ -15,7 +15,7 @@ async function read(stdout: string, hide: (text: string) => string = redact): Pr
   return lines.map(({ text }) => text);
 }
 
-/** What `journalctl -o json` prints for these messages. */
+/** Output of `journalctl -o json` for these messages. */
 const asJson = (messages: readonly (string | number[])[], at = 1_700_000_000_000_000) =>
   messages.map(MESSAGE => JSON.stringify({ MESSAGE, __REALTIME_TIMESTAMP: String(at) })).join('\n');
 

@@ -26,9 +26,8 @@ async function counted(): Promise<number> {
 test('the packet of a trial is refused and counted while the kill switch is on, and no longer after', {
   skip: missing,
 }, async () => {
-  const trial = resolve(import.meta.dirname, '../../../../daemon/cli/commands/doctor/trial.ts');
-  const text = `import { sendProbe } from ${JSON.stringify(trial)};\nconsole.log(await sendProbe());`;
-  const send = [process.execPath, bundleScript({ text }, machine.directory)];
+  const script = resolve(import.meta.dirname, '../../../support/killswitch/send-probe.ts');
+  const send = [process.execPath, bundleScript(script, machine.directory)];
   const { ok, text: answer } = await machine.call('TryEnable', ['ba(ssaq)u', 'false', '0', '60']);
   assert.ok(ok, answer);
   const uplink = (await machine.seen()).uplink;

@@ -75,7 +75,7 @@ onStage('a report of a dead process says nothing about now', async (stage, t) =>
 });
 
 onStage(
-  'what is wanted is applied at the start; a refusal says so, and a broken file turns nothing off',
+  'applies the stored choice at the start; a refusal says so, and a broken file turns nothing off',
   async (stage, t) => {
     await stage.serve();
     mkdirSync(stage.path('config'));

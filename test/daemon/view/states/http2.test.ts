@@ -14,7 +14,7 @@ import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 type Parts = Parameters<typeof clientState>[0];
 
-/** What WARP prints for each option (recorded 2026.3.846; HTTP/2 and HTTP/3 alone as in the same form). */
+/** Output of WARP for each option (recorded 2026.3.846; HTTP/2 and HTTP/3 alone as in the same form). */
 const FALLBACK = 'MASQUE (HTTP/3 with HTTP/2 fallback)';
 const ONLY_2 = 'MASQUE (HTTP/2)';
 const ONLY_3 = 'MASQUE (HTTP/3)';
@@ -48,7 +48,7 @@ for (const [title, parts, offered] of OFFERED)
     assert.equal(/HTTP\/2/.test(remedy.label), offered);
   });
 
-test('who has only HTTP/2, and no connection, can allow HTTP/3 again', () => {
+test('offers to allow HTTP/3 again if only HTTP/2 is allowed and does not connect', () => {
   const remedy = remedyOf('udp', of({ options: { masque: ONLY_2 } }), tr)!;
   assert.deepEqual(remedy.command, actionCommand({ action: 'resetMasqueOptions' }));
 });

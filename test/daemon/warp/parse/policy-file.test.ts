@@ -17,7 +17,7 @@ const secret = '<key>auth_client_secret</key>\r\n<string>s</string>';
 const acme = '<key>organization</key><string>acme</string>';
 const root = process.getuid?.() ?? 0;
 
-/** What is said of a file with this text. */
+/** Judges a file with this text. */
 function judged(t: Parameters<typeof temporary>[0], text: string) {
   const file = join(temporary(t), 'mdm.xml');
   writeFileSync(file, text, { mode: 0o644 });
@@ -116,13 +116,13 @@ test('no fault quotes a value of the file', t => {
   }
 });
 
-test('the configurations of a list are told apart, and other dictionaries are none', t => {
+test('counts each configuration of a list, and no other dictionary', t => {
   const text = `<dict><key>organization_configs</key><dict><key>acme</key><dict><key>environment</key><string>normal</string></dict></dict>
     <key>configs</key><array><dict>${acme}</dict><dict><key>organization</key><string>b</string></dict></array></dict>`;
   assert.equal(judged(t, text).names, 2);
 });
 
-test('a link, a file that the service may not read, a directory and no file are told apart', t => {
+test('distinguishes a link, a file that the service may not read, a directory and a missing file', t => {
   const place = temporary(t);
   writeFileSync(join(place, 'real.xml'), `<dict>${acme}</dict>`);
   symlinkSync('real.xml', join(place, 'link.xml'));

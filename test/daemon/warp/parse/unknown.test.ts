@@ -143,7 +143,7 @@ const OTHER = new Set([
 
 describe('an unknown value', () => {
   for (const { answer, text, name } of ROWS)
-    test(`of ${answer} is named: ${text.trim().split('\n').at(-1)}`, () => {
+    test(`is named: ${answer}, ${text.trim().split('\n').at(-1)}`, () => {
       const found = unknownIn(answer, text);
       assert.deepEqual(
         found.map(each => each.name),
@@ -155,7 +155,7 @@ describe('an unknown value', () => {
 
   // the list of devices is only in the command log
   for (const { answer, text, name } of ROWS.filter(row => row.answer !== 'devices'))
-    test(`of ${answer} is kept in the state: ${name}, ${text.trim().split('\n').at(-1)}`, () => {
+    test(`is kept in the state: ${answer}, ${name}, ${text.trim().split('\n').at(-1)}`, () => {
       const { commands, status, ...parts } = stateAfter(answer, text);
       const isShaped = name !== 'answer' && ['status', 'settings', 'settingsText'].includes(answer);
       // a part in which clients show it, not only the output
