@@ -305,12 +305,14 @@ test("values of a project's file precede a login, and those of the login's direc
   fs.writeFileSync(own, '{"apiKeyHelper":"x","env":{"ANTHROPIC_BASE_URL":"https://else.example"}}');
   fs.mkdirSync(path.join(box.home, '.claude'));
   fs.copyFileSync(own, path.join(box.home, '.claude/settings.json'));
-  assert.match((await box.shim('claude', ['-p', 'hi'])).stderr, /account "work" serves this/);
+  // above a repository no file is the project's
   const project = path.join(box.home, 'project');
-  fs.mkdirSync(path.join(project, '.claude'), { recursive: true });
+  fs.mkdirSync(path.join(project, '.git'), { recursive: true });
+  const run = async () => (await box.shim('claude', ['-p', 'hi'], { cwd: project })).stderr;
+  assert.match(await run(), /account "work" serves this/);
+  fs.mkdirSync(path.join(project, '.claude'));
   fs.writeFileSync(path.join(project, '.claude/settings.json'), '{"apiKeyHelper":"x"}');
-  const { stderr } = await box.shim('claude', ['-p', 'hi'], { cwd: project });
-  assert.match(stderr, /apiKeyHelper in .* is given, so the command runs as it is/);
+  assert.match(await run(), /apiKeyHelper in .* is given, so the command runs as it is/);
 });
 
 test('a directory in which gh would take the token of the keyring is no login', async t => {
