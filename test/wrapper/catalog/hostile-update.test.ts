@@ -13,14 +13,7 @@ import { serve } from '../../support/listen.ts';
 import { assertSameFiles, snapshot } from '../../support/manifest/release.ts';
 import { KEYS, STRANGER } from '../../support/wrapper/release-keys.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
-import {
-  at,
-  edited,
-  makeCatalog,
-  type Wanted,
-  withEntry,
-  withMore,
-} from '../../support/wrapper/signed-catalog.ts';
+import { at, edited, makeCatalog, type Wanted, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
 
 const CHECKED = 'checked = { version = "1.23.3", on = 2026-11-22 }';
 
@@ -89,7 +82,10 @@ const FORGED: Record<string, { code: string; wanted?: Wanted; bytes?: () => Buff
   'that is compressed': { code: 'catalog-malformed', bytes: () => gzipSync(Buffer.alloc(10_000_000)) },
   empty: { code: 'catalog-malformed', bytes: () => Buffer.alloc(0) },
   // rules.test.ts has what else is forbidden
-  'with another program': { code: 'catalog-forbidden', wanted: { files: withEntry('bin = "firecrawl"', 'bin = "sh"') } },
+  'with another program': {
+    code: 'catalog-forbidden',
+    wanted: { files: withEntry('bin = "firecrawl"', 'bin = "sh"') },
+  },
 };
 
 test('a forged, foreign, expired or oversized catalog is refused by its code, and changes no file', async t => {

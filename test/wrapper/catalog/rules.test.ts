@@ -14,7 +14,7 @@ const CHECKED = 'checked = { version = "1.23.3", on = 2026-11-22 }';
 const NEW =
   '[providers.newtool]\nbin = "newtool"\ninject = ["NEWTOOL_API_KEY"]\nhosts = { names = ["api.newtool.dev"] }\n';
 
-const GH_TERMS = /(\[providers\.gh\][^]*?)accounts = "one-per-person"/;
+const GH_TERMS = /(\[providers\.gh\][\s\S]*?)accounts = "one-per-person"/;
 /** What a signed catalog may not do, by what it would gain: the files, and words of the refusal. */
 const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = {
   'another program for a tool': [withEntry('bin = "firecrawl"', 'bin = "sh"'), /firecrawl: bin can't change/],
@@ -112,7 +112,10 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
     withEntry('file = "~/.config/firecrawl-cli/credentials.json", pattern', 'file = "~/.ssh/id_ed25519", pattern'),
     /stored is set by versions/,
   ],
-  'laxer terms': [withEntry(GH_TERMS, `${GH_TERMS.exec(TEXTS['providers.toml']!)![1]}accounts = "allowed"`), /accounts can't be laxer/],
+  'laxer terms': [
+    withEntry(GH_TERMS, `${GH_TERMS.exec(TEXTS['providers.toml']!)![1]}accounts = "allowed"`),
+    /accounts can't be laxer/,
+  ],
   'a job that runs twice': [withEntry('once = ["research"]', 'once = []'), /once must keep "research"/],
   'a header of the connection': [
     withEntry('key_header = "x-api-key"', 'key_header = "host"'),

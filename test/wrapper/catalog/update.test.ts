@@ -185,7 +185,9 @@ test('a stored catalog that was changed, or that others may change, is not used,
       },
     ],
     [/is missing/, stored => fs.rmSync(stored)],
-    [/not a regular file/, stored => {
+    [
+      /not a regular file/,
+      stored => {
         fs.rmSync(stored);
         fs.mkdirSync(stored);
       },

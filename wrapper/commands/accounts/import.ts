@@ -35,7 +35,6 @@ export async function importAccounts(
   options: ImportOptions,
   context: Context,
 ): Promise<void> {
-  const { paths } = context;
   const catalog = catalogOf(context);
   const file = given ?? 'what the CLIs have stored';
   const accounts = await accountsWanted(given, options, catalog, context);
