@@ -24,7 +24,6 @@ export type ClientTask =
   | 'export-settings'
   | 'apply-settings'
   | 'undo-settings'
-  | 'choose-mode'
   | 'shortcuts'
   | 'portal'
   | 'portal-by-hand';
@@ -127,6 +126,8 @@ export interface MenuButton extends Button {
   style?: 'suggested' | 'destructive';
   /** False if it can't be used. Default: true. */
   sensitive?: boolean;
+  /** Why it can't be used, if the sentence of its status does not say so. */
+  reason?: string | null;
   /** Name for assistive technology. Default: the label. */
   name?: string;
 }
@@ -225,7 +226,8 @@ export interface Group {
   /** Further commands of the group, behind a menu button at the end of the title. */
   menu?: MenuButton[];
   /**
-   * Returns the command that moves a row to another place, by drag and by Alt with an arrow key.
+   * `ids`: the movable rows in the order that the user asked for last, which may differ from that of `rows`. `move`
+   * returns the command that moves a row to another place, by drag and by Alt with an arrow key.
    * @param to new place of the row among the rows of `order.ids`, from 0
    */
   order?: { ids: readonly string[]; move(id: string, to: number): Command };
@@ -253,10 +255,15 @@ export interface Status {
   menu?: MenuButton[];
   /** A span that ends, drawn as a ring around the icon. */
   span?: Span | null;
-  /** Reason for a wait, below the buttons; its room is always there. */
+  /** Reason for a wait, below the buttons; its room is always there. Without a wait, clients show `lockOf` there. */
   waiting?: string | null;
   /** The words of another program, to copy, hidden until the user unfolds them. */
   details?: string | null;
+}
+
+/** Returns why a button of a status can't be used; null if each can be used, or if the sentence says why. */
+export function lockOf({ buttons }: Status): string | null {
+  return buttons.find(({ sensitive, reason }) => sensitive === false && reason)?.reason ?? null;
 }
 
 export interface ListItem {

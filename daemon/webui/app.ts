@@ -63,8 +63,6 @@ export interface App {
   /** Reads the log and starts to follow it. */
   loadLog(): void;
   messages: Messages;
-  /** True while the mode dialog is open. */
-  choosingMode: Signal<boolean>;
   /** The daemon's version if it differs from the page's, or null. */
   newer: ReadonlySignal<string | null>;
 }

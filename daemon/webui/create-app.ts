@@ -36,7 +36,6 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     samples,
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
-    choosingMode: signal(false),
     ...followLog(model),
   };
   return { ...shared, host: createHost(model, shared) };

@@ -12,7 +12,7 @@ import { chooseText, saveText } from './files.ts';
 import { goTo } from './navigation.ts';
 
 /** State that the host shares with the rest of the page. */
-type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'samples' | 'choosingMode' | 'messages'>;
+type Shared = Pick<App, 'view' | 'client' | 'tr' | 'now' | 'samples' | 'messages'>;
 
 export function createHost(model: Model, shared: Shared): Host {
   const { view, tr, now, messages } = shared;
@@ -74,7 +74,7 @@ function commandFor({ view, client }: Shared, name: ClientTask): string | null {
 
 async function runTask(host: Host, shared: Shared, name: ClientTask): Promise<boolean> {
   const { model, checks, updates } = host;
-  const { choosingMode, messages } = shared;
+  const { messages } = shared;
   const { _ } = host.tr();
   switch (name) {
     case 'run-checks':
@@ -83,9 +83,6 @@ async function runTask(host: Host, shared: Shared, name: ClientTask): Promise<bo
       return true;
     case 'try-again':
       model.retry();
-      return true;
-    case 'choose-mode':
-      choosingMode.value = true;
       return true;
     case 'shortcuts':
       // all other keys belong to the browser

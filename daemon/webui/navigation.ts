@@ -45,13 +45,16 @@ export function rowInAddress(): string {
 export function revealRow(): void {
   const [, id] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
   if (id === undefined || document.activeElement?.closest('search')) return;
-  const row = [...document.querySelectorAll<HTMLElement>('main [data-rows]')].flatMap(card => {
-    const place = (card.dataset.rows ?? '').split(' ').indexOf(id);
-    const child = card.children[place];
-    return child instanceof HTMLElement ? [child] : [];
-  })[0];
+  const row =
+    [...document.querySelectorAll<HTMLElement>('main [data-row]')].find(each => each.dataset.row === id) ??
+    [...document.querySelectorAll<HTMLElement>('main [data-rows]')].flatMap(card => {
+      const place = (card.dataset.rows ?? '').split(' ').indexOf(id);
+      const child = card.children[place];
+      return child instanceof HTMLElement ? [child] : [];
+    })[0];
   if (!row) return;
-  const controls = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled)';
+  if (row instanceof HTMLDetailsElement) row.open = true;
+  const controls = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), summary';
   const control = row.matches(controls) ? row : (row.querySelector<HTMLElement>(controls) ?? row);
   if (control === row && !row.matches(controls)) row.tabIndex = -1; // the row shows a fact, without a control
   row.scrollIntoView({ block: 'center' });

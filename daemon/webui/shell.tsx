@@ -15,7 +15,6 @@ import { furtherPages, openFurtherPages } from './create-host.ts';
 import { addressOfPage, goTo, revealRow } from './navigation.ts';
 import { Icon } from './widgets/icon.tsx';
 import { Dialog, Toasts } from './widgets/messages.tsx';
-import { ModeDialog } from './widgets/mode-dialog.tsx';
 import { PageView } from './widgets/page-view.tsx';
 import { SearchField } from './widgets/rows/entry-row.tsx';
 import { CommandButton, WHY } from './widgets/rows/words.tsx';
@@ -32,6 +31,7 @@ export function Shell() {
   const query = useKeptSearch();
   const heading = useRef<HTMLHeadingElement>(null);
   const searching = further !== null && !tokenAsked && query.value.trim() !== '';
+  const shown = searching ? null : page;
   const leaveSearch = useCallback(() => {
     query.value = '';
     heading.current!.focus(); // the followed link is gone
@@ -72,7 +72,7 @@ export function Shell() {
         <Navigation page={page} query={query} />
         <main data-page={page} aria-busy={client.pending !== null || client.offline?.code === 'starting'}>
           <ConfirmBar />
-          <Banners />
+          <Banners shown={shown} />
           <h1 tabIndex={-1} ref={heading}>
             {title}
           </h1>
@@ -90,7 +90,6 @@ export function Shell() {
       </div>
       <Toasts />
       <Dialog />
-      <ModeDialog />
     </>
   );
 }
@@ -155,13 +154,14 @@ function Navigation({ page, query }: { page: PageName; query: Signal<string> }) 
 /** True without a reverse proxy's TLS or an SSH tunnel to this machine: others on the network can read the traffic. */
 const IS_UNENCRYPTED = location.protocol !== 'https:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
 
-function Banners() {
-  const { view, page, newer, tr } = useApp();
+/** @param shown the page below the banners; null for the results of a search */
+function Banners({ shown }: { shown: PageName | null }) {
+  const { view, newer, tr } = useApp();
   const { banners } = view.value;
   const { _ } = tr.value;
   return (
     <div class="banners">
-      <OfflineBanner />
+      <OfflineBanner shown={shown} />
       {IS_UNENCRYPTED && (
         <div class="banner caution">
           <p>{_(UNENCRYPTED)}</p>
@@ -178,7 +178,7 @@ function Banners() {
       )}
       {BANNERS.filter(name => name !== 'offline').map(name => {
         const banner = banners[name];
-        const isSaid = banner && page.value === 'connection' && isSaidByState(banner, view.value.tunnel);
+        const isSaid = banner && shown === 'connection' && isSaidByState(banner, view.value.tunnel);
         return (
           banner &&
           !isSaid && (
@@ -207,13 +207,13 @@ function Why() {
 }
 
 /** Shows that the daemon is gone, and the time since which the page may be out of date. */
-function OfflineBanner() {
-  const { client, page, staleSince, tr, view } = useApp();
+function OfflineBanner({ shown }: { shown: PageName | null }) {
+  const { client, staleSince, tr, view } = useApp();
   const { _ } = tr.value;
   const banner = view.value.banners.offline;
   const { tunnel } = view.value;
   // the status of the page then has the same sentence and button
-  const isSaid = banner && tunnel.remedy && page.value === 'connection' && isSaidByState(banner, tunnel);
+  const isSaid = banner && tunnel.remedy && shown === 'connection' && isSaidByState(banner, tunnel);
   // controls name this text as their reason
   if (isSaid && (!client.value.snapshot || staleSince.value === null))
     return (

@@ -2,6 +2,7 @@
 import type Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../daemon/view/host.ts';
 import type { View } from '../../daemon/view/view.ts';
+import type { SearchBar } from './widgets/long-list.ts';
 
 export interface WindowHost extends Host {
   /** The window, as the parent of dialogs. */
@@ -20,7 +21,7 @@ export interface PageWidget extends Gtk.Widget {
   /** Focuses the page's search field. */
   focusSearch?(): void;
   /** The search field of a form. */
-  readonly searchBar?: { widget: Gtk.Widget; enter(): void; type(text: string): void } | null;
+  readonly searchBar?: Pick<SearchBar, 'widget' | 'text' | 'enter' | 'type' | 'focus'> | null;
   /** Scrolls to a row, highlights it briefly, and focuses it. */
   reveal?(row: string): void;
   /** Called when the page is first shown. */

@@ -1,4 +1,4 @@
-// Registers the compiled resources; import it before any class, since registering a class reads its template.
+// Registers the compiled resources, which contain the style and the icons.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { pkgdatadir } from '../install-paths.ts';

@@ -119,6 +119,37 @@ describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
     assert.deepEqual(daemon.actions[0], { action: 'removeSplitIp', value: '10.1.0.1' });
   });
 
+  for (const [page, first] of [
+    ['apps', 'Application'],
+    ['log', 'warp-cli'],
+  ] as const)
+    test(`the list of the page ${page} is one stop of the Tab key, with arrow keys inside`, async () => {
+      await stage.turn(page);
+      await until(async () => (await stage.names()).some(name => name.startsWith(first)), 'the list');
+      await stage.settled();
+      const stops = (await stage.ask({ do: 'stops' })) as { name: string }[];
+      const inList = stops.filter(({ name }) => name.includes(first));
+      assert.ok(inList.length <= 1, JSON.stringify(stops));
+    });
+
+  test('the arrow keys reach each control of an app', async () => {
+    await stage.turn('apps');
+    await stage.ask({ do: 'focus', name: 'Add Application 0 to the app menu' });
+    const focused = async (name: string) =>
+      until(async () => (await stage.ask({ do: 'focused' })) === name, `the focus on ${name}`);
+    stage.key('Right');
+    await focused('Start Application 0');
+    stage.key('Right');
+    await focused('More ways to start Application 0');
+    stage.key('Left');
+    await focused('Start Application 0');
+    stage.key('Down');
+    await until(
+      async () => String(await stage.ask({ do: 'focused' })).includes('Application 1'),
+      'the focus in the next row',
+    );
+  });
+
   test('a list that is filled again and again neither loses rows nor keeps the old ones', async () => {
     const memory = () =>
       Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${stage.panel.child.pid}/status`, 'utf8'))![1]);

@@ -83,9 +83,7 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     const culvert = standInForCulvert(desktop);
     daemon.set('status', { state: 'unable' });
     daemon.send('networks', at(link('wlan0', { name: 'Lobby' })));
-    await stage.press('Lobby: More');
-    await stage.press('Sign In to This Network…');
-    await stage.press('Sign In…');
+    await stage.press('Sign in to this network: Sign In…');
     await until(() => culvert.words() === 'portal --open', 'the sign-in');
     culvert.end();
   });
@@ -133,8 +131,7 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
       { line: 'POST /api/networks/answer', body: { rule: 'Home', answer: 'always' } },
     ]);
     daemon.send('networks', { ...networks, rules: [{ ...rule, name: 'Flat' }], decision });
-    await stage.press('Flat: More');
-    await stage.press('Edit…');
+    await stage.press('Edit Flat');
     await stage.find('Here, with this rule');
     await stage.press('Advanced');
     await stage.enter('Gateway, by its hardware address', '02:00:00:00:00:0A');

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { PAGE_NAMES } from '../../daemon/view/page-list.ts';
 import { type FakeDaemon, problem } from '../support/gnome/daemon.ts';
 import { type Desktop, missing, type Running } from '../support/gnome/desktop.ts';
-import { type Control, closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
 import { until } from '../support/until.ts';
 
 const TABS = ['Apps', 'Connection', 'Settings'];
@@ -235,59 +235,19 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     daemon.set('settings', { Mode: 'quantum' });
     await find('quantum');
     await press('Mode');
-    await find('Mode: quantum');
-    await press('More');
     await find('MASQUE');
-    await press('Back');
-    await find('Connected');
-  });
-
-  test('the mode is chosen from cards by keyboard, with its question, and Escape leaves it', async () => {
-    await given('connected');
-    const heading = 'What goes through the tunnel';
-    const open = async () => {
-      await stage.ask({ do: 'focus', name: 'Mode' });
-      key('Return');
-      await find(heading);
-      await until(
-        async () => (await stage.ask({ do: 'focused' })) === 'All traffic',
-        'the keyboard on the mode that is set',
-      );
-    };
-    await open();
-    stage.x('key', 'Escape');
-    await gone(heading);
-    await open();
+    daemon.set('settings', { Mode: 'warp' });
+    await until(async () => (await stage.toggle('All traffic')).checked, 'the confirmed mode');
+    await stage.ask({ do: 'focus', name: 'All traffic' });
+    key('Down');
     stage.x('key', 'space');
-    await gone(heading);
-    await open();
-    stage.x('key', 'Down', 'Return');
-    await gone(heading);
+    await find('Tunnel less than now?');
     assert.deepEqual(daemon.actions, [], 'it asks first');
     await press('Change Mode');
     await acted(1);
     assert.deepEqual(daemon.actions, [{ action: 'setMode', value: 'doh', confirmWithin: 30 }]);
-    daemon.set('settings', { Mode: 'doh' });
-    await find('DNS only');
-  });
-
-  test('the cards of modes say why they can’t be used', async () => {
-    await given('disconnected');
-    await press('Mode');
-    daemon.set('options', { modeLocked: true });
-    await find('Your organization decides the mode.');
-    assert.deepEqual(
-      await Promise.all(
-        ['All traffic', 'DNS only', 'Chosen apps only'].map(async name => {
-          const card = (await stage.ask({ do: 'focusable', name })) as Control;
-          return card.sensitive;
-        }),
-      ),
-      [true, false, false],
-    );
-    await press('Cancel');
-    await gone('Your organization decides the mode.');
-    daemon.set('options', { modeLocked: false });
+    await press('Back');
+    await find('Connected');
   });
 
   test('a broken stream takes the state away until it is back', async () => {

@@ -134,4 +134,23 @@ describe('the list of pages', { skip: missing('xdotool'), concurrency: false }, 
     await stage.turn('settings');
     await find('Search settings');
   });
+
+  test('takes the text of a search over, and gives it back, with the keyboard', async () => {
+    await resize(600);
+    await stage.turn('settings');
+    stage.key('ctrl+f');
+    stage.x('type', '--delay', '20', 'malwa');
+    await find('Malware');
+    await resize(1000);
+    await until(isListed, 'the list');
+    await until(async () => (await focused()) === 'Search settings', 'the search of the list');
+    stage.x('type', '--delay', '20', 're');
+    await find('malware');
+    await find('Malware');
+    await resize(600);
+    await until(async () => !(await isListed()), 'no list');
+    await find('malware');
+    await find('Malware');
+    await until(async () => (await focused()) === 'Search settings', 'the search of the page');
+  });
 });

@@ -9,6 +9,7 @@ import type {
   Snapshot,
 } from '../../api/schema.ts';
 import type { Mark } from '../form.ts';
+import { formatCount } from '../format.ts';
 import { english, fill, N_, type Translator } from '../translator.ts';
 
 /** Subject of a client's first page: the connection, a setup step, or a missing daemon. */
@@ -177,4 +178,10 @@ export function markName(mark: Mark, { _ }: Translator): string {
     off: _('Off'),
   };
   return names[mark];
+}
+
+/** Words the new place of a row that the user moved, for assistive technology. @param place from 1 */
+export function placeText(title: string, place: number, count: number, tr: Translator): string {
+  // Translators: the title of a row, its new place in a list, and the number of rows in the list
+  return fill(tr._('%s: %d of %d'), title, formatCount(place, tr), formatCount(count, tr));
 }

@@ -43,7 +43,7 @@ export function accountForm(
   const free = client.pending === null;
   const { blocked } = snapshot.status;
   const registered = snapshot.account.registered && blocked !== 'not-registered';
-  const organization = organizationGroup(client, free, tr, joining);
+  const organization = organizationGroup(free, tr, joining);
   // before any other step, no user can register the device
   if (!registered && blocked !== null && blocked !== 'not-registered' && blocked !== 'terms-not-accepted') {
     const tunnel = describeTunnel(client, tr);
@@ -126,7 +126,7 @@ export function joinCommand(team: string): Command {
   return actionCommand({ action: 'registerOrganization', value: teamOf(team) });
 }
 
-function organizationGroup({ pending }: ClientState, free: boolean, tr: Translator, { program, join }: Joining): Group {
+function organizationGroup(free: boolean, tr: Translator, { program, join }: Joining): Group {
   const { _ } = tr;
   const check = checks(tr);
   const opens = _('A browser opens for the sign-in.');
@@ -139,23 +139,19 @@ function organizationGroup({ pending }: ClientState, free: boolean, tr: Translat
           fill(_('A browser opens for the sign-in. From now on Culvert finishes sign-ins, not “%s”.'), program);
   return {
     id: 'organization',
+    title: _('Join an organization'),
+    description: finishes,
     rows: [
       {
-        kind: 'button',
+        kind: 'entry',
         id: 'team',
-        title: _('Join an organization'),
+        title: _('Team name'),
         label: _('Sign In…'),
+        name: `${_('Join an organization')}: ${_('Sign In…')}`,
         sensitive: free,
-        busy: pending === 'registerOrganization',
-        command: {
-          ask: { kind: 'answer', command: team => workCommand(() => join(team)) },
-          confirm: {
-            heading: _('Join an organization'),
-            body: finishes,
-            accept: _('Join'),
-            field: { label: _('Team name'), placeholder: 'example', check: check.team },
-          },
-        },
+        placeholder: 'example',
+        check: check.team,
+        command: team => workCommand(() => join(team)),
       },
       {
         kind: 'expander',

@@ -35,7 +35,6 @@ const OWN_TASKS: readonly ClientTask[] = [
   'update-command',
   'run-checks',
   'report',
-  'choose-mode',
   'shortcuts',
 ];
 

@@ -14,7 +14,7 @@ import { figuresOf } from '../states/words.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { setupForm } from './setup.ts';
-import { leftText, levelOf, totalOf } from './tool-account-rows.ts';
+import { leftText, levelOf, totalOf, unknownText, withoutOld } from './tool-account-rows.ts';
 import { modeLink } from './tunnel/choose-mode.ts';
 
 /** Facts that the page shows in addition to the state. */
@@ -43,7 +43,7 @@ export function connectionForm(view: View, facts: ConnectionFacts, tr: Translato
         id: 'main',
         rows: [
           figuresRow(view, facts.figures, tr),
-          { ...modeLink(tunnel, tr), subtitle: tunnel.lock },
+          modeLink(tunnel, tr),
           killSwitchSummary(killSwitch, tr),
           pauseRow(tunnel, tr),
           ...creditsRows(facts, tr),
@@ -98,7 +98,7 @@ function buttonsOf(free: boolean, tunnel: TunnelView, countdown: Countdown | nul
 }
 
 /** Returns the button that connects or disconnects; both if the state is unknown. */
-function mainButtons({ toggle, remedy, look, settable }: TunnelView, { _ }: Translator): MenuButton[] {
+function mainButtons({ toggle, remedy, look, settable, lock }: TunnelView, { _ }: Translator): MenuButton[] {
   if (look === 'unknown' && settable)
     return [
       { label: _('Connect'), command: actionCommand({ action: 'connect' }) },
@@ -108,6 +108,7 @@ function mainButtons({ toggle, remedy, look, settable }: TunnelView, { _ }: Tran
     label: toggle.label,
     command: actionCommand({ action: toggle.action ?? 'connect' }),
     sensitive: toggle.sensitive && toggle.action !== null,
+    reason: toggle.locked ? lock : null,
   };
   return [toggle.on || remedy ? button : { ...button, style: 'suggested' }];
 }
@@ -220,18 +221,31 @@ function untilButton({ _ }: Translator): MenuButton {
 /** Returns the row with what is left of the tools' quotas; empty without an account. */
 function creditsRows({ tools, now }: Pick<ConnectionFacts, 'tools' | 'now'>, tr: Translator): Row[] {
   const used = tools.filter(({ accounts }) => accounts.length > 0);
-  const left = (tool: Tool) => leftText(totalOf(tool, now), tr) ?? UNKNOWN;
+  const left = (tool: Tool) => leftText(totalOf(tool, now), tr);
+  // a sum without figures needs no count of the accounts that are missing in it
+  const unknown = (tool: Tool) =>
+    left(tool) === null
+      ? null
+      : unknownText(
+          tool.accounts.map(account => withoutOld(account, now)),
+          tr,
+        );
   const [only, ...others] = used;
   if (!only) return [];
   const row = { kind: 'link', id: 'credits', title: tr._('Credits'), page: 'tools' } as const;
+  const lineOf = (tool: Tool) => {
+    const credits = [left(tool) ?? tr._('Credits unknown'), unknown(tool)].filter(Boolean).join(' · ');
+    // Translators: a command such as firecrawl, then what is left of its credits
+    return fill(tr._('%s: %s'), tool.cli, credits);
+  };
   // the tools count in different units
-  if (others.length) return [{ ...row, subtitle: used.map(tool => `${tool.cli}: ${left(tool)}`).join('\n') }];
+  if (others.length) return [{ ...row, subtitle: used.map(lineOf).join('\n') }];
   const total = totalOf(only, now);
   return [
     {
       ...row,
-      subtitle: only.cli,
-      value: left(only),
+      subtitle: [only.cli, unknown(only)].filter(Boolean).join(' · '),
+      value: left(only) ?? UNKNOWN,
       level: levelOf(total),
       tone: total.remaining === 0 ? 'warning' : 'neutral',
     },

@@ -1,6 +1,15 @@
 // Describes the rows for a tool's accounts, and the questions that add an account or replace its key.
 import type { Tool, ToolAccount, ToolAccountsChange } from '../../api/accounts.ts';
-import type { Command, Group, Mark, MenuButton, Question, Row, Tone } from '../form.ts';
+import {
+  type Command,
+  type Group,
+  type Mark,
+  type MenuButton,
+  type Question,
+  type Row,
+  type Tone,
+  workCommand,
+} from '../form.ts';
 import { formatAbout, formatCount, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 
@@ -9,18 +18,36 @@ export function accountsCommand(request: ToolAccountsChange, more: Omit<Command,
   return { ask: { kind: 'tool-accounts', change: request }, ...more };
 }
 
+/** The orders of accounts that the user asked for and the daemon has not confirmed yet. */
+export interface Ordering {
+  /** Names of accounts by tool. */
+  asked: ReadonlyMap<string, readonly string[]>;
+  ask(cli: string, names: readonly string[]): Promise<unknown>;
+}
+
 /** Number of accounts from which on empty accounts are folded. */
 const FOLDED_FROM = 8;
 
-/** Returns the rows of a tool's accounts in their order of use, and the order for the user to change. */
-export function accountRows(tool: Tool, now: number, tr: Translator): Pick<Group, 'rows' | 'order'> {
+/**
+ * Returns the rows of a tool's accounts in their order of use, and the order for the user to change, which is the order that
+ * the user asked for last. @param ordering absent if the client only shows the accounts
+ */
+export function accountRows(
+  tool: Tool,
+  now: number,
+  tr: Translator,
+  ordering?: Ordering,
+): Pick<Group, 'rows' | 'order'> {
   const { cli } = tool;
   const accounts = inOrderOfUse(tool).map(account => withoutOld(account, now));
   const folded = accounts.length < FOLDED_FROM ? [] : accounts.filter(account => isEmpty(account, now));
   const shown = accounts.filter(account => !folded.includes(account));
-  const order = orderOf(tool, accounts, shown);
+  const asked = inAskedOrder(accounts, ordering?.asked.get(cli));
+  const arrange = (names: string[]) =>
+    ordering ? workCommand(() => ordering.ask(cli, names)) : accountsCommand({ change: 'order', cli, names });
+  const order = orderOf(tool, asked, shown, arrange);
   const inUse = accounts.find(({ name }) => name === tool.next);
-  const rowOf = (account: ToolAccount) => accountRow(account, { tool, accounts, order, inUse, now }, tr);
+  const rowOf = (account: ToolAccount) => accountRow(account, { tool, asked, order, arrange, inUse, now }, tr);
   const rest: Row = {
     kind: 'expander',
     id: `empty-${cli}`,
@@ -40,6 +67,12 @@ function inOrderOfUse({ accounts, order }: Tool): readonly ToolAccount[] {
   return start > 0 ? [...accounts.slice(start), ...accounts.slice(0, start)] : accounts;
 }
 
+function inAskedOrder(accounts: readonly ToolAccount[], names?: readonly string[]): readonly ToolAccount[] {
+  if (!names) return accounts;
+  const placeOf = ({ name }: ToolAccount) => (names.includes(name) ? names.indexOf(name) : names.length);
+  return [...accounts].sort((a, b) => placeOf(a) - placeOf(b));
+}
+
 /** Omits a figure from before the last reset, which says nothing about the present period. */
 export function withoutOld(account: ToolAccount, now: number): ToolAccount {
   const [at, resets] = [account.at, account.resets].map(time => Date.parse(time ?? ''));
@@ -51,23 +84,21 @@ const rowId = (cli: string, name: string) => `account-${cli}-${name}`;
 /** Returns the order of the shown accounts, or undefined if the user's order does not decide. */
 function orderOf(
   { cli, order }: Tool,
-  accounts: readonly ToolAccount[],
+  asked: readonly ToolAccount[],
   shown: readonly ToolAccount[],
+  arrange: (names: string[]) => Command,
 ): Group['order'] {
   if (order !== 'list' || shown.length < 2) return undefined;
+  const movable = asked.filter(each => shown.includes(each));
   return {
-    ids: shown.map(({ name }) => rowId(cli, name)),
+    ids: movable.map(({ name }) => rowId(cli, name)),
     move(id, to) {
-      const moved = shown.find(({ name }) => rowId(cli, name) === id)!;
-      const others = shown.filter(each => each !== moved);
-      const names = accounts.filter(each => each !== moved).map(({ name }) => name);
+      const moved = movable.find(({ name }) => rowId(cli, name) === id)!;
+      const others = movable.filter(each => each !== moved);
+      const names = asked.filter(each => each !== moved).map(({ name }) => name);
       const next = others[to];
       const place = next ? names.indexOf(next.name) : names.indexOf(others.at(-1)!.name) + 1;
-      return accountsCommand({
-        change: 'order',
-        cli,
-        names: [...names.slice(0, place), moved.name, ...names.slice(place)],
-      });
+      return arrange([...names.slice(0, place), moved.name, ...names.slice(place)]);
     },
   };
 }
@@ -79,9 +110,11 @@ function isEmpty(account: ToolAccount, now: number): boolean {
 
 interface AccountContext {
   tool: Tool;
-  /** The tool's accounts in their order of use. */
-  accounts: readonly ToolAccount[];
+  /** The tool's accounts in the order that the user asked for last. */
+  asked: readonly ToolAccount[];
   order: Group['order'];
+  /** Returns the command that puts the accounts with these names in order. */
+  arrange(names: string[]): Command;
   inUse: ToolAccount | undefined;
   now: number;
 }
@@ -116,17 +149,18 @@ function accountRow(account: ToolAccount, context: AccountContext, tr: Translato
 /** Returns the command that helps an account now, if any, and its other commands. */
 function accountCommands(
   account: ToolAccount,
-  { tool, accounts, order, now }: AccountContext,
+  context: AccountContext,
   tr: Translator,
 ): { button: Pick<MenuButton, 'label' | 'command'> | null; menu: MenuButton[] } {
   const { _ } = tr;
+  const { tool, asked, order, now } = context;
   const { cli } = tool;
   const { name, enabled } = account;
   const paused = pausedUntil(account, now) !== undefined;
   const newKey = paused && account.paused?.class === 'auth' ? keyButton(tool, account, tr) : null;
   const wake = paused && enabled && { label: _('Use Now'), command: accountsCommand({ change: 'wake', cli, name }) };
-  const choose = chooseButton(account, { tool, accounts }, tr);
-  const isLost = tool.order === 'default' && accounts.every(each => !each.default);
+  const choose = chooseButton(account, context, tr);
+  const isLost = tool.order === 'default' && asked.every(each => !each.default);
   const button = (enabled && (newKey ?? (wake || (isLost ? choose : null)))) || null;
   const place = order?.ids.indexOf(rowId(cli, name)) ?? -1;
   const move = (label: string, to: number): MenuButton => ({
@@ -149,16 +183,16 @@ function accountCommands(
 /** Returns the command that makes an account the first or the only account in use; null if a strategy chooses. */
 function chooseButton(
   { name, enabled, default: chosen }: ToolAccount,
-  { tool: { cli, order }, accounts }: Pick<AccountContext, 'tool' | 'accounts'>,
+  { tool: { cli, order }, asked, arrange }: AccountContext,
   { _ }: Translator,
 ): MenuButton | null {
-  if (accounts.length < 2) return null;
+  if (asked.length < 2) return null;
   const sensitive = enabled && !chosen;
   if (order === 'default')
     return { label: _('Use This Account'), command: accountsCommand({ change: 'use', cli, name }), sensitive };
   if (order !== 'list') return null;
-  const names = [name, ...accounts.map(each => each.name).filter(each => each !== name)];
-  return { label: _('Use First'), command: accountsCommand({ change: 'order', cli, names }), sensitive };
+  const names = [name, ...asked.map(each => each.name).filter(each => each !== name)];
+  return { label: _('Use First'), command: arrange(names), sensitive };
 }
 
 /** Returns the command that replaces a key; null if Culvert does not store it. */
@@ -256,6 +290,14 @@ export function totalOf({ accounts, total }: Pick<Tool, 'accounts' | 'total'>, n
     .map(account => withoutOld(account, now))
     .every(({ enabled, remaining, limit }) => !enabled || (remaining === null) === (limit === null));
   return isWhole ? total : { ...total, limit: null };
+}
+
+/** Says for how many accounts in use no credits are known, which a sum does not contain; null without such an account. */
+export function unknownText(accounts: readonly ToolAccount[], tr: Translator): string | null {
+  const count = accounts.filter(({ enabled, remaining }) => enabled && remaining === null).length;
+  // Translators: %d is a number of accounts; their credits are not in the number next to this text
+  const text = tr.ngettext('%d account unknown', '%d accounts unknown', count);
+  return count === 0 ? null : fill(text, formatCount(count, tr));
 }
 
 /** Returns the part that is left of a quota, from 0 to 1; null if it is unknown. */

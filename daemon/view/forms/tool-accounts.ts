@@ -1,9 +1,19 @@
 // Describes the page of tool accounts: a group for each command-line tool with its accounts, and the tools to set up.
 import type { Tool, ToolAccount, ToolAccounts } from '../../api/accounts.ts';
 import { type Command, type Form, type Group, noteForm, type Question, type Row, statusForm } from '../form.ts';
-import { formatAbout, formatAgo, formatCount } from '../format.ts';
+import { formatAbout, formatAgo } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import { accountRows, accountsCommand, addRow, leftText, levelOf, totalOf, withoutOld } from './tool-account-rows.ts';
+import {
+  accountRows,
+  accountsCommand,
+  addRow,
+  leftText,
+  levelOf,
+  type Ordering,
+  totalOf,
+  unknownText,
+  withoutOld,
+} from './tool-account-rows.ts';
 import { consumersRows, runsRows } from './tool-usage.ts';
 
 interface ToolAccountsState {
@@ -11,6 +21,8 @@ interface ToolAccountsState {
   answer: ToolAccounts | null;
   /** Why the request failed; null if it did not. */
   failed: string | null;
+  /** Absent if the client only shows the accounts. */
+  ordering?: Ordering;
 }
 
 /** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
@@ -21,7 +33,7 @@ const NOT_OFFERED = 'npm';
 
 /** @param now ms since the epoch */
 export function toolAccountsForm(
-  { answer, failed }: ToolAccountsState,
+  { answer, failed, ordering }: ToolAccountsState,
   { offline, now }: { offline: boolean; now: number },
   tr: Translator,
 ): Form {
@@ -42,7 +54,7 @@ export function toolAccountsForm(
   if (used.length + others.length === 0) return noToolForm(tr);
   return {
     groups: [
-      ...used.map(tool => toolGroup(tool, now, tr)),
+      ...used.map(tool => toolGroup(tool, now, tr, ordering)),
       { id: 'credits', rows: refreshRows(used, { refreshing: answer.refreshing, now }, tr) },
       {
         id: 'others',
@@ -111,10 +123,10 @@ function installCommand({ cli, path }: Tool, { _ }: Translator): Command {
   return accountsCommand({ change: 'install', cli }, { confirm, done: _('The shim is in place') });
 }
 
-function toolGroup(tool: Tool, now: number, tr: Translator): Group {
+function toolGroup(tool: Tool, now: number, tr: Translator, ordering?: Ordering): Group {
   const { cli, terms } = tool;
   const { _ } = tr;
-  const { rows, order } = accountRows(tool, now, tr);
+  const { rows, order } = accountRows(tool, now, tr, ordering);
   const rules = `${scopeText(tool, tr)} ${termsText(tool, tr)}`;
   return {
     id: `tool-${cli}`,
@@ -244,14 +256,12 @@ function shimRow(tool: Tool, now: number, tr: Translator): Row {
 /** Says how long all accounts together last, and how many of them are not in the sum. */
 function totalTexts({ accounts, total }: Pick<Tool, 'accounts' | 'total'>, now: number, tr: Translator): string[] {
   const enabled = accounts.filter(account => account.enabled);
-  const unknown = enabled.filter(({ remaining }) => remaining === null).length;
-  // Translators: %d is a number of accounts; their credits are not in the number next to this text
-  const unknownText = tr.ngettext('%d account unknown', '%d accounts unknown', unknown);
+  const unknown = unknownText(accounts, tr);
   const seconds = secondsLeft(enabled, total.remaining ?? 0, now);
   return [
     // Translators: a forecast for a quota; %s is such as: 3 hours
     ...(seconds === null ? [] : [fill(tr._('Lasts about %s'), formatAbout(seconds, tr))]),
-    ...(unknown > 0 ? [fill(unknownText, formatCount(unknown, tr))] : []),
+    ...(unknown === null ? [] : [unknown]),
   ];
 }
 

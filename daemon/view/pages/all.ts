@@ -4,6 +4,7 @@ import { clientCommand, type Form } from '../form.ts';
 import { accountForm, joinCommand } from '../forms/account.ts';
 import { checksForm, type ServiceTask } from '../forms/checks.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../forms/preferences.ts';
+import type { Ordering } from '../forms/tool-account-rows.ts';
 import { READ_AGAIN_MS, toolAccountsForm } from '../forms/tool-accounts.ts';
 import { trustForm } from '../forms/trust.ts';
 import { dnsForm } from '../forms/tunnel/dns.ts';
@@ -11,6 +12,7 @@ import { killSwitchForm, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../fo
 import { advancedForm, modeForm } from '../forms/tunnel/modes.ts';
 import { networksForm } from '../forms/tunnel/networks.ts';
 import { updatesForm } from '../forms/updates.ts';
+import type { Host } from '../host.ts';
 import type { PageName } from '../page-list.ts';
 import type { ChecksState } from '../states/findings.ts';
 import type { Translator } from '../translator.ts';
@@ -60,7 +62,7 @@ const accountPage: Page = (host, changed) => {
   const join = async (team: string) => {
     const { desktop } = host;
     // if Culvert can't finish the sign-in, the user can still paste the address
-    if (desktop && desktop.signInProgram() !== 'culvert') await host.task('handle-sign-in').catch(() => false);
+    if (desktop && desktop.signInProgram() !== 'culvert') await host.task('handle-sign-in').catch(host.showError);
     await host.run(joinCommand(team));
   };
   return {
@@ -100,6 +102,35 @@ const certificatePage: Page = (host, changed) => {
   };
 };
 
+/**
+ * Sends orders of accounts, one at a time. An order that a later one replaces is not sent.
+ * @param read reads the accounts again
+ */
+function createOrdering({ model }: Host, changed: () => void, read: () => Promise<void>): Ordering {
+  const asked = new Map<string, readonly string[]>();
+  let last: Promise<unknown> = Promise.resolve();
+  const send = async (cli: string, names: readonly string[]) => {
+    if (asked.get(cli) !== names) return;
+    try {
+      await model.call('POST /api/accounts', { body: { change: 'order', cli, names: [...names] } });
+      await read();
+    } finally {
+      if (asked.get(cli) === names) asked.delete(cli);
+      changed();
+    }
+  };
+  return {
+    asked,
+    ask(cli, names) {
+      asked.set(cli, names);
+      changed();
+      const sent = last.then(() => send(cli, names));
+      last = sent.catch(() => {});
+      return sent;
+    },
+  };
+}
+
 /** The page of tool accounts, which reads at opening, follows events, and reads again before the daemon stops watching. */
 const toolAccountsPage: Page = (host, changed) => {
   const accounts = reading(host, changed, {
@@ -107,12 +138,13 @@ const toolAccountsPage: Page = (host, changed) => {
     everyMs: READ_AGAIN_MS,
     from: ({ event, data }) => (event === 'accounts' ? data : undefined),
   });
+  const ordering = createOrdering(host, changed, accounts.again);
   return {
     ticks: true,
     form(view) {
       const { value: answer, failed } = accounts.now(view);
       const offline = view.client.offline !== null;
-      return toolAccountsForm({ answer, failed }, { offline, now: host.now() }, host.tr());
+      return toolAccountsForm({ answer, failed, ordering }, { offline, now: host.now() }, host.tr());
     },
     shown: accounts.shown,
     close: accounts.close,

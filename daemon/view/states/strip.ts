@@ -136,13 +136,36 @@ function kindTitle(kind: Kind, { _ }: Translator): string {
   return titles[kind];
 }
 
+/** Number of places on the strip. Without them, a client would blend the colors of minutes into a color without a meaning. */
+const PLACES = 240;
+/** Kinds that a place shows even if they hold for only a part of it, the most severe first. */
+const SEVERE: readonly Kind[] = ['failed', 'off', 'paused'];
+
+/** Returns the kind of each place, joined with its neighbors of the same kind. Each part begins and ends at a place from 0 to 1. */
+function partsOf(stretches: readonly Stretch[], from: number, until: number): Stretch[] {
+  if (until <= from) return [];
+  const length = (until - from) / PLACES;
+  const parts = Array.from({ length: PLACES }, (_, i): Stretch => {
+    const [begin, end] = [from + i * length, from + (i + 1) * length];
+    const lengths: Partial<Record<Kind, number>> = {};
+    for (const each of stretches) {
+      const shared = Math.min(end, each.until) - Math.max(begin, each.from);
+      // the begin of a place is not exact
+      if (shared > 1) lengths[each.kind] = (lengths[each.kind] ?? 0) + shared;
+    }
+    const { on = 0, unknown = 0 } = lengths;
+    const kind = SEVERE.find(each => lengths[each]) ?? (on >= unknown ? 'on' : 'unknown');
+    return { kind, from: i / PLACES, until: (i + 1) / PLACES };
+  });
+  return merged(parts);
+}
+
 /** Greatest number of stretches in words: a screen reader reads them in one go. */
 const WORDED = 40;
 const DAY_MS = 86_400_000;
 
 export function stripOf(stretches: readonly Stretch[], tr: Translator): Strip {
   const [from, until] = [stretches[0]?.from ?? 0, stretches.at(-1)?.until ?? 0];
-  const place = (at: number) => (at - from) / (until - from);
   const timeOf = (at: number) =>
     until - from > DAY_MS + 1_000 ? `${formatMonthDay(at, tr)} ${formatClock(at, tr)}` : formatClock(at, tr);
   const words = stretches.slice(-WORDED).map(each =>
@@ -151,7 +174,7 @@ export function stripOf(stretches: readonly Stretch[], tr: Translator): Strip {
   );
   const kinds = (Object.keys(HEIGHTS) as Kind[]).filter(kind => stretches.some(each => each.kind === kind));
   return {
-    parts: stretches.map(each => ({ kind: each.kind, from: place(each.from), until: place(each.until) })),
+    parts: partsOf(stretches, from, until),
     ticks: axisOf(from, until, tr),
     legend: kinds.map(kind => ({ kind, title: kindTitle(kind, tr) })),
     text: words.join('. '),

@@ -38,6 +38,8 @@ interface Toggle {
   /** The confirmed state, never the requested one. */
   on: boolean;
   sensitive: boolean;
+  /** True if an organization allows nobody to turn WARP off now. */
+  locked: boolean;
   /** The action of the toggle; null if the state is unknown and it could mean either. */
   action: 'connect' | 'disconnect' | null;
   label: string;
@@ -92,6 +94,7 @@ function toggleOf(
   return {
     on,
     sensitive: free && !either && state !== 'disconnecting' && !(on && locked),
+    locked: on && locked,
     action: either ? null : on ? 'disconnect' : 'connect',
     label: toggleLabel(on ? state : null, summed, tr),
   };

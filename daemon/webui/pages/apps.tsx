@@ -12,6 +12,10 @@ import { rowInAddress } from '../navigation.ts';
 import { SearchField } from '../widgets/rows/entry-row.tsx';
 import { Menu } from '../widgets/rows/menu.tsx';
 import { CommandButton, useGeneralReason } from '../widgets/rows/words.tsx';
+import { VirtualList } from '../widgets/virtual-list.tsx';
+
+/** Height of a row, in px. */
+const ROW_HEIGHT = 56;
 
 /** Ids of the texts that say why an app can't be started now. */
 const WHY_LOCKED = 'why-apps';
@@ -62,6 +66,7 @@ function AppList() {
   void changes.value; // renders again after each change
   useEffect(() => page.close, [page]);
   const { by, listed, hasApps, failed, busy } = page.view(app.view.value);
+  const apps = useMemo(() => [...listed.values()], [listed]);
   const general = useGeneralReason();
   const isFree = busy.size === 0;
   const mayChange = app.client.value.offline === null && isFree;
@@ -95,19 +100,20 @@ function AppList() {
           {failed ?? (hasApps === null ? _('Reading…') : noAppsText(hasApps, app.tr.value).description)}
         </p>
       ) : (
-        <ul class="card apps">
-          {[...listed.values()].map(each => (
+        <VirtualList items={apps} rowHeight={ROW_HEIGHT} label={_('Apps')}>
+          {(each, tabIndex) => (
             <AppRow
               key={each.id}
               app={each}
               page={page}
+              tabIndex={tabIndex}
               busy={busy.has(each.id)}
               why={general ?? (isFree ? WHY_LOCKED : WHY_BUSY)}
               startable={startable}
               mayChange={mayChange}
             />
-          ))}
-        </ul>
+          )}
+        </VirtualList>
       )}
     </>
   );
@@ -115,6 +121,8 @@ function AppList() {
 
 interface AppRowProps {
   app: DesktopApp;
+  /** For the first control of the row. */
+  tabIndex: number;
   busy: boolean;
   /** Id of the text that says why a button can't be used. */
   why: string;
@@ -125,7 +133,7 @@ interface AppRowProps {
   page: ReturnType<typeof openApps>;
 }
 
-function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
+function AppRow({ app, tabIndex, busy, why, startable, mayChange, page }: AppRowProps) {
   const tr = useApp().tr.value;
   const { _ } = tr;
   const { id, name, shortcut } = app;
@@ -137,7 +145,7 @@ function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
     ...page.entries(id).map(entry => command(entry.label, () => page.run(id, entry.command))),
   ];
   return (
-    <li class="row">
+    <div class="row">
       <div class="words">
         <span class="title">{name}</span>
         <span class="subtitle" title={appDetails(app, tr)}>
@@ -147,6 +155,7 @@ function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
       {launchable(app) && (
         <button
           type="button"
+          tabIndex={tabIndex}
           // Translators: %s is the name of an app
           aria-label={fill(_('Start %s'), name)}
           aria-busy={busy}
@@ -157,7 +166,13 @@ function AppRow({ app, busy, why, startable, mayChange, page }: AppRowProps) {
           {_('Start')}
         </button>
       )}
-      <Menu entries={entries} name={name} sensitive={mayChange} description={mayChange ? undefined : why} />
-    </li>
+      <Menu
+        entries={entries}
+        name={name}
+        sensitive={mayChange}
+        description={mayChange ? undefined : why}
+        tabIndex={launchable(app) ? -1 : tabIndex}
+      />
+    </div>
   );
 }

@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo } from 'preact/hooks';
 import { NOW } from '../../view/graph.ts';
 import { type HistoryEvent, historyChoices, openHistory, type Recorded } from '../../view/pages/history.ts';
 import { useApp } from '../app.ts';
-import { rowInAddress } from '../navigation.ts';
+import { revealRow, rowInAddress } from '../navigation.ts';
 import { Charts, StripView, TableView } from '../widgets/chart.tsx';
 import { Buttons } from '../widgets/rows/menu.tsx';
 import { StatusView } from '../widgets/rows/status.tsx';
@@ -41,6 +41,10 @@ export function HistoryPage() {
     page.view(app.view.peek());
   });
   const { chosen, status, charts, recorded } = page.view(app.view.value);
+  const isRead = charts !== null || recorded !== null;
+  useEffect(() => {
+    if (isRead) revealRow(); // a result of the search may lead to a part of the page
+  }, [isRead]);
   return (
     <>
       <div class="toolbar">
@@ -80,7 +84,7 @@ function Records({ of: recorded, more }: { of: Recorded; more(): void }) {
       <Events of={recorded} more={more} />
       <Charts of={charts} />
       {totals && (
-        <details class="chart" open={printed}>
+        <details class="chart" open={printed} data-row="totals">
           <summary>{_('Totals')}</summary>
           <TableView table={totals} label={_('Totals')} />
           {drops.map(line => (
@@ -97,7 +101,7 @@ function Events({ of: { days, hasMore }, more }: { of: Recorded; more(): void })
   const id = useId();
   if (days.length === 0) return null;
   return (
-    <section class="chart">
+    <section class="chart" data-row="timeline">
       <h2 id={id}>{_('Timeline')}</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
       <section class="table" aria-labelledby={id} tabIndex={0}>

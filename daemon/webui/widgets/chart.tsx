@@ -65,6 +65,7 @@ export function Charts({ of: { charts, times, ticks } }: { of: ChartsOf }) {
             type="button"
             role="tab"
             id={`${id}-${each.id}`}
+            data-row={each.id}
             aria-selected={each === chart}
             aria-controls={id}
             tabIndex={each === chart ? 0 : -1}
@@ -165,7 +166,8 @@ export function StripView({ strip: { parts, ticks, legend, text } }: { strip: St
 /** @param height height of the highest kind */
 function Part({ kind, height, ...sides }: { kind: Kind; x: number; width: number; height: number }) {
   const own = Math.max(1, HEIGHTS[kind] * height);
-  return <rect class={kind} {...sides} y={height - own} height={own} />;
+  // edges between two pixels would show a mixed color
+  return <rect class={kind} shape-rendering="crispEdges" {...sides} y={height - own} height={own} />;
 }
 
 export function TableView({ table: { titles, rows }, label }: { table: Table; label: string }) {

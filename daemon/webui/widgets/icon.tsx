@@ -19,14 +19,16 @@ import markFine from '../../../data/icons/panel/culvert-mark-fine-symbolic.svg';
 import markHint from '../../../data/icons/panel/culvert-mark-hint-symbolic.svg';
 import markProblem from '../../../data/icons/panel/culvert-mark-problem-symbolic.svg';
 import markWaiting from '../../../data/icons/panel/culvert-mark-waiting-symbolic.svg';
+import mobile from '../../../data/icons/panel/culvert-mobile-symbolic.svg';
 import networks from '../../../data/icons/panel/culvert-networks-symbolic.svg';
+import noNetwork from '../../../data/icons/panel/culvert-no-network-symbolic.svg';
 import notAuthorized from '../../../data/icons/panel/culvert-not-authorized-symbolic.svg';
 import notRegistered from '../../../data/icons/panel/culvert-not-registered-symbolic.svg';
 import serviceStopped from '../../../data/icons/panel/culvert-service-stopped-symbolic.svg';
 import termsNotAccepted from '../../../data/icons/panel/culvert-terms-not-accepted-symbolic.svg';
 import updates from '../../../data/icons/panel/culvert-updates-symbolic.svg';
+import wired from '../../../data/icons/panel/culvert-wired-symbolic.svg';
 import { STATES, type State } from '../../api/states.ts';
-import type { Tone } from '../../view/form.ts';
 import { stateIcon } from '../../view/states/state-table.ts';
 
 type Paths = readonly { d: string; opacity?: number }[];
@@ -56,26 +58,20 @@ const ICONS = new Map<string, Paths>([
   ['culvert-mark-hint-symbolic', markHint],
   ['culvert-mark-problem-symbolic', markProblem],
   ['culvert-mark-waiting-symbolic', markWaiting],
+  ['culvert-mobile-symbolic', mobile],
   ['culvert-networks-symbolic', networks],
+  ['culvert-no-network-symbolic', noNetwork],
   ['culvert-not-authorized-symbolic', notAuthorized],
   ['culvert-not-registered-symbolic', notRegistered],
   ['culvert-service-stopped-symbolic', serviceStopped],
   ['culvert-terms-not-accepted-symbolic', termsNotAccepted],
   ['culvert-updates-symbolic', updates],
+  ['culvert-wired-symbolic', wired],
 ]);
 
-/** Signs in place of icons that only a desktop has. */
-const SIGNS: Record<Tone, string> = { success: '✓', accent: 'i', warning: '!', error: '!', neutral: 'i' };
-
 /** @param name icon name from daemon/view, such as `org.culvert.Culvert-connected-symbolic` */
-export function Icon({ name, tone = 'neutral' }: { name: string; tone?: Tone }) {
-  const paths = ICONS.get(name);
-  if (!paths)
-    return (
-      <span class="icon" aria-hidden="true">
-        {SIGNS[tone]}
-      </span>
-    );
+export function Icon({ name }: { name: string }) {
+  const paths = ICONS.get(name) ?? [];
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       {paths.map(({ d, opacity }) => (

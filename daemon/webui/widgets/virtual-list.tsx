@@ -2,12 +2,18 @@
 // one stop of the keyboard.
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { moveFocus } from './rows/menu.tsx';
 
 /** Number of rows rendered beyond each edge, for fast scrolling. */
 const MARGIN = 10;
 
-export interface VirtualListProps<T> {
+interface Item {
+  /** Stable identifier, unique in the list. */
+  id: string | number;
+}
+
+export interface VirtualListProps<T extends Item> {
   items: readonly T[];
   /** Height of a row in px at the usual font size; must match the style sheet. */
   rowHeight: number;
@@ -24,7 +30,7 @@ const USUAL = 16;
 /** Returns the browser's font size as a multiple of the usual font size. */
 const scaleOfLetters = () => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / USUAL;
 
-export function VirtualList<T>({ items, label, followEnd, children, ...props }: VirtualListProps<T>) {
+export function VirtualList<T extends Item>({ items, label, followEnd, children, ...props }: VirtualListProps<T>) {
   const [rowHeight] = useState(() => Math.round(props.rowHeight * scaleOfLetters()));
   const box = useRef<HTMLElement>(null);
   const top = useSignal(0);
@@ -61,7 +67,7 @@ export function VirtualList<T>({ items, label, followEnd, children, ...props }: 
     box,
     follow,
     rowHeight,
-    length: items.length,
+    items,
     from,
     to: from + rows.length,
     inSight,
@@ -112,12 +118,15 @@ export function usePrinted(): boolean {
   return printed.value;
 }
 
+/** Elements of a row between which the arrow keys move. */
+const CONTROLS = '[tabindex]:not([role=menu])';
+
 interface StopOptions {
   box: RefObject<HTMLElement | null>;
   /** Reads how far the list is scrolled. */
   follow(): void;
   rowHeight: number;
-  length: number;
+  items: readonly Item[];
   /** Range of the items in the document; `to` is not in it. */
   from: number;
   to: number;
@@ -125,47 +134,65 @@ interface StopOptions {
   inSight: number;
 }
 
-/** Returns the item that Tab reaches, with handlers for keys that move to another item or remove it. */
-function useStop({ box, follow, rowHeight, length, from, to, inSight }: StopOptions) {
-  const place = useSignal(0);
-  /** True if the item at `place` gets the focus once it is drawn. */
-  const wanted = useRef(false);
-  const current = Math.min(place.value, length - 1);
+/**
+ * Returns the item that Tab reaches, with handlers for keys that move to another item, move within the item, or remove it.
+ * The focus follows its item when the list changes.
+ */
+function useStop({ box, follow, rowHeight, items, from, to, inSight }: StopOptions) {
+  const { length } = items;
+  /** Item that had the focus last, and its place. */
+  const held = useSignal<{ id: Item['id'] | undefined; place: number }>({ id: items[0]?.id, place: 0 });
+  const { id, place } = held.value;
+  const found = useMemo(() => items.findIndex(item => item.id === id), [items, id]);
+  // the next item takes the place of an item that is gone
+  const current = found >= 0 ? found : Math.max(0, Math.min(place, length - 1));
   const isDrawn = current >= from && current < to;
-  const find = (selector: string) =>
-    box.current!.querySelector<HTMLElement>(`li[aria-posinset="${place.value + 1}"] ${selector}`);
+  const hold = (at: number) => {
+    held.value = { id: items[at]?.id, place: at };
+  };
+  const rowOf = (target: EventTarget | Element | null) => (target instanceof Element ? target.closest('li') : null);
+  const placeOf = (row: Element | null) => Number(row?.getAttribute('aria-posinset') ?? 0) - 1;
+  const focus = () =>
+    box
+      .current!.querySelector<HTMLElement>(`li[aria-posinset="${current + 1}"] [tabindex="0"]`)
+      ?.focus({ preventScroll: true });
   const had = box.current?.contains(document.activeElement);
   useLayoutEffect(() => {
-    const isHere = box.current!.contains(document.activeElement);
-    // the item that had the focus is gone
-    const isLost = had && document.activeElement === document.body;
-    if (isDrawn && (isLost || (isHere && wanted.current))) {
-      place.value = current;
-      find('[tabindex="0"]')?.focus({ preventScroll: true });
-      wanted.current = false;
-      // the element that has the focus now shows another item
-    } else if (!isDrawn && isHere) box.current!.focus({ preventScroll: true });
+    if (length > 0 && found !== place) hold(current);
+    const { activeElement } = document;
+    const isHere = box.current!.contains(activeElement);
+    // the element that had the focus is gone
+    const isLost = had && activeElement === document.body;
+    if (!isHere && !isLost) return;
+    // another row has the focus, or the element with the focus shows another item
+    if (isDrawn && placeOf(rowOf(activeElement)) !== current) focus();
+    else if (!isDrawn && activeElement !== box.current) box.current!.focus({ preventScroll: true });
   });
   const goTo = (index: number) => {
     const list = box.current!;
-    place.value = Math.max(0, Math.min(index, length - 1));
-    const start = place.value * rowHeight;
+    const next = Math.max(0, Math.min(index, length - 1));
+    const start = next * rowHeight;
     list.scrollTop = Math.max(start + rowHeight - list.clientHeight, Math.min(start, list.scrollTop));
     follow();
-    wanted.current = true;
-    if (place.value === current) find('[tabindex="0"]')?.focus();
+    if (next === current) focus();
+    else hold(next);
   };
   return {
     stop: isDrawn ? current : inSight,
     onFocusIn({ target }: FocusEvent) {
-      const row = target instanceof Element && target.closest('li');
-      if (row) place.value = Number(row.getAttribute('aria-posinset')) - 1;
+      const row = rowOf(target);
+      if (row) hold(placeOf(row));
     },
     onKeyDown(event: KeyboardEvent) {
+      if (event.defaultPrevented) return; // an open menu has used the key
+      const row = rowOf(event.target);
       const page = Math.floor(box.current!.clientHeight / rowHeight);
       const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -length, End: length };
       const step = Object.entries(steps).find(([key]) => key === event.key)?.[1];
-      if (event.key === 'Delete' && !event.repeat) find('[aria-keyshortcuts=Delete]')?.click();
+      if (event.key === 'Delete' && !event.repeat)
+        row?.querySelector<HTMLElement>('[aria-keyshortcuts=Delete]')?.click();
+      if (row && /^Arrow(Left|Right)$/.test(event.key))
+        moveFocus(event, [...row.querySelectorAll<HTMLElement>(CONTROLS)]);
       if (step === undefined) return;
       event.preventDefault();
       goTo(current + step);

@@ -20,7 +20,7 @@ import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
 import { checkButton, copyButton, labelButton } from '../widgets/buttons.ts';
 import { CLAMP } from '../widgets/columns.ts';
 import { ask } from '../widgets/compat.ts';
-import { dropRows, type Fill, stepwise } from '../widgets/lists.ts';
+import { dropRows, type Fill, OneStop, stepwise } from '../widgets/lists.ts';
 import { type AppRows, appRows } from './app-row.ts';
 
 export class AppsPage extends Adw.Bin implements PageWidget {
@@ -177,7 +177,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     this.#again.connect('clicked', () => this.reload());
     this.#failed.child = this.#again;
     const pages: [string, Gtk.Widget][] = [
-      ['some', new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp })],
+      ['some', new OneStop(list, new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp }))],
       ['none', this.#none],
       ['loading', spinner],
       ['failed', this.#failed],

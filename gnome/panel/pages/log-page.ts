@@ -11,10 +11,10 @@ import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
 import { _, tr } from '../../i18n.ts';
 import type { PageWidget, WindowHost } from '../host.ts';
-import '../resource.ts';
 import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
 import { copyText } from '../widgets/buttons.ts';
-import { dropRows, type Fill, type Follow, followEnd, rowFactory, stepwise } from '../widgets/lists.ts';
+import { CLAMP, vertical } from '../widgets/columns.ts';
+import { dropRows, type Fill, type Follow, followEnd, OneStop, rowFactory, stepwise } from '../widgets/lists.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
 /** Maximum number of entries until the daemon reports its limit. */
@@ -24,25 +24,17 @@ const SLACK = 50;
 
 export class LogPage extends Adw.Bin implements PageWidget {
   static {
-    GObject.registerClass(
-      {
-        GTypeName: 'CulvertLogPage',
-        Template: 'resource:///org/culvert/Culvert/ui/log-page.ui',
-        InternalChildren: ['search', 'shows', 'copy', 'save', 'found', 'none', 'scrolled', 'list', 'newest'],
-      },
-      LogPage,
-    );
+    GObject.registerClass({ GTypeName: 'CulvertLogPage' }, LogPage);
   }
-  declare readonly _search: Gtk.SearchEntry;
-  declare readonly _shows: Gtk.DropDown;
-  declare readonly _copy: Gtk.Button;
-  declare readonly _save: Gtk.Button;
-  declare readonly _found: Gtk.Stack;
-  declare readonly _none: Adw.StatusPage;
-  declare readonly _scrolled: Gtk.ScrolledWindow;
-  declare readonly _list: Gtk.ListView;
-  declare readonly _newest: Gtk.Button;
-
+  readonly #search = new Gtk.SearchEntry({ placeholder_text: _('Search commands and output') });
+  readonly #shows = new Gtk.DropDown({ hexpand: true });
+  readonly #copy = iconButton('edit-copy-symbolic', _('Copy all that is listed'), ['flat']);
+  readonly #save = iconButton('document-save-symbolic', _('Save what is listed'), ['flat']);
+  readonly #found = new Gtk.Stack({ vexpand: true });
+  readonly #none = new Adw.StatusPage({ icon_name: 'culvert-console-symbolic' });
+  readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'culvert-console'] });
+  readonly #scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER });
+  readonly #newest = iconButton('culvert-newest-symbolic', _('Go to the newest'), ['circular', 'osd']);
   readonly #host: WindowHost;
   readonly #ring = createRing(CAPACITY, SLACK);
   /** IDs of the entries that pass the filter. */
@@ -65,32 +57,51 @@ export class LogPage extends Adw.Bin implements PageWidget {
   constructor(host: WindowHost) {
     super();
     this.#host = host;
-    this._shows.model = Gtk.StringList.new(SHOWS.map(shows => showsName(shows, tr)));
-    this._shows.selected = SHOWS.indexOf('notable' satisfies Shows);
-    this._shows.connect('notify::selected', () => this.#refilter());
-    this._search.connect('changed', () => this.#refilter());
-    this._search.set_key_capture_widget(this._list);
-    this._copy.connect('clicked', () => this.#copyAll());
-    this._save.connect('clicked', () => void this.#saveAll().catch(error => host.showError(error)));
-    setName(this._search, _('Search commands and output'));
+    this.child = this.#build();
+    this.#shows.model = Gtk.StringList.new(SHOWS.map(shows => showsName(shows, tr)));
+    this.#shows.selected = SHOWS.indexOf('notable' satisfies Shows);
+    this.#shows.connect('notify::selected', () => this.#refilter());
+    this.#search.connect('changed', () => this.#refilter());
+    this.#search.set_key_capture_widget(this.#list);
+    this.#copy.connect('clicked', () => this.#copyAll());
+    this.#save.connect('clicked', () => void this.#saveAll().catch(error => host.showError(error)));
+    setName(this.#search, _('Search commands and output'));
     // the inner toggle has the focus, but no name
-    for (const widget of [this._shows, this._shows.get_first_child()!]) setName(widget, _('Which commands are listed'));
+    for (const widget of [this.#shows, this.#shows.get_first_child()!]) setName(widget, _('Which commands are listed'));
     this.#shorten();
-    for (const button of [this._copy, this._save, this._newest]) setName(button, button.tooltip_text!);
-    setName(this._list, _('Log'));
-    this.#follow = followEnd(this._scrolled, this._list, away => {
-      this._newest.visible = away;
+    setName(this.#list, _('Log'));
+    this.#follow = followEnd(this.#scrolled, this.#list, away => {
+      this.#newest.visible = away;
     });
-    this._newest.connect('clicked', () => this.#follow.toEnd());
-    this.#fill = stepwise(this._list, this.#shown, 'bottom');
-    this._list.factory = logRows(this.#source, () => host.toast(_('Copied')));
-    this._list.model = new Gtk.NoSelection({ model: this.#shown });
+    this.#newest.connect('clicked', () => this.#follow.toEnd());
+    this.#fill = stepwise(this.#list, this.#shown, 'bottom');
+    this.#list.factory = logRows(this.#source, () => host.toast(_('Copied')));
+    this.#list.model = new Gtk.NoSelection({ model: this.#shown });
     this.#unsubscribe = host.model.onEvent(({ event, data }) => {
       if (event !== 'log' || this.#away) return;
       this.#arrived?.push(data as LogEntry);
       this.#add([data as LogEntry]);
     });
     this.#changed();
+  }
+
+  #build(): Gtk.Widget {
+    const filters = new Gtk.Box({ spacing: 6 });
+    for (const child of [this.#shows, this.#save, this.#copy]) filters.append(child);
+    const top = vertical(6);
+    top.add_css_class('culvert-toolbar');
+    for (const child of [this.#search, filters]) top.append(child);
+    this.#scrolled.child = new Adw.ClampScrollable({ ...CLAMP, child: this.#list });
+    const some = new Gtk.Overlay({ child: new OneStop(this.#list, this.#scrolled) });
+    const { END: place } = Gtk.Align;
+    Object.assign(this.#newest, { visible: false, halign: place, valign: place, margin_end: 18, margin_bottom: 18 });
+    some.add_overlay(this.#newest);
+    this.#found.add_named(this.#none, 'none');
+    this.#found.add_named(some, 'some');
+    const box = vertical(0);
+    box.append(new Adw.Clamp({ ...CLAMP, child: top }));
+    box.append(this.#found);
+    return box;
   }
 
   /** Shortens the text of the chosen filter, which would widen the window in large letters; the list shows it in full. */
@@ -103,8 +114,8 @@ export class LogPage extends Adw.Bin implements PageWidget {
     const show = (label: Gtk.Label, item: Gtk.ListItem) => {
       label.label = (item.item as Gtk.StringObject).string;
     };
-    this._shows.list_factory = this._shows.factory;
-    this._shows.factory = rowFactory(create, show).factory;
+    this.#shows.list_factory = this.#shows.factory;
+    this.#shows.factory = rowFactory(create, show).factory;
   }
 
   refresh({ client }: View): void {
@@ -115,14 +126,14 @@ export class LogPage extends Adw.Bin implements PageWidget {
   }
 
   focusSearch(): void {
-    this._search.grab_focus();
+    this.#search.grab_focus();
   }
 
   reveal(row: string): void {
     const text = searchedText(row);
     if (!text) return;
-    this._shows.selected = SHOWS.indexOf('all'); // the default filter hides reads
-    this._search.text = text;
+    this.#shows.selected = SHOWS.indexOf('all'); // the default filter hides reads
+    this.#search.text = text;
     this.focusSearch();
   }
 
@@ -140,7 +151,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
 
   close(): void {
     this.#unsubscribe();
-    dropRows(this._list, this._shows);
+    dropRows(this.#list, this.#shows);
   }
 
   /** Reads the whole log, page by page. */
@@ -203,7 +214,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
   }
 
   #passing(entries: LogEntry[]): string[] {
-    const [shows, query] = [SHOWS[this._shows.selected] ?? 'all', this._search.text];
+    const [shows, query] = [SHOWS[this.#shows.selected] ?? 'all', this.#search.text];
     return entries.filter(entry => passes(entry, shows, query)).map(({ id }) => String(id));
   }
 
@@ -211,13 +222,13 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this.#follow.changed();
     collectWhenQuiet();
     const some = this.#shown.get_n_items() > 0;
-    this._copy.sensitive = some;
-    this._save.sensitive = some;
-    turnTo(this._found, some ? 'some' : 'none', pageTitle('log', tr));
-    const { title, description } = emptyText(this.#ring.entries().length, this._search.text.trim() !== '', tr);
-    for (const button of [this._copy, this._save]) setDescription(button, some ? '' : title);
-    this._none.title = title;
-    this._none.description = description;
+    this.#copy.sensitive = some;
+    this.#save.sensitive = some;
+    turnTo(this.#found, some ? 'some' : 'none', pageTitle('log', tr));
+    const { title, description } = emptyText(this.#ring.entries().length, this.#search.text.trim() !== '', tr);
+    for (const button of [this.#copy, this.#save]) setDescription(button, some ? '' : title);
+    this.#none.title = title;
+    this.#none.description = description;
   }
 
   #copyAll(): void {
@@ -235,4 +246,11 @@ export class LogPage extends Adw.Bin implements PageWidget {
     const entries = this.#ring.entries().filter(({ id }) => shown.has(String(id)));
     return `${entries.map(entry => asText(entry, tr)).join('\n\n')}\n`;
   }
+}
+
+/** Creates a button with an icon, whose name is its tooltip. */
+function iconButton(icon_name: string, tooltip_text: string, css_classes: string[]): Gtk.Button {
+  const button = new Gtk.Button({ icon_name, tooltip_text, css_classes });
+  setName(button, tooltip_text);
+  return button;
 }

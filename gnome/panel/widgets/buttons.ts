@@ -133,17 +133,12 @@ export function withoutHyphens(): Pango.AttrList {
   return Pango.AttrList.from_string('0 -1 insert-hyphens false')!;
 }
 
-/** Returns a text as content for the clipboard or a drag. */
-export function textContent(text: string): Gdk.ContentProvider {
+/** @param widget any widget on the clipboard's display. */
+export function copyText(widget: Gtk.Widget, text: string): void {
   const value = new GObject.Value();
   value.init(GObject.TYPE_STRING);
   value.set_string(text);
-  return Gdk.ContentProvider.new_for_value(value);
-}
-
-/** @param widget any widget on the clipboard's display. */
-export function copyText(widget: Gtk.Widget, text: string): void {
-  widget.get_clipboard().set_content(textContent(text));
+  widget.get_clipboard().set_content(Gdk.ContentProvider.new_for_value(value));
 }
 
 /**

@@ -128,8 +128,9 @@ class Bars extends Drawing {
 
   override draw(cr: Cairo.Context, width: number, height: number): void {
     for (const { kind, from, until } of this.parts) {
-      // a short state is visible, too
-      const [x, wide] = [from * width, Math.max(1, (until - from) * width)];
+      // whole pixels, which show no mixed color; a short state is visible, too
+      const x = Math.round(from * width);
+      const wide = Math.max(1, Math.round(until * width) - x);
       const high = kind === 'unknown' ? LINE : HEIGHTS[kind] * height;
       cr.setSourceRGBA(...colorOf(this, kind));
       // a dotted line, or a bar

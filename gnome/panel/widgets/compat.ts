@@ -113,8 +113,6 @@ export interface Dialog {
   extra?: Gtk.Widget;
   /** Widget with the initial focus (default: the suggested response). */
   focus?: Gtk.Widget | null;
-  /** Receives a function that closes the dialog with its first response. */
-  opened?(close: () => void): void;
   /** Receives a function that enables the suggested or destructive response, for when `extra` is filled in. */
   gate?(allow: (allowed: boolean) => void): void;
 }
@@ -122,7 +120,7 @@ export interface Dialog {
 /** Opens a dialog; resolves with the chosen response's ID. */
 export function ask(
   parent: Gtk.Window,
-  { heading, body, responses, suggested, destructive, extra, focus, opened, gate }: Dialog,
+  { heading, body, responses, suggested, destructive, extra, focus, gate }: Dialog,
 ): Promise<string> {
   const fill = (dialog: Adw.AlertDialog | Adw.MessageDialog) => {
     for (const [id, label] of responses) dialog.add_response(id, label);
@@ -133,7 +131,6 @@ export function ask(
     if (extra) dialog.set_extra_child(extra);
     mendTree(dialog, heading);
     if (focus) dialog.connect('map', () => void Promise.resolve().then(() => focus.grab_focus()));
-    opened?.(() => dialog.close());
     gate?.(allowed => dialog.set_response_enabled(suggested ?? destructive!, allowed));
   };
   return new Promise(resolve => {

@@ -78,9 +78,13 @@ export class Graph extends Drawing {
       cr.stroke();
     }
     for (const [i, curves] of lines.entries())
-      for (const points of curves.filter(({ length }) => length > 1)) curve(cr, points, i === 0 ? height : null, color);
+      for (const points of curves) {
+        if (points.length > 1) curve(cr, points, i === 0 ? height : null, color);
+        // a value between gaps
+        else if (points[0]) dot(cr, points[0], color, SINGLE);
+      }
     const last = all.at(-1);
-    if (last) dot(cr, last, color);
+    if (last) dot(cr, last, color, NEWEST);
   }
 
   /** Returns the pieces between gaps. Without axes, the scale never magnifies a jitter of one millisecond. */
@@ -185,10 +189,13 @@ function grid(cr: Cairo.Context, { width, height }: { width: number; height: num
   }
 }
 
-function dot(cr: Cairo.Context, { x, y }: Point, color: Color): void {
+/** Radius of the dots for the newest value, and for a value between gaps, in pixels. */
+const [NEWEST, SINGLE] = [3.5, 1.5];
+
+function dot(cr: Cairo.Context, { x, y }: Point, color: Color, radius: number): void {
   cr.setDash([], 0);
   cr.newSubPath();
-  cr.arc(x, y, 3.5, 0, 2 * Math.PI);
+  cr.arc(x, y, radius, 0, 2 * Math.PI);
   cr.setSourceRGBA(...color, 1);
   cr.fill();
 }

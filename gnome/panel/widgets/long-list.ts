@@ -1,7 +1,6 @@
 // Provides a form's search field and its long list, which creates only the rows near the visible part.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
-import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { List, ListItem, Search } from '../../../daemon/view/form.ts';
@@ -11,13 +10,15 @@ import { setDescription, setName, turnTo } from './accessible.ts';
 import { createMenu, withoutHyphens } from './buttons.ts';
 import { CLAMP } from './columns.ts';
 import { announce, nameListItem } from './compat.ts';
-import { dropRows, rowFactory, stepwise } from './lists.ts';
+import { dropRows, OneStop, rowFactory, stepwise } from './lists.ts';
 
 export interface SearchBar {
   widget: Gtk.Widget;
   show(search: Search): void;
-  /** Clears the field, including text that the page does not know yet. */
-  clear(): void;
+  /** Text in the field. */
+  text(): string;
+  /** Replaces the text, including text that the page does not know yet. */
+  put(text: string): void;
   /** @param isTyping true if the user is typing, so that the field must not select its text */
   focus(isTyping?: boolean): void;
   /** Searches for a text that the user typed in another field. */
@@ -74,10 +75,12 @@ export function createSearchBar(first: Search, list: { menu: Gtk.Widget } | null
       // keeps text that the page does not know yet
       if (search.text !== known) setText(search.text);
     },
-    clear: () => setText(''),
+    text: () => entry.text,
+    put: setText,
     focus(isTyping = false) {
-      if (isTyping) (entry.get_delegate() as Gtk.Text).grab_focus_without_selecting();
-      else entry.grab_focus();
+      if (!isTyping) return void entry.grab_focus();
+      (entry.get_delegate() as Gtk.Text).grab_focus_without_selecting();
+      entry.set_position(-1);
     },
   };
 }
@@ -117,7 +120,7 @@ export function createLongList(first: List, host: Host): LongList {
   const widget = new Gtk.Stack({ vexpand: true });
   const clamp = new Adw.ClampScrollable({ ...CLAMP, child: view });
   const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
-  widget.add_named(new OneStop({ child: scrolled }), 'some');
+  widget.add_named(new OneStop(view, scrolled), 'some');
   widget.add_named(none, 'none');
   const menu = createMenu(command => void host.run(command));
   return {
@@ -139,19 +142,6 @@ export function createLongList(first: List, host: Host): LongList {
     },
     close: () => dropRows(view),
   };
-}
-
-/** A list that the Tab key enters and leaves in one step, while the arrow keys move inside: GTK before 4.12 has no setting for it. */
-class OneStop extends Adw.Bin {
-  static {
-    GObject.registerClass({ GTypeName: 'CulvertOneStop' }, OneStop);
-  }
-
-  override vfunc_focus(direction: Gtk.DirectionType): boolean {
-    const { TAB_FORWARD, TAB_BACKWARD } = Gtk.DirectionType;
-    if ((direction === TAB_FORWARD || direction === TAB_BACKWARD) && this.get_focus_child()) return false;
-    return super.vfunc_focus(direction);
-  }
 }
 
 /** Makes Delete remove the item with the focus; with Ctrl and an arrow key, that is not the selected item. */

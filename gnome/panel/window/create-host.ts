@@ -19,7 +19,6 @@ import type { WindowHost } from '../host.ts';
 import { copyText } from '../widgets/buttons.ts';
 import { openUri } from '../widgets/compat.ts';
 import { answerOf, openText, saveText, showReport, showUpdateCommand } from '../widgets/dialogs.ts';
-import { chooseMode } from '../widgets/mode-dialog.ts';
 import type { Toasts } from '../widgets/notices.ts';
 
 interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> {
@@ -101,7 +100,6 @@ function createTasks(host: WindowHost): Record<ClientTask, () => unknown> {
     'export-settings': () => SETTINGS_TASKS['export-settings'](host),
     'apply-settings': () => SETTINGS_TASKS['apply-settings'](host),
     'undo-settings': () => SETTINGS_TASKS['undo-settings'](host),
-    'choose-mode': () => chooseMode(host),
     portal: () => signInToNetwork(showError),
     'portal-by-hand': () => signInToNetwork(showError, '--open'),
     shortcuts: () => host.window.application?.activate_action('shortcuts', null),

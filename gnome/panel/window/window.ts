@@ -172,18 +172,24 @@ export class Window extends Adw.ApplicationWindow {
       });
       this.#middle.prepend(this.#sidebar.widget);
     }
-    const { widget } = this.#sidebar;
-    const hadFocus = this.get_focus()?.is_ancestor(widget);
+    const { widget, search } = this.#sidebar;
+    const { searchBar } = this.#current;
+    const [from, to] = isWide ? [searchBar, search] : [search, searchBar];
+    const isSearched = this.#page === 'settings' && from && to;
+    const hasFocus = (area: Gtk.Widget) => this.get_focus()?.is_ancestor(area) ?? false;
+    const [hadFocus, isTyping] = [hasFocus(widget), isSearched && hasFocus(from.widget)];
     widget.visible = isWide;
+    if (isSearched && isWide) search.put(from.text());
     this.#placeSearch();
     this.#sidebar.show(this.#page, this.#view.client);
-    if (hadFocus && !isWide && !this.#current.first?.grab_focus())
+    if (isTyping) to?.focus(true);
+    else if (hadFocus && !isWide && !this.#current.first?.grab_focus())
       this.#current.child_focus(Gtk.DirectionType.TAB_FORWARD);
   }
 
   /** Shows one search field of all pages: in the sidebar, or else on the page of all settings. */
   #placeSearch(): void {
-    if (this.#page !== 'settings') this.#sidebar?.search.clear();
+    if (this.#page !== 'settings') this.#sidebar?.search.put('');
     else if (this.#current.searchBar) this.#current.searchBar.widget.visible = !this.#sidebar?.widget.visible;
   }
 

@@ -173,7 +173,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     routes: ['Address, range or host to add', 'More for routes', 'Edit as Text', 'Remove 10.0.0.0/8'],
     editor: ['Edit as Text', 'No preview yet: Preview', 'Apply changes: Apply', 'Keep', 'Last change: Undo'],
     dns: ['Malware', 'Add a domain', 'Add a domain: Add', 'Remove corp'],
-    networks: ['All Wi-Fi networks', 'Elsewhere: More', 'Home: More'],
+    networks: ['All Wi-Fi networks', 'Elsewhere: More', 'Remove Home'],
     account: ['Join an organization: Sign In…', 'License key', 'Remove this device: Remove…'],
     advanced: ['Address and port', 'Reset all settings of WARP: Reset…'],
     tools: ['Use these accounts for “firecrawl”', 'team-b: Use Now', 'netlify: Set Up…'],

@@ -2,9 +2,10 @@
 import type { NetworkEffects, NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { linesOf } from '../../client/network-document.ts';
-import { matchOf } from '../../client/rule-editor.ts';
+import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
 import {
   actionCommand,
+  type Button,
   type Command,
   clientCommand,
   type MenuButton,
@@ -22,10 +23,12 @@ import {
   allowQuestion,
   effectText,
   loginLink,
+  matchText,
   namesNetwork,
   networksCommand,
   networkTitle,
   ownSettingText,
+  ruleEffects,
   trustableLink,
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
@@ -40,15 +43,17 @@ export interface Here {
   snapshot: State | null;
   /** False while the tunnel's state allows no change. */
   settable: boolean;
+  /** null if no rule can be edited. */
+  editor: RuleEditor | null;
 }
 
 const UNKNOWN_ICON = 'org.culvert.Culvert-unknown-symbolic';
 const ICONS: Record<NetworkLink['kind'] | 'none', string> = {
   wifi: 'culvert-networks-symbolic',
-  ethernet: 'network-wired-symbolic',
-  mobile: 'network-cellular-connected-symbolic',
-  other: 'network-wired-symbolic',
-  none: 'network-offline-symbolic',
+  ethernet: 'culvert-wired-symbolic',
+  mobile: 'culvert-mobile-symbolic',
+  other: 'culvert-wired-symbolic',
+  none: 'culvert-no-network-symbolic',
 };
 /** Maximum number of buttons below the status. */
 const BUTTONS = 2;
@@ -56,7 +61,7 @@ const BUTTONS = 2;
 export function hereStatus(here: Here, tr: Translator): Status {
   const { networks, network, snapshot } = here;
   const { _ } = tr;
-  const menu = networks ? menuOf(here, networks, tr) : undefined;
+  const menu = networks ? trustButtons(here, networks, tr) : undefined;
   if (!networks || isUnreported(networks)) {
     const ssids = snapshot?.options.trustedSsids ?? null;
     return { ...(network ? desktopStatus(network, ssids, tr) : unknownStatus(tr)), menu };
@@ -195,55 +200,35 @@ function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): 
   return buttons;
 }
 
-function menuOf(here: Here, networks: NetworksState, tr: Translator): MenuButton[] {
-  return [...signInButtons(here, networks, tr), ...trustButtons(here, networks, tr)];
-}
-
-function signInQuestion(snapshot: State | null, { _ }: Translator): Question {
-  return {
-    heading: _('Sign in to this network'),
-    body: [_('Opens a browser just for the sign-in; WARP returns afterwards.'), exposure(snapshot, _)].join(' '),
-    accept: _('Sign In…'),
-  };
-}
-
-/** Words the programs that reach the internet without WARP during a sign-in. */
-function exposure(snapshot: State | null, _: Translator['_']): string {
-  return snapshot?.killSwitch.active === true
-    ? _('Only this browser gets out, if an administrator allows it.')
-    : _('Until then, no program uses WARP.');
-}
-
-/** Offers to open the login page of a network where none was noticed. */
-function signInButtons({ snapshot }: Here, networks: NetworksState, tr: Translator): MenuButton[] {
-  const { _ } = tr;
-  const { links, service } = networks;
-  if ((service !== null && links.length === 0) || loginLink(networks)) return [];
-  const isNeeded = snapshot?.status.state !== 'connected';
-  return [
-    {
-      label: isNeeded ? _('Sign In to This Network…') : _('No sign-in needed here.'),
-      sensitive: isNeeded,
-      command: clientCommand('portal-by-hand', { confirm: signInQuestion(snapshot, tr) }),
-    },
-  ];
+/** Says what a sign-in does, and which programs reach the internet without WARP meanwhile. */
+function signInText(snapshot: State | null, { _ }: Translator): string {
+  const exposure =
+    snapshot?.killSwitch.active === true
+      ? _('Only this browser gets out, if an administrator allows it.')
+      : _('Until then, no program uses WARP.');
+  return [_('Opens a browser just for the sign-in; WARP returns afterwards.'), exposure].join(' ');
 }
 
 /** Offers to remove the present Wi-Fi from WARP's own list. */
 function distrustButtons({ snapshot, settable }: Here, links: readonly NetworkLink[], tr: Translator): MenuButton[] {
   const { _ } = tr;
-  const ssids = snapshot?.options.trustedSsids ?? [];
-  const listed = links.find(({ kind, name }) => kind === 'wifi' && name !== null && ssids.includes(name));
-  if (!listed) return [];
+  const ssid = trustedHere(links, snapshot?.options ?? null);
+  if (ssid === null) return [];
   return [
     {
       label: _('Stop Trusting'),
       // Translators: %s is the name of a Wi-Fi network
-      name: fill(_('Stop trusting “%s”'), listed.name!),
+      name: fill(_('Stop trusting “%s”'), ssid),
       sensitive: settable,
-      command: distrustCommand(listed.name!, tr),
+      command: distrustCommand(ssid, tr),
     },
   ];
+}
+
+/** Returns the name of the present Wi-Fi if WARP itself trusts it, which the status shows; null otherwise. */
+export function trustedHere(links: readonly NetworkLink[], options: Snapshot['options'] | null): string | null {
+  const ssids = options?.trustedSsids ?? [];
+  return links.find(({ kind, name }) => kind === 'wifi' && name !== null && ssids.includes(name))?.name ?? null;
 }
 
 /** Offers to add the present Wi-Fi to WARP's own list. */
@@ -286,30 +271,37 @@ export function hereRows(here: Here, tr: Translator): Row[] {
   if (!networks) return desktop;
   const { _ } = tr;
   const { decision, problem } = networks;
-  const isNoticed = loginLink(networks) !== null;
   const left = decision.effects.filter(({ state }) => state === 'left');
   return [
     ...desktop,
-    ...(isNoticed ? [portalRow(snapshot, tr)] : []),
-    ...choiceRows(networks, tr),
+    ...portalRows(snapshot, networks, tr),
+    ...choiceRows(networks, here.editor, tr),
     ...left.map(effect => noteRow(`effect-${effect.subject}`, effectText(effect, tr))),
     ...(problem === null ? [] : [noteRow('problem', _('A rule could not be followed'), problem, 'error')]),
   ];
 }
 
-function portalRow(snapshot: State | null, tr: Translator): Row {
+/** Returns the row that opens the login page of the network, also where none was noticed, unless WARP is connected there. */
+function portalRows(snapshot: State | null, networks: NetworksState, tr: Translator): Row[] {
   const { _ } = tr;
-  return {
-    kind: 'button',
-    id: 'portal',
-    title: _('This network has a login page'),
-    subtitle: signInQuestion(snapshot, tr).body,
-    label: _('Sign In…'),
-    style: 'suggested',
-    sensitive: snapshot?.status.state !== 'connected',
-    reason: _('No sign-in needed here.'),
-    command: clientCommand('portal'),
-  };
+  const { links, service } = networks;
+  const isConnected = snapshot?.status.state === 'connected';
+  const row = { kind: 'button', subtitle: signInText(snapshot, tr), label: _('Sign In…') } as const;
+  if (loginLink(networks))
+    return [
+      {
+        ...row,
+        id: 'portal',
+        title: _('This network has a login page'),
+        style: 'suggested',
+        sensitive: !isConnected,
+        reason: _('No sign-in needed here.'),
+        command: clientCommand('portal'),
+      },
+    ];
+  if (isConnected || (service !== null && links.length === 0)) return [];
+  const title = _('Sign in to this network');
+  return [{ ...row, id: 'portal-by-hand', title, command: clientCommand('portal-by-hand') }];
 }
 
 /** Returns the switch of WARP's own list for the present Wi-Fi; a button if WARP does not report the list. */
@@ -350,17 +342,59 @@ function placeOf(networks: NetworksState): Place | null {
   return newPlace(link, networks);
 }
 
-function choiceRows(networks: NetworksState, tr: Translator): Row[] {
+/** Returns the rule for the present network, which the choice for this network shows; null without one. */
+export function ruleHere(networks: NetworksState): NetworkRule | null {
+  return placeOf(networks)?.rule ?? null;
+}
+
+/** Words a rule: where it applies, what it does there, and whether it lacks a permission to lower the protection. */
+export function ruleText(rule: NetworkRule, tr: Translator): string {
+  const { _ } = tr;
+  const { weakens, proof, allowed } = rule;
+  const isRefused = weakens && proof !== 'beacon' && allowed !== true;
+  const permission = !isRefused ? null : allowed === null ? _('Asks first') : _('You refused it');
+  return [`${matchText(rule, tr)}: ${ruleEffects(rule, tr)}`, permission].filter(Boolean).join(' · ');
+}
+
+/** Returns the buttons that edit and remove a rule. @param before name of the rule that follows, to which an undo restores it */
+export function ruleButtons(
+  rule: NetworkRule,
+  before: string | null,
+  editor: RuleEditor | null,
+  { _ }: Translator,
+): { edit: Button | null; remove: Button } {
+  const { name } = rule;
+  return {
+    // Translators: %s is the name of a rule
+    edit: editor && { label: fill(_('Edit %s'), name), command: workCommand(() => editor.begin(rule, null)) },
+    remove: {
+      label: fill(_('Remove %s'), name),
+      command: networksCommand(
+        { do: 'remove', name },
+        {
+          undo: { kind: 'networks', change: { ...written(rule), before } },
+          done: fill(_('%s removed'), name),
+        },
+      ),
+    },
+  };
+}
+
+function choiceRows(networks: NetworksState, editor: RuleEditor | null, tr: Translator): Row[] {
   const { _ } = tr;
   const place = placeOf(networks);
   if (!place) return [];
-  const { warp } = place.rule?.effects ?? {};
+  const { rule, before } = place;
+  const { warp } = rule?.effects ?? {};
+  const { edit = null, remove = null } = rule ? ruleButtons(rule, before, editor, tr) : {};
   const automatic = 'automatic';
   return [
     {
       kind: 'select',
       id: 'here',
       title: _('WARP on this network'),
+      subtitle: rule && ruleText(rule, tr),
+      menu: [edit, remove].filter(button => button !== null),
       value: warp ?? automatic,
       options: [
         { value: automatic, label: _('Automatic') },

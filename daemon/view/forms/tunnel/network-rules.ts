@@ -11,11 +11,11 @@ import {
   type Row,
   workCommand,
 } from '../../form.ts';
-import { matchText, networksCommand, ruleEffects } from '../../states/networks.ts';
+import { networksCommand } from '../../states/networks.ts';
 import { foldText, holdsWords } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
-import { distrustCommand, trustCommand, written } from './network-here.ts';
+import { distrustCommand, ruleButtons, ruleHere, ruleText, trustCommand, trustedHere } from './network-here.ts';
 
 /** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
 export const READ_NETWORKS_MS = 60_000;
@@ -38,10 +38,13 @@ export function elsewhereGroup(state: ListState, tr: Translator): Group {
   const { _ } = tr;
   const { networks, editor, query } = state;
   const rules = networks?.rules ?? [];
+  const here = networks ? ruleHere(networks) : null;
   const isFound = ({ title, subtitle }: Row) => holdsWords(foldText(`${title} ${subtitle ?? ''}`), foldText(query));
   const isCopyable = rules.some(({ weakens, proof }) => weakens && proof === 'copyable');
   const found = [
-    ...rules.flatMap((rule, at) => (isOfSwitch(rule) ? [] : [ruleRow(rule, rules[at + 1], editor, tr)])),
+    ...rules.flatMap((rule, at) =>
+      isOfSwitch(rule) || rule === here ? [] : [ruleRow(rule, rules[at + 1]?.name ?? null, editor, tr)],
+    ),
     ...ssidRows(state, tr),
     ...(networks ? [unknownRow(rules, tr)] : []),
     ...kindRows(state, tr),
@@ -173,60 +176,34 @@ function unknownRow(rules: readonly NetworkRule[], { _ }: Translator): Row {
   };
 }
 
-/** @param next the rule that follows, before which an undo restores the rule */
-function ruleRow(rule: NetworkRule, next: NetworkRule | undefined, editor: RuleEditor | null, tr: Translator): Row {
-  const { _ } = tr;
+/** @param before name of the rule that follows */
+function ruleRow(rule: NetworkRule, before: string | null, editor: RuleEditor | null, tr: Translator): Row {
   const { name } = rule;
+  const { edit, remove } = ruleButtons(rule, before, editor, tr);
   return {
-    kind: 'note',
+    kind: 'item',
     id: `rule-${name}`,
     title: name,
-    subtitle: [`${matchText(rule, tr)}: ${ruleEffects(rule, tr)}`, permissionText(rule, tr)]
-      .filter(Boolean)
-      .join(' · '),
-    menu: [
-      // Translators: %s is the name of a rule
-      ...(editor
-        ? [{ label: _('Edit…'), name: fill(_('Edit %s'), name), command: workCommand(() => editor.begin(rule, null)) }]
-        : []),
-      {
-        label: _('Remove'),
-        name: fill(_('Remove %s'), name),
-        command: networksCommand(
-          { do: 'remove', name },
-          {
-            undo: { kind: 'networks', change: { ...written(rule), before: next?.name ?? null } },
-            done: fill(_('%s removed'), name),
-          },
-        ),
-      },
-    ],
+    subtitle: ruleText(rule, tr),
+    remove: remove.command,
+    removeLabel: remove.label,
+    ...(edit && { edit }),
   };
 }
 
-/** Says that a rule that lowers protection has no permission. */
-function permissionText({ weakens, proof, allowed }: NetworkRule, { _ }: Translator): string | null {
-  if (!weakens || proof === 'beacon' || allowed === true) return null;
-  return allowed === null ? _('Asks first') : _('You refused it');
-}
-
-/** Returns the Wi-Fi networks that WARP itself trusts. */
-function ssidRows({ options, settable }: ListState, tr: Translator): Row[] {
+/** Returns the other Wi-Fi networks that WARP itself trusts. */
+function ssidRows({ networks, options, settable }: ListState, tr: Translator): Row[] {
   const { _ } = tr;
-  return (options?.trustedSsids ?? []).map(ssid => ({
-    kind: 'note',
+  const here = trustedHere(networks?.links ?? [], options);
+  const others = (options?.trustedSsids ?? []).filter(ssid => ssid !== here);
+  return others.map(ssid => ({
+    kind: 'item',
     id: `ssid-${ssid}`,
     title: ssid,
     subtitle: ownText(tr),
     sensitive: settable,
-    menu: [
-      {
-        label: _('Remove'),
-        name: fill(_('Remove %s'), ssid),
-        sensitive: settable,
-        command: distrustCommand(ssid, tr),
-      },
-    ],
+    remove: distrustCommand(ssid, tr),
+    removeLabel: fill(_('Remove %s'), ssid),
   }));
 }
 

@@ -30,7 +30,7 @@ export function networksForm(
   const { snapshot } = client;
   const options = snapshot?.options ?? null;
   const networks = snapshot?.networks;
-  const here = { networks, network, snapshot, settable };
+  const here = { networks, network, snapshot, settable, editor: editor ?? null };
   const draft = networks && editor ? draftGroups(editor, networks, tr) : [];
   const form: Form = {
     status: hereStatus(here, tr),

@@ -105,7 +105,6 @@ const renderRow = (row: Row) => <RowView key={`${row.kind} ${row.id}`} row={row}
 const SIGNS = { refresh: '⟳', add: '+' };
 
 function GroupHeading({ group: { title, actions = [], menu }, id }: { group: Group; id: string }) {
-  const { _ } = useApp().tr.value;
   if (!title && actions.length === 0 && !menu?.length) return null;
   return (
     <div class="heading">
@@ -122,7 +121,7 @@ function GroupHeading({ group: { title, actions = [], menu }, id }: { group: Gro
           <span aria-hidden="true">{SIGNS[icon]}</span> {label}
         </CommandButton>
       ))}
-      {menu && menu.length > 0 && <Menu entries={() => menu} name={title ?? _('More')} />}
+      {menu && menu.length > 0 && <Menu entries={() => menu} name={title} />}
     </div>
   );
 }

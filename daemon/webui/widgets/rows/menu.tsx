@@ -7,19 +7,20 @@ import { CommandButton, idList, useDescription, useGeneralReason } from './words
 
 interface ButtonsProps {
   buttons: readonly MenuButton[];
-  /** ID of the text that says why a button can't be used. */
-  why?: string;
+  /** ID of the text that says why a button can't be used, unless a general reason does. */
+  why?: string | undefined;
   role?: 'menuitem';
 }
 
 export function Buttons({ buttons, why, role }: ButtonsProps) {
+  const general = useGeneralReason();
   return buttons.map(({ label, name, style, sensitive = true, command }, i) => (
     <CommandButton
       key={i} // a button that gets another label keeps the focus
       class={style}
       role={role}
       aria-label={name}
-      aria-describedby={sensitive ? undefined : why}
+      aria-describedby={sensitive || general ? undefined : why}
       command={command}
       sensitive={sensitive}
     >
@@ -31,16 +32,17 @@ export function Buttons({ buttons, why, role }: ButtonsProps) {
 interface MenuProps {
   /** Called when the menu opens. */
   entries(): readonly MenuButton[];
-  /** Subject of the commands, for assistive technology. */
-  name: string;
+  /** Subject of the commands, for assistive technology. By default the label says enough. */
+  name?: string | undefined;
   /** By default the button has only an icon. */
   label?: string;
   sensitive?: boolean;
-  description?: string;
+  description?: string | undefined;
+  tabIndex?: number;
 }
 
 /** Shows a menu button. Escape closes the menu and returns the focus to the button, as the browser does for a popover. */
-export function Menu({ entries, name, label, sensitive = true, description }: MenuProps) {
+export function Menu({ entries, name, label, sensitive = true, description, tabIndex }: MenuProps) {
   const { _ } = useApp().tr.value;
   const reason = useGeneralReason();
   const id = useId();
@@ -48,15 +50,17 @@ export function Menu({ entries, name, label, sensitive = true, description }: Me
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const items = () => [...list.current!.querySelectorAll<HTMLElement>('[role=menuitem]')];
+  const shown = label ?? _('More');
   return (
     <span class="menu">
       <button
         ref={button}
         type="button"
+        tabIndex={tabIndex}
         popovertarget={sensitive ? id : undefined}
         aria-haspopup="menu"
         aria-expanded={open}
-        aria-label={`${name}: ${label ?? _('More')}`}
+        aria-label={name === undefined ? shown : `${name}: ${shown}`}
         aria-describedby={sensitive ? description : idList(description, reason)}
         aria-disabled={sensitive ? undefined : true}
       >
@@ -68,7 +72,7 @@ export function Menu({ entries, name, label, sensitive = true, description }: Me
         popover="auto"
         role="menu"
         tabIndex={-1}
-        aria-label={name}
+        aria-label={name ?? shown}
         onBeforeToggle={({ newState }) => {
           if (newState !== 'open') return;
           open.value = true;
@@ -84,11 +88,18 @@ export function Menu({ entries, name, label, sensitive = true, description }: Me
           if (event.key === 'Tab') list.current!.hidePopover();
           else moveFocus(event, items());
         }}
-        onClick={({ target }) => {
+        // before the command, which may make its entry unusable
+        onClickCapture={({ target }) => {
           if (target instanceof Element && target.closest('button:not([aria-disabled])')) list.current!.hidePopover();
         }}
       >
-        {open.value && <Buttons buttons={entries()} role="menuitem" />}
+        {open.value && (
+          <Buttons
+            buttons={sensitive ? entries() : entries().map(entry => ({ ...entry, sensitive }))}
+            why={sensitive ? undefined : description}
+            role="menuitem"
+          />
+        )}
       </div>
     </span>
   );

@@ -2,8 +2,8 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { placeText } from '../../../view/client/labels.ts';
 import type { Group, Row } from '../../../view/form.ts';
-import { fill } from '../../../view/translator.ts';
 import { useApp } from '../../app.ts';
 
 const STEPS: Record<string, number> = { ArrowUp: -1, ArrowDown: 1 };
@@ -16,22 +16,16 @@ interface OrderedRowsProps {
 
 export function OrderedRows({ rows, order: { ids, move }, children }: OrderedRowsProps) {
   const { host, tr } = useApp();
-  const { _ } = tr.value;
   const dragged = useRef<string | null>(null);
-  const focused = useRef<Element | null>(null);
   const said = useSignal('');
+  const { activeElement } = document;
   useLayoutEffect(() => {
     // an element loses the focus when it moves in the document
-    const { current } = focused;
-    if (current instanceof HTMLElement && document.activeElement === document.body) current.focus();
-    focused.current = null;
-  }, [ids.join('\n')]);
+    if (activeElement instanceof HTMLElement && document.activeElement === document.body) activeElement.focus();
+  }, [rows.map(({ id }) => id).join('\n')]);
   const send = async ({ id, title }: Row, to: number) => {
     if (to < 0 || to >= ids.length || to === ids.indexOf(id)) return;
-    focused.current = document.activeElement;
-    if (!(await host.run(move(id, to)))) return;
-    // Translators: the new place of a row in its list, such as 2 of 5
-    said.value = `${title}: ${fill(_('%s of %s'), to + 1, ids.length)}`;
+    if (await host.run(move(id, to))) said.value = placeText(title, to + 1, ids.length, tr.value);
   };
   return (
     <>

@@ -1,6 +1,6 @@
 // Renders the head of a page: an icon, the state in a title and one sentence, and at most two buttons.
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import type { Span, Status } from '../../../view/form.ts';
+import { lockOf, type Span, type Status } from '../../../view/form.ts';
 import { fractionLeft } from '../../../view/states/changes.ts';
 import { useApp } from '../../app.ts';
 import { Icon } from '../icon.tsx';
@@ -19,10 +19,11 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
   });
   const { icon, tone, title, sentence, line, buttons, menu, span, waiting, details } = status;
   const hasButtons = buttons.length > 0 || (menu && menu.length > 0);
+  const said = waiting ?? lockOf(status);
   return (
     <section class={`hero tone-${tone}${alone ? ' alone' : ''}`}>
       <div class="disc">
-        <Icon name={icon} tone={tone} />
+        <Icon name={icon} />
         {span && <Ring span={span} />}
       </div>
       <div role="status">
@@ -34,13 +35,13 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
       {(line || (hasButtons && line !== undefined)) && <p class="now">{line}</p>}
       {hasButtons && (
         <div class="buttons" ref={box}>
-          <Buttons buttons={buttons} why={id} />
+          <Buttons buttons={buttons} why={said === null ? id : `${id}-why`} />
           {menu && menu.length > 0 && <Menu entries={() => menu} name={title} />}
         </div>
       )}
-      {waiting !== undefined && (
-        <p class="subtitle waiting" role="status">
-          {waiting}
+      {waiting !== undefined && (said !== null || !details) && (
+        <p class="subtitle waiting" role="status" id={`${id}-why`}>
+          {said}
         </p>
       )}
       {details && (

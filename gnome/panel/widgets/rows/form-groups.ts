@@ -177,7 +177,7 @@ export class FormGroups {
       const made = shown.get(key) ?? this.#createRow(row, whole);
       made.show(row);
       shown.set(key, made);
-      if (order?.ids.includes(row.id) && !whole.movable.has(made)) {
+      if (order?.ids.includes(row.id) && !whole.movable.has(made) && made.widget instanceof Adw.PreferencesRow) {
         whole.movable.add(made);
         makeMovable(made.widget, row.id, () => whole.order, this.#host);
       }

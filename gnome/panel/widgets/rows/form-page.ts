@@ -142,7 +142,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
     this.#seen = false;
     if (!this.#open.left) return;
     this.#open.left();
-    this.#search?.clear();
+    this.#search?.put('');
   }
 
   close(): void {

@@ -2,7 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { Command, Status } from '../../../../daemon/view/form.ts';
+import { type Command, lockOf, type MenuButton, type Status } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setName } from '../accessible.ts';
@@ -62,7 +62,9 @@ export function createStatus(host: Host): StatusWidget {
       sentencePlace.visible = isSteady || sentence.visible;
       linePlace.visible = isSteady || line.visible;
       buttons.visible = isSteady || status.buttons.length + (status.menu?.length ?? 0) > 0;
-      waiting.widget.visible = status.waiting !== undefined;
+      const note = status.waiting ?? lockOf(status);
+      // the details take the same place
+      waiting.widget.visible = status.waiting !== undefined && (note !== null || !status.details);
       ring.plot(status.span ?? null, host.now());
       title.label = status.title;
       sentence.label = status.sentence ?? '';
@@ -72,10 +74,11 @@ export function createStatus(host: Host): StatusWidget {
       said = words;
       const [main = null, other = null] = status.buttons;
       if (!other && hasFocus(second.widget)) first.widget.grab_focus();
-      first.show(main && { ...main, about: words });
-      second.show(other && { ...other, about: words });
+      const about = ({ sensitive = true }: MenuButton) => (sensitive ? null : note) ?? words;
+      first.show(main && { ...main, about: about(main) });
+      second.show(other && { ...other, about: about(other) });
       menu.show(status.menu, `${status.title}: ${_('More')}`);
-      waiting.show(status.waiting ?? null);
+      waiting.show(note, Boolean(status.waiting));
       details.show(status.details ?? null);
     },
   };
@@ -85,7 +88,7 @@ function hasFocus(widget: Gtk.Widget): boolean {
   return (widget.root as Gtk.Window | null)?.get_focus() === widget;
 }
 
-/** Creates the line that says what the page waits for. Its place is always there. */
+/** Creates the line that says what the page waits for, or why its button can't be used. Its place is always there. */
 function createWaiting() {
   const widget = new Gtk.Box({ spacing: 6, halign: Gtk.Align.CENTER, css_classes: ['culvert-waiting'] });
   const spinner = new Gtk.Spinner({ spinning: true });
@@ -93,8 +96,9 @@ function createWaiting() {
   for (const child of [spinner, label]) widget.append(child);
   return {
     widget,
-    show(text: string | null) {
-      for (const part of [spinner, label]) part.visible = text !== null;
+    show(text: string | null, isWaiting: boolean) {
+      spinner.visible = isWaiting;
+      label.visible = text !== null;
       label.label = text ?? '';
     },
   };

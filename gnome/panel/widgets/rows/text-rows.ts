@@ -23,12 +23,14 @@ function valueLabel(): Gtk.Label {
   });
 }
 
-/** Makes a row show its subtitle on one line, in monospace, shortened in the middle if necessary. */
-function showAsCode(widget: Adw.ActionRow): void {
+/** Makes a row show its subtitle on one line, in monospace, shortened in the middle if necessary; or as other rows do. */
+function showAsCode(widget: Adw.ActionRow, isCode: boolean): void {
+  const { MIDDLE, NONE } = Pango.EllipsizeMode;
   for (const label of within(widget))
     if (label instanceof Gtk.Label && label.has_css_class('subtitle')) {
-      label.ellipsize = Pango.EllipsizeMode.MIDDLE;
-      label.add_css_class('monospace');
+      label.ellipsize = isCode ? MIDDLE : NONE;
+      if (isCode) label.add_css_class('monospace');
+      else label.remove_css_class('monospace');
     }
 }
 
@@ -37,6 +39,7 @@ export function factRow(first: RowOf<'fact'>, host: Host): RowWidget<'fact'> {
   const value = valueLabel();
   widget.add_suffix(value);
   let text = first.value;
+  let isCode = false;
   if (first.copy)
     widget.add_suffix(
       copyButton(
@@ -50,7 +53,8 @@ export function factRow(first: RowOf<'fact'>, host: Host): RowWidget<'fact'> {
     show(row) {
       const below = isLong(row);
       showWords(widget, below ? { ...row, subtitle: row.value } : row);
-      if (below) showAsCode(widget);
+      if (below !== isCode) showAsCode(widget, below);
+      isCode = below;
       widget.tooltip_text = below ? row.value : '';
       text = row.value;
       value.visible = !below;

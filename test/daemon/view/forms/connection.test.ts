@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { STATES } from '../../../../daemon/api/states.ts';
 import { type ClientState, connectionOf } from '../../../../daemon/view/client/client-state.ts';
-import type { Form, Row } from '../../../../daemon/view/form.ts';
+import { type Form, lockOf, type Row } from '../../../../daemon/view/form.ts';
 import { timeOfDay } from '../../../../daemon/view/format.ts';
 import { type ConnectionFacts, connectionForm } from '../../../../daemon/view/forms/connection.ts';
 import { message } from '../../../../daemon/view/message.ts';
@@ -34,9 +34,9 @@ function given(
   return { ...client, isLong: false, snapshot: { ...client.snapshot!, changes } };
 }
 
-function formOf(client: ClientState, more: Partial<ConnectionFacts> = {}): Form {
+function formOf(client: ClientState, more: Partial<ConnectionFacts> = {}, language = tr): Form {
   const facts = { now: NOW, figures: [], tools: [], ...more };
-  return connectionForm(describe(client, '1', tr), facts, tr);
+  return connectionForm(describe(client, '1', language), facts, language);
 }
 
 const DEMO = { tunnelCli: { emulated: true } };
@@ -347,7 +347,33 @@ test('credits are shown for tools with an account, and a dash where nothing is k
   const unread = tool('tvly', { accounts: [toolAccount('a')] });
   const unknown = credits([unread]) as Extract<Row, { kind: 'link' }>;
   assert.deepEqual([unknown.value, unknown.level], ['–', null]);
-  assert.equal(credits([richTool(NOW), unread])!.subtitle, 'firecrawl: 1650 of 3000 left\ntvly: –');
+  assert.equal(credits([richTool(NOW), unread])!.subtitle, 'firecrawl: 1650 of 3000 left\ntvly: Credits unknown');
+  // a sum says how many accounts it lacks
+  const known = toolAccount('a', { remaining: 5, limit: 10 });
+  const accounts = [known, toolAccount('b'), toolAccount('c', { enabled: false })];
+  const part = tool('tvly', { accounts, total: { remaining: 5, limit: 10, used: 5 } });
+  assert.equal(credits([part])!.subtitle, 'tvly · 1 account unknown');
+  assert.equal(credits([part, unread])!.subtitle, 'tvly: 5 of 10 left · 1 account unknown\ntvly: Credits unknown');
+  const translated = formOf(
+    given({ state: 'connected' }),
+    { tools: [part, unread] },
+    {
+      ...tr,
+      _: text => (text === '%s: %s' ? '%2$s (%1$s)' : text),
+    },
+  );
+  assert.match(rowsOf(translated).find(({ id }) => id === 'credits')!.subtitle!, /^5 of 10 left .* \(tvly\)\n/);
+});
+
+test('a button that an organization locks says so, and nothing else', () => {
+  const locked = given({ state: 'connected' }, { options: { switchLocked: true } });
+  const reason = 'Managed by your organization · WARP can’t be turned off here.';
+  const statusOf = (client: ClientState) => formOf(client).status!;
+  assert.deepEqual([statusOf(locked).buttons[0]?.sensitive, lockOf(statusOf(locked))], [false, reason]);
+  const free = given({ state: 'connected' }, { options: { modeLocked: true } });
+  assert.equal(lockOf(statusOf({ ...free, pending: 'disconnect' })), null, 'the mode is locked, the button waits');
+  const off = given({ state: 'disconnected' }, { options: { switchLocked: true } });
+  assert.deepEqual([statusOf(off).buttons[0]?.sensitive, lockOf(statusOf(off))], [true, null]);
 });
 
 test('credits are read only once the page is shown, and only where tools are offered', async () => {

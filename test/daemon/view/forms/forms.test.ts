@@ -464,22 +464,21 @@ test('the version of MASQUE in use is checked, and none where WARP does not say'
   assert.deepEqual(checked(null), []);
 });
 
-function questionOf(program?: string | null) {
+function joining(program?: string | null) {
   const form = accountForm(clientState({}), null, tr, { program, join: async () => {} });
-  const row = named(rowsOf(form), 'team');
-  assert.ok(row.kind === 'button' && row.command.confirm?.field);
-  return row.command.confirm;
+  return form.groups.find(({ id }) => id === 'organization')!;
 }
 
-test('the question about the team says that Culvert finishes the sign-in, and in place of which program', () => {
+test('the group of the team says that Culvert finishes the sign-in, and in place of which program', () => {
   assert.match(
-    questionOf('Zero Trust Team Enrollment').body,
+    joining('Zero Trust Team Enrollment').description!,
     /Culvert finishes sign-ins, not “Zero Trust Team Enrollment”/,
   );
-  for (const program of ['culvert', null]) assert.match(questionOf(program).body, /Culvert finishes it\.$/);
-  assert.doesNotMatch(questionOf(undefined).body, /Culvert/, 'a browser does not know the program');
-  const { check } = questionOf().field!;
-  assert.deepEqual([check('example-team'), check('two words') === null], [null, false]);
+  for (const program of ['culvert', null]) assert.match(joining(program).description!, /Culvert finishes it\.$/);
+  assert.doesNotMatch(joining(undefined).description!, /Culvert/, 'a browser does not know the program');
+  const [row] = joining().rows;
+  assert.ok(row?.kind === 'entry');
+  assert.deepEqual([row.check('example-team'), row.check('two words') === null], [null, false]);
 });
 
 test('an address is pasted only if the browser did not come back', () => {
@@ -487,7 +486,7 @@ test('an address is pasted only if the browser did not come back', () => {
   assert.deepEqual(
     rows.map(({ id, kind }) => [id, kind]),
     [
-      ['team', 'button'],
+      ['team', 'entry'],
       ['by-hand', 'expander'],
     ],
   );
@@ -495,8 +494,8 @@ test('an address is pasted only if the browser did not come back', () => {
 
 test('the first row of an account is not a secret field', () => {
   const rows = rowsOf(accountForm(clientState({ account: { registered: true } }), null, tr));
-  const first = rows.findIndex(({ kind }) => kind === 'entry');
-  assert.ok(rows.findIndex(({ id }) => id === 'team') < first);
+  const first = rows.find(row => row.kind === 'entry');
+  assert.deepEqual([first?.id, first?.secret ?? false], ['team', false]);
 });
 
 test('the status of an account has the plan, the organization and the name of this device', () => {

@@ -5,7 +5,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
 import { type Page, reading } from '../../../../daemon/view/pages/page.ts';
 import { settingsPage } from '../../../../daemon/view/pages/search.ts';
-import { app, initialConfig, KILL_SWITCH, TRUST } from '../../../support/gnome/initial.ts';
+import { app, initialConfig, KILL_SWITCH, TRUST, tool, toolAccount } from '../../../support/gnome/initial.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState } from '../../../support/gnome/view/translator.ts';
 import { client, INSTALLED, OFFLINE, opened, settled } from '../../../support/gnome/view/world.ts';
@@ -362,9 +362,10 @@ test('Culvert becomes the program that finishes the sign-in before a team is joi
       return true;
     };
     world.host.run = async ({ ask }) => did.push(ask.kind === 'action' ? ask.request.action : ask.kind) > 0;
+    world.host.showError = error => did.push(String(error));
     const row = named(rowsOf(opened(FORM_PAGES.account.open, world).form()), 'team');
-    assert.ok(row.kind === 'button' && row.command.ask.kind === 'answer');
-    const { ask } = row.command.ask.command('example');
+    assert.ok(row.kind === 'entry');
+    const { ask } = row.command('example');
     assert.ok(ask.kind === 'work');
     await ask.work();
     return did;
@@ -375,5 +376,53 @@ test('Culvert becomes the program that finishes the sign-in before a team is joi
   assert.deepEqual(await join({ signInProgram: () => 'culvert' }), ['registerOrganization']);
   assert.deepEqual(await join(null), ['registerOrganization'], 'a browser can’t do it');
   const failed = await join({ signInProgram: () => null }, new Error('Culvert is not in the app menu.'));
-  assert.deepEqual(failed, both, 'the user can still paste the address');
+  const [claim, action] = both;
+  const said = 'Error: Culvert is not in the app menu.';
+  assert.deepEqual(failed, [claim, said, action], 'the user can still paste the address');
+});
+
+test('an order of accounts begins with the order that was asked for before, and the newest is sent after its answer', async () => {
+  const world = client();
+  const { form } = opened(FORM_PAGES.tools.open, world);
+  const answer = (...names: string[]) => {
+    const accounts = names.map((name, i) => toolAccount(name, { default: i === 0 }));
+    return { ok: true, tools: [tool('x', { shim: 'installed', accounts })], refreshing: false, problem: null };
+  };
+  world.open[0]!.answer(answer('a', 'b', 'c', 'd'));
+  await settled();
+  const bodies: unknown[] = [];
+  const { call } = world.host.model;
+  world.host.model.call = ((line: string, options: { body?: { names: string[] } }) => {
+    if (options?.body) bodies.push(options.body.names.join(''));
+    return (call as (line: string) => unknown)(line);
+  }) as typeof call;
+  const order = () => form().groups.find(({ id }) => id === 'tool-x')!.order!;
+  const move = (name: string, step: number) => {
+    const id = `account-x-${name}`;
+    const { ask } = order().move(id, order().ids.indexOf(id) + step);
+    assert.ok(ask.kind === 'work');
+    return ask.work();
+  };
+  const shown = () => rowsOf(form()).flatMap(({ id, title }) => (id.startsWith('account-') ? [title] : []));
+  const moves = [move('a', 1)];
+  await settled();
+  moves.push(move('a', 1), move('d', -1));
+  assert.deepEqual([bodies, shown().join('')], [['bacd'], 'abcd'], 'one request at a time, and the rows as confirmed');
+  assert.deepEqual(order().ids.join(), ['b', 'c', 'd', 'a'].map(name => `account-x-${name}`).join());
+  const reply = async (...names: string[]) => {
+    world.open.at(-1)!.answer(answer(...names));
+    await settled();
+    world.open.at(-1)!.answer(answer(...names));
+    await settled();
+  };
+  await reply('b', 'a', 'c', 'd');
+  assert.deepEqual(bodies, ['bacd', 'bcda'], 'an order that was replaced is not sent');
+  await reply('b', 'c', 'd', 'a');
+  await Promise.all(moves);
+  assert.equal(shown().join(''), 'bcda');
+  const refused = move('b', 1);
+  await settled();
+  world.open.at(-1)!.fail(new Error('busy'));
+  await assert.rejects(Promise.resolve(refused), /busy/);
+  assert.equal(order().ids[0], 'account-x-b', 'a refused order is forgotten');
 });

@@ -255,6 +255,32 @@ test('the strip has parts from 0 to 1, a legend of what occurs, and its stretche
   assert.equal(new Set(heights).size, heights.length, 'the heights tell the kinds apart without color');
 });
 
+test('a place of the strip shows its most severe kind, however many minutes share it', () => {
+  const changes = Array.from(
+    { length: 24 * 60 },
+    (_, i): Given => (i % 2 && i < 720 ? [i, 'unable', { reason: 'NoNetwork' }] : [i, 'connected']),
+  );
+  const { parts } = stripOf(stretchesOf(history({ minutes: 24 * 60, changes })), english);
+  assert.deepEqual(
+    parts.map(({ kind, from, until }) => [kind, from, until]),
+    [
+      ['failed', 0, 0.5],
+      ['on', 0.5, 1],
+    ],
+  );
+  const once: Given[] = [
+    [0, 'connected'],
+    [700, 'disconnected'],
+    [701, 'connected'],
+  ];
+  const [, off] = stripOf(stretchesOf(history({ minutes: 24 * 60, changes: once })), english).parts;
+  assert.deepEqual(
+    [off?.kind, (off!.until - off!.from).toFixed(4)],
+    ['off', (1 / 240).toFixed(4)],
+    'wide enough to be seen',
+  );
+});
+
 test('the words of a long span have the days, and not more of them than a person listens to', () => {
   const changes = Array.from({ length: 100 }, (_, i): Given => [i * 60, i % 2 ? 'connected' : 'disconnected']);
   const { text } = stripOf(stretchesOf(history({ minutes: 6_000, changes })), english);

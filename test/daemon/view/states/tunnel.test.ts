@@ -56,7 +56,7 @@ const toggles: [Snapshot['status']['state'], boolean, boolean, string | null, st
 ];
 for (const [state, on, sensitive, action, label] of toggles)
   test(`the switch of "${state}" is ${on ? 'on' : 'off'} and ${sensitive ? `asks to ${action}` : 'not sensitive'}`, () => {
-    assert.deepEqual(describe(facts({ state }), tr).toggle, { on, sensitive, action, label });
+    assert.deepEqual(describe(facts({ state }), tr).toggle, { on, sensitive, locked: false, action, label });
   });
 
 test('while an action is pending nothing can be asked for, and the switch stays where it is', () => {

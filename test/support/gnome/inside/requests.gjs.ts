@@ -6,6 +6,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import { gc } from 'system';
 import { descriptionOf } from '../../../../gnome/panel/widgets/accessible.ts';
+import { showForm, takeRan } from './forms.gjs.ts';
 import { directionOf, tabStops } from './tab-stops.gjs.ts';
 import {
   above,
@@ -34,6 +35,10 @@ export interface Request {
   revision?: number;
   width?: number;
   height?: number;
+}
+
+interface Drawing {
+  draw(canvas: object, width: number, height: number): void;
 }
 
 /** `settle` is not here: it needs the frames that driver.gjs.ts counts. */
@@ -90,6 +95,27 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
       if (focus) return namesOf(focus)[0] ?? namesOf(focus.get_parent()!)[0] ?? '';
     }
     return '';
+  },
+  /** Shows a form in a window with that title. */
+  form: ({ text, name }) => showForm(text, name),
+  /** The commands that its rows ran since the last request. */
+  ran: takeRan,
+  /** Draws the picture of that name on nothing, and returns the dots that it has. */
+  dots({ name }) {
+    const widget = named(name).next().value as unknown as Partial<Drawing> | undefined;
+    if (!widget?.draw) return undefined;
+    const dots: number[][] = [];
+    const canvas = new Proxy(
+      { arc: (...at: number[]) => dots.push(at.slice(0, 3)) },
+      { get: (known, key) => (key === 'arc' ? known.arc : () => {}) },
+    );
+    widget.draw(canvas, 200, 100);
+    return dots;
+  },
+  /** Classes of the text with this content. */
+  classes({ name }) {
+    const label = [...widgets()].find(each => each instanceof Gtk.Label && each.get_text() === name);
+    return label?.css_classes;
   },
   /** Left, top, width and height in the surface of the window, in pixels; null if the name is not on the screen. */
   place({ name }) {

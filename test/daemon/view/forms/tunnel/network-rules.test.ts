@@ -120,27 +120,28 @@ test('the status names the network, its device and what happens there', () => {
   assert.equal(of(state('', null, { links: [], service: null }))[0], 'Network unknown');
 });
 
-test('a noticed login page has a row; without one, the sign-in is in the menu', () => {
+test('a noticed login page has a row; without one, the sign-in is one click as long as WARP is not connected', () => {
   const find = (given: Partial<NetworksState>, parts: Parameters<typeof clientState>[0] = {}) => {
-    const { status, groups } = page(state('', null, given), { status: { state: 'unable' }, ...parts });
-    const portal = rowsOf({ groups }).find(({ id }) => id === 'portal');
-    const byHand = status!.menu!.find(({ command }) => command.ask.kind === 'client');
-    return { portal: portal?.kind === 'button' ? portal : null, byHand };
+    const { groups } = page(state('', null, given), { status: { state: 'unable' }, ...parts });
+    const [portal, byHand] = ['portal', 'portal-by-hand'].map(id => {
+      const row = rowsOf({ groups }).find(each => each.id === id);
+      return row?.kind === 'button' ? row : undefined;
+    });
+    return { portal, byHand };
   };
   const noticed = find({ links: [{ ...home, connectivity: 'portal' }] });
   assert.deepEqual([noticed.portal?.title, noticed.portal?.style], ['This network has a login page', 'suggested']);
   assert.deepEqual([ask(noticed.portal!), noticed.byHand], [{ kind: 'client', task: 'portal' }, undefined]);
   const { portal, byHand } = find({});
-  assert.deepEqual([portal, byHand?.label, byHand?.sensitive], [null, 'Sign In to This Network…', true]);
-  assert.deepEqual(ask(byHand), { kind: 'client', task: 'portal-by-hand' });
+  assert.deepEqual([portal, byHand?.title, byHand?.label], [undefined, 'Sign in to this network', 'Sign In…']);
+  assert.deepEqual(byHand?.command, { ask: { kind: 'client', task: 'portal-by-hand' } });
   assert.equal(
-    byHand!.command.confirm!.body,
+    byHand.subtitle,
     'Opens a browser just for the sign-in; WARP returns afterwards. Until then, no program uses WARP.',
   );
   const blocking = find({}, { killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
-  assert.match(blocking.byHand!.command.confirm!.body, /Only this browser gets out/);
-  const through = find({}, { status: { state: 'connected' } }).byHand;
-  assert.deepEqual([through?.sensitive, through?.label], [false, 'No sign-in needed here.']);
+  assert.match(blocking.byHand!.subtitle!, /Only this browser gets out/);
+  assert.equal(find({}, { status: { state: 'connected' } }).byHand, undefined);
   assert.equal(find({ links: [] }).byHand, undefined);
   assert.ok(find({ links: [], service: null }).byHand);
 });
@@ -156,24 +157,37 @@ test('a rule that asks has a button, whose question says that names can be copie
 });
 
 test('a rule’s row says what happens there and whether it has permission; the warning stands once', () => {
-  const texts = [null, true, false].map(answer => row(state(RULE, answer), 'rule-home')!.subtitle);
+  const texts = [null, true, false].map(answer => row(state(RULE, answer, { links: [] }), 'rule-home')!.subtitle);
   const does = 'Wi-Fi “Home”: WARP is paused, Kill switch is on';
   assert.deepEqual(texts, [`${does} · Asks first`, does, `${does} · You refused it`]);
   assert.match(row(state(RULE), 'imitated')!.title, /^Anyone can imitate a network/);
   assert.equal(row(state(UNKNOWN), 'imitated'), undefined);
 });
 
-test('a rule is removed by its menu, and its undo puts it back where it was', () => {
+test('a rule is removed by one click, and its undo puts it back where it was', () => {
   const other = RULE.replace('"home"', '"office"').replace('"Home"', '"Office"');
-  const removal = button(row(state(`${other}${RULE}`, true), 'rule-office')!.menu, 'Remove')!;
+  const office = row(state(`${other}${RULE}`, true), 'rule-office');
+  assert.ok(office?.kind === 'item');
   assert.deepEqual(
-    [removal.name, ask(removal)],
+    [office.removeLabel, office.remove?.ask],
     ['Remove office', { kind: 'networks', change: { do: 'remove', name: 'office' } }],
   );
-  const { undo } = removal.command;
+  const { undo } = office.remove!;
   assert.ok(undo?.kind === 'networks' && undo.change.do === 'add');
   assert.deepEqual([undo.change.before, undo.change.allow], ['home', true]);
   assert.equal(withRule(RULE, undo.change), `${other}\n${RULE}`);
+});
+
+test('the rule of the present network is with the choice for this network, and not in the list of the others', () => {
+  const { groups } = page(state(RULE, true));
+  const here = rowsOf({ groups }).find(({ id }) => id === 'here')!;
+  assert.deepEqual([here.kind, here.subtitle], ['select', 'Wi-Fi “Home”: WARP is paused, Kill switch is on']);
+  assert.deepEqual(
+    here.menu?.map(({ label, command }) => [label, command.ask]),
+    [['Remove home', { kind: 'networks', change: { do: 'remove', name: 'home' } }]],
+  );
+  assert.equal(row(state(RULE, true), 'rule-home'), undefined);
+  assert.ok(row(state(RULE, true, { links: [link('wlan0', { name: 'Office', security: 'psk' })] }), 'rule-home'));
 });
 
 test('a rule that acted can be reverted, and a failure is shown', () => {
@@ -276,7 +290,8 @@ test('the name of each button of the status has its label, and no button is lost
 });
 
 test('a rule named like a row keeps its own row', () => {
-  const ids = rowsOf(page(state(RULE.replace('"home"', '"unknown"')))).map(({ id }) => id);
+  const elsewhere = state(RULE.replace('"home"', '"unknown"'), null, { links: [] });
+  const ids = rowsOf(page(elsewhere)).map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
   assert.ok(ids.includes('rule-unknown') && ids.includes('unknown-wifi'));
 });
@@ -296,13 +311,15 @@ test('the switch for unknown Wi-Fi adds and removes its rule, and leaves other r
 
 test('the networks that WARP itself trusts are in the same list, and are added, removed and forgotten', () => {
   const parts = { options: { trustedSsids: ['Office'] } };
-  const { groups } = page(state(RULE, true), parts);
+  const { groups } = page(state(RULE, true, { links: [] }), parts);
   const list = groups.find(({ id }) => id === 'rules')!;
   assert.deepEqual(
     list.rows.map(({ id }) => id),
     ['rule-home', 'ssid-Office', 'unknown-wifi', 'wifi', 'ethernet', 'imitated'],
   );
-  const removal = button(list.rows[1]!.menu, 'Remove')!.command;
+  const [, office] = list.rows;
+  assert.ok(office?.kind === 'item');
+  const removal = office.remove!;
   assert.deepEqual(removal.ask, { kind: 'action', request: { action: 'removeTrustedSsid', value: 'Office' } });
   assert.deepEqual(removal.undo, { kind: 'action', request: { action: 'addTrustedSsid', value: 'Office' } });
   const forget = button(list.menu, 'Forget All Trusted Wi-Fi…')!.command;
@@ -321,8 +338,13 @@ test('the networks that WARP itself trusts are in the same list, and are added, 
 });
 const removalOf = (value: string) => ({ kind: 'action', request: { action: 'removeTrustedSsid', value } });
 
-test('a network that WARP itself trusts is no longer trusted by one press', () => {
-  const { buttons } = page(state(''), { options: { trustedSsids: ['Home'] } }).status!;
+test('a network that WARP itself trusts is no longer trusted by one press, and is not in the list of the others', () => {
+  const { status, groups } = page(state(''), { options: { trustedSsids: ['Home', 'Office'] } });
+  const { buttons } = status!;
+  assert.deepEqual(
+    rowsOf({ groups }).flatMap(({ id }) => (id.startsWith('ssid-') ? [id] : [])),
+    ['ssid-Office'],
+  );
   assert.deepEqual(
     buttons.map(each => [each.label, ask(each)]),
     [['Stop Trusting', removalOf('Home')]],

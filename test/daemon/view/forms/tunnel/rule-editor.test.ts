@@ -65,11 +65,14 @@ function setUp(given = RULE, links: NetworkLink[] = [home]) {
     assert.ok(option, `${label} among ${options.map(each => each.label).join(', ')}`);
     return run(command(option.value));
   };
-  /** Runs a command of the list, or of a row's menu. */
-  const press = (label: string, id?: string) => {
+  /** Runs a command of the list, of a row's menu, or the button that edits a rule. */
+  const press = (label: string) => {
     const list = form().groups.find(group => group.id === 'rules')!;
-    const menu = id === undefined ? [...list.actions!, ...list.menu!] : rows().find(each => each.id === id)!.menu!;
-    return run(menu.find(each => each.label === label)!.command);
+    const buttons = rows().flatMap(row => [
+      ...(row.menu ?? []),
+      ...(row.kind === 'item' && row.edit ? [row.edit] : []),
+    ]);
+    return run([...list.actions!, ...list.menu!, ...buttons].find(each => each.label === label)!.command);
   };
   return { form, rows, row, run, choose, press, sent, document: () => document };
 }
@@ -97,7 +100,7 @@ test('a new rule begins with the present network, says what it does here, and as
 
 test('a rule is edited, renamed, and saved without a question where it only strengthens', async () => {
   const { row, run, choose, press, sent, document, rows } = setUp();
-  await press('Edit…', 'rule-cafes');
+  await press('Edit cafes');
   await choose('draft-network', 'A Wi-Fi network by its name');
   await run(row('entry', 'draft-ssid').command('Café'));
   await choose('draft-security', 'Without a password');
@@ -161,7 +164,7 @@ test('everything that a document says of a network is set by the form, and remov
   const match = { ssid: 'Home', uuid: '1f0c', gateway: '02:00:00:00:00:01', bssid, beacon };
   assert.deepEqual([invalid, rules[0]?.match], [[], match]);
 
-  await press('Edit…', 'rule-Home');
+  await press('Edit Home');
   const remove = (title: string) => {
     const item = rows().find(each => each.kind === 'item' && each.title === title);
     assert.ok(item?.kind === 'item', title);
@@ -173,7 +176,7 @@ test('everything that a document says of a network is set by the form, and remov
   await choose('draft-security', 'With WEP');
   await run(row('button', 'draft-save').command);
   assert.deepEqual(parseRules(document()).rules[0]?.match, { security: 'wep', bssid: bssid.slice(1), beacon });
-  await press('Edit…', 'rule-Home');
+  await press('Edit Home');
   await remove('Access point 02:00:00:00:00:ab');
   await remove('Beacon 192.0.2.1:8443');
   await choose('draft-network', 'Any Ethernet');

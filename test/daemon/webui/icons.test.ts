@@ -1,0 +1,28 @@
+// The browser page has a picture for each icon that a status can name.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
+/** Icons in words of the source; a list without entries has its icon only in the window. */
+const named = readdirSync(join(ROOT, 'daemon/view'), { recursive: true, encoding: 'utf8' })
+  .filter(file => /^(forms|pages|states)\/.*\.ts$/.test(file))
+  .flatMap(file => read('daemon/view', file).split('\n'))
+  .filter(line => !line.includes('empty:'))
+  .flatMap(line => [...line.matchAll(/'([\w.-]+-symbolic)'/g)].map(([, name]) => name!));
+
+test('each icon of a status is a file of this project, in the window and in the browser', () => {
+  const icons = read('daemon/webui/widgets/icon.tsx');
+  const resource = read('gnome/panel/panel.gresource.xml');
+  assert.ok(named.length > 15, named.join());
+  const missing = [...new Set(named)].filter(name => {
+    const state = /^org\.culvert\.Culvert-(.*)-symbolic$/.exec(name)?.[1];
+    const folder = state ? 'hicolor/scalable/status' : 'panel';
+    const isDrawn = state ? icons.includes(`status/${name}.svg`) : icons.includes(`['${name}'`);
+    const file = `${name}.svg`;
+    return !isDrawn || !existsSync(join(ROOT, 'data/icons', folder, file)) || !resource.includes(file);
+  });
+  assert.deepEqual(missing, []);
+});

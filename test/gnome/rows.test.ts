@@ -1,0 +1,93 @@
+// Kinds of rows in the panel, in a window that shows only the form of the test.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { missing } from '../support/gnome/desktop.ts';
+import { stage, usePages } from '../support/gnome/pages.ts';
+import { until } from '../support/until.ts';
+
+const TITLE = 'A form';
+
+describe('rows', { skip: missing('xdotool'), concurrency: false }, () => {
+  const { find } = usePages();
+  const show = async (...groups: object[]) => {
+    await stage.ask({ do: 'form', name: TITLE, text: JSON.stringify({ groups }) });
+    await find(TITLE);
+    await stage.settled();
+  };
+  const ran = async () => (await stage.ask({ do: 'ran' })) as { text: string }[];
+  const windowId = () => stage.x('search', '--onlyvisible', '--name', `^${TITLE}$`).split('\n').at(-1)!;
+  const key = (chord: string) => {
+    stage.x('windowfocus', '--sync', windowId());
+    stage.x('key', '--clearmodifiers', chord);
+  };
+
+  test('a value is shown as code only while it is long', async () => {
+    const fact = { kind: 'fact', id: 'a', title: 'Value' };
+    const value = '2f0b9d1e-6c5a-4b7e-9d3f-8a1c0e4b7d26';
+    await show({ id: 'one', rows: [{ ...fact, value }] });
+    assert.ok(((await stage.ask({ do: 'classes', name: value })) as string[]).includes('monospace'));
+    await show({ id: 'one', rows: [{ ...fact, value: 'short', subtitle: 'Words below' }] });
+    assert.equal(((await stage.ask({ do: 'classes', name: 'Words below' })) as string[]).includes('monospace'), false);
+  });
+
+  test('a row moves by Alt with an arrow key, from the place that was asked for last, and by drag', async () => {
+    const rows = ['a', 'b', 'c', 'd'].map(id => ({
+      kind: 'button',
+      id,
+      title: `Row ${id}`,
+      label: 'Use',
+      command: { ask: { kind: 'proof' } },
+    }));
+    const group = (...ids: string[]) => ({ id: 'ordered', rows, order: { ids } });
+    await show(group('a', 'b', 'c', 'd'));
+    await stage.ask({ do: 'focus', name: 'Row a: Use' });
+    key('alt+Down');
+    let asked: { text: string }[] = [];
+    await until(async () => {
+      asked = await ran();
+      return asked.length > 0;
+    }, 'a move');
+    assert.deepEqual(asked, [{ kind: 'copy', text: 'a to 1' }]);
+    // the rows are as before until the daemon has answered
+    await show(group('b', 'a', 'c', 'd'));
+    key('alt+Down');
+    await until(async () => {
+      asked = await ran();
+      return asked.length > 0;
+    }, 'a further move');
+    assert.deepEqual(asked, [{ kind: 'copy', text: 'a to 2' }]);
+
+    await show(group('a', 'b', 'c', 'd'));
+    const middle = async (name: string) => {
+      const [left, top, width, height] = (await stage.ask({ do: 'place', name })) as [number, number, number, number];
+      return [left + 40, top + height / 2, width].map(String);
+    };
+    const [from, to] = [await middle('Row d'), await middle('Row b')];
+    stage.x('mousemove', from[0]!, from[1]!, 'mousedown', '1');
+    for (const step of [1, 2, 3, 4, 5, 6]) {
+      const y = Number(from[1]) + ((Number(to[1]) - Number(from[1])) * step) / 6;
+      stage.x('mousemove', '--sync', to[0]!, String(Math.round(y) + (step % 2)));
+      await stage.settled();
+    }
+    stage.x('mouseup', '1');
+    await until(async () => {
+      asked = await ran();
+      return asked.length > 0;
+    }, 'a drag');
+    assert.deepEqual(asked, [{ kind: 'copy', text: 'd to 1' }]);
+  });
+
+  test('a value between two gaps of a curve is a dot, and so is the newest', async () => {
+    const figures = [{ title: 'Latency', value: '12 ms' }];
+    const curve = [null, 10, null, 12, 14];
+    await show({
+      id: 'figures',
+      rows: [{ kind: 'figures', id: 'f', title: 'Open', subtitle: 'A curve', figures, curve, page: 'history' }],
+    });
+    const dots = (await stage.ask({ do: 'dots', name: 'A curve' })) as number[][];
+    assert.deepEqual(
+      dots.map(([, , radius]) => radius),
+      [1.5, 3.5],
+    );
+  });
+});
