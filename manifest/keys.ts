@@ -86,7 +86,8 @@ function ed25519(read: () => KeyObject, name: string): KeyObject {
   throw new Refusal('key-invalid', `The key in ${name} is of type ${key.asymmetricKeyType}, not Ed25519.`);
 }
 
-function rawKey(key: KeyObject): Buffer {
+/** Returns the 32 bytes of an Ed25519 public key, also of a private key's public part. */
+export function rawKey(key: KeyObject): Buffer {
   const { x } = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' });
   return Buffer.from(x!, 'base64url');
 }

@@ -75,7 +75,7 @@ export function createCollector(context: FeatureContext, openStreams: () => numb
 
   function ownSamples(): DaemonSamples {
     return {
-      culvert_build_info: [{ labels: { version: VERSION, commit: COMMIT ?? '', format }, value: 1 }],
+      culvert_warp_build_info: [{ labels: { version: VERSION, commit: COMMIT ?? '', format }, value: 1 }],
       process_start_time_seconds: value(startedAt),
       process_resident_memory_bytes: value(process.memoryUsage.rss()),
     };

@@ -35,40 +35,40 @@ export function samplesOf(snapshot: Snapshot, counted: Counted): DaemonSamples {
       : {}),
     ...tunnelSamples(snapshot, counted.tunnel),
     ...killSwitchSamples(snapshot.killSwitch),
-    culvert_killswitch_mended_total: value(counted.mended),
-    culvert_health_findings: [...counted.verdicts].map(([id, verdict]) => ({ labels: { id, verdict }, value: 1 })),
-    culvert_health_checked_timestamp_seconds: value(counted.checkedAt === null ? null : counted.checkedAt / 1000),
-    culvert_health_diagnosis: diagnosis ? [{ labels: { id: diagnosis.id }, value: 1 }] : [],
-    culvert_cli_calls_total: pairs(counted.calls, 'command', 'outcome'),
-    culvert_api_requests_total: pairs(counted.requests, 'route', 'code'),
-    culvert_event_streams: value(counted.openStreams),
+    culvert_warp_killswitch_mended_total: value(counted.mended),
+    culvert_warp_health_findings: [...counted.verdicts].map(([id, verdict]) => ({ labels: { id, verdict }, value: 1 })),
+    culvert_warp_health_checked_timestamp_seconds: value(counted.checkedAt === null ? null : counted.checkedAt / 1000),
+    culvert_warp_health_diagnosis: diagnosis ? [{ labels: { id: diagnosis.id }, value: 1 }] : [],
+    culvert_warp_cli_calls_total: pairs(counted.calls, 'command', 'outcome'),
+    culvert_warp_api_requests_total: pairs(counted.requests, 'route', 'code'),
+    culvert_warp_event_streams: value(counted.openStreams),
   };
 }
 
 function tunnelSamples({ status, tunnel }: Snapshot, counts: TunnelCounts): DaemonSamples {
   const { at, latencyMs, loss, handshakeAgeSeconds } = tunnel;
   return {
-    culvert_tunnel_state: ConnectionState.options.map(state => ({
+    culvert_warp_tunnel_state: ConnectionState.options.map(state => ({
       labels: { state },
       value: Number(state === status.state),
     })),
-    culvert_tunnel_state_changes_total: [...counts.changes].map(([reason, value]) => ({ labels: { reason }, value })),
-    culvert_tunnel_connection_attempts_total: value(counts.attempts),
-    culvert_tunnel_connected_seconds_total: value(counts.connectedSeconds),
-    culvert_tunnel_receive_bytes_total: value(counts.receivedBytes),
-    culvert_tunnel_transmit_bytes_total: value(counts.sentBytes),
-    culvert_tunnel_latency_seconds: value(latencyMs === null ? null : latencyMs / 1000),
-    culvert_tunnel_loss_ratio: value(loss),
-    culvert_tunnel_handshake_age_seconds: value(handshakeAgeSeconds),
-    culvert_tunnel_figures_timestamp_seconds: value(at === null ? null : Date.parse(at) / 1000),
+    culvert_warp_tunnel_state_changes_total: [...counts.changes].map(([reason, value]) => ({ labels: { reason }, value })),
+    culvert_warp_tunnel_connection_attempts_total: value(counts.attempts),
+    culvert_warp_tunnel_connected_seconds_total: value(counts.connectedSeconds),
+    culvert_warp_tunnel_receive_bytes_total: value(counts.receivedBytes),
+    culvert_warp_tunnel_transmit_bytes_total: value(counts.sentBytes),
+    culvert_warp_tunnel_latency_seconds: value(latencyMs === null ? null : latencyMs / 1000),
+    culvert_warp_tunnel_loss_ratio: value(loss),
+    culvert_warp_tunnel_handshake_age_seconds: value(handshakeAgeSeconds),
+    culvert_warp_tunnel_figures_timestamp_seconds: value(at === null ? null : Date.parse(at) / 1000),
   };
 }
 
 function killSwitchSamples({ enabled, active, pausedUntil }: Snapshot['killSwitch']): DaemonSamples {
   return {
-    culvert_killswitch_wanted: value(Number(enabled)),
-    culvert_killswitch_engaged: value(active === null ? null : Number(active)),
-    culvert_killswitch_paused: value(Number(pausedUntil !== null)),
+    culvert_warp_killswitch_wanted: value(Number(enabled)),
+    culvert_warp_killswitch_engaged: value(active === null ? null : Number(active)),
+    culvert_warp_killswitch_paused: value(Number(pausedUntil !== null)),
   };
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds one package of this version into dist/, from the tree as it is: data/release/package.sh appimage|deb|rpm|arch|recipes|sources
+# Builds one package of this version into dist/, from the tree as it is: data/release/package.sh appimage|deb|rpm|arch|npm|recipes|sources
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 cd "$top"
@@ -29,6 +29,10 @@ case $1 in
     out=dist/culvert-$version-1-any.pkg.tar.zst
     make_source
     data/arch/build.sh "$source" "$out" "$work/arch" ;;
+  npm)
+    data/release/user.sh "$work/culvert-$version-user.tar.gz" "$work/user"
+    data/release/npm.sh "$work/user/tree/culvert-$version" dist "$work/npm"
+    out="dist/culvert-wrap-$version.tgz dist/culvert-manifest-$version.tgz" ;;
   recipes)
     out=dist/culvert-$version-recipes.tar.gz
     make_source
@@ -40,4 +44,5 @@ case $1 in
     [ ! -d "dist/$version" ] || out=dist/$version/${out#dist/}
     data/appimage/sources.sh "$out" "$work/appimage" ;;
 esac
-echo "$out: $(stat -c %s "$out") bytes"
+# shellcheck disable=SC2086 # one or two files
+stat -c '%n: %s bytes' $out

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fills in the recipes for other distributions: data/release/recipes.sh SOURCE.tar.gz DIRECTORY [--unsigned]
-# They take the source of a release by its address and digest, and makepkg also by its signature. A source that is built here has
+# They take the source of a release by its address and digest, and makepkg also by its signatures. A source that is built here has
 # none: --unsigned. SOURCE_DATE_EPOCH gives the date of the rpm's changelog.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
@@ -23,12 +23,18 @@ rpm_version=$(printf %s "$version" | sed 's/-/~/g')
 mkdir -p "$directory"
 fingerprints=$(node "$top/data/repository/keyring.mjs" "$directory/culvert-archive-keyring" | sed "s/.*/'&'/" | paste -sd ' ')
 rm "$directory/culvert-archive-keyring.pgp"
+# as `minisign -P` takes them: manifest/minisign.ts
+minisign_keys=$(node -p 'require(process.argv[1]).releaseKeys.pinned.filter(pin => !pin.revoked).map(({ key }) => {
+  const raw = Buffer.from(key, "base64");
+  const id = require("crypto").createHash("sha256").update(raw).digest().subarray(0, 8);
+  return "\x27" + Buffer.concat([Buffer.from("Ed"), id, raw]).toString("base64") + "\x27";
+}).join(" ")' "$top/data/project.json")
 for file in rpm/culvert.spec arch/PKGBUILD arch/culvert.install; do
-  sed "s|@FINGERPRINTS@|$fingerprints|; s|@VERSION@|$version|g; s|@RPM_VERSION@|$rpm_version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
+  sed "s|@FINGERPRINTS@|$fingerprints|; s|@MINISIGN_KEYS@|$minisign_keys|; s|@VERSION@|$version|g; s|@RPM_VERSION@|$rpm_version|g; s|@HOMEPAGE@|$homepage|g; s|@CONTACT@|$contact|g; s|@SOURCE_URL@|$url|g; s|@SHA256@|${digest%% *}|g; s|@DATE@|$date|g" \
     "$top/data/$file" >"$directory/${file#*/}"
 done
 # without a key, or for a source that nobody has signed
 if [ -z "$fingerprints" ] || [ "${3-}" = --unsigned ]; then
   rm "$directory/culvert-archive-keyring.asc"
-  sed -i "s/{,\.asc})/)/; s/ 'SKIP')/)/; /^validpgpkeys=/d" "$directory/PKGBUILD"
+  sed -i "s/{,\.asc,\.minisig})/)/; s/ 'SKIP' 'SKIP')/)/; s/ 'minisign')/)/; /^validpgpkeys=/,/^}/d" "$directory/PKGBUILD"
 fi

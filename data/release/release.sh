@@ -91,8 +91,12 @@ say 'recipes for other distributions'
 rm -rf "$work/recipes"
 data/release/recipes.sh "$name-source.tar.gz" "$work/recipes/culvert-$version-recipes"
 data/release/pack.sh "$work/recipes" "$name-recipes.tar.gz"
+say 'npm packages'
+data/release/npm.sh "$work/user/tree/culvert-$version" "$new" "$work/npm"
 say 'manifest'
-manifest create --out "$new/release-manifest.v1.json" --tag "v$version" "$name"[-.]*
+manifest create --out "$new/release-manifest.v1.json" --tag "v$version" "$new"/culvert-*
+# for people who verify without culvert-manifest; a later signature of the manifest does not change this list
+(cd "$new" && sha256sum -- culvert-* release-manifest.v1.json >SHA256SUMS)
 [ -z "$signing" ] || data/repository/sign.sh "$new" "$work/user/meson/manifest/main.cjs" "$@"
 manifest verify --no-signature "$new/release-manifest.v1.json" >/dev/null
 [ -z "$(git status --porcelain)" ] || die 'The build has changed the tree; nothing was released.'
@@ -100,6 +104,7 @@ manifest verify --no-signature "$new/release-manifest.v1.json" >/dev/null
 mkdir -p dist
 mv "$new" "dist/$version"
 say "dist/$version holds the release; RELEASING.md says how to publish it."
+say "Its text: ./culvert-tool release --notes $version"
 if [ -z "$signing" ]; then
   say 'It is not signed, and no installation updates to it. To sign:'
   say "  ./culvert-tool release --renew $version --key FILE"

@@ -67,7 +67,7 @@ export function signingKeys(pem, command) {
     const known = pinned.find(({ key }) => key.equals(raw));
     if (!known)
       throw new Error(
-        'The key is not pinned with a certificate in data/project.json, or it was revoked: see RELEASING.md, "Keys".',
+        'The key is not pinned with a certificate in data/project.json, or it was revoked: see data/doc/release-keys.md.',
       );
     return { key: raw, created: known.created, signer };
   });

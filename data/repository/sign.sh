@@ -1,7 +1,7 @@
 #!/bin/sh
 # Signs a release: data/repository/sign.sh [--renew] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
 # PROGRAM is the bundle of culvert-manifest, and the options are those of its "sign". The first key signs manifest and source,
-# all of them the package repositories. --renew keeps what the release was signed with, and dates it again.
+# all of them the package repositories. The first also signs each artifact and SHA256SUMS for minisign. --renew keeps what the release was signed with, and dates it again.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 say() { printf '%s\n' "release: $*" >&2; }
@@ -78,19 +78,30 @@ options=$(node -p '
   "$top/data/project.json" ${renew:+"$manifest.sig"})
 # shellcheck disable=SC2086 # words
 set -- $options "$@"
-# serial and expiry count from now, not from the commit
-sign() { env -u SOURCE_DATE_EPOCH node "$program" sign "$manifest" "$@"; }
 key=${keys%%"$line"*}
-if [ -n "$signer" ]; then
-  sign --key "$key" --signer "$signer" "$@"
-elif grep -q ENCRYPTED "$key"; then
-  printf '%s\n' "$first" | sign --key - "$@"
-else
-  sign --key "$key" "$@"
+# COMMAND FILE… : runs culvert-manifest with the first key; serial and expiry count from now, not from the commit
+with_key() {
+  if [ -n "$signer" ]; then
+    env -u SOURCE_DATE_EPOCH node "$program" "$@" --key "$key" --signer "$signer"
+  elif grep -q ENCRYPTED "$key"; then
+    printf '%s\n' "$first" | env -u SOURCE_DATE_EPOCH node "$program" "$@" --key -
+  else
+    env -u SOURCE_DATE_EPOCH node "$program" "$@" --key "$key"
+  fi
+}
+with_key sign "$manifest" "$@"
+# a release of before has no such list
+if [ -e "$release/SHA256SUMS" ]; then
+  set -- "$release/SHA256SUMS"
+  for file in "$release"/culvert-*; do
+    case $file in *.minisig | *.asc) ;; *) set -- "$@" "$file" ;; esac
+  done
+  with_key minisign "$@" >/dev/null
+  say 'signatures for minisign'
 fi
 
 if ! node "$top/data/repository/keys.mjs"; then
-  say 'There are no package repositories, since no key has a certificate: RELEASING.md, "Keys".'
+  say 'There are no package repositories, since no key has a certificate: see data/doc/release-keys.md.'
   exit
 fi
 # which makepkg asks for
@@ -103,6 +114,6 @@ fi
 say 'package repositories'
 threshold=$(node -p 'require(process.argv[1]).releaseKeys.threshold' "$top/data/project.json")
 [ "$threshold" = 1 ] ||
-  say "Installations ask for $threshold signatures, but apt, dnf and makepkg for one: a single stolen key is enough there. See RELEASING.md."
+  say "Installations ask for $threshold signatures, but apt, dnf and makepkg for one: a single stolen key is enough there. See data/doc/release-keys.md."
 # shellcheck disable=SC2086 # a word or none
 printf '%s\n' "$all" | "$top/data/repository/repository.sh" $renew "$release" ${signer:+--signer "$signer"}

@@ -58,6 +58,11 @@ function program(context: Context, end: (exit: number) => void): Command {
     .option('--out <file>', 'where to write the sidecar (default: the manifest with .sig)')
     .action((manifest: string, options) => signing.sign(manifest, options, context));
 
+  add('minisign <file...>', 'sign any files: writes FILE.minisig, which "minisign -V" checks')
+    .requiredOption('--key <file>', 'the private key, readable by its owner only; - reads it from stdin')
+    .option('--signer <command>', 'sign with a shell command, as for "sign"; --key is then the public key')
+    .action((files: string[], options) => signing.signFiles(files, options, context));
+
   add('verify <manifest>', 'verify a manifest, its signature where there is one, and the files it lists')
     .option('--dir <directory>', "where the artifacts are (default: the manifest's directory)")
     .option('--no-artifacts', 'do not check the files')

@@ -1,5 +1,6 @@
-// Implements `culvert-manifest sign` and `keygen`, which handle private keys.
+// Implements `culvert-manifest sign`, `minisign` and `keygen`, which handle private keys.
 import { spawnSync } from 'node:child_process';
+import { verify as verifySignature } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import valid from 'semver/functions/valid.js';
@@ -9,6 +10,7 @@ import { buildTime } from '../create.ts';
 import { Refusal, type RefusalCode, usage } from '../errors.ts';
 import { KEY_LIMIT, readSecret, readSmall, sameFile, writeWhole } from '../files.ts';
 import { generateKey, publicOf, readPrivateKey, readPublicKey, type VerifyKey } from '../keys.ts';
+import { minisign, minisignKeyText } from '../minisign.ts';
 import { dateTime, isDateTime, MANIFEST_LIMIT } from '../schema.ts';
 import {
   addSignature,
@@ -128,7 +130,10 @@ function existingSidecar(path: string): Sidecar {
 }
 
 /** Opens the key to sign with. With `--signer`, the private key never enters this process. */
-async function openSigner({ key, signer }: SignOptions): Promise<{ key: VerifyKey; sign: Signer }> {
+async function openSigner({
+  key,
+  signer,
+}: Pick<SignOptions, 'key' | 'signer'>): Promise<{ key: VerifyKey; sign: Signer }> {
   if (signer !== undefined) {
     const publicKey = readPublicKey(readSmall(key, 'public key', KEY_LIMIT, 'key-invalid'), key);
     return { key: publicKey, sign: bytes => runSigner(signer, bytes) };
@@ -158,6 +163,30 @@ function runSigner(command: string, bytes: Buffer): Buffer {
   const signature = stdout;
   if (signature.length === 64) return signature;
   throw new Refusal('signer-failed', `The signer wrote ${signature.length} bytes; an Ed25519 signature has 64.`);
+}
+
+export interface MinisignOptions {
+  key: string;
+  signer?: string;
+  json?: boolean;
+}
+
+/**
+ * Writes FILE.minisig next to each file, and replaces an older one.
+ * @throws Refusal `input-unreadable`, `input-not-regular`, `signature-invalid`, `output-failed`, and those of {@link openSigner}
+ */
+export async function signFiles(files: string[], options: MinisignOptions, context: Context) {
+  const { key, sign } = await openSigner(options);
+  // a signer may use another key than the one that is named
+  const probe = Buffer.from('culvert-manifest minisign');
+  if (!verifySignature(null, probe, key.key, sign(probe)))
+    throw new Refusal('signature-invalid', 'The signer uses another key.', { hint: HINTS['signature-invalid'] });
+  const texts: { out: string; text: string }[] = [];
+  for (const file of files) texts.push({ out: `${file}.minisig`, text: await minisign(file, key, sign) });
+  for (const { out, text } of texts) writeWhole(out, Buffer.from(text), { mode: 0o644, replace: true });
+  const publicKey = minisignKeyText(key);
+  if (options.json) printJson(context, { ok: true, publicKey, signatures: texts.map(({ out }) => out) });
+  else for (const { out } of texts) print(context, `${out}: check it with minisign -V -P ${publicKey}`);
 }
 
 export function keygen(name: string, options: { json?: boolean }, context: Context) {

@@ -38,7 +38,7 @@ describe('help', () => {
   test('names every command and every exit status', async () => {
     const { exit, stdout } = await run(['--help']);
     assert.equal(exit, 0);
-    for (const command of ['create', 'sign', 'verify', 'schema', 'keygen'])
+    for (const command of ['create', 'sign', 'minisign', 'verify', 'schema', 'keygen'])
       assert.match(stdout, new RegExp(`\\n  ${command} `));
     for (const [code, [status]] of Object.entries(REFUSALS))
       assert.match(stdout, new RegExp(`\\n  ${status} +${code}\\n`));
@@ -51,7 +51,7 @@ describe('help', () => {
   });
 
   test('lists the options of a command', async () => {
-    for (const command of ['create', 'sign', 'verify', 'schema', 'keygen']) {
+    for (const command of ['create', 'sign', 'minisign', 'verify', 'schema', 'keygen']) {
       const { exit, stdout } = await runHere([command, '--help']);
       assert.equal(exit, 0);
       assert.match(stdout, new RegExp(`Usage: culvert-manifest ${command} .*--json`, 's'));

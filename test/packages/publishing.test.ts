@@ -9,6 +9,8 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ownerAt, releasesAt, withOwner } from '../../data/release/project.mjs';
+import type { VerifyKey } from '../../manifest/keys.ts';
+import { minisignKeyText } from '../../manifest/minisign.ts';
 import { buildManifest } from '../support/manifest/bundle.ts';
 import { clone, makeKeys, PASSPHRASE } from '../support/packages/release.ts';
 import { temporary } from '../support/temporary.ts';
@@ -132,6 +134,25 @@ async function serve(t: Pick<TestContext, 'after'>, directory: string) {
   };
 }
 
+/** Verifies a release by the tools that people have, and fails for a changed file. */
+function verifyByHand(dist: string, signed: readonly string[], key: VerifyKey) {
+  const sums = () => spawnSync('sha256sum', ['-c', '--strict', 'SHA256SUMS'], { cwd: dist, encoding: 'utf8' });
+  const checked = sums();
+  assert.equal(checked.status, 0, checked.stderr);
+  for (const name of [...signed.slice(1), 'release-manifest.v1.json'])
+    assert.ok(checked.stdout.includes(`${name}: OK\n`), name);
+  const minisign = (name: string) =>
+    spawnSync('minisign', ['-Vm', name, '-P', minisignKeyText(key)], { cwd: dist, encoding: 'utf8' });
+  const isInstalled = minisign('SHA256SUMS').error === undefined;
+  if (isInstalled) for (const name of signed) assert.equal(minisign(name).status, 0, name);
+  const changed = path.join(dist, signed[1]!);
+  const before = fs.readFileSync(changed);
+  fs.appendFileSync(changed, 'x');
+  assert.equal(sums().status, 1);
+  if (isInstalled) assert.equal(minisign(signed[1]!).status, 1);
+  fs.writeFileSync(changed, before);
+}
+
 test('the first release by RELEASING.md updates an installation from a web server and from release pages', {
   skip: missing,
 }, async t => {
@@ -143,23 +164,33 @@ test('the first release by RELEASING.md updates an installation from a web serve
   assert.equal(made.status, 0, made.stderr);
   const dist = path.join(work.at, 'dist/2.0.0');
   const release = `culvert-2.0.0`;
-  assert.deepEqual(fs.readdirSync(dist).sort(), [
+  const artifacts = [
     `${release}-archive-keyring.deb`,
     `${release}-archive-keyring.rpm`,
     `${release}-daemon.deb`,
     `${release}-daemon.rpm`,
     `${release}-recipes.tar.gz`,
     `${release}-source.tar.gz`,
-    `${release}-source.tar.gz.asc`,
     `${release}-user.tar.gz`,
     `${release}-x86_64.AppImage`,
     `${release}.builder.txt`,
     `${release}.cdx.json`,
     `${release}.deb`,
     `${release}.rpm`,
-    'release-manifest.v1.json',
-    'release-manifest.v1.json.sig',
-  ]);
+    'culvert-manifest-2.0.0.tgz',
+    'culvert-wrap-2.0.0.tgz',
+  ];
+  const signed = ['SHA256SUMS', ...artifacts];
+  assert.deepEqual(
+    fs.readdirSync(dist).sort(),
+    [
+      ...signed.flatMap(name => [name, `${name}.minisig`]),
+      `${release}-source.tar.gz.asc`,
+      'release-manifest.v1.json',
+      'release-manifest.v1.json.sig',
+    ].sort(),
+  );
+  verifyByHand(dist, signed, pinned[0]!);
   const builder = fs.readFileSync(path.join(dist, `${release}.builder.txt`), 'utf8');
   assert.match(
     builder,

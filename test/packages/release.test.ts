@@ -5,6 +5,9 @@ import { cpSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } 
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import project from '../../data/project.json' with { type: 'json' };
+import { pinnedKeys } from '../../manifest/keys.ts';
+import { minisignKeyText } from '../../manifest/minisign.ts';
+import { releaseNotes } from '../../data/release/notes.mjs';
 import { changelogProblem, dateChangelog } from '../../data/release/version.mjs';
 import { temporary } from '../support/temporary.ts';
 
@@ -218,4 +221,20 @@ test('the list of components is reproducible CycloneDX, with the digests of the 
   const router = bom.components.find(({ group }: { group?: string }) => group === '@koa');
   assert.equal(router.purl, 'pkg:npm/%40koa/router@15.7.0');
   assert.ok(refs.has('pkg:deb/debian/libgtk-4-1@4.18.6%2Bds-2?arch=amd64&distro=trixie'));
+});
+
+test('the text of a release has a command for each machine, the key of minisign, and the changes', () => {
+  const key = Buffer.alloc(32, 7).toString('base64');
+  const changelog = '# Changelog\n\n## 1.2.3, 2026-11-21\n\n- New.\n\n## 1.2.2\n\n- Old.\n';
+  const pinned = [{ key: Buffer.alloc(32, 8).toString('base64'), revoked: true }, { key }];
+  const at = 'https://github.com/you/culvert/releases/latest/download/{name}';
+  const text = releaseNotes('1.2.3', { releases: { source: at }, releaseKeys: { pinned } }, changelog);
+  assert.match(text, /npm install -g https:\/\/github\.com\/you\/culvert\/releases\/download\/v1\.2\.3\/culvert-wrap-1\.2\.3\.tgz`/);
+  assert.match(text, /sudo apt install \.\/culvert-1\.2\.3-daemon\.deb/);
+  assert.match(text, new RegExp(`minisign -Vm SHA256SUMS -P ${minisignKeyText(pinnedKeys([{ name: 'x', key }])[0]!).replaceAll(/[+/]/g, '\\$&')}\n`));
+  assert.match(text, /\n## 1\.2\.3, 2026-11-21\n\n- New\.\n$/);
+  const unknown = releaseNotes('1.2.2', { releases: { source: '' }, releaseKeys: { pinned: [] } }, changelog);
+  assert.doesNotMatch(unknown, /https?:|minisign/);
+  assert.match(unknown, /npm install -g \.\/culvert-wrap-1\.2\.2\.tgz`/);
+  assert.throws(() => releaseNotes('1.2', { releases: { source: '' }, releaseKeys: { pinned: [] } }, changelog));
 });

@@ -284,7 +284,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       assert.equal(made.candidate('culvert'), '1.0.1', 'an older index changes nothing');
     });
 
-    // RELEASING.md, "What packages can't promise"
+    // release-keys.md, "What packages can't promise"
     on('takes one signature of any key, and asks for its suite', (_, made) => {
       subscribe(made, '1.0.1');
       resign(['next']);

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { refreshPlans } from '../manage/compile.ts';
 import { closedToOthers, describeClosed, OPEN_TO_OTHERS } from '../shims/check.ts';
 import { type InstallResult, install } from '../shims/install.ts';
-import type { Programs } from '../shims/shim.ts';
+import { assertInstalled, type Programs } from '../shims/shim.ts';
 import { uninstall } from '../shims/uninstall.ts';
 import { readConfig } from '../store/config.ts';
 import { findOnPath, isExecutable, readInstalls } from '../store/installs.ts';
@@ -27,16 +27,7 @@ export async function installShims(
   programs: Programs,
 ): Promise<void> {
   const { paths, env } = context;
-  if (programs.bundle.endsWith('.ts')) {
-    throw new WrapError(
-      'not-built',
-      EXIT.config,
-      'a shim starts the built program, and this one runs from its sources',
-      {
-        hint: 'build it with ./culvert-tool build, and install the shim with build/prefix/bin/culvert-wrap',
-      },
-    );
-  }
+  assertInstalled(programs.bundle, 'a shim');
   const catalog = loadCatalog(context.catalog, paths.userCatalog);
   const search = env.PATH ?? '';
   const clis = names.length > 0 ? names : await findInstallable(catalog, options, context);

@@ -5,7 +5,7 @@ import { readOptional } from '../../daemon/core/files.ts';
 import { runHelper } from '../../daemon/core/run-helper.ts';
 import type { Context } from '../context.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
-import type { Programs } from '../shims/shim.ts';
+import { assertInstalled, type Programs } from '../shims/shim.ts';
 import { configDirectory, NAME } from '../store/paths.ts';
 import { WAY_VARIABLES } from '../system/connections.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
@@ -28,7 +28,7 @@ function unitsOf(cli: string, { env }: Pick<Context, 'env'>): Units {
 
 /**
  * Writes the units of a gateway, and has systemd listen on its port.
- * @throws WrapError `no-systemd`, `not-built`
+ * @throws WrapError `no-systemd`, `not-built`, `not-installed`
  */
 export async function installUnits(
   cli: string,
@@ -36,16 +36,11 @@ export async function installUnits(
   { programs, context }: { programs: Programs; context: Context },
 ): Promise<Units> {
   const { node, bundle } = programs;
-  if (bundle.endsWith('.ts') || bundle === node) {
-    throw new WrapError(
-      'not-built',
-      EXIT.config,
-      'a unit starts an installed program, and this one runs from elsewhere',
-      {
-        hint: `install Culvert from a package or with \`./culvert-tool install\`, or run \`culvert-wrap serve ${cli}\``,
-      },
-    );
-  }
+  assertInstalled(bundle, 'a unit');
+  if (bundle === node)
+    throw new WrapError('not-built', EXIT.config, 'a unit can’t start an AppImage', {
+      hint: `install Culvert from a package or with \`./culvert-tool install\`, or run \`culvert-wrap serve ${cli}\``,
+    });
   const units = unitsOf(cli, context);
   const isNew = !existsSync(units.socket);
   writeAtomic(units.socket, socketText(cli, port), 0o644);

@@ -15,6 +15,7 @@ import {
   quote,
   sourceStamps,
 } from '../store/source-stamps.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 
 /** The wrapper's subcommands of a CLI's auth command; the upstream gets all other subcommands. */
 export const AUTH_WORDS = [
@@ -37,6 +38,33 @@ export interface Programs {
   node: string;
   /** The path of culvert-wrap's program. */
   bundle: string;
+}
+
+/**
+ * Checks that a file may name the program, which must be built and must stay where it is.
+ * @param what the file, such as "a shim"
+ * @throws WrapError `not-built`, `not-installed`
+ */
+export function assertInstalled(bundle: string, what: string): void {
+  if (bundle.endsWith('.ts'))
+    throw new WrapError(
+      'not-built',
+      EXIT.config,
+      `${what} starts the built program, and this one runs from its sources`,
+      {
+        hint: 'build it with ./culvert-tool build, and use build/prefix/bin/culvert-wrap',
+      },
+    );
+  // the cache of `npx`, which npm empties
+  if (bundle.includes('/_npx/'))
+    throw new WrapError(
+      'not-installed',
+      EXIT.config,
+      `${what} would start a program in npm's cache, which does not last`,
+      {
+        hint: 'install it: npm install -g culvert-wrap',
+      },
+    );
 }
 
 /**

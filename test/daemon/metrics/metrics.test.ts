@@ -84,7 +84,7 @@ test('the metrics are off until they are turned on, and off again', async t => {
   turn(false);
   assert.equal((await ask(running)).status, 404, 'the text that was just written is not answered anymore');
   turn(true);
-  assert.equal(valueIn(await scrape(running), 'culvert_tunnel_connection_attempts_total'), 0);
+  assert.equal(valueIn(await scrape(running), 'culvert_warp_tunnel_connection_attempts_total'), 0);
 });
 
 test('the metrics have the access rules of the API', async t => {
@@ -169,37 +169,37 @@ test('exports the state of tunnel, kill switch, checks and tunnel CLI', async t 
   const found = await scrape(running);
   const value = (name: string, labels = {}) => valueIn(found, name, labels);
   for (const [name, labels, expected] of [
-    ['culvert_tunnel_state', { state: 'connected' }, 1],
-    ['culvert_tunnel_state', { state: 'connecting' }, 0],
-    ['culvert_tunnel_state_changes_total', { reason: 'EstablishingConnection' }, 1],
-    ['culvert_tunnel_connection_attempts_total', {}, 1],
-    ['culvert_tunnel_receive_bytes_total', {}, 2_990],
-    ['culvert_tunnel_transmit_bytes_total', {}, 35],
-    ['culvert_tunnel_latency_seconds', {}, 0.0125],
-    ['culvert_tunnel_loss_ratio', {}, 0.02],
-    ['culvert_tunnel_handshake_age_seconds', {}, 7],
-    ['culvert_tunnel_figures_timestamp_seconds', {}, Date.parse('2026-11-22T08:00:05Z') / 1000],
-    ['culvert_killswitch_wanted', {}, 1],
-    ['culvert_killswitch_engaged', {}, 1],
-    ['culvert_killswitch_paused', {}, 1],
-    ['culvert_killswitch_mended_total', {}, 2],
-    ['culvert_health_findings', { id: 'dns-port-53' }, 1],
-    ['culvert_cli_calls_total', { command: 'add-trusted-ssid', outcome: 'ok' }, 1],
-    ['culvert_cli_calls_total', { command: 'connect', outcome: 'killed' }, 1],
-    ['culvert_cli_duration_seconds_count', {}, 2],
-    ['culvert_cli_duration_seconds_bucket', { le: '0.25' }, 1],
+    ['culvert_warp_tunnel_state', { state: 'connected' }, 1],
+    ['culvert_warp_tunnel_state', { state: 'connecting' }, 0],
+    ['culvert_warp_tunnel_state_changes_total', { reason: 'EstablishingConnection' }, 1],
+    ['culvert_warp_tunnel_connection_attempts_total', {}, 1],
+    ['culvert_warp_tunnel_receive_bytes_total', {}, 2_990],
+    ['culvert_warp_tunnel_transmit_bytes_total', {}, 35],
+    ['culvert_warp_tunnel_latency_seconds', {}, 0.0125],
+    ['culvert_warp_tunnel_loss_ratio', {}, 0.02],
+    ['culvert_warp_tunnel_handshake_age_seconds', {}, 7],
+    ['culvert_warp_tunnel_figures_timestamp_seconds', {}, Date.parse('2026-11-22T08:00:05Z') / 1000],
+    ['culvert_warp_killswitch_wanted', {}, 1],
+    ['culvert_warp_killswitch_engaged', {}, 1],
+    ['culvert_warp_killswitch_paused', {}, 1],
+    ['culvert_warp_killswitch_mended_total', {}, 2],
+    ['culvert_warp_health_findings', { id: 'dns-port-53' }, 1],
+    ['culvert_warp_cli_calls_total', { command: 'add-trusted-ssid', outcome: 'ok' }, 1],
+    ['culvert_warp_cli_calls_total', { command: 'connect', outcome: 'killed' }, 1],
+    ['culvert_warp_cli_duration_seconds_count', {}, 2],
+    ['culvert_warp_cli_duration_seconds_bucket', { le: '0.25' }, 1],
     ['culvert_warp_info', { version: '2026.7.1377.0', emulated: 'false' }, 1],
     ['culvert_wrap_store_readable', {}, 1],
   ] as const)
     assert.equal(value(name, labels), expected, `${name} ${JSON.stringify(labels)}`);
-  assert.deepEqual(found.find(({ name }) => name === 'culvert_health_findings')!.labels.verdict, 'problem');
+  assert.deepEqual(found.find(({ name }) => name === 'culvert_warp_health_findings')!.labels.verdict, 'problem');
   assert.ok(!JSON.stringify(found).includes('Home'), 'the name of a network');
   state.set('killSwitch', NO_KILL_SWITCH);
   state.set('tunnel', NO_TUNNEL);
   const unknown = await scrape(running);
-  for (const name of ['culvert_killswitch_engaged', 'culvert_tunnel_latency_seconds', 'culvert_tunnel_loss_ratio'])
+  for (const name of ['culvert_warp_killswitch_engaged', 'culvert_warp_tunnel_latency_seconds', 'culvert_warp_tunnel_loss_ratio'])
     assert.equal(valueIn(unknown, name), undefined, `${name} is not known`);
-  assert.equal(valueIn(unknown, 'culvert_tunnel_receive_bytes_total'), 2_990);
+  assert.equal(valueIn(unknown, 'culvert_warp_tunnel_receive_bytes_total'), 2_990);
 });
 
 test('requests are counted by route of the contract, and streams while they are open', async t => {
@@ -220,7 +220,7 @@ test('requests are counted by route of the contract, and streams while they are 
   stream.write(request('GET /api/events', 'localhost'));
   await until(() => running.listeners.streams.count() === 1);
   let found: Read[] = [];
-  const requests = (route: string, code: string) => valueIn(found, 'culvert_api_requests_total', { route, code });
+  const requests = (route: string, code: string) => valueIn(found, 'culvert_warp_api_requests_total', { route, code });
   await until(async () => {
     found = await scrape(running);
     return requests('GET /api/health', '421') === 1;
@@ -230,7 +230,7 @@ test('requests are counted by route of the contract, and streams while they are 
   assert.equal(requests('other', '404'), 1);
   assert.equal(requests('other', '405'), 1);
   assert.equal(requests('page', '404'), 1);
-  assert.equal(valueIn(found, 'culvert_event_streams'), 1);
+  assert.equal(valueIn(found, 'culvert_warp_event_streams'), 1);
   assert.equal(requests('GET /api/events', '200'), undefined);
 });
 

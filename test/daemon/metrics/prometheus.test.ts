@@ -76,6 +76,6 @@ test('a Prometheus scrapes the daemon', async t => {
       return []; // it does not answer yet
     }
   };
-  for (const query of ['up == 1', 'culvert_tunnel_state'])
+  for (const query of ['up == 1', 'culvert_warp_tunnel_state'])
     await until(async () => (await ask(encodeURIComponent(query))).length > 0, query);
 });

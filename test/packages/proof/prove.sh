@@ -123,6 +123,9 @@ releases() {
   say "$(wc -l <"$work/one.sums") files, the same bytes both times, in the repositories but for dates and signatures:"
   (cd "$dist" && stat -c '%10s %n' -- *)
   node "$work/one/culvert/build/release/user/meson/manifest/main.cjs" verify "$dist/release-manifest.v1.json" --key "$keys/current.pub"
+  say 'the lines of the release text that verify it'
+  lines=$(cd "$work/one/culvert" && node data/release/notes.mjs "$version" | sed -n '/^```sh$/,/^```$/p' | grep -v '^```\|^culvert-manifest')
+  (cd "$dist" && sh -euxc "$lines")
   lintian --fail-on error "$dist"/culvert-*.deb || die 'lintian found errors.'
 
   say "next version, $next"

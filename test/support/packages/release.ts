@@ -112,8 +112,16 @@ export function clone(t: Pick<TestContext, 'after'>, version: string, packages =
   put('data/release/source.sh', '#!/bin/sh\necho source >"$1"\n');
   put(
     'data/release/user.sh',
-    `#!/bin/sh\necho tree >"$1"; mkdir -p "$2/meson/manifest"; cp -r ${path.dirname(buildManifest())}/. "$2/meson/manifest/"\n`,
+    `#!/bin/sh\necho tree >"$1"; mkdir -p "$2/meson/manifest"; cp -r ${path.dirname(buildManifest())}/. "$2/meson/manifest/"
+tree=$2/tree/culvert-${version}
+mkdir -p "$tree/bin" "$tree/share/man/man1" "$tree/share/culvert"
+echo x >"$tree/share/culvert/licenses.txt"
+for program in wrap manifest; do
+  mkdir -p "$tree/share/culvert/$program"
+  for file in "$tree/bin/culvert-$program" "$tree/share/man/man1/culvert-$program.1" "$tree/share/culvert/$program/main.cjs"; do echo x >"$file"; done
+done\n`,
   );
+  for (const file of ['LICENSE', 'wrapper/README.md', 'manifest/README.md']) put(file, 'text\n');
   const buildinfo =
     'printf "Installed-Build-Depends:\\n base-files (= 13.8),\\n meson (= 1.7.0-1)\\nEnvironment:\\n X=\\"a (= b)\\"\\n"';
   put(

@@ -12,7 +12,7 @@ test('says how to turn the metrics on, and prints them', async t => {
   assert.match(off.stderr, /The metrics are off\..*culvert config set metrics\.enabled true/s);
   assert.equal((await culvert(home, ['config', 'set', 'metrics.enabled', 'true'])).code, 0);
   const { stdout } = await culvert(home, ['metrics']);
-  assert.equal(valueIn(readMetrics(stdout), 'culvert_event_streams'), 0);
+  assert.equal(valueIn(readMetrics(stdout), 'culvert_warp_event_streams'), 0);
   const json = JSON.parse((await culvert(home, ['metrics', '--json'])).stdout);
   assert.equal(json.ok, true);
   assert.ok(readMetrics(json.text).length > 10);

@@ -1,0 +1,8 @@
+export function releaseNotes(
+  version: string,
+  project: {
+    releases: { source: string };
+    releaseKeys: { pinned: readonly { key: string; revoked?: boolean }[] };
+  },
+  changelog: string,
+): string;

@@ -1,0 +1,77 @@
+// Prints the text of a release: how to install it, how to verify it, and what changed. node data/release/notes.mjs VERSION
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/**
+ * @param {string} version
+ * @param {{ releases: { source: string }, releaseKeys: { pinned: { key: string, revoked?: boolean }[] } }} project
+ * @param {string} changelog
+ * @returns {string} Markdown
+ */
+export function releaseNotes(version, project, changelog) {
+  return `${installing(version, project.releases.source)}\n\n${verifying(project)}\n\n${changes(version, changelog)}\n`;
+}
+
+/** One command for each machine. Without an address, the commands name files to download first. */
+function installing(version, source) {
+  const at = name => addressOf(source, version, name);
+  const from = name => at(name) ?? `./${name}`;
+  const fetched = (...names) => (at('x') ? `curl -fL --remote-name-all ${names.map(at).join(' ')} && ` : '');
+  const debs = names => names.map(name => `culvert-${version}${name}.deb`);
+  const apt = names => {
+    const files = debs(names);
+    return `${fetched(...files)}sudo apt install ${files.map(file => `./${file}`).join(' ')}`;
+  };
+  const image = `culvert-${version}-x86_64.AppImage`;
+  const rows = [
+    ['Debian 13 or newer with a desktop', apt(['', '-daemon', '-archive-keyring'])],
+    ['a server with Debian 13 or newer', apt(['-daemon', '-archive-keyring'])],
+    ['another desktop on x86-64', `${fetched(image)}chmod +x ${image} && ./${image}`],
+    ['a container, or only tools and MCP servers with API keys', `npm install -g ${from(`culvert-wrap-${version}.tgz`)}`],
+    ['only manifests of releases', `npm install -g ${from(`culvert-manifest-${version}.tgz`)}`],
+  ];
+  return ['| You have | One command |', '|---|---|', ...rows.map(([what, how]) => `| ${what} | \`${how}\` |`)].join('\n');
+}
+
+/** @returns the address of a file, or undefined while the project has none */
+function addressOf(source, version, name) {
+  if (!source) return undefined;
+  const pattern = source.includes('{name}') ? source : `${source.replace(/\/+$/, '')}/{channel}/{name}`;
+  // a page of a certain release keeps its files; that of the newest one does not
+  return pattern
+    .replace('{channel}', 'stable')
+    .replace('{name}', name)
+    .replace('/releases/latest/download/', `/releases/download/v${version}/`)
+    .replace('/-/releases/permalink/latest/', `/-/releases/v${version}/`);
+}
+
+function verifying({ releaseKeys: { pinned } }) {
+  const key = pinned.find(({ revoked }) => !revoked)?.key;
+  const lines = ['sha256sum -c --ignore-missing SHA256SUMS'];
+  if (key) lines.push(`minisign -Vm SHA256SUMS -P ${minisignKey(key)}`);
+  lines.push('culvert-manifest verify release-manifest.v1.json');
+  return ['Verify what you have downloaded:', '', '```sh', ...lines, '```'].join('\n');
+}
+
+/** The same text as that of `manifest/minisign.ts`. */
+function minisignKey(base64) {
+  const raw = Buffer.from(base64, 'base64');
+  const id = createHash('sha256').update(raw).digest().subarray(0, 8);
+  return Buffer.concat([Buffer.from('Ed'), id, raw]).toString('base64');
+}
+
+/** The section of a version, with its heading. */
+function changes(version, changelog) {
+  const sections = changelog.split(/^(?=## )/m);
+  const found = sections.find(section => section.split(/[ ,\n]/)[1] === version);
+  if (!found) throw new Error(`CHANGELOG.md says nothing of ${version}.`);
+  return found.trim();
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const text = file => readFileSync(join(root, file), 'utf8');
+  process.stdout.write(releaseNotes(process.argv[2], JSON.parse(text('data/project.json')), text('CHANGELOG.md')));
+}

@@ -1,0 +1,39 @@
+// Prints package.json of an npm package that npm.sh makes: node data/release/npm.mjs wrap|manifest
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const json = file => JSON.parse(readFileSync(join(root, file), 'utf8'));
+const { version, license, engines } = json('package.json');
+const { homepage } = json('data/project.json');
+
+const packages = {
+  wrap: {
+    description: 'Several accounts for a command-line tool or MCP server: after a limit or a refused key the next one takes over',
+    keywords: ['api-key', 'failover', 'rotation', 'rate-limit', 'quota', 'mcp', 'cli', 'firecrawl', 'tavily'],
+  },
+  manifest: {
+    description: 'Makes, signs and verifies the manifest of a release: its artifacts with size and SHA-256',
+    keywords: ['release', 'manifest', 'signature', 'ed25519', 'minisign', 'sha256', 'checksum'],
+  },
+};
+
+const program = process.argv[2];
+const name = `culvert-${program}`;
+console.log(
+  JSON.stringify(
+    {
+      name,
+      version,
+      ...packages[program],
+      homepage,
+      license,
+      os: ['linux'],
+      engines,
+      bin: { [name]: `bin/${name}` },
+      man: [`share/man/man1/${name}.1`],
+    },
+    null,
+    2,
+  ),
+);
