@@ -29,8 +29,14 @@ export const FAMILIES = {
   },
   culvert_warp_tunnel_connection_attempts_total: plain('counter', 'How often the tunnel began to connect.'),
   culvert_warp_tunnel_connected_seconds_total: plain('counter', 'For how long the tunnel was connected.'),
-  culvert_warp_tunnel_receive_bytes_total: plain('counter', 'Bytes received through the tunnel, over all its connections.'),
-  culvert_warp_tunnel_transmit_bytes_total: plain('counter', 'Bytes sent through the tunnel, over all its connections.'),
+  culvert_warp_tunnel_receive_bytes_total: plain(
+    'counter',
+    'Bytes received through the tunnel, over all its connections.',
+  ),
+  culvert_warp_tunnel_transmit_bytes_total: plain(
+    'counter',
+    'Bytes sent through the tunnel, over all its connections.',
+  ),
   culvert_warp_tunnel_latency_seconds: plain('gauge', 'Latency of the tunnel, estimated by the tunnel client.'),
   culvert_warp_tunnel_loss_ratio: plain('gauge', 'Share of packets that were lost, estimated by the tunnel client.'),
   culvert_warp_tunnel_handshake_age_seconds: plain('gauge', 'Since the last handshake of the tunnel.'),

@@ -52,7 +52,10 @@ function tunnelSamples({ status, tunnel }: Snapshot, counts: TunnelCounts): Daem
       labels: { state },
       value: Number(state === status.state),
     })),
-    culvert_warp_tunnel_state_changes_total: [...counts.changes].map(([reason, value]) => ({ labels: { reason }, value })),
+    culvert_warp_tunnel_state_changes_total: [...counts.changes].map(([reason, value]) => ({
+      labels: { reason },
+      value,
+    })),
     culvert_warp_tunnel_connection_attempts_total: value(counts.attempts),
     culvert_warp_tunnel_connected_seconds_total: value(counts.connectedSeconds),
     culvert_warp_tunnel_receive_bytes_total: value(counts.receivedBytes),

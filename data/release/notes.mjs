@@ -1,6 +1,6 @@
 // Prints the text of a release: how to install it, how to verify it, and what changed. node data/release/notes.mjs VERSION
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -9,10 +9,11 @@ const root = resolve(import.meta.dirname, '../..');
  * @param {string} version
  * @param {{ releases: { source: string }, releaseKeys: { pinned: { key: string, revoked?: boolean }[] } }} project
  * @param {string} changelog
+ * @param {string} [signature] SHA256SUMS.minisig of the release, which shows the key that signed it
  * @returns {string} Markdown
  */
-export function releaseNotes(version, project, changelog) {
-  return `${installing(version, project.releases.source)}\n\n${verifying(project)}\n\n${changes(version, changelog)}\n`;
+export function releaseNotes(version, project, changelog, signature) {
+  return `${installing(version, project.releases.source)}\n\n${verifying(project, signature)}\n\n${changes(version, changelog)}\n`;
 }
 
 /** One command for each machine. Without an address, the commands name files to download first. */
@@ -30,10 +31,15 @@ function installing(version, source) {
     ['Debian 13 or newer with a desktop', apt(['', '-daemon', '-archive-keyring'])],
     ['a server with Debian 13 or newer', apt(['-daemon', '-archive-keyring'])],
     ['another desktop on x86-64', `${fetched(image)}chmod +x ${image} && ./${image}`],
-    ['a container, or only tools and MCP servers with API keys', `npm install -g ${from(`culvert-wrap-${version}.tgz`)}`],
+    [
+      'a container, or only tools and MCP servers with API keys',
+      `npm install -g ${from(`culvert-wrap-${version}.tgz`)}`,
+    ],
     ['only manifests of releases', `npm install -g ${from(`culvert-manifest-${version}.tgz`)}`],
   ];
-  return ['| You have | One command |', '|---|---|', ...rows.map(([what, how]) => `| ${what} | \`${how}\` |`)].join('\n');
+  return ['| You have | One command |', '|---|---|', ...rows.map(([what, how]) => `| ${what} | \`${how}\` |`)].join(
+    '\n',
+  );
 }
 
 /** @returns the address of a file, or undefined while the project has none */
@@ -48,10 +54,12 @@ function addressOf(source, version, name) {
     .replace('/-/releases/permalink/latest/', `/-/releases/v${version}/`);
 }
 
-function verifying({ releaseKeys: { pinned } }) {
-  const key = pinned.find(({ revoked }) => !revoked)?.key;
+function verifying({ releaseKeys: { pinned } }, signature) {
+  const keys = pinned.filter(({ revoked }) => !revoked).map(({ key }) => minisignKey(key));
+  const signer = signature && Buffer.from(signature.split('\n')[1] ?? '', 'base64').subarray(2, 10);
+  const key = keys.find(text => !signer || Buffer.from(text, 'base64').subarray(2, 10).equals(signer));
   const lines = ['sha256sum -c --ignore-missing SHA256SUMS'];
-  if (key) lines.push(`minisign -Vm SHA256SUMS -P ${minisignKey(key)}`);
+  if (key) lines.push(`minisign -Vm SHA256SUMS -P ${key}`);
   lines.push('culvert-manifest verify release-manifest.v1.json');
   return ['Verify what you have downloaded:', '', '```sh', ...lines, '```'].join('\n');
 }
@@ -72,6 +80,9 @@ function changes(version, changelog) {
 }
 
 if (process.argv[1] === import.meta.filename) {
+  const version = process.argv[2];
   const text = file => readFileSync(join(root, file), 'utf8');
-  process.stdout.write(releaseNotes(process.argv[2], JSON.parse(text('data/project.json')), text('CHANGELOG.md')));
+  const signature = `dist/${version}/SHA256SUMS.minisig`;
+  const signed = existsSync(join(root, signature)) ? text(signature) : undefined;
+  process.stdout.write(releaseNotes(version, JSON.parse(text('data/project.json')), text('CHANGELOG.md'), signed));
 }

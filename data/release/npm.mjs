@@ -9,7 +9,8 @@ const { homepage } = json('data/project.json');
 
 const packages = {
   wrap: {
-    description: 'Several accounts for a command-line tool or MCP server: after a limit or a refused key the next one takes over',
+    description:
+      'Several accounts for a command-line tool or MCP server: after a limit or a refused key the next one takes over',
     keywords: ['api-key', 'failover', 'rotation', 'rate-limit', 'quota', 'mcp', 'cli', 'firecrawl', 'tavily'],
   },
   manifest: {

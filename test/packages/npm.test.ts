@@ -63,12 +63,19 @@ test('the packages have no dependencies and no scripts, and the same bytes each 
 
 test('an installed wrapper runs, wraps a tool, and leaves it as it was', t => {
   const { home, at, run, program } = machine(t);
-  const original = '#!/bin/sh\necho "key ${FIRECRAWL_API_KEY-none}"\n';
+  const original = '#!/bin/sh\necho "key $FIRECRAWL_API_KEY"\n';
   program('firecrawl', original);
   const installed = run('npm', 'install', '-g', file('culvert-wrap'), file('culvert-manifest'));
   assert.equal(installed.status, 0, installed.stderr);
   assert.deepEqual(readdirSync(join(at, 'lib/node_modules')), ['culvert-manifest', 'culvert-wrap']);
   assert.equal(run('culvert-wrap', '--version').stdout.trim(), `culvert-wrap ${version}`);
+  // clients start it with a PATH that may have no node
+  symlinkSync(process.execPath, join(at, 'bin/node'));
+  const bareTools = join(home, 'bare');
+  mkdirSync(bareTools);
+  symlinkSync('/usr/bin/readlink', join(bareTools, 'readlink'));
+  const bare = spawnSync(join(at, 'bin/culvert-wrap'), ['--version'], { env: { PATH: bareTools }, encoding: 'utf8' });
+  assert.equal(bare.stdout.trim(), `culvert-wrap ${version}`, bare.stderr);
   assert.equal(run('culvert-manifest', '--version').stdout.trim(), `culvert-manifest ${version}`);
   assert.ok(existsSync(join(at, 'share/man/man1/culvert-wrap.1')));
   assert.equal(run('culvert-wrap', 'install', 'firecrawl').status, 0);
@@ -103,6 +110,9 @@ test('npx runs it, but no shim names its cache', t => {
   const refused = npx('install', 'firecrawl');
   assert.equal(refused.status, 78, refused.stderr);
   assert.match(refused.stderr, /does not last[\s\S]*npm install -g culvert-wrap/);
+  const client = npx('mcp', 'install', '--yes');
+  assert.equal(client.status, 78, client.stderr);
+  assert.match(client.stderr, /npm install -g culvert-wrap/);
   assert.equal(readFileSync(join(home, 'bin/firecrawl'), 'utf8'), original);
   assert.equal(statSync(join(home, 'bin/firecrawl')).mode & 0o777, 0o755);
 });

@@ -5,10 +5,10 @@ import { cpSync, mkdirSync, readFileSync, statSync, utimesSync, writeFileSync } 
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import project from '../../data/project.json' with { type: 'json' };
-import { pinnedKeys } from '../../manifest/keys.ts';
-import { minisignKeyText } from '../../manifest/minisign.ts';
 import { releaseNotes } from '../../data/release/notes.mjs';
 import { changelogProblem, dateChangelog } from '../../data/release/version.mjs';
+import { pinnedKeys } from '../../manifest/keys.ts';
+import { minisignKeyText } from '../../manifest/minisign.ts';
 import { temporary } from '../support/temporary.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -229,10 +229,25 @@ test('the text of a release has a command for each machine, the key of minisign,
   const pinned = [{ key: Buffer.alloc(32, 8).toString('base64'), revoked: true }, { key }];
   const at = 'https://github.com/you/culvert/releases/latest/download/{name}';
   const text = releaseNotes('1.2.3', { releases: { source: at }, releaseKeys: { pinned } }, changelog);
-  assert.match(text, /npm install -g https:\/\/github\.com\/you\/culvert\/releases\/download\/v1\.2\.3\/culvert-wrap-1\.2\.3\.tgz`/);
+  assert.match(
+    text,
+    /npm install -g https:\/\/github\.com\/you\/culvert\/releases\/download\/v1\.2\.3\/culvert-wrap-1\.2\.3\.tgz`/,
+  );
   assert.match(text, /sudo apt install \.\/culvert-1\.2\.3-daemon\.deb/);
-  assert.match(text, new RegExp(`minisign -Vm SHA256SUMS -P ${minisignKeyText(pinnedKeys([{ name: 'x', key }])[0]!).replaceAll(/[+/]/g, '\\$&')}\n`));
+  assert.match(
+    text,
+    new RegExp(
+      `minisign -Vm SHA256SUMS -P ${minisignKeyText(pinnedKeys([{ name: 'x', key }])[0]!).replaceAll(/[+/]/g, '\\$&')}\n`,
+    ),
+  );
   assert.match(text, /\n## 1\.2\.3, 2026-11-21\n\n- New\.\n$/);
+  const [, other] = pinned;
+  const next = { key: Buffer.alloc(32, 9).toString('base64') };
+  const id = (pin: { key: string }) => Buffer.from(pinnedKeys([{ name: 'x', ...pin }])[0]!.id, 'hex');
+  const signature = `untrusted comment: x\n${Buffer.concat([Buffer.from('ED'), id(next), Buffer.alloc(64)]).toString('base64')}\n`;
+  const keys = { releases: { source: at }, releaseKeys: { pinned: [other!, next] } };
+  const byNext = minisignKeyText(pinnedKeys([{ name: 'x', ...next }])[0]!);
+  assert.ok(releaseNotes('1.2.3', keys, changelog, signature).includes(byNext), 'the key that signed it');
   const unknown = releaseNotes('1.2.2', { releases: { source: '' }, releaseKeys: { pinned: [] } }, changelog);
   assert.doesNotMatch(unknown, /https?:|minisign/);
   assert.match(unknown, /npm install -g \.\/culvert-wrap-1\.2\.2\.tgz`/);

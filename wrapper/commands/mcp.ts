@@ -19,6 +19,7 @@ import {
   readOriginals,
   withKeys,
 } from '../mcp/remote.ts';
+import { assertInstalled } from '../shims/shim.ts';
 import { findOnPath } from '../store/installs.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
 import { NAME } from '../store/paths.ts';
@@ -41,7 +42,7 @@ export interface ClientOptions {
 
 /**
  * Shows the changes in the configuration of the clients, and makes them after a confirmation.
- * @throws WrapError `not-on-path`, and those of `takeKeys` and `readKeys`
+ * @throws WrapError `not-on-path`, `not-installed`, and those of `takeKeys` and `readKeys`
  */
 export async function changeClients(put: boolean, options: ClientOptions, context: Context): Promise<void> {
   const program = findOnPath(NAME, context.env.PATH ?? '');
@@ -50,6 +51,7 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
       hint: 'install Culvert, or add its directory to PATH',
     });
   }
+  if (put && program) assertInstalled(realpathSync(program), "a client's file");
   const catalog = loadCatalog(context.catalog, context.paths.userCatalog);
   const originals = readOriginals(context.paths);
   /** Keys to move to accounts, or references to replace with keys, and their tools. */

@@ -38,7 +38,7 @@ interface Toggle {
   /** The confirmed state, never the requested one. */
   on: boolean;
   sensitive: boolean;
-  /** True if an organization allows nobody to turn WARP off now. */
+  /** True if an organization does not allow the user to turn WARP off now. */
   locked: boolean;
   /** The action of the toggle; null if the state is unknown and it could mean either. */
   action: 'connect' | 'disconnect' | null;

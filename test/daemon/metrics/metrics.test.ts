@@ -197,7 +197,11 @@ test('exports the state of tunnel, kill switch, checks and tunnel CLI', async t 
   state.set('killSwitch', NO_KILL_SWITCH);
   state.set('tunnel', NO_TUNNEL);
   const unknown = await scrape(running);
-  for (const name of ['culvert_warp_killswitch_engaged', 'culvert_warp_tunnel_latency_seconds', 'culvert_warp_tunnel_loss_ratio'])
+  for (const name of [
+    'culvert_warp_killswitch_engaged',
+    'culvert_warp_tunnel_latency_seconds',
+    'culvert_warp_tunnel_loss_ratio',
+  ])
     assert.equal(valueIn(unknown, name), undefined, `${name} is not known`);
   assert.equal(valueIn(unknown, 'culvert_warp_tunnel_receive_bytes_total'), 2_990);
 });

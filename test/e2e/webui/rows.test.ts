@@ -33,7 +33,7 @@ const isUnusable = (page: Page, name: string) =>
   page.getByRole('menuitem', { name, exact: true }).and(page.locator('[aria-disabled=true]'));
 
 describe('rows', { concurrency: false }, () => {
-  test('an open menu follows its row: what the row can’t do any more, the menu can’t either', async t => {
+  test('an open menu follows its row: what the row can’t do anymore, the menu can’t either', async t => {
     const opened = await openPage(t);
     const { page, performed, complaints } = opened;
     await page.getByRole('button', { name: 'Pause WARP: More' }).click();

@@ -63,6 +63,8 @@ const DATA = [
   /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/,
   /^(192\.168\.1\.0\/24 \(wlan0\)|172\.17\.0\.0\/16 \(docker0\))$/,
   /^\w+ \d+, \d+, [\d:]+:?$/,
+  // the placeholder of a team's name
+  /^example$/,
   // texts of GTK and libadwaita, in the desktop's language
   /^Ctrl\+.$/,
   /^(Show Text|Dismiss)$/,

@@ -200,7 +200,7 @@ function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): 
   return buttons;
 }
 
-/** Says what a sign-in does, and which programs reach the internet without WARP meanwhile. */
+/** Says what a sign-in does, and which programs reach the internet without WARP until it ends. */
 function signInText(snapshot: State | null, { _ }: Translator): string {
   const exposure =
     snapshot?.killSwitch.active === true
@@ -449,7 +449,7 @@ function automaticCommand({ rule, before }: Place, tr: Translator): Command {
 }
 
 /** Returns the change that writes a rule as it is, with the user's answer. */
-export function written(rule: NetworkRule) {
+function written(rule: NetworkRule) {
   const { name, allowed } = rule;
   return { do: 'add' as const, name, lines: linesOf(rule), ...(allowed !== null && { allow: allowed }) };
 }
