@@ -19,10 +19,16 @@ export class OneStop extends Adw.Bin {
     super({ child });
     const keys = new Gtk.EventControllerKey();
     keys.connect('key-pressed', (_keys, key) => {
-      if (key !== Gdk.KEY_Left && key !== Gdk.KEY_Right) return false;
-      const isBack = (key === Gdk.KEY_Left) === (this.get_direction() !== Gtk.TextDirection.RTL);
+      const row = list.get_focus_child();
       const { TAB_FORWARD, TAB_BACKWARD } = Gtk.DirectionType;
-      return list.get_focus_child()?.child_focus(isBack ? TAB_BACKWARD : TAB_FORWARD) ?? false;
+      if (key === Gdk.KEY_Left || key === Gdk.KEY_Right) {
+        const isBack = (key === Gdk.KEY_Left) === (this.get_direction() !== Gtk.TextDirection.RTL);
+        return row?.child_focus(isBack ? TAB_BACKWARD : TAB_FORWARD) ?? false;
+      }
+      // GTK moves between rows that can have the focus, but not from a control to the next row
+      if (!row || row.is_focus() || (key !== Gdk.KEY_Up && key !== Gdk.KEY_Down)) return false;
+      const next = key === Gdk.KEY_Down ? row.get_next_sibling() : row.get_prev_sibling();
+      return next?.child_focus(TAB_FORWARD) ?? false;
     });
     list.add_controller(keys);
   }
