@@ -11,7 +11,7 @@ for program in wrap manifest; do
     wrap) readme=wrapper/README.md ;;
     manifest) readme=manifest/README.md ;;
   esac
-  rm -rf "$work/$program"
+  rm -rf "${work:?}/$program"
   package=$work/$program/package
   mkdir -p "$package/bin" "$package/share/culvert" "$package/share/man/man1"
   cp -R "$tree/share/culvert/$program" "$package/share/culvert/"
