@@ -1,7 +1,8 @@
 #!/bin/sh
 # Signs a release: data/repository/sign.sh [--renew] DIRECTORY PROGRAM --key FILE [--key FILE] [--passphrase-file FILE] [OPTION…]
 # PROGRAM is the bundle of culvert-manifest, and the options are those of its "sign". The first key signs manifest and source,
-# all of them the package repositories. The first also signs each artifact and SHA256SUMS for minisign. --renew keeps what the release was signed with, and dates it again.
+# all of them the package repositories. The first also signs each artifact and SHA256SUMS for minisign. --renew keeps what the
+# release was signed with, and dates it again.
 set -eu
 top=$(readlink -f "$(dirname "$(readlink -f "$0")")/../..")
 say() { printf '%s\n' "release: $*" >&2; }
@@ -90,7 +91,7 @@ with_key() {
   fi
 }
 with_key sign "$manifest" "$@"
-# a release of before has no such list
+# older releases have no such list
 if [ -e "$release/SHA256SUMS" ]; then
   set -- "$release/SHA256SUMS"
   for file in "$release"/culvert-*; do
