@@ -99,7 +99,7 @@ with_key() {
   fi
 }
 with_key sign "$manifest" "$@"
-# a release of before has no such list
+# older releases have no such list
 if [ -e "$release/SHA256SUMS" ]; then
   set -- "$release/SHA256SUMS"
   for file in "$release"/culvert-*; do

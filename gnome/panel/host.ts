@@ -2,11 +2,23 @@
 import type Gtk from 'gi://Gtk?version=4.0';
 import type { Host } from '../../daemon/view/host.ts';
 import type { View } from '../../daemon/view/view.ts';
-import type { SearchBar } from './widgets/long-list.ts';
 
 export interface WindowHost extends Host {
   /** The window, as the parent of dialogs. */
   window: Gtk.Window;
+}
+
+/** A search field, as the window uses it. */
+export interface SearchField {
+  widget: Gtk.Widget;
+  /** Text in the field. */
+  text(): string;
+  /** @param isTyping true if the user is typing, so that the field must not select its text */
+  focus(isTyping?: boolean): void;
+  /** Searches for a text that the user typed in another field. */
+  type(text: string): void;
+  /** Follows the first result. */
+  enter(): void;
 }
 
 export interface PageWidget extends Gtk.Widget {
@@ -21,7 +33,7 @@ export interface PageWidget extends Gtk.Widget {
   /** Focuses the page's search field. */
   focusSearch?(): void;
   /** The search field of a form. */
-  readonly searchBar?: Pick<SearchBar, 'widget' | 'text' | 'enter' | 'type' | 'focus'> | null;
+  readonly searchBar?: SearchField | null;
   /** Scrolls to a row, highlights it briefly, and focuses it. */
   reveal?(row: string): void;
   /** Called when the page is first shown. */

@@ -14,7 +14,15 @@ describe('rows', { skip: missing('xdotool'), concurrency: false }, () => {
     await find(TITLE);
     await stage.settled();
   };
-  const ran = async () => (await stage.ask({ do: 'ran' })) as { text: string }[];
+  /** Returns the commands since the last call, once there is one. */
+  const next = async (what: string) => {
+    let asked: { text: string }[] = [];
+    await until(async () => {
+      asked = (await stage.ask({ do: 'ran' })) as typeof asked;
+      return asked.length > 0;
+    }, what);
+    return asked;
+  };
   const windowId = () => stage.x('search', '--onlyvisible', '--name', `^${TITLE}$`).split('\n').at(-1)!;
   const key = (chord: string) => {
     stage.x('windowfocus', '--sync', windowId());
@@ -42,19 +50,12 @@ describe('rows', { skip: missing('xdotool'), concurrency: false }, () => {
     await show(group('a', 'b', 'c', 'd'));
     await stage.ask({ do: 'focus', name: 'Row a: Use' });
     key('alt+Down');
-    let asked: { text: string }[] = [];
-    await until(async () => {
-      asked = await ran();
-      return asked.length > 0;
-    }, 'a move');
+    let asked = await next('a move');
     assert.deepEqual(asked, [{ kind: 'copy', text: 'a to 1' }]);
     // the rows are as before until the daemon has answered
     await show(group('b', 'a', 'c', 'd'));
     key('alt+Down');
-    await until(async () => {
-      asked = await ran();
-      return asked.length > 0;
-    }, 'a further move');
+    asked = await next('a further move');
     assert.deepEqual(asked, [{ kind: 'copy', text: 'a to 2' }]);
 
     await show(group('a', 'b', 'c', 'd'));
@@ -70,10 +71,7 @@ describe('rows', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.settled();
     }
     stage.x('mouseup', '1');
-    await until(async () => {
-      asked = await ran();
-      return asked.length > 0;
-    }, 'a drag');
+    asked = await next('a drag');
     assert.deepEqual(asked, [{ kind: 'copy', text: 'd to 1' }]);
   });
 

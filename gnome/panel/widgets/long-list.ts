@@ -6,25 +6,17 @@ import Pango from 'gi://Pango?version=1.0';
 import type { List, ListItem, Search } from '../../../daemon/view/form.ts';
 import type { Host } from '../../../daemon/view/host.ts';
 import { collectWhenQuiet } from '../../gc.ts';
+import type { SearchField } from '../host.ts';
 import { setDescription, setName, turnTo } from './accessible.ts';
 import { createMenu, withoutHyphens } from './buttons.ts';
 import { CLAMP } from './columns.ts';
 import { announce, nameListItem } from './compat.ts';
 import { dropRows, OneStop, rowFactory, stepwise } from './lists.ts';
 
-export interface SearchBar {
-  widget: Gtk.Widget;
+export interface SearchBar extends SearchField {
   show(search: Search): void;
-  /** Text in the field. */
-  text(): string;
   /** Replaces the text, including text that the page does not know yet. */
   put(text: string): void;
-  /** @param isTyping true if the user is typing, so that the field must not select its text */
-  focus(isTyping?: boolean): void;
-  /** Searches for a text that the user typed in another field. */
-  type(text: string): void;
-  /** Follows the first result. */
-  enter(): void;
 }
 
 /**

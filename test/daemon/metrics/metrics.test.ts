@@ -290,7 +290,7 @@ test('hostile names stay inside their quotes', async t => {
   const { running } = await setUp(t);
   const files = wrapperFiles(running);
   await scrape(running);
-  const hostile = 'a"} 1\nculvert_tunnel_state{state="x\\';
+  const hostile = 'a"} 1\nculvert_warp_tunnel_state{state="x\\';
   files.audit({ cli: hostile, outcome: 'left', class: '\u001b[31m\u0000\r\u2028\ud800' });
   files.audit({ cli: '__proto__', outcome: 'left', class: 'constructor' });
   files.audit({ cli: 'x'.repeat(5_000) });

@@ -113,7 +113,7 @@ export function clone(t: Pick<TestContext, 'after'>, version: string, packages =
   put(
     'data/release/user.sh',
     `#!/bin/sh\necho tree >"$1"; mkdir -p "$2/meson/manifest"; cp -r ${path.dirname(buildManifest())}/. "$2/meson/manifest/"
-tree=$2/tree/culvert-${version}
+tree=$2/tree/culvert-$(node -p 'require("./package.json").version')
 mkdir -p "$tree/bin" "$tree/share/man/man1" "$tree/share/culvert"
 echo x >"$tree/share/culvert/licenses.txt"
 for program in wrap manifest; do
