@@ -148,13 +148,16 @@ const registerAgain = (deletesFirst: boolean) => ({
   actions: [...(deletesFirst ? DELETE : []), { action: 'register' as const }],
 });
 
-/** Puts a copy of the file in place of the link; the new file is never readable by others. */
+/** Replaces a link by a copy of its file, which others can't read at any time, and which a failure removes. */
+const REPLACE_LINK = 'install -m 600 -- "$1" "$1.new" && mv -fT -- "$1.new" "$1" || { rm -f -- "$1.new"; exit 1; }';
+
 function linkFix({ path, link }: PolicyFile): Fix {
-  const copy = `${path}.new`;
   return adminCommands(
     message('Put the file in place of the link'),
-    [['install', '-m', '600', '--', path, copy], ['mv', '-fT', '--', copy, path], RESTART],
-    { undo: [['ln', '-sfT', '--', link!, path], RESTART] },
+    [['sh', '-c', REPLACE_LINK, 'sh', path], RESTART],
+    {
+      undo: [['ln', '-sfT', '--', link!, path], RESTART],
+    },
   );
 }
 
@@ -163,10 +166,7 @@ function ownerFix({ path, uid, gid, mode }: PolicyFile): Fix {
     message('Make root its owner'),
     [['chown', 'root:root', path], ['chmod', '600', path], RESTART],
     {
-      undo: [
-        ['chown', `${uid}:${gid}`, path],
-        ['chmod', (mode & 0o777).toString(8), path],
-      ],
+      undo: [['chown', `${uid}:${gid}`, path], ['chmod', (mode & 0o777).toString(8), path], RESTART],
     },
   );
 }
