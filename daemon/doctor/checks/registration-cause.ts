@@ -5,7 +5,7 @@ import type { Message } from '../../api/values.ts';
 import { causeMessages } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
 import { judgePolicy, type PolicyFile } from '../../warp/parse/policy-file.ts';
-import { chosenConfiguration, endsAttempt, registrationCause } from '../../warp/registration.ts';
+import { chosenConfiguration, isOfAttempt, registrationCause } from '../../warp/registration.ts';
 import { type Check, inEnglish, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { limitValues } from '../knowledge.ts';
 import { adminCommands, policyFileOf, RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
@@ -27,7 +27,7 @@ export const registration: Check = {
     if (status.blocked !== null && status.blocked !== 'not-registered')
       return notApplicable(message('The client has to be set up first: see the check "service".'));
     const isMissing = status.blocked === 'not-registered' || account.registered === false;
-    const file = cli.emulated ? null : await policyFileOf(world);
+    const file = cli.emulated ? null : policyFileOf(world);
     const cause = await causeOf(world, snapshot, { file, isMissing });
     if (cause) {
       const evidence = [...cause.evidence, ...(cause.code === 'api-unreachable' ? [addresses(world)] : [])];
@@ -62,7 +62,7 @@ async function causeOf(
   const found = registrationCause({
     status,
     account,
-    policy: judgePolicy(file, world.owner),
+    policy: judgePolicy(file, world.owner, cli.version),
     chosen: chosenConfiguration(settings),
     version: cli.version,
     attempt: null,
@@ -71,7 +71,7 @@ async function causeOf(
   const told = status.registration;
   if (!told || !found) return told ?? found;
   // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
-  return endsAttempt(told) || (told.managed && !found.managed) ? told : found;
+  return isOfAttempt(told) || (told.managed && !found.managed) ? told : found;
 }
 
 function describeAccount({ type, organization }: Snapshot['account']): Message {
@@ -129,10 +129,12 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
     case 'client-too-old':
       return installFix(world);
     case 'consumer':
-      return { kind: 'action', ...labeled(message('Remove the registration')), actions: DELETE, undo: [] };
+      return REMOVE;
     case 'removed':
       return null;
     case 'old-registration':
+      // WARP then registers with the organization by itself
+      return managed ? REMOVE : { ...registerAgain(true), undo: [] };
     case 'unknown-to-api':
     case 'changed':
       if (managed) return RESTART_WARP;
@@ -141,6 +143,7 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
 }
 
 const DELETE = [{ action: 'deleteRegistration' as const }];
+const REMOVE: Fix = { kind: 'action', ...labeled(message('Remove the registration')), actions: DELETE, undo: [] };
 
 const registerAgain = (deletesFirst: boolean) => ({
   kind: 'action' as const,

@@ -181,7 +181,7 @@ export function registrationIn(
     patterns.filter(({ cause }) => cause !== undefined),
     moment,
   );
-  return seen && { code: seen.pattern.cause!, line: seen.line.text };
+  return seen && { code: seen.pattern.cause!, line: seen.line.text, at: seen.line.at };
 }
 
 /** Returns the entry that explains a line that a user typed or pasted; null without one. */

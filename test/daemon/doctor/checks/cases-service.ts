@@ -176,8 +176,15 @@ const REGISTRATION: Case[] = [
       title: 'a file that belongs to another user',
       verdict: 'problem',
       shows: /belongs to user \d+, with mode 77/,
-      fix: /"chown","root:root".*"chmod","600"/,
+      fix: /"chown","root:root".*"chmod","600".*"undo":.*"chmod","77".*"restart"/,
       files: { [POLICY_FILE]: { text: '<dict/>', mode: 0o077 } },
+      tunnel: { ...missing('Daemon Startup'), tunnelCli: { version: '2026.6.822.0' } },
+    },
+    {
+      title: 'a link in place of the file',
+      verdict: 'problem',
+      fix: /"sh","-c",.*"restart".*"undo":\[\["ln".*"restart"/,
+      files: { [POLICY_FILE]: { link: '/etc/mdm.xml' } },
       tunnel: missing('Daemon Startup'),
     },
     {
