@@ -29,6 +29,8 @@ export interface JournalCause {
   line: string;
   /** When it was written, in milliseconds since 1970; null or absent if the journal did not say. */
   at?: number | null;
+  /** Host of the API in the line; null or absent if it names none. */
+  host?: string | null;
 }
 
 /** Everything that the cause is found from. */
@@ -216,8 +218,7 @@ function choices({ configurations }: Policy, used: Dictionary | null): Message[]
 
 /** Host names of the API (Cloudflare, "Cloudflare One Client with firewall", and its release notes of 2026.6.822.0). */
 function apiHost({ policy, version, journal }: RegistrationEvidence): string {
-  const named = /\bhttps?:\/\/([\w.-]+?)\.?(?=[/:"\s]|$)/.exec(journal?.line ?? '')?.[1];
-  if (named?.includes('.')) return named;
+  if (journal?.host) return journal.host;
   if (!policy.managed) return 'api.cloudflareclient.com';
   return version !== null && compareVersions(version, '2026.6.822.0') >= 0
     ? 'api.devices.cloudflare.com'

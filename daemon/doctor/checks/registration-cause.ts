@@ -9,9 +9,9 @@ import { chosenConfiguration, isOfAttempt, registrationCause } from '../../warp/
 import { type Check, inEnglish, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { limitValues } from '../knowledge.ts';
 import { adminCommands, policyFileOf, RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
-import { registrationIn } from '../world/journal.ts';
+import { redactLine, registrationIn } from '../world/journal.ts';
 import type { World } from '../world/world.ts';
-import { journalOf } from './machine.ts';
+import { rawJournalOf } from './machine.ts';
 import { installFix } from './registration.ts';
 
 export const registration: Check = {
@@ -58,7 +58,9 @@ async function causeOf(
   { status, account, settings, tunnelCli: cli }: Snapshot,
   { file, isMissing }: Machine,
 ): Promise<RegistrationCause | null> {
-  const lines = isMissing && !cli.emulated ? await journalOf(world).catch(() => []) : [];
+  const lines = isMissing && !cli.emulated ? await rawJournalOf(world).catch(() => []) : [];
+  const inJournal = registrationIn(lines, world.knowledge.patterns, { now: world.now() });
+  const line = inJournal && (await redactLine({ at: null, text: inJournal.line }, world.redact)).text;
   const found = registrationCause({
     status,
     account,
@@ -66,7 +68,7 @@ async function causeOf(
     chosen: chosenConfiguration(settings),
     version: cli.version,
     attempt: null,
-    journal: registrationIn(lines, world.knowledge.patterns, { now: world.now() }),
+    journal: inJournal && { ...inJournal, line: line! },
   });
   const told = status.registration;
   if (!told || !found) return told ?? found;

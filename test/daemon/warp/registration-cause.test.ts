@@ -39,7 +39,7 @@ const free = {
   account: { registered: true, type: 'Free', organization: null, managed: false },
 };
 const member = { ...free, account: { registered: true, type: 'Team', organization: 'acme', managed: true } };
-const unreachable = { code: 'api-unreachable' as const, line: 'API error: url: "https://api.example.com./v0/reg"' };
+const unreachable = { code: 'api-unreachable' as const, line: 'API error', host: 'fed.cloudflareclient.com' };
 const NOT_IN_API = reason('Registration Missing due to: Does not exist in API');
 
 const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: string | undefined][] = [
@@ -104,7 +104,7 @@ test('the host to open is the one in the journal, else that of the organization 
       host({ policy: TOKEN }),
     ],
     [
-      'api.example.com',
+      'fed.cloudflareclient.com',
       'api.cloudflareclient.com',
       'zero-trust-client.cloudflareclient.com',
       'api.devices.cloudflare.com',
