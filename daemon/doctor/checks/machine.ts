@@ -3,7 +3,7 @@ import type { Message } from '../../api/values.ts';
 import { serviceLog } from '../../view/client/service-words.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
-import { RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
+import { modeWord, RESTART_WARP, routesTraffic, tunnelOf, vendorPage } from '../world/facts.ts';
 import { type Line, readRawJournal, redactLine, seenIn } from '../world/journal.ts';
 import { processesNamed } from '../world/sockets.ts';
 import { growthPerHour, type Sample, type World } from '../world/world.ts';
@@ -145,6 +145,9 @@ export const nftFeatures: Check = {
   group: 'service',
   source: vendorPage('troubleshooting/known-limitations/'),
   async probe(world) {
+    const mode = world.tunnel?.settings.Mode;
+    if (mode !== undefined && !routesTraffic(mode))
+      return notApplicable(message('The mode is “%s”.', modeWord(mode)));
     const lacking = await clientLacksRights(world);
     if (lacking)
       return problem(
@@ -192,6 +195,8 @@ async function clientLacksRights(world: World): Promise<Message | null> {
   for (const pid of await processesNamed(world, 'warp-svc')) {
     const status = await world.files.readText(`/proc/${pid}/status`).catch(() => null);
     const effective = /^CapEff:\s*([0-9a-f]{1,16})$/im.exec(status ?? '')?.[1];
+    // a process of a container has another number there (proc(5)), and its own network
+    if (/^NSpid:\s*\d+\s+\d/m.test(status ?? '')) continue;
     const lacks = effective && (Number.parseInt(effective.slice(-4), 16) & NET_ADMIN) === 0;
     if (lacks) return message('warp-svc (process %s) runs without CAP_NET_ADMIN', String(pid));
   }

@@ -260,6 +260,28 @@ const MACHINE: Case[] = [
   },
   {
     check: nftFeatures,
+    how: 'process',
+    title: 'the same service as a local proxy, which writes no rules',
+    verdict: 'not-applicable',
+    files: { '/proc/55/comm': 'warp-svc\n', '/proc/55/status': 'Name:\twarp-svc\nCapEff:\t0000000000000400\n' },
+    tunnel: { settings: { Mode: 'proxy' } },
+  },
+  {
+    check: nftFeatures,
+    how: 'process',
+    title: 'the service of a container on this machine',
+    verdict: 'ok',
+    world: t =>
+      world(t, {
+        env: ENV,
+        root: tree(t, {
+          '/proc/55/comm': 'warp-svc\n',
+          '/proc/55/status': 'Name:\twarp-svc\nNSpid:\t55\t7\nCapEff:\t0000000000000400\n',
+        }),
+      }),
+  },
+  {
+    check: nftFeatures,
     how: 'programs',
     title: 'the kernel of this machine',
     verdict: 'ok',
