@@ -116,5 +116,5 @@ export function subjectsOf(subject: Subject, isExcluded: boolean): Subject[] {
 /** Returns the address of this SSH session as an entry of the preset; null outside a session. */
 export function ownEntry(env: NodeJS.ProcessEnv): { value: string; source: string } | null {
   const session = sessionIn(env);
-  return session && !/^127\.|^::1$/.test(session.peer) ? { value: session.peer, source: 'sshd' } : null;
+  return session?.peer && !/^127\.|^::1$/.test(session.peer) ? { value: session.peer, source: 'sshd' } : null;
 }

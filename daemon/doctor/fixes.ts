@@ -6,6 +6,7 @@ import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
 import { type Failure, isOneOf, reason } from '../core/errors.ts';
 import { replaceFile, temporaryName } from '../core/files.ts';
 import { contentOf, digest, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
+import { isRestart } from '../view/client/service-words.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
 import { withoutText } from './file-fix.ts';
 import {
@@ -209,7 +210,7 @@ export async function undoLast(context: FixContext): Promise<string[]> {
   const [entry] = entriesOf(context.journal);
   if (!entry) throw fixFailure('nothing', 'There is nothing to undo.');
   const done: string[] = [];
-  for (const step of entry.steps) {
+  for (const step of inOrder(entry.steps)) {
     try {
       if (step.kind === 'file') restore(step, context.journal);
       else if (step.kind === 'command') await runCommand(step.argv, context.tools);
@@ -224,6 +225,12 @@ export async function undoLast(context: FixContext): Promise<string[]> {
   }
   forget(context.journal, entry);
   return done;
+}
+
+/** Returns the steps with restarts of WARP's service at the end, where it reads what the others restored. */
+function inOrder(steps: readonly Step[]): Step[] {
+  const last = (step: Step) => step.kind === 'command' && isRestart(step.argv);
+  return [...steps.filter(step => !last(step)), ...steps.filter(last)];
 }
 
 /** Restores a file from its copy, with owner, mode and extended attributes. */

@@ -3,7 +3,7 @@ import type { Snapshot } from '../api/schema.ts';
 import type { Paths } from '../system/paths.ts';
 import type { JournalCause } from '../warp/registration.ts';
 import { knowledgeOf, redactorFor } from './gather.ts';
-import { readServiceJournal, registrationIn } from './world/journal.ts';
+import { readRawJournal, redactLine, registrationIn } from './world/journal.ts';
 import { createTools } from './world/tools.ts';
 
 interface Options {
@@ -18,8 +18,10 @@ export async function readRegistrationJournal({ env, paths, snapshot, signal }: 
   const tools = createTools({ env, signal: signal ?? new AbortController().signal });
   const knowledge = knowledgeOf(paths, env);
   try {
-    const lines = await readServiceJournal(tools, redactorFor(snapshot, knowledge));
-    return registrationIn(lines, knowledge.patterns, { now: Date.now() });
+    const found = registrationIn(await readRawJournal(tools), knowledge.patterns, { now: Date.now() });
+    if (!found) return null;
+    const { text } = await redactLine({ at: null, text: found.line }, redactorFor(snapshot, knowledge));
+    return { ...found, line: text };
   } catch {
     return null; // the other evidence still counts
   }

@@ -2,12 +2,10 @@
 import type { Fix } from '../api/doctor.ts';
 import type { ServiceManager } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
-import { type ServiceVerb, serviceCommand, serviceCommands, serviceSentence } from '../view/client/service-words.ts';
+import { serviceCommand, serviceCommands, serviceSentence } from '../view/client/service-words.ts';
 import { quote } from '../view/fix.ts';
 import { message, quoted } from '../view/message.ts';
 import type { Finding } from './check.ts';
-
-type CommandFix = Extract<Fix, { kind: 'commands' }>;
 
 /** Programs of systemd, which do nothing where it does not run. */
 const OF_SYSTEMD = ['systemctl', 'systemd-run', 'resolvectl', 'journalctl'];
@@ -24,40 +22,44 @@ export function forThisMachine(finding: Finding, manager: ServiceManager | null)
       ...withAdvice(finding, message('Restart it yourself after that: %s', fix.restart)),
       fix: withoutRestart(fix),
     };
-  const command = fix.kind === 'commands' && fix.commands.find(([program = '']) => OF_SYSTEMD.includes(program));
-  if (!command) return finding;
-  const verb = verbOf(fix as CommandFix);
-  if (verb) return forWarp(finding, fix as CommandFix, { verb, manager });
-  return { ...withAdvice(finding, adviceOn(command)), fix: null };
+  if (fix.kind !== 'commands' || !fix.commands.some(isOfSystemd)) return finding;
+  const { repair: _, ...rest } = fix; // root's side asks systemd
+  const commands = fix.commands.flatMap(each => inItsPlace(each, manager));
+  const undo = fix.undo.flatMap(each => inItsPlace(each, manager));
+  const advice = fix.commands.flatMap(each => adviceOn(each, manager));
+  return { ...withAdvice(finding, ...advice), fix: commands.length > 0 ? { ...rest, commands, undo } : null };
 }
 
-/** Returns the verb of a fix that only starts or restarts WARP's unit, or null. */
-function verbOf({ commands }: CommandFix): ServiceVerb | null {
-  const line = commands.length === 1 ? quote(commands[0]!) : '';
-  const verbs: readonly ServiceVerb[] = ['start', 'restart'];
-  return verbs.find(verb => line === quote(serviceCommands(verb, null)![0]!)) ?? null;
+const isOfSystemd = ([program = '']: readonly string[]) => OF_SYSTEMD.includes(program);
+
+const VERBS = ['start', 'restart', 'stop'] as const;
+type Verb = (typeof VERBS)[number];
+
+/** Returns what a command of systemd does with WARP's unit; null for any other command. */
+function verbOf(command: readonly string[]): Verb | null {
+  const line = quote(command);
+  return VERBS.find(verb => line === quote(serviceCommands(verb, null)![0]!)) ?? null;
 }
 
-/** Takes the commands of the manager, where it knows WARP's service; else says what to do. */
-function forWarp(
-  finding: Finding,
-  fix: CommandFix,
-  { verb, manager }: { verb: ServiceVerb; manager: ServiceManager },
-): Finding {
-  const commands = serviceCommands(verb, manager);
-  if (commands) {
-    const { repair: _, ...rest } = fix; // root's side asks systemd
-    const undo = verb === 'start' ? serviceCommands('stop', manager)! : [];
-    return { ...finding, fix: { ...rest, commands: copies(commands), undo: copies(undo) } };
-  }
-  const advice = [serviceSentence(verb, manager), quoted(serviceCommand(verb, manager))];
-  return { ...withAdvice(finding, ...advice), fix: null };
+/** Returns the commands of the manager for one of systemd, none if it has none; any other command stays as it is. */
+function inItsPlace(command: readonly string[], manager: ServiceManager): string[][] {
+  if (!isOfSystemd(command)) return [[...command]];
+  const verb = verbOf(command);
+  return ((verb && serviceCommands(verb, manager)) ?? []).map(words => [...words]);
 }
 
-const copies = (commands: readonly (readonly string[])[]) => commands.map(words => [...words]);
+/** Says what a command of systemd would do, if the manager has none for it. */
+function adviceOn(command: readonly string[], manager: ServiceManager): Message[] {
+  if (!isOfSystemd(command)) return [];
+  const verb = verbOf(command);
+  if (verb && serviceCommands(verb, manager)) return [];
+  if (verb === 'start' || verb === 'restart')
+    return [serviceSentence(verb, manager), quoted(serviceCommand(verb, manager))];
+  return [adviceOnOther(command)];
+}
 
 /** Says what a command of systemd would do, without it. */
-function adviceOn(command: readonly string[]): Message {
+function adviceOnOther(command: readonly string[]): Message {
   const [program, ...words] = command;
   if (program === 'systemd-run') {
     const own = words.filter(word => !word.startsWith('--'));

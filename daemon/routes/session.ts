@@ -5,7 +5,8 @@ import { type Asked, forecast, parseTarget } from './why.ts';
 
 /** The addresses of an SSH session, without zone and port. */
 interface Session {
-  peer: string;
+  /** The address of the client; null if the server did not know it, as over a socket that is none of the network. */
+  peer: string | null;
   /** The address of this machine that the session uses; null if it is not known. */
   local: string | null;
 }
@@ -32,7 +33,9 @@ export interface Judgment {
 export function sessionIn({ SSH_CONNECTION: text }: NodeJS.ProcessEnv): Session | null {
   const [peer = '', , local = ''] = text?.trim().split(/\s+/) ?? [];
   const address = addressOf(peer);
-  return address === null ? null : { peer: address, local: addressOf(local) };
+  // sshd writes UNKNOWN for a peer without an address (OpenSSH, canohost.c)
+  if (address === null && peer !== 'UNKNOWN') return null;
+  return { peer: address, local: addressOf(local) };
 }
 
 function addressOf(text: string): string | null {
@@ -56,15 +59,18 @@ type Known = Parameters<typeof forecast>[2] & Pick<Snapshot, 'account'>;
  * @returns null if the change does not touch the session
  */
 export function judge(
-  session: Session,
+  { peer, local }: Session,
   after: After,
   snapshot: Known,
   devices: ReadonlyMap<string, string>,
 ): Judgment | null {
   const now = { connected: snapshot.status.state === 'connected', mode: snapshot.settings.Mode ?? null };
-  const device = (session.local !== null && devices.get(session.local)) || null;
+  const device = (local !== null && devices.get(local)) || null;
   const throughTunnel = device === TUNNEL_DEVICE;
   if (!throughTunnel && !after.connected) return null;
+  if (peer === null)
+    return { peer: 'UNKNOWN', ...unknown('sshd does not know its address.'), exclude: null, advice: null };
+  const session = { peer, local };
   const {
     survives,
     because,
@@ -73,21 +79,21 @@ export function judge(
     ? yes('The demo routes nothing.')
     : throughTunnel
       ? ofTunnelSession(now, after)
-      : (ofDirectSession(session, { now, after, device, own: devices.has(session.peer) }) ??
-        ofForecast(session.peer, after, snapshot));
+      : (ofDirectSession(session, { now, after, device, own: devices.has(peer) }) ??
+        ofForecast(peer, after, snapshot));
   const { mode: list } = snapshot.splitTunnel;
   const canExclude = survives === 'no' && !throughTunnel && list === 'exclude' && !snapshot.account.managed;
   return {
-    peer: session.peer,
+    peer,
     survives,
     because,
-    exclude: canExclude ? session.peer : null,
+    exclude: canExclude ? peer : null,
     advice:
       survives !== 'no' || throughTunnel || canExclude
         ? null
         : snapshot.account.managed
-          ? `Your organization manages the split tunnel. Ask its administrator to keep ${session.peer} out of the tunnel.`
-          : `To keep it, remove ${entry ?? session.peer} from what uses WARP first: culvert routes edit`,
+          ? `Your organization manages the split tunnel. Ask its administrator to keep ${peer} out of the tunnel.`
+          : `To keep it, remove ${entry ?? peer} from what uses WARP first: culvert routes edit`,
   };
 }
 
@@ -118,7 +124,7 @@ interface Facts {
 }
 
 /** Returns the outcome for a session that the split tunnel does not affect; null for others. */
-function ofDirectSession({ peer }: Session, { now, after, device, own }: Facts): Outcome | null {
+function ofDirectSession({ peer }: { peer: string }, { now, after, device, own }: Facts): Outcome | null {
   if (/^127\.|^::1$/.test(peer))
     return unknown(
       'It comes from a program on this machine, such as cloudflared, whose own connection may go into the tunnel.',

@@ -13,6 +13,7 @@ import {
   faultsOf,
   hasToken,
   isListed,
+  isOrganization,
   judgePolicy,
   NO_POLICY,
   nameOf,
@@ -26,6 +27,10 @@ type Code = RegistrationCause['code'];
 export interface JournalCause {
   code: Code;
   line: string;
+  /** When it was written, in milliseconds since 1970; null or absent if the journal did not say. */
+  at?: number | null;
+  /** Host of the API in the line; null or absent if it names none. */
+  host?: string | null;
 }
 
 /** Everything that the cause is found from. */
@@ -60,6 +65,13 @@ const ENDS: readonly Code[] = ['api-unreachable', 'client-too-old', 'old-registr
 /** True if a cause explains why an attempt to register failed. */
 export const endsAttempt = ({ code }: RegistrationCause): boolean => ENDS.includes(code);
 
+/** The first line of evidence for a cause that only the journal tells. */
+const IN_JOURNAL = 'journal: %s';
+
+/** True if the output of an attempt told the cause. */
+export const isOfAttempt = (cause: RegistrationCause): boolean =>
+  endsAttempt(cause) && cause.evidence[0]?.text !== IN_JOURNAL;
+
 /** Reasons of the tunnel CLI, or words that a user pasted. A device that the user removed has no cause. */
 const REASONS: readonly [seen: RegExp, code: Code][] = [
   [/revoked/i, 'removed'],
@@ -78,7 +90,9 @@ export function registrationCause(evidence: RegistrationEvidence): RegistrationC
   const isConsumer = !isMissing && status.blocked === null && policy.managed && isConsumerDevice(account);
   if (!isMissing && !isConsumer) return null;
   const used = usedConfiguration(policy, evidence.chosen);
-  const found = isConsumer ? (policyCause(policy, used) ?? consumer()) : missingCause(evidence, used);
+  const found = isConsumer
+    ? (policyCause(policy, used) ?? consumer())
+    : (missingCause(evidence, used) ?? managedCause(policy));
   if (!found) return null;
   const { code, seen } = found;
   return {
@@ -104,6 +118,12 @@ function missingCause(evidence: RegistrationEvidence, used: Dictionary | null): 
   return wayCause(evidence) ?? answerCause(evidence, used) ?? inPolicy;
 }
 
+/** Returns the fault of another configuration, so that a managed device without a registration always has a cause. */
+function managedCause({ managed, configurations }: Policy): Found | null {
+  if (!managed) return null;
+  return faultCause(configurations.flatMap(faultsOf)) ?? { code: 'policy-organization', seen: [] };
+}
+
 const consumer = (): Found => ({ code: 'consumer', seen: [] });
 
 /** A device that WARP registered for a private person: `Account type: Free`, or with a license. */
@@ -113,9 +133,8 @@ function isConsumerDevice(account: AccountSummary): boolean {
 
 /** Returns the cause that lies in the policy file. */
 function policyCause({ faults, configurations }: Policy, used: Dictionary | null): Found | null {
-  const found = faults.length > 0 ? faults : used ? faultsOf(used) : [];
-  const [first] = found.filter(({ code }) => code !== null);
-  if (first) return { code: first.code!, seen: messagesOf(found, first.code) };
+  const found = faultCause(faults.length > 0 ? faults : used ? faultsOf(used) : []);
+  if (found) return found;
   if (!configurations.some(isListed)) return null;
   return {
     code: 'policy-configs',
@@ -123,16 +142,23 @@ function policyCause({ faults, configurations }: Policy, used: Dictionary | null
   };
 }
 
+function faultCause(faults: readonly Fault[]): Found | null {
+  const first = faults.find(({ code }) => code !== null);
+  return first ? { code: first.code!, seen: messagesOf(faults, first.code) } : null;
+}
+
 const messagesOf = (faults: readonly Fault[], code: Fault['code']) =>
   faults.filter(each => each.code === code).map(({ seen }) => seen);
 
 /** Returns the cause that keeps WARP from asking the server. */
-function wayCause({ attempt, journal, version }: RegistrationEvidence): Found | null {
+function wayCause({ attempt, journal: line, version, status }: RegistrationEvidence): Found | null {
   const told = attempt === null ? null : registrationCauseIn(attempt);
+  // an answer of the server proves that there was a way to it
+  const journal = line?.code === 'api-unreachable' && told === null && answerIn({ status }) !== null ? null : line;
   const isOld = version !== null && compareVersions(version, OLDEST_CLIENT) < 0;
   const seen = [
     ...(told && attempt !== null ? [inEnglish(lastLine(attempt))] : []),
-    ...(journal ? [message('journal: %s', journal.line)] : []),
+    ...(journal ? [message(IN_JOURNAL, journal.line)] : []),
   ];
   if (journal?.code === 'client-too-old' || (isOld && told === 'api-unreachable'))
     return { code: 'client-too-old', seen: [...seen, ...(version ? [message('WARP %s', version)] : [])] };
@@ -167,7 +193,7 @@ function usedConfiguration({ configurations }: Policy, chosen: string | null): D
 function organizationIn({ configurations }: Policy, used: Dictionary | null): string | null {
   const names = [...(used ? [used] : []), ...configurations].map(({ values }) => values.get('organization') ?? '');
   // anything else is shown as a fault, without its value
-  return names.find(name => /^[A-Za-z0-9-]{1,63}$/.test(name)) ?? null;
+  return names.find(isOrganization) ?? null;
 }
 
 /** Returns the line with the error; the line before it is often a warning. */
@@ -192,8 +218,7 @@ function choices({ configurations }: Policy, used: Dictionary | null): Message[]
 
 /** Host names of the API (Cloudflare, "Cloudflare One Client with firewall", and its release notes of 2026.6.822.0). */
 function apiHost({ policy, version, journal }: RegistrationEvidence): string {
-  const named = /\bhttps?:\/\/([\w.-]+?)\.?(?=[:"\s]|\/|$)/.exec(journal?.line ?? '')?.[1];
-  if (named?.includes('.')) return named;
+  if (journal?.host) return journal.host;
   if (!policy.managed) return 'api.cloudflareclient.com';
   return version !== null && compareVersions(version, '2026.6.822.0') >= 0
     ? 'api.devices.cloudflare.com'
@@ -216,16 +241,24 @@ export interface WatchOptions {
   version(): string | null;
   /** Returns the cause in the service's journal; null without one, or if it can't be read. Never rejects. */
   readJournal?: (() => Promise<JournalCause | null>) | undefined;
+  /** Milliseconds since 1970; the clock by default. */
+  now?: () => number;
 }
 
-export function createRegistrationWatch({ policyFile, version, readJournal }: WatchOptions): RegistrationWatch {
+/** How long a line on the way to the server counts: another network may be there since. */
+const RECENT_MS = 10 * 60_000;
+
+export function createRegistrationWatch(options: WatchOptions): RegistrationWatch {
+  const { policyFile, version, readJournal, now = Date.now } = options;
   let attempt: string | null = null;
   let journal: JournalCause | null = null;
+  let reads = 0;
+  const isCurrent = ({ code, at }: JournalCause) => code !== 'api-unreachable' || now() - (at ?? 0) <= RECENT_MS;
   return {
     cause({ status, account, settings }) {
       // another program may have registered the device since
       if (status.blocked === null && account.registered) attempt = null;
-      const policy = policyFile === undefined ? NO_POLICY : judgePolicy(readPolicyFile(policyFile));
+      const policy = policyFile === undefined ? NO_POLICY : judgePolicy(readPolicyFile(policyFile), 0, version());
       return registrationCause({
         status,
         account,
@@ -233,16 +266,22 @@ export function createRegistrationWatch({ policyFile, version, readJournal }: Wa
         chosen: chosenConfiguration(settings),
         version: version(),
         attempt,
-        journal,
+        journal: journal && isCurrent(journal) ? journal : null,
       });
     },
     attempted(output) {
       attempt = output;
-      if (output === null) journal = null;
+      if (output !== null) return;
+      journal = null;
+      reads += 1;
     },
     async readJournal() {
+      reads += 1;
+      const own = reads;
+      const read = (await readJournal?.()) ?? null;
+      if (own !== reads) return false; // a later read counts
       const before = journal;
-      journal = (await readJournal?.()) ?? null;
+      journal = read && { ...read, at: read.at ?? now() };
       return before?.code !== journal?.code || before?.line !== journal?.line;
     },
   };

@@ -72,6 +72,17 @@ const commands = (...words: string[]): Fix => ({
   undo: [],
   privileged: true,
 });
+const OWN = ['chown', 'root:root', '/x'];
+const MODE = ['chmod', '600', '/x'];
+const RESTART = ['systemctl', 'restart', 'warp-svc'];
+/** A fix of which only the last command is systemd's. */
+const OF_THREE: Fix & { kind: 'commands' } = {
+  kind: 'commands',
+  label: 'Mend it',
+  commands: [OWN, MODE, RESTART],
+  undo: [OWN, RESTART],
+  privileged: true,
+};
 const FIXES: readonly Fix[] = [
   RESTART_WARP,
   commands('systemctl', 'stop', 'dnsmasq.service'),
@@ -86,6 +97,7 @@ const FIXES: readonly Fix[] = [
     restart: 'dnsmasq.service',
     repair: ['dnsmasq'],
   },
+  OF_THREE,
 ];
 
 describe('advice on WARP’s service', () => {
@@ -149,6 +161,12 @@ describe('advice on WARP’s service', () => {
       'Broken. systemd does not run here. Do this yourself, as root: stop dnsmasq.service',
       null,
     ]);
+    const three = await examine(fixing(OF_THREE), world(t, { serviceManager: openrc }));
+    const rc = ['rc-service', 'warp-svc', 'restart'];
+    assert.deepEqual(three.fix, { ...OF_THREE, commands: [OWN, MODE, rc], undo: [OWN, rc] });
+    const [said, left] = await of(docker, OF_THREE);
+    assert.equal(said, 'Broken. This container starts no services. Restart it on its host: docker restart CONTAINER');
+    assert.deepEqual(left, [OWN, MODE]);
     assert.deepEqual(await of(docker, FIXES[2]!), ['Broken. Run this yourself: culvert portal', null]);
     const [text, file] = await of(docker, FIXES[3]!);
     assert.equal(text, 'Broken. Restart it yourself after that: dnsmasq.service');
@@ -194,6 +212,7 @@ const MAY_NAME: readonly [file: RegExp, reason: string][] = [
     'about the root service, which exists under systemd only',
   ],
   [/^daemon\/killswitch\//, 'the root service, which exists under systemd only'],
+  [/^wrapper\/catalog\/(bounds|rule-values)\.ts$/, 'lists of programs that a catalog may or may not name'],
   [/^wrapper\/(gateway\/unit\.ts|README\.md)$/, 'units of the user, which it refuses without a manager'],
   [/^data\/(arch|deb|rpm|killswitch)\//, 'scripts of packages and of the root service, which test for systemd'],
   [/^data\/(culvert\.service\.in|doc\/.*|knowledge\/known-issues\.toml)$/, 'documents'],

@@ -3,8 +3,8 @@ import type { Message } from '../../api/values.ts';
 import { serviceLog } from '../../view/client/service-words.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
-import { RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
-import { type Line, readRawJournal, redactLines, seenIn } from '../world/journal.ts';
+import { modeWord, RESTART_WARP, routesTraffic, tunnelOf, vendorPage } from '../world/facts.ts';
+import { type Line, readRawJournal, redactLine, seenIn } from '../world/journal.ts';
 import { processesNamed } from '../world/sockets.ts';
 import { growthPerHour, type Sample, type World } from '../world/world.ts';
 
@@ -145,6 +145,9 @@ export const nftFeatures: Check = {
   group: 'service',
   source: vendorPage('troubleshooting/known-limitations/'),
   async probe(world) {
+    const mode = world.tunnel?.settings.Mode;
+    if (mode !== undefined && !routesTraffic(mode))
+      return notApplicable(message('The mode is “%s”.', modeWord(mode)));
     const lacking = await clientLacksRights(world);
     if (lacking)
       return problem(
@@ -192,18 +195,17 @@ async function clientLacksRights(world: World): Promise<Message | null> {
   for (const pid of await processesNamed(world, 'warp-svc')) {
     const status = await world.files.readText(`/proc/${pid}/status`).catch(() => null);
     const effective = /^CapEff:\s*([0-9a-f]{1,16})$/im.exec(status ?? '')?.[1];
+    // a process of a container has another number there (proc(5)), and its own network
+    if (/^NSpid:\s*\d+\s+\d/m.test(status ?? '')) continue;
     const lacks = effective && (Number.parseInt(effective.slice(-4), 16) & NET_ADMIN) === 0;
     if (lacks) return message('warp-svc (process %s) runs without CAP_NET_ADMIN', String(pid));
   }
   return null;
 }
 
-/** Reads the journal once for all checks of a run. Only single values of its lines may be shown. */
+/** Reads the journal once for all checks of a run. Its lines may be shown only after `redactLine`. */
 export const rawJournalOf = (world: World): Promise<Line[]> =>
   world.once('service-journal', () => readRawJournal(world.tools));
-
-export const journalOf = (world: World): Promise<Line[]> =>
-  world.once('redacted-journal', async () => redactLines(await rawJournalOf(world), world.redact));
 
 /** Quotes a line of the journal, with its time if it is known. */
 const journalQuote = ({ at, text }: Line): Message =>
@@ -231,7 +233,7 @@ export const serviceJournal: Check = {
     const log = serviceLog(world.serviceManager);
     if (world.serviceManager && !isIgnored)
       return notApplicable(message('systemd does not run here, so there is no journal. As root, see: %s', log));
-    const lines = await journalOf(world).catch((error: unknown) => {
+    const lines = await rawJournalOf(world).catch((error: unknown) => {
       if (!isIgnored) throw error;
       return [];
     });
@@ -244,9 +246,10 @@ export const serviceJournal: Check = {
     // a tunnel that was turned off may have had the error before
     const isWanted = status.state !== 'disconnected' || isIgnored;
     const { source, date, restart, cause } = seen.pattern;
+    const line = await redactLine(seen.line, world.redact);
     if (cause && status.blocked === 'not-registered')
-      return ok(journalQuote(seen.line), message('The check "%s" explains it.', 'registration'));
-    const evidence = [journalQuote(seen.line), message('known since %s: %s', date, source)];
+      return ok(journalQuote(line), message('The check "%s" explains it.', 'registration'));
+    const evidence = [journalQuote(line), message('known since %s: %s', date, source)];
     return (isWanted ? problem : notice)(evidence, seen.meaning, restart ? RESTART_WARP : null);
   },
 };

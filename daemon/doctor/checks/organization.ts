@@ -24,9 +24,9 @@ export const mdmFile: Check = {
   source: vendorPage('deployment/mdm-deployment/parameters/'),
   cheap: true,
   async probe(world) {
-    const file = await policyFileOf(world);
+    const file = policyFileOf(world);
     if (!file) return notApplicable(message('There is no %s.', MDM));
-    const { faults, configurations } = judgePolicy(file, world.owner);
+    const { faults, configurations } = judgePolicy(file, world.owner, world.tunnel?.tunnelCli.version ?? null);
     const [fault] = faults;
     if (fault?.code === 'policy-hidden') throw new Unknown(fault.seen);
     if (fault) return problem([fault.seen], causeMessages({ ...NO_FACTS, code: fault.code! }).sentence);

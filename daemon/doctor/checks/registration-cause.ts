@@ -5,13 +5,13 @@ import type { Message } from '../../api/values.ts';
 import { causeMessages } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
 import { judgePolicy, type PolicyFile } from '../../warp/parse/policy-file.ts';
-import { chosenConfiguration, endsAttempt, registrationCause } from '../../warp/registration.ts';
+import { chosenConfiguration, isOfAttempt, registrationCause } from '../../warp/registration.ts';
 import { type Check, inEnglish, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { limitValues } from '../knowledge.ts';
 import { adminCommands, policyFileOf, RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
-import { registrationIn } from '../world/journal.ts';
+import { redactLine, registrationIn } from '../world/journal.ts';
 import type { World } from '../world/world.ts';
-import { journalOf } from './machine.ts';
+import { rawJournalOf } from './machine.ts';
 import { installFix } from './registration.ts';
 
 export const registration: Check = {
@@ -27,7 +27,7 @@ export const registration: Check = {
     if (status.blocked !== null && status.blocked !== 'not-registered')
       return notApplicable(message('The client has to be set up first: see the check "service".'));
     const isMissing = status.blocked === 'not-registered' || account.registered === false;
-    const file = cli.emulated ? null : await policyFileOf(world);
+    const file = cli.emulated ? null : policyFileOf(world);
     const cause = await causeOf(world, snapshot, { file, isMissing });
     if (cause) {
       const evidence = [...cause.evidence, ...(cause.code === 'api-unreachable' ? [addresses(world)] : [])];
@@ -58,20 +58,22 @@ async function causeOf(
   { status, account, settings, tunnelCli: cli }: Snapshot,
   { file, isMissing }: Machine,
 ): Promise<RegistrationCause | null> {
-  const lines = isMissing && !cli.emulated ? await journalOf(world).catch(() => []) : [];
+  const lines = isMissing && !cli.emulated ? await rawJournalOf(world).catch(() => []) : [];
+  const inJournal = registrationIn(lines, world.knowledge.patterns, { now: world.now() });
+  const line = inJournal && (await redactLine({ at: null, text: inJournal.line }, world.redact)).text;
   const found = registrationCause({
     status,
     account,
-    policy: judgePolicy(file, world.owner),
+    policy: judgePolicy(file, world.owner, cli.version),
     chosen: chosenConfiguration(settings),
     version: cli.version,
     attempt: null,
-    journal: registrationIn(lines, world.knowledge.patterns, { now: world.now() }),
+    journal: inJournal && { ...inJournal, line: line! },
   });
   const told = status.registration;
   if (!told || !found) return told ?? found;
   // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
-  return endsAttempt(told) || (told.managed && !found.managed) ? told : found;
+  return isOfAttempt(told) || (told.managed && !found.managed) ? told : found;
 }
 
 function describeAccount({ type, organization }: Snapshot['account']): Message {
@@ -129,10 +131,12 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
     case 'client-too-old':
       return installFix(world);
     case 'consumer':
-      return { kind: 'action', ...labeled(message('Remove the registration')), actions: DELETE, undo: [] };
+      return REMOVE;
     case 'removed':
       return null;
     case 'old-registration':
+      // WARP then registers with the organization by itself
+      return managed ? REMOVE : { ...registerAgain(true), undo: [] };
     case 'unknown-to-api':
     case 'changed':
       if (managed) return RESTART_WARP;
@@ -141,6 +145,7 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
 }
 
 const DELETE = [{ action: 'deleteRegistration' as const }];
+const REMOVE: Fix = { kind: 'action', ...labeled(message('Remove the registration')), actions: DELETE, undo: [] };
 
 const registerAgain = (deletesFirst: boolean) => ({
   kind: 'action' as const,
@@ -148,13 +153,16 @@ const registerAgain = (deletesFirst: boolean) => ({
   actions: [...(deletesFirst ? DELETE : []), { action: 'register' as const }],
 });
 
-/** Puts a copy of the file in place of the link; the new file is never readable by others. */
+/** Replaces a link by a copy of its file, which others can't read at any time, and which a failure removes. */
+const REPLACE_LINK = 'install -m 600 -- "$1" "$1.new" && mv -fT -- "$1.new" "$1" || { rm -f -- "$1.new"; exit 1; }';
+
 function linkFix({ path, link }: PolicyFile): Fix {
-  const copy = `${path}.new`;
   return adminCommands(
     message('Put the file in place of the link'),
-    [['install', '-m', '600', '--', path, copy], ['mv', '-fT', '--', copy, path], RESTART],
-    { undo: [['ln', '-sfT', '--', link!, path], RESTART] },
+    [['sh', '-c', REPLACE_LINK, 'sh', path], RESTART],
+    {
+      undo: [['ln', '-sfT', '--', link!, path], RESTART],
+    },
   );
 }
 
@@ -163,10 +171,7 @@ function ownerFix({ path, uid, gid, mode }: PolicyFile): Fix {
     message('Make root its owner'),
     [['chown', 'root:root', path], ['chmod', '600', path], RESTART],
     {
-      undo: [
-        ['chown', `${uid}:${gid}`, path],
-        ['chmod', (mode & 0o777).toString(8), path],
-      ],
+      undo: [['chown', `${uid}:${gid}`, path], ['chmod', (mode & 0o777).toString(8), path], RESTART],
     },
   );
 }

@@ -5,11 +5,12 @@ import { N_ } from '../../view/translator.ts';
 import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
 import { DNSMASQ, fileFix, STOPPABLE } from '../file-fix.ts';
 import { adminCommands, handlesDns, isConnected, modeOf, modeWord, vendorPage } from '../world/facts.ts';
+import { redactLine } from '../world/journal.ts';
 import { LOCAL_PROXY } from '../world/resolv-conf.ts';
 import { type Listening, listeningOn, type Owner, ownerOf, processesNamed } from '../world/sockets.ts';
 import type { World } from '../world/world.ts';
 import { describeResolved, resolvedServers } from './dns.ts';
-import { journalOf } from './machine.ts';
+import { rawJournalOf } from './machine.ts';
 
 const CLIENT = 'warp-svc';
 const ANY = new Set(['0.0.0.0', '::']);
@@ -168,6 +169,7 @@ async function versionOf(world: World): Promise<{ major: number; minor: number; 
 }
 
 async function journalLine(world: World): Promise<string | null> {
-  const lines = await journalOf(world).catch(() => []);
-  return lines.findLast(({ text }) => FILE_BASED.test(text))?.text ?? null;
+  const lines = await rawJournalOf(world).catch(() => []);
+  const found = lines.findLast(({ text }) => FILE_BASED.test(text));
+  return found ? (await redactLine(found, world.redact)).text : null;
 }

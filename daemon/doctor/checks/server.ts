@@ -163,7 +163,7 @@ export const ruleOrder: Check = {
     const isByTarget = moved.length > 0 && targets.length === moved.length;
     const fix = isByTarget
       ? excludeFix(world, excludable(world, targets), message('Exclude the destinations of these rules'))
-      : lost.length > 0
+      : lost.length > 0 && !lost.some(({ isInScript }) => isInScript)
         ? setAgain(lost)
         : null;
     return notice(
@@ -346,14 +346,16 @@ async function problemOfRefused(world: World, refused: readonly Way[], evidence:
       evidence,
       message('The kernel refuses to forward these packets. Look at its routes: %s', 'ip route'),
     );
-  const set = (device: string, value: string) => ['sysctl', '-w', `net.ipv4.conf.${device}.rp_filter=${value}`];
+  // with slashes, because the name of a device may have dots (sysctl(8))
+  const set = (device: string, value: string) => ['sysctl', '-w', `net/ipv4/conf/${device}/rp_filter=${value}`];
+  const isKnown = strict.every(({ own }) => own !== '');
   return problem(
     [...evidence, ...strict.map(({ device }) => message('%s: the filter for the reverse path is strict', device))],
     message('The filter for the reverse path drops them, because answers would take another way. Make it loose.'),
     adminCommands(
       message('Make the filter for the reverse path loose'),
       strict.map(({ device }) => set(device, '2')),
-      { undo: strict.map(({ device, own }) => set(device, own)) },
+      { undo: isKnown ? strict.map(({ device, own }) => set(device, own)) : [] },
     ),
   );
 }
@@ -373,6 +375,15 @@ const MASQUERADE = adminCommands(
 /** Message of warp-svc about a packet with another source address (github.com/Nyr/openvpn-install/issues/1040, 2023-04). */
 const MARTIAN = /Dropping martian, tun should not have seen this src_addr=([\da-f.:]+)/i;
 
+/** True if Culvert's fix is in effect; only root may ask. */
+async function isMasqueraded({ tools }: World): Promise<boolean> {
+  const asked = await tools.run('nft', ['list', 'table', 'ip', NAT_TABLE]).catch(() => null);
+  return asked?.exitCode === 0;
+}
+
+/** How long a dropped packet counts. */
+const RECENT_MS = 10 * 60_000;
+
 interface Dropped {
   lines: string[];
   unread: Message[];
@@ -381,7 +392,10 @@ const NOTHING_DROPPED: Dropped = { lines: [], unread: [] };
 
 async function droppedSources(world: World): Promise<Dropped> {
   try {
-    const found = (await rawJournalOf(world)).flatMap(({ text }) => MARTIAN.exec(text)?.[1] ?? []);
+    const lines = (await rawJournalOf(world)).filter(({ at }) => at === null || world.now() - at <= RECENT_MS);
+    const found = lines.flatMap(({ text }) => MARTIAN.exec(text)?.[1] ?? []);
+    // the lines may be older than the fix
+    if (found.length > 0 && (await isMasqueraded(world))) return NOTHING_DROPPED;
     return { lines: [...new Set(found)].slice(0, 4), unread: [] };
   } catch (error) {
     if (!(error instanceof Unknown)) throw error;

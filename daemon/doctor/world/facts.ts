@@ -7,7 +7,7 @@ import type { Message } from '../../api/values.ts';
 import { modeName } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
-import { POLICY_FILE, type PolicyFile } from '../../warp/parse/policy-file.ts';
+import { POLICY_FILE, type PolicyFile, readPolicyFile } from '../../warp/parse/policy-file.ts';
 import { NotApplicable, Unknown } from '../errors.ts';
 import { labeled } from '../file-fix.ts';
 import { as } from './bus.ts';
@@ -105,14 +105,9 @@ export function excludeFix(world: World, ranges: readonly string[], label: Messa
 }
 
 /** Returns the organization's policy file as it lies there, or null. */
-export async function policyFileOf({ files }: Pick<World, 'files'>): Promise<PolicyFile | null> {
-  const info = await files.stat(POLICY_FILE);
-  if (!info) return null;
-  const { kind, uid, gid, mode } = info;
-  const link = await files.readLink(POLICY_FILE);
-  const isFile = kind === 'file';
-  const text = isFile ? await files.readText(POLICY_FILE).catch(() => null) : null;
-  return { path: POLICY_FILE, link, uid, gid, mode, isFile, text };
+export function policyFileOf({ files }: Pick<World, 'files'>): PolicyFile | null {
+  const file = readPolicyFile(files.locate(POLICY_FILE));
+  return file && { ...file, path: POLICY_FILE };
 }
 
 /** Makes the client set up everything again. */

@@ -15,12 +15,14 @@ const UNITS = ['warp-svc', 'cloudflare-warp'];
 const LIMIT_MS = 8_000;
 const LINES = 400;
 const LINE_CHARACTERS = 500;
-/** Longer output is read from its end only: a message can be a backtrace of many kilobytes. */
+/** A longer line is cut before secrets are replaced, so that one alone does not take the place of all others. */
+const RAW_CHARACTERS = 16 * 1024;
+/** The most output that is kept: a message can be a backtrace of many kilobytes. */
 const MEBIBYTES = 4;
 const CHARACTERS = 256 * 1024;
 const NOT_ALLOWED = /not seeing messages from|insufficient permissions|no journal files/i;
 
-/** A line of the journal, without secrets and without what identifies a person or a machine. */
+/** A line of the journal. */
 export interface Line {
   /** Milliseconds since 1970; null if the journal did not say. */
   at: number | null;
@@ -35,13 +37,14 @@ export interface Line {
  */
 export async function readServiceJournal(
   tools: Pick<Tools, 'run'>,
-  redact: (text: string) => string | Promise<string>,
+  redact: Redact,
 ): Promise<Line[]> {
   return redactLines(await readRawJournal(tools), redact);
 }
 
 /**
- * Returns the same lines with secrets and names in them, for a check that shows a single value of a line.
+ * Returns the same lines with secrets and names in them, for a search: a machine may have the name of a word that is searched
+ * for. Show none of them without {@link redactLine}.
  * @throws Unknown as {@link readServiceJournal} does
  */
 export async function readRawJournal(tools: Pick<Tools, 'run'>): Promise<Line[]> {
@@ -63,9 +66,9 @@ export async function readRawJournal(tools: Pick<Tools, 'run'>): Promise<Line[]>
 function parseJournal(stdout: string): Line[] {
   return stdout.split('\n').flatMap(line => {
     const entry = line.startsWith('{') ? objectOf(line) : null;
-    if (!entry) return line.trim() && !/^-- .* --$/.test(line) ? [{ at: null, text: line }] : [];
+    if (!entry) return line.trim() && !/^-- .* --$/.test(line) ? [{ at: null, text: stripVTControlCharacters(line) }] : [];
     const at = Number(entry.__REALTIME_TIMESTAMP) / 1000;
-    const text = textOf(entry.MESSAGE);
+    const text = stripVTControlCharacters(textOf(entry.MESSAGE));
     return text.split('\n').map(each => ({ at: Number.isFinite(at) && at > 0 ? at : null, text: each }));
   });
 }
@@ -88,14 +91,15 @@ function textOf(value: unknown): string {
 /** Redacts all lines as one text, because a key may have several lines; then shortens them. */
 export async function redactLines(
   lines: readonly Line[],
-  redact: (text: string) => string | Promise<string>,
+  redact: Redact,
 ): Promise<Line[]> {
   const kept: Line[] = [];
   let characters = 0;
   for (const line of lines.toReversed()) {
-    characters += line.text.length + 1;
+    const text = line.text.slice(0, RAW_CHARACTERS).trimEnd();
+    characters += text.length + 1;
     if (characters > CHARACTERS) break;
-    kept.push({ ...line, text: stripVTControlCharacters(line.text).trimEnd() });
+    kept.push({ ...line, text });
   }
   kept.reverse();
   const texts = (await redact(kept.map(({ text }) => text).join('\n'))).split('\n');
@@ -106,6 +110,14 @@ export async function redactLines(
     .filter(({ text }) => text.trim())
     .slice(-LINES)
     .map(({ at, text }) => ({ at, text: text.trim().slice(0, LINE_CHARACTERS) }));
+}
+
+type Redact = (text: string) => string | Promise<string>;
+
+/** Returns a line that may be shown: without secrets, and at most 500 characters long. */
+export async function redactLine({ at, text }: Line, redact: Redact): Promise<Line> {
+  const shown = await redact(text.slice(0, RAW_CHARACTERS));
+  return { at, text: shown.trim().slice(0, LINE_CHARACTERS) };
 }
 
 /** Gives each text the time of the line with the same text, and other texts the time before them. */
@@ -141,7 +153,20 @@ const RECENT_MS = 10 * 60_000;
 /** The first line of a started service (public logs of 2023 to 2025: `INFO warp::warp_service: Starting WarpService pid=15`). */
 const STARTED = /\bStarting WarpService\b/;
 
-/** Returns the newest line that an entry explains; null without one. */
+/** The start of another message (public logs of 2023 to 2026: `2025-07-31T00:00:00.000Z ERROR main_loop: …`). */
+const ANOTHER = /^(?:.{0,200}\[\d+\]: )?\s*(?:\d{4}-\d\d-\d\dT\S+|TRACE|DEBUG|INFO|WARN|ERROR)\s/;
+
+/** Returns a line and the causes after it, of the same message. */
+function chainAt(lines: readonly Line[], at: number): string[] {
+  const [first = '', ...after] = lines.slice(at, at + 3).map(({ text }) => text.slice(0, RAW_CHARACTERS));
+  const end = after.findIndex(text => ANOTHER.test(text));
+  return [first, ...(end < 0 ? after : after.slice(0, end))];
+}
+
+/**
+ * Returns the newest line that an entry explains; null without one.
+ * @param lines as they are: show the found line only after {@link redactLine}
+ */
 export function seenIn(
   lines: readonly Line[],
   patterns: readonly JournalPattern[],
@@ -161,7 +186,7 @@ export function seenIn(
     return span === 'boot' || at > started;
   };
   for (let at = lines.length - 1; at >= 0; at--) {
-    const chain = lines.slice(at, at + 3).map(({ text }) => text);
+    const chain = chainAt(lines, at);
     const found = tests.find(
       ({ pattern, own, chain: all }) => own.test(chain[0]!) && all.test(chain.join('\n')) && isCurrent(pattern, at),
     );
@@ -170,7 +195,7 @@ export function seenIn(
   return null;
 }
 
-/** Returns the newest line that tells why a device is not registered; null without one. */
+/** Returns the newest line that tells why a device is not registered, as it is; null without one. */
 export function registrationIn(
   lines: readonly Line[],
   patterns: readonly JournalPattern[],
@@ -181,8 +206,13 @@ export function registrationIn(
     patterns.filter(({ cause }) => cause !== undefined),
     moment,
   );
-  return seen && { code: seen.pattern.cause!, line: seen.line.text };
+  if (!seen) return null;
+  const { text, at } = seen.line;
+  return { code: seen.pattern.cause!, line: text, at, host: HOST.exec(text)?.[1] ?? null };
 }
+
+/** A host of Cloudflare's API; any other name in a line may be that of a machine. */
+const HOST = /\bhttps?:\/\/((?:[\w-]+\.)*cloudflare(?:client)?\.com)\.?(?=[/:"\s]|$)/i;
 
 /** Returns the entry that explains a line that a user typed or pasted; null without one. */
 export function patternOf(line: string, patterns: readonly JournalPattern[]): JournalPattern | null {

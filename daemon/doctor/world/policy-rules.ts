@@ -115,6 +115,8 @@ export function isPresent(declared: PolicyRule, present: readonly PolicyRule[]):
 
 export interface DeclaredRule {
   file: string;
+  /** True for a line of a script, which may run it under a condition only. */
+  isInScript: boolean;
   rule: PolicyRule;
 }
 
@@ -131,15 +133,17 @@ export function declaredRules(world: World): Promise<Declared> {
   return world.once('declared-rules', async () => {
     const { files } = world;
     const declared: Declared = { rules: [], intoWarpTable: [], unread: [] };
-    const names = tableNames((await files.readText('/etc/iproute2/rt_tables').catch(() => null)) ?? '');
+    const names = tableNames(await tablesText(world));
     const read = async (file: string) => {
       const text = await files.readText(file).catch(() => undefined);
       if (text === undefined) declared.unread.push(message('You may not read %s.', file));
       return text ?? '';
     };
-    const keep = (file: string, text: string, found: readonly PolicyRule[]) => {
-      for (const rule of found)
-        declared.rules.push({ file, rule: { ...rule, table: names.get(rule.table ?? '') ?? rule.table ?? 'main' } });
+    const keep = (file: string, text: string, found: readonly PolicyRule[], isInScript = false) => {
+      for (const rule of found) {
+        const table = names.get(rule.table ?? '') ?? rule.table ?? 'main';
+        declared.rules.push({ file, rule: { ...rule, table }, isInScript });
+      }
       if (INTO_WARP.test(text)) declared.intoWarpTable.push(file);
     };
     for (const directory of ['/etc/systemd/network', '/run/systemd/network'])
@@ -152,7 +156,7 @@ export function declaredRules(world: World): Promise<Declared> {
       keep(`/etc/systemd/system/${name}`, lines, ruleCommands(lines));
       for (const script of scriptsIn(lines)) {
         const text = (await files.readText(script).catch(() => null)) ?? '';
-        if (text.startsWith('#!')) keep(script, text, ruleCommands(text));
+        if (text.startsWith('#!')) keep(script, text, ruleCommands(text), true);
       }
     }
     const drops = (await files.list('/etc/network/interfaces.d')).map(name => `interfaces.d/${name}`);
@@ -175,6 +179,15 @@ async function enabledUnits({ files }: World): Promise<string[]> {
   return names.filter(name => name.endsWith('.service') && enabled.has(name));
 }
 
+/** Returns the names of tables: of the distribution, then those of this machine (ip-route(8)). */
+async function tablesText({ files }: World): Promise<string> {
+  const drops = (await files.list(TABLES_D)).filter(name => name.endsWith('.conf')).map(name => `${TABLES_D}/${name}`);
+  const all = ['/usr/share/iproute2/rt_tables', '/etc/iproute2/rt_tables', ...drops.sort()];
+  const texts = await Promise.all(all.map(file => files.readText(file).catch(() => null)));
+  return texts.map(text => text ?? '').join('\n');
+}
+const TABLES_D = '/etc/iproute2/rt_tables.d';
+
 /** Maps numbers to names, which `ip` prints for the tables in rt_tables. */
 function tableNames(text: string): Map<string, string> {
   const named = [...text.matchAll(/^[ \t]*(\d+)[ \t]+(\S+)/gm)].map(([, number, name]) => [number!, name!] as const);
@@ -183,8 +196,9 @@ function tableNames(text: string): Map<string, string> {
 
 const UNIT = /^ExecStart(?:Pre|Post)?=[-@:+!]*(.*)$/gm;
 const IFUPDOWN = /^\s*(?:up|post-up|pre-up)\s+(.*)$/gm;
-const INTO_WARP = /\bnft\b.*\b(?:add|insert)\s+rule\s+inet\s+cloudflare-warp\b/;
-const COMMAND = /\bip\s+(?:-(4|6)\s+)?rule\s+add\s+([^;&|"'$\n]+)(\$)?/g;
+const INTO_WARP = /^[^#\n]*\bnft\b.*\b(?:add|insert)\s+rule\s+inet\s+cloudflare-warp\b/m;
+/** A command of its own line; one after a condition, in quotes or in a comment may never run. */
+const COMMAND = /^[ \t]*(?:\/\S*\/)?ip[ \t]+(?:-(4|6)[ \t]+)?rule[ \t]+add[ \t]+([^;&|"'$#\n]+)(\$)?/gm;
 
 function commandLines(text: string, pattern: RegExp): string {
   return [...text.matchAll(pattern)].map(([, line]) => line).join('\n');

@@ -60,6 +60,12 @@ export function serviceCommands(verb: ServiceVerb | 'stop', manager: Manager): r
   return (manager.startsWarp && WAYS[manager.kind]?.[verb]) || null;
 }
 
+/** True for a command that restarts WARP's service, with any manager. */
+export function isRestart(argv: readonly string[]): boolean {
+  const isSame = (words: readonly string[]) => words.join('\0') === argv.join('\0');
+  return Object.values(WAYS).some(({ restart }) => restart.some(isSame));
+}
+
 /** Returns a line for a terminal that starts or restarts WARP's service. */
 export function serviceCommand(verb: ServiceVerb, manager: Manager): string {
   const commands = serviceCommands(verb, manager);

@@ -195,7 +195,7 @@ export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Ca
       return { label: _('Network Settings'), command: clientCommand('network-settings') };
     case 'udp':
       if (offersHttp2(snapshot)) return { label: _('Use HTTP/2'), command: actionCommand(USE_HTTP2) };
-      return isHttp2Only(snapshot)
+      return isHttp2Only(snapshot) && !snapshot.account.managed
         ? { label: _('Allow HTTP/3 Again'), command: actionCommand({ action: 'resetMasqueOptions' }) }
         : remedyOf('protocol', snapshot, tr);
     case 'protocol': {

@@ -87,14 +87,14 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
     offer: null,
   }),
   'token-refused': ({ organization }) => ({
-    title: message('The service token did not register this device'),
+    title: message('The service token has not registered this device'),
     sentence:
       organization === null
         ? message(
-            'WARP registers it with the service token in /var/lib/cloudflare-warp/mdm.xml, which may have expired. Ask your administrator for a valid one.',
+            'WARP registers with the service token in /var/lib/cloudflare-warp/mdm.xml, and has not done so yet. If this continues, it may have expired: ask your administrator for a valid one.',
           )
         : message(
-            'The service token in /var/lib/cloudflare-warp/mdm.xml may have expired or lack permission, or “%s” may be the wrong name. Ask your administrator for a valid one.',
+            'WARP registers with the service token in /var/lib/cloudflare-warp/mdm.xml, and has not done so yet. If this continues, it may have expired or lack permission, or “%s” may be the wrong name: ask your administrator for a valid one.',
             organization,
           ),
     offer: null,

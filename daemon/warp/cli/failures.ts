@@ -127,7 +127,8 @@ export function problemOf(
     default: {
       // a license and a token are sent to the same servers as a registration
       const code = registrationCauseIn(failure.message);
-      if (code) return registrationProblem({ ...NO_FACTS, code }, finished);
+      const { managed, organization } = shown.status.registration ?? NO_FACTS;
+      if (code) return registrationProblem({ ...NO_FACTS, managed, organization, code }, finished);
       const known = KNOWN.find(({ seen }) => seen.test(`${failure.message} ${output.stderr}`));
       const text = `The tunnel CLI failed at ${what}: ${failure.message || 'no message'}`;
       return new Problem('tunnel-cli-failed', known?.meaning ?? text, {

@@ -3,9 +3,10 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { SaxesParser } from 'saxes';
 import type { RegistrationCause } from '../../api/tunnel.ts';
 import type { Message } from '../../api/values.ts';
-import { reason } from '../../core/errors.ts';
+import { errno, reason } from '../../core/errors.ts';
 import { readText } from '../../core/files.ts';
 import { message, quoted } from '../../view/message.ts';
+import { compareVersions } from '../../view/versions.ts';
 
 /** The file that WARP's service reads (Cloudflare, "Deploy WARP", parameters for Linux). */
 export const POLICY_FILE = '/var/lib/cloudflare-warp/mdm.xml';
@@ -53,9 +54,11 @@ function parsePlist(text: string): Plist {
       open.push(name);
       content = '';
     });
-    parser.on('text', piece => {
+    const add = (piece: string) => {
       content += piece;
-    });
+    };
+    parser.on('text', add);
+    parser.on('cdata', add);
     parser.on('closetag', ({ name }) => {
       open.pop();
       if (name === 'dict') stack.pop();
@@ -81,7 +84,7 @@ function take({ values, repeated, strange }: Dictionary, key: string, element: s
   values.set(key, element === 'true' || element === 'false' ? element : content);
 }
 
-/** The policy file as it lies there. */
+/** The policy file as it lies there. Of a file in a directory that this user may not search, only the path is known. */
 export interface PolicyFile {
   path: string;
   /** Target of a symbolic link; null for any other file. */
@@ -95,7 +98,18 @@ export interface PolicyFile {
   text: string | null;
 }
 
-/** Reads the policy file; null if there is none, or if its directory can't be read. */
+/** What is taken for granted of a file that can't be looked at: that it is one, which only root may read. */
+export const unseenFile = (path: string): PolicyFile => ({
+  path,
+  link: null,
+  uid: 0,
+  gid: 0,
+  mode: 0o640,
+  isFile: true,
+  text: null,
+});
+
+/** Reads the policy file; null if there is none. Whether there is one is unknown to a user who may not search its directory. */
 export function readPolicyFile(path: string): PolicyFile | null {
   try {
     const info = lstatSync(path);
@@ -103,10 +117,13 @@ export function readPolicyFile(path: string): PolicyFile | null {
     const link = info.isSymbolicLink() ? readlinkSync(path) : null;
     const isFile = info.isFile();
     return { path, link, uid, gid, mode, isFile, text: isFile ? readText(path) : null };
-  } catch {
-    return null;
+  } catch (error) {
+    return isMissing(error) ? null : unseenFile(path);
   }
 }
+
+/** True for the error of a path at which nothing is. */
+export const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errno(error) ?? '');
 
 /** Causes that lie in the policy file. */
 type PolicyCause = Extract<RegistrationCause['code'], `policy-${string}`>;
@@ -133,23 +150,33 @@ export interface Policy {
 /** Policy of a machine without a policy file. */
 export const NO_POLICY: Policy = { managed: false, faults: [], configurations: [] };
 
-/** Judges a policy file. @param root the user id of root; another one in a test */
-export function judgePolicy(file: PolicyFile | null, root = 0): Policy {
+const unusable = (code: PolicyCause, seen: Message, managed = true): Policy => ({
+  managed,
+  faults: [{ code, seen }],
+  configurations: [],
+});
+
+/**
+ * Judges a policy file.
+ * @param root the user id of root; another one in a test
+ * @param version of WARP; null if unknown
+ */
+export function judgePolicy(file: PolicyFile | null, root = 0, version: string | null = null): Policy {
   if (!file) return NO_POLICY;
   const { path, link, text } = file;
-  const unusable = (code: PolicyCause, seen: Message, managed = true): Policy => ({
-    managed,
-    faults: [{ code, seen }],
-    configurations: [],
-  });
   // WARP opens the file without following a link (ELOOP, os error 40; Bad3r/nixos pull request 504, 2026-09)
   if (link !== null) return unusable('policy-link', message('%s is a symbolic link to %s', path, link));
   if (!file.isFile) return unusable('policy-form', message('%s is not a regular file.', path));
-  if (isClosedToService(file, root)) {
+  if (isClosedToService(file, root) && !readsAllFiles(version)) {
     const mode = (file.mode & 0o777).toString(8);
-    return unusable('policy-owner', message('%s belongs to user %s, with mode %s', path, String(file.uid), mode));
+    const seen = message('%s belongs to user %s, with mode %s', path, String(file.uid), mode);
+    return unusable('policy-owner', seen, text === null || judgeText(path, text).managed);
   }
   if (text === null) return unusable('policy-hidden', message('You may not read %s.', path));
+  return judgeText(path, text);
+}
+
+function judgeText(path: string, text: string): Policy {
   // versions before 2026.3.846.0 take an empty file for a configuration (Cloudflare's release notes)
   if (text === '') return unusable('policy-form', message('%s is empty', path), false);
   // text in UTF-8 has no zero bytes
@@ -164,9 +191,12 @@ export function judgePolicy(file: PolicyFile | null, root = 0): Policy {
 }
 
 /**
- * True if root may not read a file without the right to read all files. WARP's service has that right only in newer
- * versions: its unit listed CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and CAP_SYS_PTRACE, and lists CAP_DAC_OVERRIDE in 2026.7.
+ * True if WARP's service has the right to read all files: its unit listed CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and
+ * CAP_SYS_PTRACE, and lists CAP_DAC_OVERRIDE from 2026.7 on.
  */
+const readsAllFiles = (version: string | null) => version !== null && compareVersions(version, '2026.7') >= 0;
+
+/** True if root may not read a file without the right to read all files. */
 function isClosedToService({ uid, gid, mode }: PolicyFile, root: number): boolean {
   const bit = uid === root ? 0o400 : gid === 0 ? 0o040 : 0o004;
   return (mode & bit) === 0;
@@ -191,6 +221,9 @@ export const nameOf = ({ values }: Dictionary): string =>
 /** True if a configuration has a whole service token, with which WARP registers the device. */
 export const hasToken = ({ values }: Dictionary): boolean =>
   ['auth_client_id', 'auth_client_secret'].every(key => values.get(key));
+
+/** True for the bare name of a team. */
+export const isOrganization = (name: string): boolean => /^[A-Za-z0-9-]{1,63}$/.test(name);
 
 /** Names of values that a program should have filled in: `$ORG`, `${ORG}`, `%ORG%`, `{{ org }}`. */
 const PLACEHOLDER = /\$\{\w+\}|\$[A-Za-z_]\w*|%\w+%|\{\{.*\}\}/;
@@ -221,7 +254,7 @@ export function faultsOf({ values, repeated, strange }: Dictionary): Fault[] {
   if (has('auth_client_id') && !has('organization'))
     add('policy-token', message('a service token needs %s as well', 'organization'));
   const organization = values.get('organization');
-  if (organization !== undefined && !/^[A-Za-z0-9-]+$/.test(organization))
+  if (organization !== undefined && !isOrganization(organization))
     add('policy-organization', message('%s is not the bare name of a team', 'organization'));
   for (const name of repeated) add(null, message('%s appears twice', name));
   for (const [name, element] of strange)

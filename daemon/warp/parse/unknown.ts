@@ -86,7 +86,7 @@ const STATISTICS = new Set([
 ]);
 
 function of(name: string, value: unknown): UnknownValue {
-  return { name, value: typeof value === 'string' ? value : JSON.stringify(value) };
+  return { name, value: typeof value === 'string' ? value : (JSON.stringify(value) ?? '') };
 }
 
 /** Names an answer that as a whole is not understood. */

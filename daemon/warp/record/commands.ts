@@ -38,12 +38,8 @@ const GROUPS = [
 
 /** Further reading commands, which Culvert does not use (help of 2026.4.1390.0, and the commands that it replaced). */
 const FURTHER = [
-  'dns default-fallbacks',
-  'dns fallback list',
-  'dns stats',
   'settings list',
   'settings mode-switch-allowed',
-  'settings support-url',
   'stats',
 ];
 
@@ -53,9 +49,13 @@ const PRIVATE = [
   'debug dex',
   'debug network',
   'debug posture',
+  'dns default-fallbacks',
+  'dns fallback list',
+  'dns stats',
   'mdm get-configs',
   'override show',
   'registration organization',
+  'settings support-url',
   'target list',
 ];
 

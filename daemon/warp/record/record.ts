@@ -70,19 +70,46 @@ function rowOf(version: string, { argv, form, isPrivate }: Reading, { output, ti
 /** A name such as `Account type`, at the start of a line with a value. */
 const LABEL = /^\s*[A-Za-z][\w -]{0,40}:/;
 
-/** Returns the shape of an answer: the names and types of JSON, or the labels of lines; an error stays as it is. */
+/**
+ * Names that are labels and keys of answers, and not names of people, teams or machines (parameters of the management file
+ * in Cloudflare's documentation; the answers of 2026.7). Another name may be one, as in `db-alice: up`.
+ */
+const NAMES = new Set(
+  `account id|address|allow mode switch|allow updates|allowed to leave org|auth_client_id|auth_client_secret
+  |auto_connect|certificate|certificates|code|colo|configs|connectivity|data|description|details|device id|devices
+  |display_name|dns|domain|domains|enable_netbt|enable_pmtud|enabled|environment|error|expires|fallback domains
+  |fingerprint|gateway_unique_id|host|hostname|id|interface|interfaces|ip|ips|ipv4|ipv6|issuer|key|last seen|mac|message
+  |mode|model|mtu|name|network|not after|not before|onboarding|organization|organization_configs|os|override code
+  |override_api_endpoint|override_doh_endpoint|override_warp_endpoint|port|posture|protocol|proxy_port|public key|reason
+  |result|results|role|routes|serial|server|servers|service_mode|settings|state|status|subject|support_url|switch
+  |switch_locked|target|targets|time|timestamp|tunnel_protocol|type|unique_client_id|update|url|user|valid until|value
+  |version|virtual networks|warning|warp_tunnel_protocol`
+    .split('|')
+    .map(name => name.trim()),
+);
+const isKnownName = (name: string) => NAMES.has(name.trim().toLowerCase());
+
+/** Returns the shape of an answer: the known names and the types of JSON, or the known labels of lines; an error stays as it is. */
 export function shapeOf(text: string): string {
   const value = jsonOf(text);
   if (isObject(value) && typeof value.error === 'string') return text;
   if (value !== undefined) return `${JSON.stringify(typed(value))}\n`;
   const lines = text
     .split('\n')
-    .map(line => (line.trim() === '' ? '' : `${LABEL.exec(line)?.[0] ?? ''} <value>`.trim()));
+    .map(line => (line.trim() === '' ? '' : `${labelIn(line)} <value>`.trim()));
   return lines.join('\n');
+}
+
+function labelIn(line: string): string {
+  const label = LABEL.exec(line)?.[0] ?? '';
+  return label === '' || isKnownName(label.slice(0, -1)) ? label : '<name>:';
 }
 
 function typed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(typed);
-  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, typed(inner)]));
+  if (isObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner], at) => [isKnownName(key) ? key : `<name-${at + 1}>`, typed(inner)]),
+    );
   return typeof value === 'string' ? '<value>' : typeof value === 'number' ? 0 : value;
 }

@@ -156,6 +156,29 @@ test('records how far the actions went that fail half-way', async t => {
   assert.deepEqual(performed, ['addSplitRange 10.1.0.0/16', 'removeSplitRange 10.1.0.0/16']);
 });
 
+test('a restart of WARP comes last in an undo, as it does in the fix', async t => {
+  const { context } = setUp(t);
+  const ran: string[] = [];
+  const run = async (program: string, args: readonly string[]) => {
+    ran.push([program, ...args].join(' '));
+    return { exitCode: 0, stdout: '', stderr: '' };
+  };
+  const within = { ...context, tools: { ...context.tools, run } };
+  for (const restart of [
+    'systemctl restart warp-svc',
+    'rc-service warp-svc restart',
+    's6-svc -r /run/service/warp-svc',
+  ]) {
+    const words = restart.split(' ');
+    const undo = [['chown', '1', '/x'], ['chmod', '7', '/x'], words];
+    const fix: Fix = { kind: 'commands', label: 'Own', commands: undo, undo, privileged: false };
+    await applyFix(result(fix), within);
+    ran.length = 0;
+    await undoLast(within);
+    assert.deepEqual(ran, ['chmod 7 /x', 'chown 1 /x', restart]);
+  }
+});
+
 test('a command that fails or is missing is reported with its output', async t => {
   const { context } = setUp(t);
   const fix = (...argv: string[]): Fix => ({

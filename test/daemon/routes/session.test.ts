@@ -185,3 +185,10 @@ test('finds no session in an environment without one', () => {
     assert.equal(sessionIn({ SSH_CONNECTION: text }), null, text);
   assert.deepEqual(sessionIn({ SSH_CONNECTION: 'fe80::1%eth0 5' }), { peer: 'fe80::1', local: null });
 });
+
+test('a session whose peer sshd does not know may end', () => {
+  const session = sessionIn({ SSH_CONNECTION: 'UNKNOWN 65535 UNKNOWN 65535' })!;
+  assert.deepEqual(session, { peer: null, local: null });
+  const { survives, exclude } = judge(session, CONNECT, off(), DEVICES)!;
+  assert.deepEqual([survives, exclude], ['unknown', null]);
+});

@@ -8,6 +8,9 @@ import { english } from '../../../daemon/view/translator.ts';
 import { judgePolicy, type Policy } from '../../../daemon/warp/parse/policy-file.ts';
 import {
   chosenConfiguration,
+  createRegistrationWatch,
+  isOfAttempt,
+  type JournalCause,
   NO_EVIDENCE,
   type RegistrationEvidence,
   registrationCause,
@@ -21,6 +24,9 @@ const ORGANIZATION = policy(`<dict>${text('organization', 'acme')}</dict>`);
 const TOKEN = policy(
   `<dict>${text('organization', 'acme')}${text('auth_client_id', 'a.access')}${text('auth_client_secret', 's')}</dict>`,
 );
+/** A list whose first configuration names no organization. */
+const HARMLESS_FIRST = (second: string) =>
+  policy(`<array><dict>${text('service_mode', 'warp')}</dict><dict>${second}</dict></array>`);
 const LISTED = policy(`<dict><key>configs</key><array><dict>${text('organization', 'acme')}</dict></array></dict>`);
 const HIDDEN = judgePolicy({ path: '/mdm.xml', link: null, uid: 0, gid: 0, mode: 0o600, isFile: true, text: null });
 const LINK = judgePolicy({ path: '/mdm.xml', link: '/etc/x', uid: 0, gid: 0, mode: 0o777, isFile: false, text: null });
@@ -33,7 +39,7 @@ const free = {
   account: { registered: true, type: 'Free', organization: null, managed: false },
 };
 const member = { ...free, account: { registered: true, type: 'Team', organization: 'acme', managed: true } };
-const unreachable = { code: 'api-unreachable' as const, line: 'API error: url: "https://api.example.com./v0/reg"' };
+const unreachable = { code: 'api-unreachable' as const, line: 'API error', host: 'fed.cloudflareclient.com' };
 const NOT_IN_API = reason('Registration Missing due to: Does not exist in API');
 
 const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: string | undefined][] = [
@@ -47,6 +53,10 @@ const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: stri
   ['a token', { policy: TOKEN }, 'token-refused'],
   ['a token that the server did not accept', { policy: TOKEN, ...NOT_IN_API }, 'token-refused'],
   ['a token, and no way to the server', { policy: TOKEN, journal: unreachable }, 'api-unreachable'],
+  ['an answer of the server, and an older line that says that it was out of reach', { ...reason('Revoked'), journal: unreachable }, 'removed'],
+  ['a harmless configuration before one with a token only', { policy: HARMLESS_FIRST(text('auth_client_id', 'a.access')) }, 'policy-token'],
+  ['a harmless configuration before one with a variable', { policy: HARMLESS_FIRST(text('organization', '$ORG')) }, 'policy-variables'],
+  ['an organization with a name that is too long', { policy: policy(`<dict>${text('organization', 'a'.repeat(64))}</dict>`) }, 'policy-organization'],
   ['a link, and no way to the server', { policy: LINK, journal: unreachable }, 'policy-link'],
   ['a file that only root may read', { policy: HIDDEN }, 'policy-hidden'],
   [
@@ -94,13 +104,38 @@ test('the host to open is the one in the journal, else that of the organization 
       host({ policy: TOKEN }),
     ],
     [
-      'api.example.com',
+      'fed.cloudflareclient.com',
       'api.cloudflareclient.com',
       'zero-trust-client.cloudflareclient.com',
       'api.devices.cloudflare.com',
       null,
     ],
   );
+});
+
+test('what the journal says of the way to the server counts for ten minutes, and the later of two reads wins', async () => {
+  let time = 1_700_000_000_000;
+  const waiting: ((cause: JournalCause | null) => void)[] = [];
+  const watch = createRegistrationWatch({
+    version: () => null,
+    now: () => time,
+    readJournal: () => new Promise(done => waiting.push(done)),
+  });
+  const code = () => watch.cause({ ...NO_EVIDENCE, settings: {} })?.code;
+  const [early, late] = [watch.readJournal(), watch.readJournal()];
+  waiting[1]!({ ...unreachable, at: time });
+  assert.equal(await late, true);
+  waiting[0]!(null);
+  assert.equal(await early, false);
+  assert.equal(code(), 'api-unreachable');
+  time += 11 * 60_000;
+  assert.equal(code(), undefined);
+});
+
+test('a cause that only the journal tells is not one of an attempt', () => {
+  const of = (evidence: Partial<RegistrationEvidence>) => isOfAttempt(registrationCause({ ...NO_EVIDENCE, ...evidence })!);
+  const attempt = 'Failed to communicate with the WARP API';
+  assert.deepEqual([of({ journal: unreachable }), of({ attempt }), of({ attempt, journal: unreachable })], [false, true, true]);
 });
 
 test('uses the organization that WARP names, or else the first one', () => {

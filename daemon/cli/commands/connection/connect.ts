@@ -157,7 +157,7 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
 
 /** Returns the lines of the service's journal that show the cause. */
 async function journalText({ env, paths, signal }: Context, shown: Snapshot): Promise<string> {
-  const [{ createTools }, { complaintsIn, readServiceJournal, seenIn }, { knowledgeOf, redactorFor }] =
+  const [{ createTools }, { complaintsIn, readRawJournal, redactLine, redactLines, seenIn }, { knowledgeOf, redactorFor }] =
     await Promise.all([
       import('../../../doctor/world/tools.ts'),
       import('../../../doctor/world/journal.ts'),
@@ -165,10 +165,11 @@ async function journalText({ env, paths, signal }: Context, shown: Snapshot): Pr
     ]);
   try {
     const knowledge = knowledgeOf(paths, env);
-    const lines = await readServiceJournal(createTools({ env, signal }), redactorFor(shown, knowledge));
+    const lines = await readRawJournal(createTools({ env, signal }));
+    const redact = redactorFor(shown, knowledge);
     if (lines.length === 0) return 'The journal has no line of its service. See: culvert doctor';
     const cause = seenIn(lines, knowledge.patterns, { now: Date.now() });
-    const said = cause ? [cause.line.text] : complaintsIn(lines);
+    const said = cause ? [(await redactLine(cause.line, redact)).text] : complaintsIn(await redactLines(lines, redact));
     if (said.length === 0) return 'The journal of its service has no error. See: culvert doctor';
     const meaning = cause ? [wordMessage(cause.meaning, english)] : [];
     return printable([...meaning, `Its journal: ${said.join(' / ')}`].join(' '));

@@ -17,7 +17,7 @@ import { wordMessage } from '../../../view/message.ts';
 import { generalWords, registrationStep, registrationWords } from '../../../view/states/registration.ts';
 import { english } from '../../../view/translator.ts';
 import { judgePolicy, POLICY_FILE, readPolicyFile } from '../../../warp/parse/policy-file.ts';
-import { NO_EVIDENCE, registrationCause } from '../../../warp/registration.ts';
+import { chosenConfiguration, NO_EVIDENCE, registrationCause } from '../../../warp/registration.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';
 import { columns } from '../../layout.ts';
@@ -174,12 +174,23 @@ interface Here {
  * Returns why this device is not registered, if a policy file or the journal here says more than the words that were typed.
  * @param line words of the tunnel CLI, which count as its reason
  */
-async function causeHere({ env, paths, signal }: Context, line: string): Promise<Here | null> {
-  const policy = judgePolicy(readPolicyFile(POLICY_FILE));
-  const journal = await readRegistrationJournal({ env, paths, snapshot: null, signal });
+async function causeHere({ client, env, paths, signal }: Context, line: string): Promise<Here | null> {
+  // without a daemon, the version and the configuration in use are not known
+  const snapshot = await client.call('GET /api/snapshot').catch(() => null);
+  const version = snapshot?.tunnelCli.version ?? null;
+  const policy = judgePolicy(readPolicyFile(POLICY_FILE), 0, version);
+  const journal = await readRegistrationJournal({ env, paths, snapshot, signal });
   if (!policy.managed && policy.faults.length === 0 && !journal) return null;
   const status = { blocked: 'not-registered' as const, reason: { code: null, text: line }, raw: null };
-  const cause = registrationCause({ ...NO_EVIDENCE, status, policy, journal, attempt: line });
+  const cause = registrationCause({
+    ...NO_EVIDENCE,
+    status,
+    policy,
+    chosen: snapshot && chosenConfiguration(snapshot.settings),
+    version,
+    journal,
+    attempt: line,
+  });
   if (!cause) return null;
   const { title, sentence, offer } = registrationWords(cause, english);
   const step = registrationStep(cause, offer);

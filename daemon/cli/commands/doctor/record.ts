@@ -1,5 +1,6 @@
 // Runs `culvert diagnose record`, which writes the answers of the installed tunnel CLI as a transcript to share.
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import project from '../../../../data/project.json' with { type: 'json' };
 import { loadConfig } from '../../../config/layers.ts';
 import { errno, reason } from '../../../core/errors.ts';
@@ -33,6 +34,7 @@ export const record: Run = async (context, [file], options) => {
     const out = file ?? (await nameByVersion(recording));
     // before a trial breaks connections for nothing
     if (existsSync(out)) throw alreadyThere(out);
+    assertWritable(dirname(out));
     const trial = options.try === true ? await prepareTrial(context, options, seconds) : null;
     const tried = trial && (await runTrial(trial, recording));
     if (tried && context.signal.aborted)
@@ -117,6 +119,19 @@ function write(out: string, rows: readonly Row[]): void {
   } catch (error) {
     if (errno(error) === 'EEXIST') throw alreadyThere(out);
     throw new Failure(`${out} could not be written: ${reason(error)}`, { cause: error });
+  }
+}
+
+/** @throws Failure for a directory in which no file can be made */
+function assertWritable(directory: string): void {
+  try {
+    if (!statSync(directory).isDirectory()) throw new Error(`${directory} is not a directory`);
+    accessSync(directory, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new Failure(`Nothing can be written in ${directory}: ${reason(error)}`, {
+      hint: 'Name a file in another directory.',
+      cause: error,
+    });
   }
 }
 

@@ -53,7 +53,7 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
   assert.match(stdout, /^! Display: none, so panel and tray cannot be shown\n {2}A machine without a screen/);
   assert.match(
     stdout,
-    /\nWARP service\n✓ Tunnel CLI: .*\n✓ State of the WARP service: the service answers\n✓ Registration of this device: Free\n\nCulvert\n/,
+    /\nWARP service\n✓ Tunnel CLI: .*\n✓ WARP service: the service answers\n✓ Registration of this device: Free\n\nCulvert\n/,
   );
 });
 

@@ -8,6 +8,7 @@ import {
   ENV,
   type Fixture,
   namespace,
+  NOW,
   type Parts,
   snapshot,
   tree,
@@ -205,6 +206,32 @@ const RULES: Case[] = proofs(ruleOrder, 'namespace', [
       inside(t, WARP, { files: enabled('/sbin/ip rule add from 10.0.0.16/32 table 100 pref 5000 2>/dev/null') }),
   },
   {
+    title: 'a rule of a script that is gone, which may be meant so',
+    verdict: 'notice',
+    shows: /keep-ssh sets the rule “from 10\.0\.0\.16 lookup office”/,
+    fix: null,
+    world: t =>
+      inside(t, WARP, {
+        files: {
+          ...enabled('/usr/local/bin/keep-ssh'),
+          '/usr/local/bin/keep-ssh': '#!/bin/sh\nif test -e /x; then\n  ip rule add from 10.0.0.16 table 77\nfi\n',
+          '/etc/iproute2/rt_tables.d/office.conf': '77 office\n',
+        },
+      }),
+  },
+  {
+    title: 'rules that a script comments out, prints, or sets after a condition',
+    verdict: 'ok',
+    world: t =>
+      inside(t, WARP, {
+        files: {
+          ...enabled('/usr/local/bin/keep-ssh'),
+          '/usr/local/bin/keep-ssh':
+            '#!/bin/sh\n# ip rule add from 10.0.0.16 table 7\n#nft add rule inet cloudflare-warp input accept\necho ip rule add from 10.0.0.17 table 7\ntest -e /x && ip rule add from 10.0.0.18 table 7\n',
+        },
+      }),
+  },
+  {
     title: 'a rule of systemd-networkd that is gone',
     verdict: 'notice',
     shows: /10-eth0\.network sets the rule “from all to 192\.0\.2\.0\/24 lookup main”/,
@@ -260,6 +287,11 @@ const PROXY = [
 const DOCKER = `${WARP} ${FORWARDS} ${UPLINK} ${bridge('docker0', '172.17.0.1/16')}`;
 const MARTIAN = { journalctl: `sed "s/^.*warp-svc.[0-9]*.: //" ${join(RECORDED, 'martian.txt')}` };
 
+const AN_HOUR_AGO = JSON.stringify({
+  MESSAGE: 'Dropping martian, tun should not have seen this src_addr=172.17.48.191',
+  __REALTIME_TIMESTAMP: String((NOW - 3_600_000) * 1000),
+});
+
 const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
   {
     title: 'containers that publish a port (warp-yg#45)',
@@ -280,11 +312,16 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
     world: t => inside(t, DOCKER, { programs: MARTIAN }),
   },
   {
+    title: 'packets that WARP dropped an hour ago',
+    verdict: 'ok',
+    world: t => inside(t, DOCKER, { programs: { journalctl: `echo '${AN_HOUR_AGO}'` } }),
+  },
+  {
     title: 'containers whose network WARP routes, with a strict filter for the reverse path',
     verdict: 'problem',
     shows:
       /does not forward packets of 172\.17\.0\.2: Invalid (cross-device link|argument)\ndocker0: the filter for the reverse path is strict/,
-    fix: /"sysctl","-w","net\.ipv4\.conf\.docker0\.rp_filter=2"[\s\S]*rp_filter=1"/,
+    fix: /"sysctl","-w","net\/ipv4\/conf\/docker0\/rp_filter=2"[\s\S]*rp_filter=1"/,
     world: t =>
       inside(
         t,

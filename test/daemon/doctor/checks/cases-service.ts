@@ -176,8 +176,15 @@ const REGISTRATION: Case[] = [
       title: 'a file that belongs to another user',
       verdict: 'problem',
       shows: /belongs to user \d+, with mode 77/,
-      fix: /"chown","root:root".*"chmod","600"/,
+      fix: /"chown","root:root".*"chmod","600".*"undo":.*"chmod","77".*"restart"/,
       files: { [POLICY_FILE]: { text: '<dict/>', mode: 0o077 } },
+      tunnel: { ...missing('Daemon Startup'), tunnelCli: { version: '2026.6.822.0' } },
+    },
+    {
+      title: 'a link in place of the file',
+      verdict: 'problem',
+      fix: /"sh","-c",.*"restart".*"undo":\[\["ln".*"restart"/,
+      files: { [POLICY_FILE]: { link: '/etc/mdm.xml' } },
       tunnel: missing('Daemon Startup'),
     },
     {
@@ -250,6 +257,28 @@ const MACHINE: Case[] = [
     verdict: 'problem',
     shows: /without CAP_NET_ADMIN/,
     files: { '/proc/55/comm': 'warp-svc\n', '/proc/55/status': 'Name:\twarp-svc\nCapEff:\t0000000000000400\n' },
+  },
+  {
+    check: nftFeatures,
+    how: 'process',
+    title: 'the same service as a local proxy, which writes no rules',
+    verdict: 'not-applicable',
+    files: { '/proc/55/comm': 'warp-svc\n', '/proc/55/status': 'Name:\twarp-svc\nCapEff:\t0000000000000400\n' },
+    tunnel: { settings: { Mode: 'proxy' } },
+  },
+  {
+    check: nftFeatures,
+    how: 'process',
+    title: 'the service of a container on this machine',
+    verdict: 'ok',
+    world: t =>
+      world(t, {
+        env: ENV,
+        root: tree(t, {
+          '/proc/55/comm': 'warp-svc\n',
+          '/proc/55/status': 'Name:\twarp-svc\nNSpid:\t55\t7\nCapEff:\t0000000000000400\n',
+        }),
+      }),
   },
   {
     check: nftFeatures,

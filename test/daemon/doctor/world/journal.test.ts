@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { machineRedactor } from '../../../../daemon/doctor/diagnose/bundle.ts';
-import { readServiceJournal, seenIn } from '../../../../daemon/doctor/world/journal.ts';
+import { readServiceJournal, redactLine, registrationIn, seenIn } from '../../../../daemon/doctor/world/journal.ts';
 import { redact } from '../../../../daemon/state/redact.ts';
 import { KNOWLEDGE, snapshot } from '../../../support/doctor/world.ts';
 
@@ -124,5 +124,52 @@ for (const [title, lines, expected] of [
 ] as const)
   test(`${title}`, () => {
     const journal = lines.map(([text, minutes]) => ({ text, at: NOW - minutes * 60_000 }));
+    assert.equal(seenIn(journal, KNOWLEDGE.patterns, { now: NOW })?.pattern.id, expected);
+  });
+
+test('words that a redaction replaces are found, and the found line is redacted', async () => {
+  const text =
+    '2026-09-07T10:11:38.236Z ERROR api: API error for x, url: "https://api.cloudflareclient.com./v0/reg", source: TimedOut';
+  // a machine with the name of a word that the table searches for
+  const hide = (line: string) => line.replaceAll(/\bAPI\b/gi, '<host-1>');
+  const found = registrationIn([{ at: null, text }], KNOWLEDGE.patterns, { now: NOW })!;
+  assert.deepEqual([found.code, found.host], ['api-unreachable', 'api.cloudflareclient.com']);
+  assert.doesNotMatch((await redactLine({ at: null, text: found.line }, hide)).text, /\bapi\b/i);
+  const other = text.replace('cloudflareclient.com', 'corp.example');
+  assert.equal(registrationIn([{ at: null, text: other }], KNOWLEDGE.patterns, { now: NOW })?.host, null);
+});
+
+test('a newest line of a megabyte does not hide the others', async () => {
+  const lines = await read(['WARN before', 'x'.repeat(1024 * 1024)].join('\n'));
+  assert.deepEqual([lines.length, lines[0], lines[1]?.length], [2, 'WARN before', 500]);
+});
+
+const TIME = '2026-09-07T10:11:38.236Z';
+for (const [title, lines, expected] of [
+  [
+    'no link is seen in a line on another file',
+    [`${TIME}  WARN x: Unable to read local policy file`, `${TIME}  WARN y: a symbolic link is in the way`],
+    'policy-not-read',
+  ],
+  [
+    'a missing policy file is no error, also where a cause says so',
+    [`${TIME}  WARN x: Unable to read local policy file`, 'Caused by:', '    No such file or directory (os error 2)'],
+    undefined,
+  ],
+  [
+    'nft is not missing because of a line on another file',
+    [`${TIME}  WARN x: Could not update firewall rules`, `${TIME} DEBUG y: cache: No such file or directory`],
+    'firewall-refused',
+  ],
+  ['rules that were applied are no error', [`${TIME} DEBUG firewall: apply firewall rules took 3ms`], undefined],
+  ['an intention to connect is no error', [`${TIME} DEBUG x: no API error so far, will connect later`], undefined],
+  [
+    'a refused connection is one',
+    [`${TIME} ERROR x: API error for y: hyper_util::client::legacy::Error(Connect, ConnectError("dns error"))`],
+    'api-unreachable',
+  ],
+] as const)
+  test(title, () => {
+    const journal = lines.map(text => ({ text, at: NOW }));
     assert.equal(seenIn(journal, KNOWLEDGE.patterns, { now: NOW })?.pattern.id, expected);
   });

@@ -98,6 +98,7 @@ for (const [what, text, managed, code, token] of [
   ['an open element', `<dict>${id}${secret}`, true, 'policy-form', false],
   ['another document', '<html></html>', false, 'policy-form', false],
   ['UTF-16', [...`<dict>${acme}</dict>`].join('\0'), true, 'policy-form', false],
+  ['values in CDATA', '<dict><key>organization</key><string><![CDATA[acme]]></string></dict>', true, undefined, false],
   ['a comment', `<dict><!-- ${id}${secret} -->${acme}</dict>`, true, undefined, false],
 ] as const)
   test(`a policy file with ${what} is judged`, t => {
@@ -154,4 +155,25 @@ test('a file that this user may not read counts as that of an organization', () 
   const file = { path: '/x', link: null, uid: 0, gid: 0, mode: 0o600, isFile: true, text: null };
   const { managed, faults } = judgePolicy(file);
   assert.deepEqual([managed, faults[0]?.code], [true, 'policy-hidden']);
+});
+
+test('a file that can’t be looked at counts as that of an organization', t => {
+  const place = temporary(t);
+  // no user may look up a name that is too long, root included, as with a directory that is closed to this user
+  const file = readPolicyFile(join(place, 'x'.repeat(300)));
+  assert.deepEqual([judgePolicy(file).managed, judgePolicy(file).faults[0]?.code], [true, 'policy-hidden']);
+  writeFileSync(join(place, 'file'), '');
+  assert.equal(readPolicyFile(join(place, 'file/mdm.xml')), null);
+});
+
+test('from WARP 2026.7 on the service may read any file, and a file without an organization manages nothing', () => {
+  const file = { path: '/x', link: null, uid: 1000, gid: 1000, mode: 0o600, isFile: true };
+  const of = (text: string | null, version: string | null) => {
+    const { managed, faults } = judgePolicy({ ...file, text }, 0, version);
+    return [managed, faults[0]?.code];
+  };
+  assert.deepEqual(of(`<dict>${acme}</dict>`, '2026.6.822.0'), [true, 'policy-owner']);
+  assert.deepEqual(of(`<dict>${acme}</dict>`, '2026.7.1343.0'), [true, undefined]);
+  assert.deepEqual(of('<dict><key>service_mode</key><string>warp</string></dict>', null), [false, 'policy-owner']);
+  assert.deepEqual(of(null, null), [true, 'policy-owner']);
 });

@@ -70,9 +70,14 @@ test('keeps only the shape of an answer that is private throughout', () => {
     '{"configs":[{"auth_client_secret":"<value>","switch":true,"port":0}]}\n',
   );
   assert.equal(shapeOf('Override code: 1234\n\nalice   host-0\n'), 'Override code: <value>\n\n<value>\n');
+  assert.equal(shapeOf('Name: x\n  db-prod-canary: up\n'), 'Name: <value>\n<name>: <value>\n');
+  assert.equal(
+    shapeOf('{"organization_configs":{"canarycorp":{"port":1},"canary":"x"}}'),
+    '{"organization_configs":{"<name-1>":{"port":0},"<name-2>":"<value>"}}\n',
+  );
   const refused = '{"code":"MissingRegistration","error":"Missing registration."}\n';
   assert.equal(shapeOf(refused), refused);
   for (const { argv, isPrivate } of all)
-    if (/^(?:certs|mdm|target|override show|debug)/.test(wordsOf(argv)) && !argv.includes('--help'))
+    if (/^(?:certs|mdm|target|override show|debug|dns|settings support-url)/.test(wordsOf(argv)) && !argv.includes('--help'))
       assert.equal(isPrivate, true, argv.join(' '));
 });
