@@ -1,12 +1,14 @@
 // Plans and makes the changes in the files of MCP clients: values change in place, and what can't change is named.
-import { realpathSync, statSync } from 'node:fs';
-import { reason } from '../../daemon/core/errors.ts';
-import { readOptional } from '../../daemon/core/files.ts';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { errno, reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
+import { readConfig } from '../store/config.ts';
 import { referenceTo } from '../store/key-texts.ts';
+import { pointToLogin } from '../store/logins.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 import { type ClientFile, clientFiles } from './client-list.ts';
 import { type Configuration, openConfiguration } from './documents/document.ts';
@@ -34,6 +36,8 @@ export interface FileChange {
   isShared: boolean;
   servers: ServerChange[];
   left: Left[];
+  /** The file's content that the change was planned for. Missing if the file could not be read. */
+  read?: Buffer;
   /** The file's new text, if it changes. */
   text: string | undefined;
   /** Why the file could not be read. */
@@ -47,14 +51,18 @@ export interface ClientPlan {
   found: number;
 }
 
-/** Returns the changes of files. */
+/**
+ * Returns the changes of files.
+ * @param only the files to plan; all without it
+ */
 export function planChanges(
   wanted: Wanted,
   catalog: Pick<Catalog, 'providers'>,
-  context: Pick<Context, 'env' | 'cwd'>,
+  context: Pick<Context, 'env' | 'cwd' | 'paths'>,
+  only?: ReadonlySet<string>,
 ): ClientPlan {
   const recorded = wanted.program === undefined ? Object.values(wanted.originals) : [];
-  const files = clientFiles(context, recorded);
+  const files = clientFiles(context, loginsOf(catalog, context), recorded).filter(({ file }) => only?.has(file) ?? true);
   let found = 0;
   const changes = files.flatMap(file => {
     const change = planChange(file, wanted, catalog);
@@ -65,13 +73,28 @@ export function planChanges(
   return { changes, looked: files.length, found };
 }
 
+/** Returns the clients with an account that is a login in a directory: they read their file of servers there. */
+function loginsOf({ providers }: Pick<Catalog, 'providers'>, { env, paths }: Pick<Context, 'env' | 'paths'>) {
+  return readConfig(paths.config).accounts.flatMap(account => {
+    const provider = Object.hasOwn(providers, account.cli) ? providers[account.cli] : undefined;
+    if (account.login === undefined || provider?.login?.kind !== 'directory') return [];
+    const own = { ...env };
+    pointToLogin(own, provider, account);
+    return [{ client: account.cli, env: own }];
+  });
+}
+
 /** Returns the changes of a file, perhaps none, or `undefined` without the file. */
 function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'providers'>): FileChange | undefined {
   const change: FileChange = { ...identityOf(file), servers: [], left: [], text: undefined };
   let document: Configuration;
   try {
-    const text = readOptional(file.file);
-    if (text === undefined) return undefined;
+    const read = readBytes(file.file);
+    if (read === undefined) return undefined;
+    const text = read.toString();
+    // other bytes would be written back as replacement characters
+    if (!Buffer.from(text).equals(read)) return { ...change, unread: 'it is not UTF-8' };
+    change.read = read;
     document = openConfiguration(text, file.format);
   } catch (error) {
     return { ...change, unread: error instanceof UnreadableError ? error.message : reason(error) };
@@ -82,7 +105,7 @@ function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'pr
       const table = { ...wanted, catalog, file, path, leave };
       for (const [server, entry] of Object.entries(entries)) {
         if (!isRecord(entry)) continue;
-        if (file.isShared && wanted.program !== undefined && !wanted.isAllowed(server)) continue;
+        if (file.isShared && wanted.program !== undefined && !wanted.isAllowed(server, file.file)) continue;
         const made = changeIn(document, { server, entry }, table);
         if (!made) continue;
         if ('document' in made) {
@@ -93,6 +116,16 @@ function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'pr
     }
   }
   return change.servers.length > 0 ? { ...change, text: document.text } : change;
+}
+
+/** Returns a file's bytes, or `undefined` if it is missing. */
+function readBytes(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
 }
 
 function identityOf({ client, file, isShared }: ClientFile): Pick<FileChange, 'client' | 'file' | 'isShared'> {
@@ -205,11 +238,39 @@ function linesOf(document: Configuration, { fields, back }: UsualEntry, change: 
   return document.linesFor({ args: ['…', after.url, ...options] });
 }
 
-/** Writes a changed file through symlinks, and keeps its mode. */
-export function applyChange({ file, text }: Pick<FileChange, 'file' | 'text'>): void {
-  if (text === undefined) return;
+/**
+ * Writes a changed file through symlinks, and keeps its mode.
+ * @returns false if a client has changed the file since it was read: what the client wrote would be lost
+ */
+export function applyChange({ file, read, text }: Pick<FileChange, 'file' | 'read' | 'text'>): boolean {
+  if (text === undefined) return true;
   const target = realpathSync(file);
-  writeAtomic(target, text, statSync(target).mode & 0o777);
+  const mode = statSync(target).mode & 0o777;
+  if (read && readBytes(target)?.equals(read) !== true) return false;
+  writeAtomic(target, text, mode);
+  return true;
+}
+
+/** Plans of one file, while a client keeps writing it. */
+const MOST_PLANS = 5;
+
+/**
+ * Plans changes and writes them, and plans a file again if a client has changed it in between.
+ * @param plan returns the changes of these files, or of all
+ * @throws WrapError `changed-meanwhile`
+ */
+export function applyChanges(plan: (only?: ReadonlySet<string>) => FileChange[]): FileChange[] {
+  return plan().map(planned => {
+    let change: FileChange | undefined = planned;
+    for (let count = 1; change && !applyChange(change); count++) {
+      if (count === MOST_PLANS)
+        throw new WrapError('changed-meanwhile', EXIT.tempFail, `${planned.file} was not changed: a client keeps writing it`, {
+          hint: `close ${planned.client}, then repeat this`,
+        });
+      [change] = plan(new Set([planned.file]));
+    }
+    return change ?? { ...planned, servers: [], left: [], text: undefined };
+  });
 }
 
 /** Returns the tables of servers with their paths. */
