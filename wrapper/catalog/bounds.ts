@@ -125,7 +125,9 @@ const AS_ROOT =
   /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
 /** Commands that it may not tell them to run at all. */
 const NEVER =
-  /^(?:rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
+  /^(?:env|busybox|toybox|nohup|setsid|timeout|systemd-run|doas|run0|dash|ksh|fish|t?csh|source|\.|[gm]?awk|sed|find|vim?|emacs|ed|lua|php|make|gcc|cc|tar|rsync|scp|sftp|telnet|rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
+/** Where the commands of a system are: any other path is a file of somebody's. */
+const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
 const DOCUMENTATION = /^https:\/\/(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\//;
 
@@ -147,10 +149,23 @@ export function explainKnowledge(document: unknown): string | undefined {
     if (/^[a-z]+:\/\//i.test(text) && !DOCUMENTATION.test(text))
       return `can't link to ${JSON.stringify(text.slice(0, 80))}`;
     for (const [, span] of text.matchAll(/`([^`]*)`/g)) {
-      const [first = '', second = ''] = span!.trim().split(/\s+/);
-      if (first === 'sudo' ? !AS_ROOT.test(second) : NEVER.test(first))
-        return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
+      if (commandsIn(span!).some(isForbidden)) return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
     }
   }
   return undefined;
+}
+
+/** Returns the words of each simple command, without the assignments before it. */
+function commandsIn(span: string): string[][] {
+  return span
+    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(/)
+    .map(command => command.trim().split(/\s+/))
+    .map(words => words.slice(words.findIndex(word => !/^\w+=/.test(word))));
+}
+
+function isForbidden([first = '', ...rest]: string[]): boolean {
+  const name = first.replace(SYSTEM, '').replace(/^\\/, '');
+  if (name === 'sudo') return !AS_ROOT.test((rest[0] ?? '').replace(SYSTEM, ''));
+  if (name.includes('/') && rest.length > 0) return true;
+  return NEVER.test(name.slice(name.lastIndexOf('/') + 1));
 }

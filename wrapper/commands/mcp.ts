@@ -138,7 +138,8 @@ async function answerFor(
       const isOfFile = word.endsWith(`:${server}`) && resolve(cwd, word.slice(0, -server.length - 1)) === file;
       return word === server || isOfFile;
     });
-  const isGiven = (server: string, file: string) => isNamed(server, file) || answers.has(JSON.stringify([file, server]));
+  const isGiven = (server: string, file: string) =>
+    isNamed(server, file) || answers.has(JSON.stringify([file, server]));
   const shared = put ? possible.filter(({ isShared }) => isShared) : [];
   // the authors of a project chose the program of each of its servers
   for (const { file, servers: foreign } of shared) {
@@ -148,7 +149,9 @@ async function answerFor(
       const question = `Give "${name}" of ${file}, as the project starts it, the accounts of ${tool}? [y/N] `;
       if (canAsk && (await confirm(question))) answers.add(JSON.stringify([file, each.server]));
       else if (!canAsk) {
-        const isOnly = shared.every(other => other.file === file || !other.servers.some(({ server }) => server === each.server));
+        const isOnly = shared.every(
+          other => other.file === file || !other.servers.some(({ server }) => server === each.server),
+        );
         const word = isOnly ? name : `${file}:${name}`;
         say(
           `"${name}" of ${file} gets no accounts; --server ${/^[\w./:]+$/.test(word) ? word : quote(word)} gives it those of ${tool}`,

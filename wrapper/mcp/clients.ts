@@ -62,7 +62,9 @@ export function planChanges(
   only?: ReadonlySet<string>,
 ): ClientPlan {
   const recorded = wanted.program === undefined ? Object.values(wanted.originals) : [];
-  const files = clientFiles(context, loginsOf(catalog, context), recorded).filter(({ file }) => only?.has(file) ?? true);
+  const files = clientFiles(context, loginsOf(catalog, context), recorded).filter(
+    ({ file }) => only?.has(file) ?? true,
+  );
   let found = 0;
   const changes = files.flatMap(file => {
     const change = planChange(file, wanted, catalog);
@@ -264,9 +266,14 @@ export function applyChanges(plan: (only?: ReadonlySet<string>) => FileChange[])
     let change: FileChange | undefined = planned;
     for (let count = 1; change && !applyChange(change); count++) {
       if (count === MOST_PLANS)
-        throw new WrapError('changed-meanwhile', EXIT.tempFail, `${planned.file} was not changed: a client keeps writing it`, {
-          hint: `close ${planned.client}, then repeat this`,
-        });
+        throw new WrapError(
+          'changed-meanwhile',
+          EXIT.tempFail,
+          `${planned.file} was not changed: a client keeps writing it`,
+          {
+            hint: `close ${planned.client}, then repeat this`,
+          },
+        );
       [change] = plan(new Set([planned.file]));
     }
     return change ?? { ...planned, servers: [], left: [], text: undefined };

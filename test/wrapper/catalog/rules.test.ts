@@ -256,6 +256,27 @@ test('what is legitimate passes: new rules, paths, options, a tool of its own', 
   for (const files of texts) checkContents({ 'providers.toml': files['providers.toml']! }, { catalog: catalogFile });
 });
 
+test('knowledge names no command that starts another, whatever its spelling', () => {
+  const forbidden = [
+    '/bin/rm -rf x',
+    'env sh -c x',
+    'busybox sh',
+    'X=1 sh x',
+    'ls; sh x',
+    'ls && /usr/bin/env x',
+    '/tmp/ip link',
+  ];
+  forbidden.push('sudo /tmp/systemctl stop x', 'sudo -u root ip link', '\\\\rm x', 'ls $(rm x)', '/tmp/sh');
+  for (const command of forbidden) assert.ok(explainKnowledge({ advice: `Run \`${command}\`.` }), command);
+  for (const command of [
+    'sudo systemctl restart warp-svc',
+    '/usr/bin/warp-cli status',
+    'ip route | head -1',
+    '/etc/hosts',
+  ])
+    assert.equal(explainKnowledge({ advice: `Run \`${command}\`.` }), undefined, command);
+});
+
 test('patterns with several ways to match one text are found, whatever their spelling', () => {
   const slow = [
     '(a+)+',

@@ -194,7 +194,8 @@ test('the files in the directories of logins are changed as well', async t => {
   fs.mkdirSync(box.config, { recursive: true });
   fs.writeFileSync(path.join(box.config, 'config.toml'), accounts.join('\n'), { mode: 0o600 });
   const done = await install();
-  for (const name of Object.keys(files)) assert.match(read(name), /culvert-wrap/, `${name}: ${done.stdout}${done.stderr}`);
+  for (const name of Object.keys(files))
+    assert.match(read(name), /culvert-wrap/, `${name}: ${done.stdout}${done.stderr}`);
 });
 
 test('only our values are put back where the file was changed meanwhile', async t => {

@@ -112,7 +112,16 @@ const CODES: Record<string, (string | number)[]> = {
     'insufficient_funds',
     'insufficient_balance',
     'disk_quota_exceeded',
-    403, 404, 500, 'not_found', 'limit', 'invalid_request_error', 'forbidden', 'key_value_missing_field', ''],
+    403,
+    404,
+    500,
+    'not_found',
+    'limit',
+    'invalid_request_error',
+    'forbidden',
+    'key_value_missing_field',
+    '',
+  ],
 };
 
 test('a text of an error has the class that its first line says', () => {
