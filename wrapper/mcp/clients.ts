@@ -4,6 +4,7 @@ import { errno, reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
 import { referenceTo } from '../store/key-texts.ts';
@@ -15,7 +16,8 @@ import { type Configuration, openConfiguration } from './documents/document.ts';
 import { LayoutError, UnreadableError } from './documents/tree.ts';
 import { type Change, changeEntry, shownDoor, type Table, type Wanted } from './entry-change.ts';
 import { type UsualEntry, usualEntry } from './entry-form.ts';
-import { digestOf, type Kept, type Originals } from './remote.ts';
+import { digestOf, type Kept, type Originals, PLACEHOLDER } from './remote.ts';
+import { withoutKeys } from './shared-entry.ts';
 
 /** A server with a change of its command line or address. */
 type ServerChange = { server: string } & Change;
@@ -227,17 +229,31 @@ function byHand(
   const form = usualEntry(structuredClone(entry), table.file.fields);
   const shownOnly = { doorOf: shownDoor, swapKey: () => undefined, referenceFor: () => undefined, leave: () => {} };
   const changed = changeEntry(server, form.fields, { ...table, ...shownOnly });
-  return { server, why, lines: changed ? linesOf(document, form, changed) : [] };
+  const provider = changed && table.catalog.providers['cli' in changed ? changed.cli : changed.tool];
+  return { server, why, lines: changed && provider ? linesOf(document, form, { change: changed, provider }) : [] };
 }
 
-/** Returns lines for what changes in an entry, in the client's form. */
-function linesOf(document: Configuration, { fields, back }: UsualEntry, change: Change): string[] {
+/** A word that may be a key, although it stands in no place for keys. */
+const LIKE_KEY = /(?=[\w-]*\d)[\w-]{16,}/;
+
+/** Returns lines for what changes in an entry, in the client's form: with all words of a command line that are no keys. */
+function linesOf(
+  document: Configuration,
+  { fields, back }: UsualEntry,
+  { change, provider }: { change: Change; provider: Provider },
+): string[] {
   const after: Record<string, unknown> = { ...change.after };
-  const isArgument = isText(fields.command) && after.command === undefined && after.url !== undefined;
-  if (!isArgument) return document.linesFor(back(after));
-  const headers = isRecord(after.headers) ? Object.entries(after.headers) : [];
-  const options = headers.flatMap(([name, value]) => ['--header', `${name}:${String(value)}`]);
-  return document.linesFor({ args: ['…', after.url, ...options] });
+  if (!isText(fields.command)) return document.linesFor(back(after));
+  const { command, args = [] } = fields;
+  const words = Array.isArray(args) ? args.filter(isText) : [];
+  const { args: hidden } = withoutKeys({ args: words }, provider);
+  const shown = words.map((word, index) => {
+    if (word.includes(PLACEHOLDER)) return word;
+    const plain = Array.isArray(hidden) ? String(hidden[index]) : '***';
+    return LIKE_KEY.test(plain) ? '***' : plain;
+  });
+  // an address in the arguments leaves the command as it is
+  return document.linesFor(after.command === undefined ? { args: shown } : back({ command, args: shown }));
 }
 
 /**

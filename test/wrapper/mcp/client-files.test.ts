@@ -275,6 +275,24 @@ test('an entry whose layout could not be restored is named with the lines to wri
   assert.equal(read('.config/goose/config.yaml'), yaml);
 });
 
+test('the lines to write by hand have all words but keys', async t => {
+  const yaml = `extensions:
+  one:
+    type: stdio
+    cmd: &program npx
+    args: [-y, firecrawl-mcp, --verbose, --api-key, fc-canary, two words, canary0123456789abcdef]
+    envs: {}
+  two:
+    cmd: *program
+    args: [other]
+`;
+  const { install } = home(t, { '.config/goose/config.yaml': yaml });
+  const { stdout } = await install();
+  const words = '"mcp", "--", "npx", "-y", "firecrawl-mcp", "--verbose", "--api-key", "***", "two words", "***"';
+  assert.ok(stdout.includes(`    args: [${words}]\n`), stdout);
+  assert.doesNotMatch(stdout, /canary/);
+});
+
 test('entries that people write in other ways are named with what to do', async t => {
   const key = 'fc-00000000000000000000000000000000';
   const entries = {
