@@ -18,9 +18,9 @@ for program in wrap manifest; do
   cp "$tree/share/man/man1/$name.1" "$package/share/man/man1/"
   # Node of the same npm prefix, for callers whose PATH has none. Only a global installation has one: for a local one, that path may
   # be in a directory of others.
-  sed 's|^node=.*|case $here in */lib/node_modules/*) node=${here%/lib/node_modules/*}/bin/node ;; *) node=node ;; esac|' \
+  sed 's|^__cw_n=.*|case $__cw_h in */lib/node_modules/*) __cw_n=${__cw_h%/lib/node_modules/*}/bin/node ;; *) __cw_n=node ;; esac|' \
     "$tree/bin/$name" >"$package/bin/$name"
-  grep -q '^case $here in' "$package/bin/$name" || { echo "npm.sh: $tree/bin/$name names no node." >&2; exit 1; }
+  grep -q '^case $__cw_h in' "$package/bin/$name" || { echo "npm.sh: $tree/bin/$name names no node." >&2; exit 1; }
   chmod 755 "$package/bin/$name"
   cp "$top/LICENSE" "$tree/share/culvert/licenses.txt" "$package/"
   cp "$top/$readme" "$package/README.md"

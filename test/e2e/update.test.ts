@@ -251,11 +251,13 @@ test('a purge gives the clients of MCP their keys back first, or removes nothing
   assert.equal((await user.run(wrap, 'mcp', 'install', '--yes', '--file')).code, 0);
   assert.doesNotMatch(fs.readFileSync(client, 'utf8'), /canary/);
 
-  fs.appendFileSync(client, ' // mine');
+  const changed = fs.readFileSync(client, 'utf8');
+  // as after a mistake in an editor
+  fs.writeFileSync(client, changed.replace('":', '"'));
   const refused = await user.culvert('__uninstall', '--purge');
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /nothing was removed: .*still without their keys: .*mcp\.json/);
-  assert.match(refused.stdout, /culvert-wrap mcp uninstall reports:\n.*mcp\.json\n.*comments: change it by hand/);
+  assert.match(refused.stdout, /culvert-wrap mcp uninstall reports:\n.*mcp\.json\n.*It could not be read: .*colon expected/);
   assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
 
   const program = fs.realpathSync(wrap);
@@ -265,7 +267,7 @@ test('a purge gives the clients of MCP their keys back first, or removes nothing
   assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
   fs.renameSync(`${program}.away`, program);
 
-  fs.writeFileSync(client, fs.readFileSync(client, 'utf8').replace(' // mine', ''));
+  fs.writeFileSync(client, changed);
   const removed = await user.culvert('__uninstall', '--purge');
   assert.equal(removed.code, 0, removed.stderr);
   assert.match(removed.stdout, /culvert-wrap mcp uninstall reports:\n.*mcp\.json\n/);

@@ -5,11 +5,18 @@ const LENGTH = 1_200;
 const OPEN = 6;
 /** Highest limit of a repetition, such as `{0,400}`, and the highest product of nested ones. */
 const REPEATED = 2_000;
+/** Most ways to match one text by choices and limited repetitions, such as 2 for `a?` and 400 for `.{1,400}`: their product. */
+const WAYS = 10_000_000;
 
 interface Group {
   /** True if a repetition or an alternative is in it: repeated, it has many ways to match one text. */
   isAmbiguous: boolean;
+  /** Ways to match one text by the alternatives before this one, and by this one so far. */
+  before: number;
+  ways: number;
 }
+
+const newGroup = (): Group => ({ isAmbiguous: false, before: 0, ways: 1 });
 
 /**
  * Returns why a pattern may take exponential time or too long, or undefined. It is stricter than it has to be: a group is repeated only
@@ -20,13 +27,13 @@ export function explainPattern(source: string): string | undefined {
   if (source.length > LENGTH) return `has a pattern of more than ${LENGTH} characters`;
   if (/\(\?<?[=!]/.test(source.replaceAll(/\\./g, ''))) return 'has a pattern that looks ahead or behind';
   if (/\\(?:[1-9]|k<)/.test(source.replaceAll('\\\\', ''))) return 'has a pattern that refers to its own groups';
-  const groups: Group[] = [{ isAmbiguous: false }];
+  const groups = [newGroup()];
   let open = 0;
   for (let at = 0; at < source.length; ) {
     const char = source[at]!;
     let closed: Group | undefined;
     if (char === '(') {
-      groups.push({ isAmbiguous: false });
+      groups.push(newGroup());
       at += /^\((?:\?(?::|<[^>]*>))?/.exec(source.slice(at))![0].length;
       continue;
     }
@@ -34,7 +41,8 @@ export function explainPattern(source: string): string | undefined {
       closed = groups.pop();
       at++;
     } else if (char === '|') {
-      groups.at(-1)!.isAmbiguous = true;
+      const group = groups.at(-1)!;
+      Object.assign(group, { isAmbiguous: true, before: group.before + group.ways, ways: 1 });
       at++;
       continue;
     } else at += atomLength(source, at);
@@ -48,6 +56,8 @@ export function explainPattern(source: string): string | undefined {
     if (most === Number.POSITIVE_INFINITY) open++;
     else if (most > REPEATED) return `has a pattern that repeats more than ${REPEATED} times`;
     if (quantifier !== '' || closed?.isAmbiguous) parent.isAmbiguous = true;
+    parent.ways *= (closed ? closed.before + closed.ways : 1) * waysOf(quantifier);
+    if (parent.before + parent.ways > WAYS) return 'has a pattern with too many choices and repetitions';
   }
   return open > OPEN ? `has a pattern with more than ${OPEN} repetitions without a limit` : undefined;
 }
@@ -59,6 +69,13 @@ function mostOf(quantifier: string): number {
   if (!range) return Number.POSITIVE_INFINITY;
   if (range[2] === undefined) return Number(range[1]);
   return range[3] === '' ? Number.POSITIVE_INFINITY : Number(range[3]);
+}
+
+/** Returns the number of different repetitions; those without a limit are counted elsewhere. */
+function waysOf(quantifier: string): number {
+  if (quantifier.startsWith('?')) return 2;
+  const [, least, most] = /^\{(\d+),(\d+)\}/.exec(quantifier) ?? [];
+  return least === undefined ? 1 : Math.max(1, Number(most) - Number(least) + 1);
 }
 
 /** Length of a character, an escape or a class. */
@@ -108,7 +125,9 @@ const AS_ROOT =
   /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
 /** Commands that it may not tell them to run at all. */
 const NEVER =
-  /^(?:rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
+  /^(?:env|busybox|toybox|nohup|setsid|timeout|systemd-run|doas|run0|dash|ksh|fish|t?csh|source|\.|[gm]?awk|sed|find|vim?|emacs|ed|lua|php|make|gcc|cc|tar|rsync|scp|sftp|telnet|rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
+/** Where the commands of a system are: any other path is a file of somebody's. */
+const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
 const DOCUMENTATION = /^https:\/\/(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\//;
 
@@ -130,10 +149,23 @@ export function explainKnowledge(document: unknown): string | undefined {
     if (/^[a-z]+:\/\//i.test(text) && !DOCUMENTATION.test(text))
       return `can't link to ${JSON.stringify(text.slice(0, 80))}`;
     for (const [, span] of text.matchAll(/`([^`]*)`/g)) {
-      const [first = '', second = ''] = span!.trim().split(/\s+/);
-      if (first === 'sudo' ? !AS_ROOT.test(second) : NEVER.test(first))
-        return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
+      if (commandsIn(span!).some(isForbidden)) return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
     }
   }
   return undefined;
+}
+
+/** Returns the words of each simple command, without the assignments before it. */
+function commandsIn(span: string): string[][] {
+  return span
+    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(/)
+    .map(command => command.trim().split(/\s+/))
+    .map(words => words.slice(words.findIndex(word => !/^\w+=/.test(word))));
+}
+
+function isForbidden([first = '', ...rest]: string[]): boolean {
+  const name = first.replace(SYSTEM, '').replace(/^\\/, '');
+  if (name === 'sudo') return !AS_ROOT.test((rest[0] ?? '').replace(SYSTEM, ''));
+  if (name.includes('/') && rest.length > 0) return true;
+  return NEVER.test(name.slice(name.lastIndexOf('/') + 1));
 }

@@ -7,6 +7,8 @@ interface Judged {
   name: string;
   next: Provider;
   shipped: Provider | undefined;
+  /** This version's entries of the other tools. */
+  others: readonly Provider[];
 }
 
 /**
@@ -36,11 +38,11 @@ export const kept =
 
 /** A list that protects: it may grow by what keeps to a rule, and loses nothing. */
 export const growing =
-  <T>(rule: (item: T) => string | undefined): FieldRule<T[]> =>
-  (next, shipped = []) => {
+  <T>(rule: (item: T, entry: Judged) => string | undefined): FieldRule<T[]> =>
+  (next, shipped = [], entry) => {
     const has = (list: readonly T[], item: T) => list.some(other => isDeepStrictEqual(other, item));
     const lost = shipped.filter(item => !has(next, item)).map(item => `must keep ${shown(item)}`);
-    const added = next.filter(item => !has(shipped, item)).flatMap(item => rule(item) ?? []);
+    const added = next.filter(item => !has(shipped, item)).flatMap(item => rule(item, entry) ?? []);
     return [...lost, ...added];
   };
 
@@ -78,10 +80,24 @@ export function plainVariable(name: string): string | undefined {
   return /^[A-Z][A-Z0-9_]{1,63}$/.test(name) && !VARIABLES.test(name) ? undefined : `can't name ${shown(name)}`;
 }
 
+/** Returns why an entry can't name a variable: the keys that people store under it are those of another tool. */
+export function foreignVariable(name: string, { others }: Judged): string | undefined {
+  const isForeign = others.some(({ inject, credentials }) => [...inject, ...credentials].includes(name));
+  return isForeign ? `can't name ${shown(name)}, which is another tool's` : undefined;
+}
+
+/** Likewise for the package of an MCP server. */
+export function foreignServer(name: string, { others }: Judged): string | undefined {
+  const isForeign = others.some(({ mcp }) => mcp.some(each => each.package.toLowerCase() === name.toLowerCase()));
+  return isForeign ? `can't name the program ${shown(name)}, which is another tool's` : undefined;
+}
+
 /** A variable that gets a value: named after its tool, so that it is no option of another program. */
-export function ownVariable(name: string, { name: tool }: Judged, ends: RegExp): string | undefined {
+export function ownVariable(name: string, entry: Judged, ends: RegExp): string | undefined {
+  const { name: tool } = entry;
   const start = `${tool.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_`;
-  if (plainVariable(name) !== undefined) return plainVariable(name);
+  const problem = plainVariable(name) ?? foreignVariable(name, entry);
+  if (problem !== undefined) return problem;
   return name.startsWith(start) && ends.test(name) ? undefined : `can't name ${name}: only ${start}… of the tool's own`;
 }
 
@@ -108,10 +124,16 @@ function hostsOf({ next, shipped }: Judged): string[] {
 export const PUBLIC =
   /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!local$|localhost$|internal$|lan$|home$|arpa$|onion$)[a-z]{2,63}$/;
 
-/** Checks `https://HOST`, of a host that may get the entry's credentials. */
+/** The name of a key among a request's values. Another field of the body would give the key to what the user asked for. */
+export const keyPlace: FieldRule<string | undefined> = (next, shipped, entry) => {
+  if (entry.shipped) return fixed(next, shipped, entry);
+  return next === undefined || /^(?:api[_-]?key|key|token)$/i.test(next) ? [] : [`can't be ${shown(next)}`];
+};
+
+/** Checks `https://HOST/PATH`, of a host that may get the entry's credentials. */
 function addressProblem(address: string, entry: Judged): string | undefined {
-  const host = /^https:\/\/([^/]+)$/.exec(address)?.[1];
-  if (host === undefined) return `can't name ${shown(address)}: only https://HOST`;
+  const host = /^https:\/\/([^/?#]+)(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)*$/.exec(address)?.[1];
+  if (host === undefined) return `can't name ${shown(address)}: only https://HOST/PATH`;
   const isKnown = hostsOf(entry).some(known =>
     known.startsWith('*.') ? host.endsWith(known.slice(1)) && PUBLIC.test(host) : known === host,
   );

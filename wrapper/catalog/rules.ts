@@ -10,6 +10,8 @@ import {
   type FieldRule,
   fieldsOf,
   fixed,
+  foreignServer,
+  foreignVariable,
   free,
   growing,
   header,
@@ -17,6 +19,7 @@ import {
   isPackageOf,
   KEY,
   kept,
+  keyPlace,
   option,
   ownVariable,
   PROGRAMS,
@@ -65,13 +68,18 @@ const server: Table<McpServer> = {
   rules: free,
 };
 
-const servers: FieldRule<McpServer[]> = (next, shipped = [], entry) =>
-  next.flatMap(each => {
+const servers: FieldRule<McpServer[]> = (next, shipped = [], entry) => {
+  const lost = shipped.filter(known => !next.some(each => each.package === known.package));
+  const problems = next.flatMap(each => {
     const known = shipped.find(other => other.package === each.package);
     if (!known && (entry.shipped || !isPackageOf(entry.name, each.package)))
       return [`can't name the program ${shown(each.package)}`];
+    const foreign = known ? undefined : foreignServer(each.package, entry);
+    if (foreign !== undefined) return [foreign];
     return fieldsOf(server, each, known, entry).map(({ field, problem }) => `.${each.package}.${field} ${problem}`);
   });
+  return [...lost.map(known => `must keep ${shown(known.package)}`), ...problems];
+};
 
 const http: Table<HttpProvider> = {
   base: address,
@@ -85,8 +93,8 @@ const http: Table<HttpProvider> = {
   in_code: fixed,
   key_header: header,
   key_scheme: (next, shipped) => (next === shipped || /^[\w-]{0,40}$/.test(next) ? [] : [`can't be ${shown(next)}`]),
-  key_field: free,
-  key_parameter: kept(() => undefined),
+  key_field: keyPlace,
+  key_parameter: keyPlace,
   key_prefix: free,
   account_headers: growing(name => (/^[a-z0-9-]{1,60}$/.test(name) ? undefined : `can't be ${shown(name)}`)),
   replay_bytes: (next, shipped = 1_048_576) => (next <= Math.max(shipped, 8_388_608) ? [] : ['is too large']),
@@ -159,7 +167,7 @@ const entries: Table<Provider> = {
     if (next.length === 0) return 'must name a variable';
     return next.map(name => ownVariable(name, entry, KEY)).find(problem => problem !== undefined);
   }),
-  credentials: growing(plainVariable),
+  credentials: growing((name, entry) => plainVariable(name) ?? foreignVariable(name, entry)),
   stored: fixed,
   home: fixed,
   login: fixed,
@@ -202,10 +210,11 @@ const entries: Table<Provider> = {
  * Returns what an entry of a signed catalog may not do; nothing if it keeps to the rules.
  * @param name of the tool
  * @param next its entry in the signed catalog
- * @param shipped its entry in this version's catalog, if there is one
+ * @param catalog this version's entries, by their names
  */
-export function checkEntry(name: string, next: Provider, shipped: Provider | undefined): string[] {
-  const entry = { name, next, shipped };
+export function checkEntry(name: string, next: Provider, catalog: Readonly<Record<string, Provider>>): string[] {
+  const shipped = Object.hasOwn(catalog, name) ? catalog[name] : undefined;
+  const entry = { name, next, shipped, others: Object.values(catalog).filter(other => other !== shipped) };
   return [
     ...fieldsOf(entries, next, shipped, entry).map(({ field, problem }) => `${name}: ${field}${join(problem)}`),
     ...patternsOf(next).flatMap(({ place, pattern }) => {

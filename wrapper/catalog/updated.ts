@@ -52,6 +52,8 @@ const UpdateState = z.strictObject({
   manifest: Digest,
   /** Ids of keys that a catalog revoked. */
   revoked: z.array(z.string()),
+  /** Ids of the keys that signed a catalog, by its digest. */
+  signers: z.optional(z.record(Digest, z.array(z.string()))),
 });
 export type UpdateState = z.infer<typeof UpdateState>;
 
@@ -94,13 +96,13 @@ export function readUpdated(
   installed = INSTALLED,
 ): { updated?: Updated; outdated?: boolean; problem?: string } {
   try {
-    const current = readUpdateState(directory)?.current;
+    const state = readUpdateState(directory);
+    const current = state?.current;
     if (!current) return {};
-    const file = storedFile(directory, current);
-    const bytes = readOwn(file, CATALOG_LIMIT);
-    if (!bytes) throw new Error(`${file} is missing`);
-    if (sha256(bytes) !== current) throw new Error(`${file} was changed`);
-    const { files, manifest } = readContainer(bytes);
+    const signers = state.signers?.[current] ?? [];
+    if (signers.length > 0 && signers.every(id => state.revoked.includes(id)))
+      throw new Error('the key that signed the catalog was revoked');
+    const { files, manifest } = readContainer(readStored(directory, current));
     const { tag, generated_at: generatedAt } = readManifest(Buffer.from(manifest));
     const version = valid(tag) ?? '';
     if (valid(installed) !== null && lt(version, installed)) return { outdated: true };
@@ -108,6 +110,15 @@ export function readUpdated(
   } catch (error) {
     return { problem: reason(error).split('\n')[0]! };
   }
+}
+
+/** Reads a stored catalog as it was signed. @throws Error if it is missing or was changed */
+export function readStored(directory: string, digest: string): Buffer {
+  const file = storedFile(directory, digest);
+  const bytes = readOwn(file, CATALOG_LIMIT);
+  if (!bytes) throw new Error(`${file} is missing`);
+  if (sha256(bytes) !== digest) throw new Error(`${file} was changed`);
+  return bytes;
 }
 
 /**

@@ -172,7 +172,10 @@ function addMcp(program: Command, context: Context): void {
       .option('--check', 'show the changes, and make none');
     if (put) {
       command.option('--file', 'store the keys of the clients in a file that only you can read');
-      command.option('--server <name...>', "give accounts to this server of a project's file as well");
+      command.option(
+        '--server <name...>',
+        "give accounts to this server of a project's files as well, as NAME or FILE:NAME",
+      );
     }
     command.action(async options => (await import('./mcp.ts')).changeClients(put, options, context));
   }

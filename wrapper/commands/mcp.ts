@@ -1,7 +1,7 @@
 // Implements `mcp install` and `mcp uninstall`, which put culvert-wrap in front of the servers of MCP clients or remove it.
 
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import { randomHex, sha256 } from '../../daemon/core/hash.ts';
 import { masked } from '../../daemon/core/printable.ts';
@@ -9,7 +9,7 @@ import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { portOf, urlOf } from '../gateway/address.ts';
 import { httpOf } from '../gateway/gateway.ts';
-import { applyChange, type ClientPlan, type FileChange, planChanges } from '../mcp/clients.ts';
+import { applyChanges, type ClientPlan, type FileChange, planChanges } from '../mcp/clients.ts';
 import { shownDoor, type Wanted } from '../mcp/entry-change.ts';
 import {
   type Door,
@@ -41,7 +41,7 @@ export interface ClientOptions {
   check?: boolean;
   /** Store the keys of the clients in a 0600 file. */
   file?: boolean;
-  /** Servers in a project's file that get accounts without a question. */
+  /** Servers in a project's files that get accounts without a question, as NAME or FILE:NAME. */
   server?: string[];
 }
 
@@ -82,11 +82,11 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
     if (options.json) emit(true, { files: changes.map(change => shownChange(change, false)) }, '');
     return;
   }
-  const { isWanted, servers: allowed } = await answerFor(possible, put, options);
-  const isToChange = ({ isShared, servers }: FileChange) =>
-    put && isShared ? servers.some(({ server }) => allowed.has(server)) : isWanted;
+  const { isWanted, isGiven } = await answerFor(possible, put, { options, context });
+  const isToChange = ({ file, isShared, servers }: FileChange) =>
+    put && isShared ? servers.some(({ server }) => isGiven(server, file)) : isWanted;
   const plan = {
-    wanted: { ...wanted, isAllowed: (server: string) => allowed.has(server) },
+    wanted: { ...wanted, isAllowed: isGiven },
     possible: possible.filter(isToChange),
     found: isWanted ? found : new Map<string, string>(),
     catalog,
@@ -115,32 +115,54 @@ function shownChange({ client, file, servers, left, unread }: FileChange, change
 
 /** Returns a reference to an enabled account of a tool. */
 function accountOf(cli: string, { paths }: Pick<Context, 'paths'>): string | undefined {
-  const account = readConfig(paths.config).accounts.find(each => each.cli === cli && each.enabled);
+  const account = readConfig(paths.config).accounts.find(
+    // a login has no key that a server could use
+    each => each.cli === cli && each.enabled && each.login === undefined,
+  );
   return account && referenceTo(account);
 }
 
-/** Asks whether to change the user's own files, and which servers of a project get accounts. */
-async function answerFor(possible: readonly FileChange[], put: boolean, options: ClientOptions) {
+/**
+ * Asks whether to change the user's own files, and which servers of a project get accounts: for each file, because another program
+ * may have the same name there.
+ */
+async function answerFor(
+  possible: readonly FileChange[],
+  put: boolean,
+  { options, context: { cwd } }: { options: ClientOptions; context: Pick<Context, 'cwd'> },
+) {
   const canAsk = options.yes !== true && isatty(0) && isatty(2);
   const own = possible.filter(({ isShared }) => !put || !isShared);
   const isWanted = options.yes === true || (own.length > 0 && canAsk && (await confirm('Change it? [y/N] ')));
-  const servers = new Set(options.server);
+  const answers = new Set<string>();
+  const isNamed = (server: string, file: string) =>
+    (options.server ?? []).some(word => {
+      const isOfFile = word.endsWith(`:${server}`) && resolve(cwd, word.slice(0, -server.length - 1)) === file;
+      return word === server || isOfFile;
+    });
+  const isGiven = (server: string, file: string) =>
+    isNamed(server, file) || answers.has(JSON.stringify([file, server]));
+  const shared = put ? possible.filter(({ isShared }) => isShared) : [];
   // the authors of a project chose the program of each of its servers
-  for (const { file, servers: foreign } of put ? possible.filter(({ isShared }) => isShared) : []) {
-    for (const each of foreign.filter(({ server }) => !servers.has(server))) {
+  for (const { file, servers: foreign } of shared) {
+    for (const each of foreign.filter(({ server }) => !isNamed(server, file))) {
       const tool = 'cli' in each ? each.cli : each.tool;
       const name = masked(each.server);
       const question = `Give "${name}" of ${file}, as the project starts it, the accounts of ${tool}? [y/N] `;
-      if (canAsk && (await confirm(question))) servers.add(each.server);
+      if (canAsk && (await confirm(question))) answers.add(JSON.stringify([file, each.server]));
       else if (!canAsk) {
+        const isOnly = shared.every(
+          other => other.file === file || !other.servers.some(({ server }) => server === each.server),
+        );
+        const word = isOnly ? name : `${file}:${name}`;
         say(
-          `"${name}" of ${file} gets no accounts; --server ${/^[\w.]+$/.test(name) ? name : quote(name)} gives it those of ${tool}`,
+          `"${name}" of ${file} gets no accounts; --server ${/^[\w./:]+$/.test(word) ? word : quote(word)} gives it those of ${tool}`,
         );
         process.exitCode = EXIT.data;
       }
     }
   }
-  return { isWanted, servers };
+  return { isWanted, isGiven };
 }
 
 interface Plan {
@@ -158,10 +180,19 @@ async function putIn(
 ): Promise<void> {
   const references = await takeKeys(found, options, catalog, context);
   const ports = await portsFor(possible, context);
+  // a file may be planned again
+  const doors = new Map<string, Door[]>();
+  let used = new Map<string, number>();
   const doorOf: Wanted['doorOf'] = (cli, original, { file, client }) => {
     if ([original.inUrl, original.inHeader].some(text => isKey(text) && !references.has(text))) return undefined;
     const kept = withKeys(original, text => references.get(text) ?? text);
-    return openDoor({ ...kept, cli, file, client }, ports[cli]!, { catalog, context });
+    const name = JSON.stringify([file, cli, original]);
+    const number = used.get(name) ?? 0;
+    used.set(name, number + 1);
+    const opened = doors.get(name) ?? [];
+    doors.set(name, opened);
+    opened[number] ??= openDoor({ ...kept, cli, file, client }, ports[cli]!, { catalog, context });
+    return opened[number];
   };
   /** Records the reference that replaces a text of a variable. */
   const keep = (
@@ -178,17 +209,19 @@ async function putIn(
   const referenceFor: Wanted['referenceFor'] = (asked, cli, place, { file, client }) =>
     keep(accountOf(cli, context), place, { file, client, cli, asked });
   const chosen = new Set(possible.map(({ file }) => file));
-  for (const change of planChanges({ ...wanted, doorOf, swapKey, referenceFor }, catalog, context).changes)
-    if (chosen.has(change.file)) applyChange(change);
+  const all = { ...wanted, doorOf, swapKey, referenceFor };
+  applyChanges((only = chosen) => {
+    used = new Map();
+    return planChanges(all, catalog, context, only).changes;
+  });
 }
 
 /** Restores the files, with the keys from the accounts. */
 async function restore({ wanted, found, catalog }: Plan, context: Context): Promise<void> {
   const keys = await readKeys(found.keys(), catalog, context);
   const swapKey = (text: string) => keys.get(text) ?? text;
-  const { changes } = planChanges({ ...wanted, swapKey }, catalog, context);
+  const changes = applyChanges(only => planChanges({ ...wanted, swapKey }, catalog, context, only).changes);
   for (const change of changes) {
-    applyChange(change);
     for (const reference of found.keys()) {
       if (keys.has(reference) || !change.text?.includes(reference)) continue;
       process.exitCode = EXIT.data;

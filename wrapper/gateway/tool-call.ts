@@ -60,7 +60,8 @@ export async function passCall(answer: IncomingMessage, res: ServerResponse, cal
 /** Returns a function that takes the next part of an answer (in Latin-1; may be an event stream), and finds an error in it. */
 function errorFinder({ headers }: IncomingMessage, servers: readonly McpServer[]): (text: string) => Retry | undefined {
   const rules = servers.flatMap(server => server.rules);
-  const isUsual = servers.some(server => server.usual_errors);
+  // the answer does not say which server's it is, so listed errors of one come first
+  const isUsual = servers.length > 0 && servers.every(server => server.usual_errors);
   const isEvents = /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
   let begun = '';
   return text => {

@@ -37,7 +37,8 @@ export function compile(cli: string, sources: Sources, stamp: string): Plan {
     stamp,
     // A run needs no probes and no places of stored keys, and reads a smaller plan without them.
     provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
-    ownPatterns: [...entries.overridden, ...entries.updated].includes(cli) && mayBacktrack(provider),
+    // a signed catalog brings patterns that nobody has measured with this version
+    ownPatterns: entries.updated.includes(cli) || (entries.overridden.includes(cli) && mayBacktrack(provider)),
     accounts,
     capacity: config.capacity[cli] ?? Capacity.parse({}),
     ...whoseAccount(provider, config.tools[cli], accounts),

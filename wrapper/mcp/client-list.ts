@@ -107,7 +107,7 @@ export const CLIENTS: readonly Client[] = [
   { client: 'opencode', file: `${CONFIG}/opencode/opencode.json`, ...OPENCODE },
   { client: 'opencode', file: `${CONFIG}/opencode/opencode.jsonc`, ...OPENCODE },
   { client: 'copilot', file: '{COPILOT_HOME:~/.copilot}/mcp-config.json', ...COPILOT },
-  { client: 'gemini', file: '~/.gemini/settings.json', ...GEMINI },
+  { client: 'gemini', file: '{GEMINI_CLI_HOME:~}/.gemini/settings.json', ...GEMINI },
   {
     client: 'cline',
     file: '{CLINE_MCP_SETTINGS_PATH:~/.cline/data/settings/cline_mcp_settings.json}',
@@ -147,10 +147,12 @@ const UNNAMED = CLIENTS.find(({ client }) => client === 'project')!;
 
 /**
  * Returns the files of all clients: those of the user, those of the project in the working directory, and recorded ones.
+ * @param logins accounts that are logins in a directory, with an environment that points the client to it
  * @param recorded files in which earlier changes are recorded, with the client's name if the record has it
  */
 export function clientFiles(
   { env, cwd }: Pick<Context, 'env' | 'cwd'>,
+  logins: readonly { client: string; env: NodeJS.ProcessEnv }[] = [],
   recorded: readonly { file: string; client?: string | undefined }[] = [],
 ): ClientFile[] {
   const files: ClientFile[] = [];
@@ -163,7 +165,8 @@ export function clientFiles(
   };
   // the user's own files first, because in the home directory a project's file can be the same one
   for (const row of CLIENTS.filter(each => !isOfProject(each)))
-    for (const file of matching(expandHome(expandVariables(row.file, env), env))) add(row, file);
+    for (const own of [env, ...logins.filter(({ client }) => client === row.client).map(login => login.env)])
+      for (const file of matching(expandHome(expandVariables(row.file, own), own))) add(row, file);
   for (const row of CLIENTS.filter(isOfProject)) add(row, join(cwd, row.file));
   for (const { file, client } of recorded) {
     const rows = CLIENTS.filter(row => row.client === client);

@@ -1,19 +1,23 @@
 // Plans and makes the changes in the files of MCP clients: values change in place, and what can't change is named.
-import { realpathSync, statSync } from 'node:fs';
-import { reason } from '../../daemon/core/errors.ts';
-import { readOptional } from '../../daemon/core/files.ts';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { errno, reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
+import { readConfig } from '../store/config.ts';
 import { referenceTo } from '../store/key-texts.ts';
+import { pointToLogin } from '../store/logins.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 import { type ClientFile, clientFiles } from './client-list.ts';
 import { type Configuration, openConfiguration } from './documents/document.ts';
 import { LayoutError, UnreadableError } from './documents/tree.ts';
 import { type Change, changeEntry, shownDoor, type Table, type Wanted } from './entry-change.ts';
 import { type UsualEntry, usualEntry } from './entry-form.ts';
-import { digestOf, type Kept, type Originals } from './remote.ts';
+import { digestOf, type Kept, type Originals, PLACEHOLDER } from './remote.ts';
+import { withoutKeys } from './shared-entry.ts';
 
 /** A server with a change of its command line or address. */
 type ServerChange = { server: string } & Change;
@@ -34,6 +38,8 @@ export interface FileChange {
   isShared: boolean;
   servers: ServerChange[];
   left: Left[];
+  /** The file's content that the change was planned for. Missing if the file could not be read. */
+  read?: Buffer;
   /** The file's new text, if it changes. */
   text: string | undefined;
   /** Why the file could not be read. */
@@ -47,14 +53,20 @@ export interface ClientPlan {
   found: number;
 }
 
-/** Returns the changes of files. */
+/**
+ * Returns the changes of files.
+ * @param only the files to plan; all without it
+ */
 export function planChanges(
   wanted: Wanted,
   catalog: Pick<Catalog, 'providers'>,
-  context: Pick<Context, 'env' | 'cwd'>,
+  context: Pick<Context, 'env' | 'cwd' | 'paths'>,
+  only?: ReadonlySet<string>,
 ): ClientPlan {
   const recorded = wanted.program === undefined ? Object.values(wanted.originals) : [];
-  const files = clientFiles(context, recorded);
+  const files = clientFiles(context, loginsOf(catalog, context), recorded).filter(
+    ({ file }) => only?.has(file) ?? true,
+  );
   let found = 0;
   const changes = files.flatMap(file => {
     const change = planChange(file, wanted, catalog);
@@ -65,13 +77,28 @@ export function planChanges(
   return { changes, looked: files.length, found };
 }
 
+/** Returns the clients with an account that is a login in a directory: they read their file of servers there. */
+function loginsOf({ providers }: Pick<Catalog, 'providers'>, { env, paths }: Pick<Context, 'env' | 'paths'>) {
+  return readConfig(paths.config).accounts.flatMap(account => {
+    const provider = Object.hasOwn(providers, account.cli) ? providers[account.cli] : undefined;
+    if (account.login === undefined || provider?.login?.kind !== 'directory') return [];
+    const own = { ...env };
+    pointToLogin(own, provider, account);
+    return [{ client: account.cli, env: own }];
+  });
+}
+
 /** Returns the changes of a file, perhaps none, or `undefined` without the file. */
 function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'providers'>): FileChange | undefined {
   const change: FileChange = { ...identityOf(file), servers: [], left: [], text: undefined };
   let document: Configuration;
   try {
-    const text = readOptional(file.file);
-    if (text === undefined) return undefined;
+    const read = readBytes(file.file);
+    if (read === undefined) return undefined;
+    const text = read.toString();
+    // other bytes would be written back as replacement characters
+    if (!Buffer.from(text).equals(read)) return { ...change, unread: 'it is not UTF-8' };
+    change.read = read;
     document = openConfiguration(text, file.format);
   } catch (error) {
     return { ...change, unread: error instanceof UnreadableError ? error.message : reason(error) };
@@ -82,7 +109,7 @@ function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'pr
       const table = { ...wanted, catalog, file, path, leave };
       for (const [server, entry] of Object.entries(entries)) {
         if (!isRecord(entry)) continue;
-        if (file.isShared && wanted.program !== undefined && !wanted.isAllowed(server)) continue;
+        if (file.isShared && wanted.program !== undefined && !wanted.isAllowed(server, file.file)) continue;
         const made = changeIn(document, { server, entry }, table);
         if (!made) continue;
         if ('document' in made) {
@@ -93,6 +120,16 @@ function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'pr
     }
   }
   return change.servers.length > 0 ? { ...change, text: document.text } : change;
+}
+
+/** Returns a file's bytes, or `undefined` if it is missing. */
+function readBytes(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
 }
 
 function identityOf({ client, file, isShared }: ClientFile): Pick<FileChange, 'client' | 'file' | 'isShared'> {
@@ -192,24 +229,71 @@ function byHand(
   const form = usualEntry(structuredClone(entry), table.file.fields);
   const shownOnly = { doorOf: shownDoor, swapKey: () => undefined, referenceFor: () => undefined, leave: () => {} };
   const changed = changeEntry(server, form.fields, { ...table, ...shownOnly });
-  return { server, why, lines: changed ? linesOf(document, form, changed) : [] };
+  const provider = changed && table.catalog.providers['cli' in changed ? changed.cli : changed.tool];
+  return { server, why, lines: changed && provider ? linesOf(document, form, { change: changed, provider }) : [] };
 }
 
-/** Returns lines for what changes in an entry, in the client's form. */
-function linesOf(document: Configuration, { fields, back }: UsualEntry, change: Change): string[] {
+/** A word that may be a key, although it stands in no place for keys. */
+const LIKE_KEY = /(?=[\w-]*\d)[\w-]{16,}/;
+
+/** Returns lines for what changes in an entry, in the client's form: with all words of a command line that are no keys. */
+function linesOf(
+  document: Configuration,
+  { fields, back }: UsualEntry,
+  { change, provider }: { change: Change; provider: Provider },
+): string[] {
   const after: Record<string, unknown> = { ...change.after };
-  const isArgument = isText(fields.command) && after.command === undefined && after.url !== undefined;
-  if (!isArgument) return document.linesFor(back(after));
-  const headers = isRecord(after.headers) ? Object.entries(after.headers) : [];
-  const options = headers.flatMap(([name, value]) => ['--header', `${name}:${String(value)}`]);
-  return document.linesFor({ args: ['…', after.url, ...options] });
+  if (!isText(fields.command)) return document.linesFor(back(after));
+  const { command, args = [] } = fields;
+  const words = Array.isArray(args) ? args.filter(isText) : [];
+  const { args: hidden } = withoutKeys({ args: words }, provider);
+  const shown = words.map((word, index) => {
+    if (word.includes(PLACEHOLDER)) return word;
+    const plain = Array.isArray(hidden) ? String(hidden[index]) : '***';
+    return LIKE_KEY.test(plain) ? '***' : plain;
+  });
+  // an address in the arguments leaves the command as it is
+  return document.linesFor(after.command === undefined ? { args: shown } : back({ command, args: shown }));
 }
 
-/** Writes a changed file through symlinks, and keeps its mode. */
-export function applyChange({ file, text }: Pick<FileChange, 'file' | 'text'>): void {
-  if (text === undefined) return;
+/**
+ * Writes a changed file through symlinks, and keeps its mode.
+ * @returns false if a client has changed the file since it was read: what the client wrote would be lost
+ */
+export function applyChange({ file, read, text }: Pick<FileChange, 'file' | 'read' | 'text'>): boolean {
+  if (text === undefined) return true;
   const target = realpathSync(file);
-  writeAtomic(target, text, statSync(target).mode & 0o777);
+  const mode = statSync(target).mode & 0o777;
+  if (read && readBytes(target)?.equals(read) !== true) return false;
+  writeAtomic(target, text, mode);
+  return true;
+}
+
+/** Plans of one file, while a client keeps writing it. */
+const MOST_PLANS = 5;
+
+/**
+ * Plans changes and writes them, and plans a file again if a client has changed it in between.
+ * @param plan returns the changes of these files, or of all
+ * @throws WrapError `changed-meanwhile`
+ */
+export function applyChanges(plan: (only?: ReadonlySet<string>) => FileChange[]): FileChange[] {
+  return plan().map(planned => {
+    let change: FileChange | undefined = planned;
+    for (let count = 1; change && !applyChange(change); count++) {
+      if (count === MOST_PLANS)
+        throw new WrapError(
+          'changed-meanwhile',
+          EXIT.tempFail,
+          `${planned.file} was not changed: a client keeps writing it`,
+          {
+            hint: `close ${planned.client}, then repeat this`,
+          },
+        );
+      [change] = plan(new Set([planned.file]));
+    }
+    return change ?? { ...planned, servers: [], left: [], text: undefined };
+  });
 }
 
 /** Returns the tables of servers with their paths. */

@@ -74,7 +74,7 @@ export interface Wanted {
   referenceFor: (asked: string, cli: string, place: VariablePlace, file: ClientFile) => string | undefined;
   originals: Originals;
   /** Reports whether a server in a project's file gets accounts, because the project's authors chose its program. */
-  isAllowed(server: string): boolean;
+  isAllowed(server: string, file: string): boolean;
 }
 
 /** Context of a change to the entries of one table. */

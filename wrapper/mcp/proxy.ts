@@ -155,7 +155,8 @@ export class McpProxy {
       accounts.answered(name, answer.failure === undefined, call.started);
       return false;
     }
-    const isOnce = entry.server.once.includes(String(call.message.params?.name));
+    const tool = String(call.message.params?.name);
+    const isOnce = entry.server.once.includes(tool) || (verdict.usual && !this.#session.repeatable.has(tool));
     const held = call.line && line && !isOnce ? { id, line: call.line, refusal: line } : undefined;
     const isFirst = this.#state === 'running';
     // Other calls in progress with the same account hit the same limit.

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { sha256 } from '../../daemon/core/hash.ts';
+import { isRecord } from '../../daemon/core/shape.ts';
 import type { McpServer } from '../catalog/programs.ts';
 import { type Id, lineOf, type Message, verdictOf, versionIn } from '../run/rules/mcp-messages.ts';
 import { say } from '../system/errors.ts';
@@ -25,6 +26,8 @@ export class Session {
   #logLevel: Params | undefined;
   #listTools: Params | undefined;
   #tools: string | undefined;
+  /** Tools that the server says to change nothing, or nothing more if called again. */
+  readonly repeatable = new Set<string>();
 
   /** Learns from a request that was answered without an error. */
   answered({ method, params = {} }: Pick<Message, 'method' | 'params'>, result: Params | undefined): void {
@@ -33,9 +36,19 @@ export class Session {
     else if (method === 'logging/setLevel') this.#logLevel = params;
     else if (method === 'resources/subscribe') this.#subscriptions.set(uri, params);
     else if (method === 'resources/unsubscribe') this.#subscriptions.delete(uri);
-    else if (method === 'tools/list' && params.cursor === undefined) {
+    if (method === 'tools/list') this.#learnTools(result, params.cursor === undefined);
+    if (method === 'tools/list' && params.cursor === undefined) {
       this.#listTools = withoutToken(params);
       this.#tools = digest(result);
+    }
+  }
+
+  #learnTools(result: Params | undefined, isFirst: boolean): void {
+    if (isFirst) this.repeatable.clear();
+    for (const tool of Array.isArray(result?.tools) ? result.tools : []) {
+      const hints = isRecord(tool) && isRecord(tool.annotations) ? tool.annotations : {};
+      const isRepeatable = hints.readOnlyHint === true || hints.idempotentHint === true;
+      if (isRecord(tool) && typeof tool.name === 'string' && isRepeatable) this.repeatable.add(tool.name);
     }
   }
 

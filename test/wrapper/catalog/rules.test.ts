@@ -39,6 +39,44 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
     withEntry('args = ["search", "culvert"]', 'args = ["exec", "evil"]'),
     /probes can't run/,
   ],
+  'a new tool with the key of another': [
+    withMore(NEW.replaceAll('newtool', 'tavily').replace('NEWTOOL', 'TAVILY')),
+    /tavily: inject can't name "TAVILY_API_KEY", which is another tool's/,
+  ],
+  "a new tool with another's key among its credentials": [
+    withMore(`${NEW}credentials = ["EXA_API_KEY"]\n`),
+    /newtool: credentials can't name "EXA_API_KEY", which is another tool's/,
+  ],
+  "another tool's key among the credentials of a tool": [
+    withEntry('credentials = ["TAVILY_HUMAN_ID"]', 'credentials = ["TAVILY_HUMAN_ID", "EXA_API_KEY"]'),
+    /tvly: credentials can't name "EXA_API_KEY", which is another tool's/,
+  ],
+  'a new tool with the MCP server of another': [
+    withMore(
+      `${NEW.replaceAll('newtool', 'tavily').replace('NEWTOOL_API', 'TAVILY_NEW')}[[providers.tavily.mcp]]\npackage = "tavily-mcp"\n`,
+    ),
+    /tavily: mcp can't name the program "tavily-mcp", which is another tool's/,
+  ],
+  'an MCP server less': [
+    withEntry(/\[\[providers\.jina\.mcp\]\]\npackage = "jina-mcp-tools"[\s\S]*?(?=\n\[|$)/, ''),
+    /jina: mcp must keep "jina-mcp-tools"/,
+  ],
+  'a key in another field of the body': [
+    withEntry('key_field = "', 'key_field = "x'),
+    /http\.key_field is set by versions of Culvert only/,
+  ],
+  'a key in any field of a new tool': [
+    withMore(
+      `${NEW}[providers.newtool.http]\nbase = "https://api.newtool.dev"\nbase_variable = "NEWTOOL_BASE_URL"\nkey_variable = "NEWTOOL_API_KEY"\nkey_parameter = "query"\n`,
+    ),
+    /http\.key_parameter can't be "query"/,
+  ],
+  'an address that leaves its path': [
+    withMore(
+      `${NEW}[providers.newtool.http]\nbase = "https://api.newtool.dev/../x"\nbase_variable = "NEWTOOL_BASE_URL"\nkey_variable = "NEWTOOL_API_KEY"\n`,
+    ),
+    /http\.base can't name/,
+  ],
   'another package': [withEntry('package = "firecrawl-cli"', 'package = "evil"'), /firecrawl: package can't change/],
   'keys for another MCP server': [
     withEntry('package = "tavily-mcp"', 'package = "evil-mcp"'),
@@ -180,7 +218,7 @@ test('a signed catalog reaches no further than this version: each field is refus
 
 test('every entry, pattern and text of the sources keeps to the rules itself', () => {
   for (const [name, provider] of Object.entries(providers)) {
-    assert.deepEqual(checkEntry(name, provider, provider), [], name);
+    assert.deepEqual(checkEntry(name, provider, providers), [], name);
     for (const { place, pattern } of patternsOf(provider))
       assert.equal(explainPattern(pattern), undefined, `${name} ${place}`);
   }
@@ -201,6 +239,9 @@ test('accepts legitimate changes: new rules, paths, options, and another tool', 
       `${NEW}[providers.newtool.http]\nbase = "https://api.newtool.dev"\nbase_variable = "NEWTOOL_BASE_URL"\nkey_variable = "NEWTOOL_API_KEY"\n`,
     ),
     withMore(
+      `${NEW}[providers.newtool.http]\nbase = "https://api.newtool.dev/v1/api"\nbase_variable = "NEWTOOL_BASE_URL"\nkey_variable = "NEWTOOL_API_KEY"\nkey_parameter = "api_key"\n`,
+    ),
+    withMore(
       `${NEW}[[providers.newtool.mcp]]\npackage = "@newtool/mcp-server"\nversions = { from = "1.0.0", below = "2.0.0" }\n`,
     ),
     withEntry('own_credential = ["-k", "--api-key"]', 'own_credential = ["-k", "--api-key", "--token"]'),
@@ -215,6 +256,27 @@ test('accepts legitimate changes: new rules, paths, options, and another tool', 
   for (const files of texts) checkContents({ 'providers.toml': files['providers.toml']! }, { catalog: catalogFile });
 });
 
+test('knowledge names no command that starts another, whatever its spelling', () => {
+  const forbidden = [
+    '/bin/rm -rf x',
+    'env sh -c x',
+    'busybox sh',
+    'X=1 sh x',
+    'ls; sh x',
+    'ls && /usr/bin/env x',
+    '/tmp/ip link',
+  ];
+  forbidden.push('sudo /tmp/systemctl stop x', 'sudo -u root ip link', '\\\\rm x', 'ls $(rm x)', '/tmp/sh');
+  for (const command of forbidden) assert.ok(explainKnowledge({ advice: `Run \`${command}\`.` }), command);
+  for (const command of [
+    'sudo systemctl restart warp-svc',
+    '/usr/bin/warp-cli status',
+    'ip route | head -1',
+    '/etc/hosts',
+  ])
+    assert.equal(explainKnowledge({ advice: `Run \`${command}\`.` }), undefined, command);
+});
+
 test('patterns with several ways to match one text are found, whatever their spelling', () => {
   const slow = [
     '(a+)+',
@@ -226,6 +288,10 @@ test('patterns with several ways to match one text are found, whatever their spe
     '(?:\\d+\\s*)+$',
     'a*b*c*d*e*f*g*',
     'x{5000}',
+    '.?'.repeat(40),
+    '.{0,1999}'.repeat(4),
+    '(?:a|ab)'.repeat(30),
+    `(?:${'.?'.repeat(20)})(?:${'.?'.repeat(20)})`,
     '(?=a)b',
     '(a)\\1',
     `a${'b'.repeat(2_000)}`,

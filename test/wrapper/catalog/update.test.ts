@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { knowledgeSources, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
 import { commandsIn } from '../../../daemon/tool-accounts/offer.ts';
+import { keyId as idOf } from '../../../manifest/keys.ts';
 import { catalogOf } from '../../../wrapper/catalog/catalog.ts';
 import { signedEntriesText } from '../../../wrapper/catalog/files.ts';
 import { readUpdated } from '../../../wrapper/catalog/updated.ts';
@@ -12,6 +13,7 @@ import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { serve } from '../../support/listen.ts';
 import { moments } from '../../support/moments.ts';
 import { missing } from '../../support/temporary.ts';
+import { KEYS } from '../../support/wrapper/release-keys.ts';
 import { buildWrapper, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { edited, makeCatalog, TEXTS, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
 
@@ -112,6 +114,44 @@ test('the update before is kept as one copy, and nothing else', async t => {
   for (const name of stored) assert.equal(fs.statSync(path.join(box.state, 'catalog', name)).mode & 0o777, 0o600, name);
   await box.wrap(['catalog', 'update', '--revert']);
   assert.equal((await shown(box, 'firecrawl')).checked.version, '1.30.2');
+});
+
+test('a catalog of a key that was revoked since is not taken back', async t => {
+  const box = sandbox(t);
+  const current = idOf(KEYS.current);
+  const take = (serial: number) => {
+    const files = withEntry(CHECKED, `checked = { version = "1.30.${serial}", on = 2026-12-01 }`);
+    const file = put(box, 'catalog', makeCatalog({ files, statement: { serial } }));
+    return box.json('catalog', 'update', file, '--yes');
+  };
+  const state = path.join(box.state, 'catalog/state.json');
+  const stateNow = () => JSON.parse(fs.readFileSync(state, 'utf8'));
+  await take(1);
+  const stolen = stateNow().current;
+  await take(2);
+  // as after a revocation by a release, which the state does not know of when it keeps the catalog before
+  fs.writeFileSync(state, JSON.stringify({ ...stateNow(), revoked: [current] }));
+  assert.match(readUpdated(pathsFor(box.env).catalogUpdates).problem ?? '', /was revoked/);
+  assert.equal(stateNow().previous, stolen);
+  const reverted = await box.json('catalog', 'update', '--revert');
+  assert.deepEqual([reverted.reverted, reverted.shipped], [true, true]);
+  assert.equal((await shown(box, 'firecrawl')).checked.version, '1.23.3');
+});
+
+test('after a catalog that revokes a key there is nothing before it to come back to', async t => {
+  const box = sandbox(t);
+  const take = (serial: number, signer: typeof KEYS.current, statement: object) =>
+    box.json(
+      'catalog',
+      'update',
+      put(box, 'catalog', makeCatalog({ signer, statement: { serial, ...statement } })),
+      '--yes',
+    );
+  await take(1, KEYS.current, {});
+  const taken = await take(2, KEYS.next, { revoked: [idOf(KEYS.current)] });
+  assert.equal(taken.applied, true, JSON.stringify(taken));
+  const { previous } = JSON.parse(fs.readFileSync(path.join(box.state, 'catalog/state.json'), 'utf8'));
+  assert.equal(previous, null);
 });
 
 test('a tool of a catalog gets a shim, and a run that follows an update uses the new rules', async t => {

@@ -25,26 +25,33 @@ process.stdin.on('data', chunk => {
   for (const line of lines) {
     const { id, method } = JSON.parse(line);
     if (method === 'initialize') send({ id, result: { protocolVersion: '2025-11-25', serverInfo: { name: 'other' }, capabilities: {} } });
+    else if (method === 'tools/list') send({ id, result: { tools: [
+      { name: 'search', annotations: { readOnlyHint: true } }, { name: 'put', annotations: { idempotentHint: true } },
+      { name: 'send', annotations: { readOnlyHint: false } }, { name: 'plain' }] } });
     else if (method === 'tools/call') send({ id, ...(ANSWERS[key] ?? { result: text('by ' + key) }) });
   }
 });
 process.stdin.on('end', () => process.exit(0));
 `;
 
-const call = (id: number) => ({ id, method: 'tools/call', params: { name: 'search', arguments: {} } });
+const call = (id: number, name: string) => ({ id, method: 'tools/call', params: { name, arguments: {} } });
 
-for (const [key, by] of [
-  ['limited', 'by good'],
-  ['used', 'by good'],
-  ['dead', 'by good'],
-  ['quoted', 'Too many requests'],
-])
-  test(`after an error of an account whose key is "${key}", the answer is: ${by}`, async t => {
+for (const [key, name, by] of [
+  ['limited', 'search', 'by good'],
+  ['used', 'search', 'by good'],
+  ['used', 'put', 'by good'],
+  ['dead', 'search', 'by good'],
+  ['quoted', 'search', 'Too many requests'],
+  // may have done something, so the error is passed on, and the next call has the other account
+  ['used', 'send', 'Other API error: Not enough credits'],
+  ['used', 'plain', 'Other API error: Not enough credits'],
+] as const)
+  test(`after an error of an account whose key is "${key}", the answer to "${name}" is: ${by}`, async t => {
     const box = sandbox(t);
     const server = box.script('any-server', SERVER);
     box.script('fake', '#!/bin/sh\n');
     box.provider('fake', 'inject = ["FAKE_KEY"]');
-    box.accounts('fake', { a: key!, b: 'good' });
+    box.accounts('fake', { a: key, b: 'good' });
     const child = box.start(process.execPath, [
       buildWrapper(),
       'mcp',
@@ -58,11 +65,17 @@ for (const [key, by] of [
     const client = clientOf(child);
     client.send({ id: 1, method: 'initialize', params: {} });
     await client.answer(1);
-    client.send(call(2));
-    assert.equal((await client.answer(2)).result.content[0]!.text, by);
+    client.send({ id: 2, method: 'tools/list', params: {} });
+    await client.answer(2);
+    client.send(call(3, name));
+    assert.equal((await client.answer(3)).result.content[0]!.text, by);
+    if (key !== 'quoted') {
+      client.send(call(4, name));
+      assert.equal((await client.answer(4)).result.content[0]!.text, 'by good');
+    }
     child.stdin!.end();
     const keys = fs.readFileSync(path.join(box.home, 'keys'), 'utf8').trim().split('\n');
-    assert.deepEqual(keys, by === 'by good' ? [`${key} -`, 'good -'] : [`${key} -`]);
+    assert.deepEqual(keys, key !== 'quoted' ? [`${key} -`, 'good -'] : [`${key} -`]);
   });
 
 test('without a tool, or with one whose accounts have no single key, it says what is missing', async t => {

@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CLIENTS } from '../../../wrapper/mcp/client-list.ts';
+import { applyChanges } from '../../../wrapper/mcp/clients.ts';
 import { expandHome, expandVariables } from '../../../wrapper/system/notation.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
 
@@ -127,6 +128,76 @@ test('a JSON file of any layout is changed in place, and restored byte for byte'
   }
 });
 
+test('what a client writes while its file is changed is kept', t => {
+  const { box } = home(t, { '.claude.json': 'one\n' });
+  const file = path.join(box.home, '.claude.json');
+  /** Plans a change, while the client writes the file for the first so many times. */
+  const planner = (writes: number) => () => {
+    const read = fs.readFileSync(file);
+    if (writes-- > 0) fs.appendFileSync(file, 'theirs\n');
+    return [{ client: 'claude', file, isShared: false, servers: [], left: [], read, text: `${read}ours\n` }];
+  };
+  applyChanges(planner(2));
+  assert.equal(fs.readFileSync(file, 'utf8'), 'one\ntheirs\ntheirs\nours\n');
+  assert.throws(() => applyChanges(planner(100)), /a client keeps writing it/);
+  assert.equal(fs.readFileSync(file, 'utf8').match(/ours/g)!.length, 1);
+});
+
+test('a file that is not UTF-8 stays as it is, and is named', async t => {
+  const text = Buffer.from(compact.replace('{', '{"name":"Andr\u00e9",'), 'latin1');
+  const { box, install } = home(t, { '.cursor/mcp.json': text });
+  const done = await install();
+  assert.equal(done.exit, 65);
+  assert.match(done.stdout, /\.cursor\/mcp\.json\n {2}It could not be read: it is not UTF-8\./);
+  assert.deepEqual(fs.readFileSync(path.join(box.home, '.cursor/mcp.json')), text);
+});
+
+const plainEntry = JSON.stringify(servers({ command: 'npx', args: ['-y', 'firecrawl-mcp'] }), null, 2);
+
+test('a yes for a server of one file of a project is none for the server of this name in another', async t => {
+  const { box, read, install } = home(t, { 'app/.mcp.json': plainEntry, 'app/.cursor/mcp.json': plainEntry });
+  const refused = await install();
+  assert.equal(refused.exit, 65);
+  const file = path.join(box.home, 'app/.mcp.json');
+  assert.ok(refused.stderr.includes(`--server ${file}:firecrawl gives it`), refused.stderr);
+  for (const word of [`${file}:firecrawl`, '.mcp.json:firecrawl']) {
+    await install('--server', word);
+    assert.match(read('app/.mcp.json'), /culvert-wrap/);
+    assert.equal(read('app/.cursor/mcp.json'), plainEntry);
+    fs.writeFileSync(file, plainEntry);
+  }
+});
+
+test('a file that is not to be changed gets no gateway and no record', async t => {
+  const own = `{"mcpServers":{"t":{"url":"https://mcp.tavily.com/mcp/?tavilyApiKey=\${env:KEY}"}}}`;
+  const { box, read, mcp } = home(t, { '.cursor/mcp.json': own, 'app/.mcp.json': plainEntry });
+  await mcp('install', '--server', 'firecrawl');
+  assert.match(read('app/.mcp.json'), /culvert-wrap/);
+  assert.equal(read('.cursor/mcp.json'), own);
+  const kept = fs.readdirSync(box.home, { recursive: true, encoding: 'utf8' });
+  const records = kept.filter(name => /mcp-originals.*\.json$/.test(name)).map(read);
+  assert.doesNotMatch(records.join(''), /\.cursor/);
+});
+
+test('the files in the directories of logins are changed as well', async t => {
+  const toml = '[mcp_servers.f]\ncommand = "npx"\nargs = ["-y", "firecrawl-mcp"]\n';
+  const files = {
+    'work/.claude.json': plainEntry,
+    'codex-work/config.toml': toml,
+    'gemini-work/.gemini/settings.json': plainEntry,
+  };
+  const { box, read, install } = home(t, files);
+  const accounts = ['claude', 'codex', 'gemini'].map((cli, at) => {
+    const login = path.join(box.home, path.dirname(Object.keys(files)[at]!).replace('/.gemini', ''));
+    return `[[accounts]]\ncli = "${cli}"\nname = "work"\nlogin = "${login}"\n`;
+  });
+  fs.mkdirSync(box.config, { recursive: true });
+  fs.writeFileSync(path.join(box.config, 'config.toml'), accounts.join('\n'), { mode: 0o600 });
+  const done = await install();
+  for (const name of Object.keys(files))
+    assert.match(read(name), /culvert-wrap/, `${name}: ${done.stdout}${done.stderr}`);
+});
+
 test('restores only our values if the file was changed after the installation', async t => {
   const { read, put, install, mcp } = home(t, {
     '.cursor/mcp.json': oneLine,
@@ -202,6 +273,24 @@ test('an entry whose layout could not be restored is named with the lines to wri
   );
   await mcp('uninstall', '--yes');
   assert.equal(read('.config/goose/config.yaml'), yaml);
+});
+
+test('the lines to write by hand have all words but keys', async t => {
+  const yaml = `extensions:
+  one:
+    type: stdio
+    cmd: &program npx
+    args: [-y, firecrawl-mcp, --verbose, --api-key, fc-canary, two words, canary0123456789abcdef]
+    envs: {}
+  two:
+    cmd: *program
+    args: [other]
+`;
+  const { install } = home(t, { '.config/goose/config.yaml': yaml });
+  const { stdout } = await install();
+  const words = '"mcp", "--", "npx", "-y", "firecrawl-mcp", "--verbose", "--api-key", "***", "two words", "***"';
+  assert.ok(stdout.includes(`    args: [${words}]\n`), stdout);
+  assert.doesNotMatch(stdout, /canary/);
 });
 
 test('entries that people write in other ways are named with what to do', async t => {

@@ -42,8 +42,7 @@ export function checkContents(files: Files, context: Pick<Context, 'catalog'>): 
   for (const [name, entry] of Object.entries(entries)) {
     const parsed = Provider.safeParse(entry);
     if (!parsed.success) throw unknownForm(`the entry of ${name}: ${explainIssues(parsed.error)}`);
-    const own = Object.hasOwn(shipped, name) ? shipped[name] : undefined;
-    problems.push(...checkEntry(name, parsed.data, own));
+    problems.push(...checkEntry(name, parsed.data, shipped));
   }
   for (const [name, content] of knowledgeIn(files)) {
     const document = documentOf(name, content);

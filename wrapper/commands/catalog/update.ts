@@ -12,6 +12,7 @@ import {
   CATALOG_LIMIT,
   CATALOG_NAME,
   INSTALLED,
+  readStored,
   readUpdateState,
   readUpTo,
   type UpdateState,
@@ -46,9 +47,7 @@ export async function updateCatalog(
   if (options.revert) return revert(options, context);
   const bytes = await readSource(source, context);
   const state = stateOf(context.paths);
-  const trust = releaseTrust();
-  const revoked = [...(trust.revoked ?? []), ...revokedByReleases(context.paths)];
-  const signed = verifyCatalog(bytes, { ...trust, revoked, now: context.now(), installed: INSTALLED, seen: state });
+  const signed = verifyCatalog(bytes, { ...trustOf(context), seen: state });
   checkContents(signed.files, context);
   const difference = differenceOf(signed.files, context);
   const isKnown = state?.current === signed.digest;
@@ -58,6 +57,12 @@ export async function updateCatalog(
   if (options.json) emit(true, { ...summary(signed), ...difference, applied, current: isKnown || applied }, '');
   else if (applied) say('taken; `culvert-wrap catalog update --revert` reverts it');
   else if (!isKnown) say('nothing was changed; --yes takes it');
+}
+
+function trustOf({ paths, now }: Pick<Context, 'paths' | 'now'>) {
+  const trust = releaseTrust();
+  const revoked = [...(trust.revoked ?? []), ...revokedByReleases(paths)];
+  return { ...trust, revoked, now: now(), installed: INSTALLED };
 }
 
 async function isWanted({ yes, json }: UpdateOptions): Promise<boolean> {
@@ -141,19 +146,31 @@ function apply(signed: SignedCatalog, bytes: Buffer, { catalogUpdates: directory
     // another run may have taken a newer one while this one asked
     if (state && release.serial < state.serial && release.revoked.length === 0)
       throw refused('serial-older', `serial ${state.serial} was taken meanwhile`, { hint: 'try again' });
+    if (state && release.serial === state.serial && manifest !== state.manifest)
+      throw refused('serial-reused', `another catalog with serial ${state.serial} was taken meanwhile`, {
+        hint: 'do not use it; report it',
+      });
     writeAtomic(storedFile(directory, digest), bytes);
+    // what was signed by a stolen key is nothing to come back to
+    const previous = release.revoked.length === 0 ? (state?.current ?? null) : null;
+    const kept = Object.entries(state?.signers ?? {}).filter(([name]) => name === previous);
     return {
       current: digest,
-      previous: state?.current ?? null,
+      previous,
       serial: release.serial,
       manifest,
       revoked: [...new Set([...(state?.revoked ?? []), ...release.revoked])],
+      signers: { ...Object.fromEntries(kept), [digest]: release.signers.map(({ id }) => id) },
     };
   });
 }
 
-/** `catalog update --revert`: uses the catalog before the last update again. An older one is refused afterwards as before. */
-function revert(options: UpdateOptions, { paths }: Context): void {
+/**
+ * `catalog update --revert`: uses the catalog before the last update again, if it still passes, or else that of this version. An
+ * older one is refused afterwards as before.
+ */
+function revert(options: UpdateOptions, context: Context): void {
+  const { paths } = context;
   const directory = paths.catalogUpdates;
   const nothing = () =>
     new WrapError('nothing-to-revert', EXIT.noInput, 'there is no update of the catalog to revert', {
@@ -164,11 +181,26 @@ function revert(options: UpdateOptions, { paths }: Context): void {
   change(directory, state => {
     if (state?.previous === undefined) throw nothing();
     const { previous, ...rest } = state;
-    current = previous;
-    return { ...rest, current: previous };
+    const problem = previous === null ? undefined : problemOf(previous, state, context);
+    if (problem !== undefined) say(`the catalog before the last update is not used: ${problem}`);
+    current = problem === undefined ? previous : null;
+    return { ...rest, current };
   });
   const what = current === null ? 'the catalog of this version' : 'the catalog before the last update';
   emit(options.json, { reverted: true, shipped: current === null }, `${what} is in use again`);
+}
+
+/** Returns why a stored catalog can't be used anymore: its key was revoked, it has expired, or this version forbids its contents. */
+function problemOf(digest: string, { revoked }: UpdateState, context: Context): string | undefined {
+  try {
+    const trust = trustOf(context);
+    const bytes = readStored(context.paths.catalogUpdates, digest);
+    const known = { ...trust, revoked: [...trust.revoked, ...revoked], seen: undefined };
+    checkContents(verifyCatalog(bytes, known).files, context);
+    return undefined;
+  } catch (error) {
+    return reason(error).split('\n')[0];
+  }
 }
 
 /** Replaces the state under a lock, and removes catalogs that it does not name. */

@@ -7,7 +7,7 @@ import { inBody } from './http-errors.ts';
 import { firstToCome, readMoment } from './moments.ts';
 import { USER_PATTERN_MS, withTimeLimit } from './patterns.ts';
 import { causeOfFailure } from './refusal-causes.ts';
-import { USUAL_PATHS, usualErrorIn } from './usual-errors.ts';
+import { codesIn, usualErrorIn } from './usual-errors.ts';
 
 export type Id = string | number;
 
@@ -99,7 +99,8 @@ export function idOf(value: unknown): Id | undefined {
 }
 
 type Rule = McpServer['rules'][number];
-type Retry = Verdict & { kind: 'retry' };
+/** `usual` is true if only the usual words or codes say so, and no rule of the catalog. */
+type Retry = Verdict & { kind: 'retry'; usual?: true };
 
 /** Length of a text's start that is read. The rest may quote a page. */
 const START = 4_000;
@@ -127,8 +128,9 @@ export function verdictOf(
         const match = matchOf(rule, words);
         if (match) return isForeign(rule, words, start) ? undefined : verdictBy(rule, match, words, now);
       }
-      const usual = isUsual && failure ? usualErrorIn(valuesAt(USUAL_PATHS, words.fields), start) : undefined;
-      return usual && !isForeign(usual, words, start) ? verdictBy(usual, usual.match, words, now) : undefined;
+      const usual = isUsual && failure ? usualErrorIn(codesIn(words.fields), start) : undefined;
+      if (!usual || isForeign(usual, words, start)) return undefined;
+      return { ...verdictBy(usual, usual.match, words, now), usual: true as const };
     },
     undefined,
   );

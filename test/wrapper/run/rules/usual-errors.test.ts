@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verdictOf } from '../../../../wrapper/run/rules/mcp-messages.ts';
-import { usualErrorIn } from '../../../../wrapper/run/rules/usual-errors.ts';
+import { codesIn, usualErrorIn } from '../../../../wrapper/run/rules/usual-errors.ts';
 
 /** Texts of errors, by what they mean for the account. */
 const TEXTS: Record<string, string[]> = {
@@ -20,7 +20,9 @@ const TEXTS: Record<string, string[]> = {
     'Error: Request failed with status code 402',
     'Payment Required',
     'Serper API error: Not enough credits',
-    'You have run out of searches.',
+    'Your account has run out of searches.',
+    'Insufficient account balance',
+    'The account has no credits',
     'Insufficient credits to perform this request. See https://example.com/pricing',
     'Monthly quota has been exceeded',
     "This request exceeds your plan's set usage limit. Please upgrade",
@@ -51,6 +53,25 @@ const TEXTS: Record<string, string[]> = {
     'Error: 4290 items',
     'Unexpected token < in JSON at position 0',
     'The key "name" is missing',
+    // of a tool's own subject
+    'Your card has insufficient funds',
+    'insufficient funds for gas * price + value',
+    'Query exceeded memory usage',
+    'Memory usage limit exceeded',
+    'Disk quota exceeded',
+    'No searches found',
+    'No credits found for this film',
+    'Insufficient balance in wallet 0x0',
+    'Invalid page token',
+    'Invalid sync token',
+    'Missing key',
+    'Invalid key',
+    // of a page
+    'HTTP 401 while loading example.com',
+    'Failed to load the page: status code 429',
+    'example.com answered with HTTP 402',
+    'Error: HTTP 401 from the site',
+    'Could not open the link: too many requests',
   ],
 };
 
@@ -81,10 +102,26 @@ const CODES: Record<string, (string | number)[]> = {
     'invalid_api_key',
     'Unauthorized',
     'authentication_error',
-    'expired_token',
+    'expired_access_token',
     'api_key_revoked',
   ],
-  none: [403, 404, 500, 'not_found', 'limit', 'invalid_request_error', 'forbidden', 'key_value_missing_field', ''],
+  none: [
+    'INVALID_PAGE_TOKEN',
+    'invalid_key',
+    'expired_token',
+    'insufficient_funds',
+    'insufficient_balance',
+    'disk_quota_exceeded',
+    403,
+    404,
+    500,
+    'not_found',
+    'limit',
+    'invalid_request_error',
+    'forbidden',
+    'key_value_missing_field',
+    '',
+  ],
 };
 
 test('a text of an error has the class that its first line says', () => {
@@ -100,6 +137,18 @@ test('a code has its class in any spelling, and comes before the text', () => {
   assert.equal(usualErrorIn(['invalid_api_key'], '429 Too Many Requests')?.class, 'auth');
 });
 
+test('the status of an object with an address is that of the address', () => {
+  const about: unknown[] = [
+    { statusCode: 401, url: 'https://example.com/' },
+    { error: { status: 429, url: 'https://example.com/' } },
+    { url: 'https://example.com/', response: { status: '402' } },
+  ];
+  for (const fields of about) assert.equal(usualErrorIn(codesIn(fields), ''), undefined, JSON.stringify(fields));
+  assert.equal(usualErrorIn(codesIn({ statusCode: 401 }), '')?.class, 'auth');
+  assert.equal(usualErrorIn(codesIn({ response: { status: 429 } }), '')?.class, 'rate');
+  assert.equal(usualErrorIn(codesIn({ url: 'x', code: 'insufficient_quota' }), '')?.class, 'quota');
+});
+
 const result = (text: string, more: object) => ({ content: [{ type: 'text', text }], ...more });
 
 test('only an error of a server without rules of its own counts by these words', () => {
@@ -108,6 +157,8 @@ test('only an error of a server without rules of its own counts by these words',
   assert.equal(verdictOf(said('Too many requests'), server)?.class, 'rate');
   assert.equal(verdictOf(said('no', { error: { code: 'insufficient_quota' } }), server)?.class, 'quota');
   assert.deepEqual(verdictOf(said('Quota exceeded'), server)?.rest, { until: 'period' });
+  assert.deepEqual(verdictOf(said('Invalid API key'), server)?.rest, { until: 'elapsed', ms: 600_000 });
+  assert.equal(verdictOf(said('Too many requests'), server)?.usual, true);
   assert.equal(verdictOf(said('Too many requests'), { rules: [] }), undefined);
   const shown = { failure: undefined, result: result('Too many requests', {}) };
   assert.equal(verdictOf(shown, server), undefined, 'a result without isError is content');
