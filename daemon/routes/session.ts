@@ -79,8 +79,7 @@ export function judge(
     ? yes('The demo routes nothing.')
     : throughTunnel
       ? ofTunnelSession(now, after)
-      : (ofDirectSession(session, { now, after, device, own: devices.has(peer) }) ??
-        ofForecast(peer, after, snapshot));
+      : (ofDirectSession(session, { now, after, device, own: devices.has(peer) }) ?? ofForecast(peer, after, snapshot));
   const { mode: list } = snapshot.splitTunnel;
   const canExclude = survives === 'no' && !throughTunnel && list === 'exclude' && !snapshot.account.managed;
   return {

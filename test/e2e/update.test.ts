@@ -257,7 +257,10 @@ test('a purge gives the clients of MCP their keys back first, or removes nothing
   const refused = await user.culvert('__uninstall', '--purge');
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /nothing was removed: .*still without their keys: .*mcp\.json/);
-  assert.match(refused.stdout, /culvert-wrap mcp uninstall reports:\n.*mcp\.json\n.*It could not be read: .*colon expected/);
+  assert.match(
+    refused.stdout,
+    /culvert-wrap mcp uninstall reports:\n.*mcp\.json\n.*It could not be read: .*colon expected/,
+  );
   assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
 
   const program = fs.realpathSync(wrap);

@@ -146,8 +146,7 @@ export const nftFeatures: Check = {
   source: vendorPage('troubleshooting/known-limitations/'),
   async probe(world) {
     const mode = world.tunnel?.settings.Mode;
-    if (mode !== undefined && !routesTraffic(mode))
-      return notApplicable(message('The mode is “%s”.', modeWord(mode)));
+    if (mode !== undefined && !routesTraffic(mode)) return notApplicable(message('The mode is “%s”.', modeWord(mode)));
     const lacking = await clientLacksRights(world);
     if (lacking)
       return problem(

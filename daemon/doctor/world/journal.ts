@@ -35,10 +35,7 @@ export interface Line {
  * @param redact replaces what must not be shown, in a text of several lines
  * @throws Unknown if journalctl is missing or hangs, or if this user may not read the journal
  */
-export async function readServiceJournal(
-  tools: Pick<Tools, 'run'>,
-  redact: Redact,
-): Promise<Line[]> {
+export async function readServiceJournal(tools: Pick<Tools, 'run'>, redact: Redact): Promise<Line[]> {
   return redactLines(await readRawJournal(tools), redact);
 }
 
@@ -66,7 +63,8 @@ export async function readRawJournal(tools: Pick<Tools, 'run'>): Promise<Line[]>
 function parseJournal(stdout: string): Line[] {
   return stdout.split('\n').flatMap(line => {
     const entry = line.startsWith('{') ? objectOf(line) : null;
-    if (!entry) return line.trim() && !/^-- .* --$/.test(line) ? [{ at: null, text: stripVTControlCharacters(line) }] : [];
+    if (!entry)
+      return line.trim() && !/^-- .* --$/.test(line) ? [{ at: null, text: stripVTControlCharacters(line) }] : [];
     const at = Number(entry.__REALTIME_TIMESTAMP) / 1000;
     const text = stripVTControlCharacters(textOf(entry.MESSAGE));
     return text.split('\n').map(each => ({ at: Number.isFinite(at) && at > 0 ? at : null, text: each }));
@@ -89,10 +87,7 @@ function textOf(value: unknown): string {
 }
 
 /** Redacts all lines as one text, because a key may have several lines; then shortens them. */
-export async function redactLines(
-  lines: readonly Line[],
-  redact: Redact,
-): Promise<Line[]> {
+export async function redactLines(lines: readonly Line[], redact: Redact): Promise<Line[]> {
   const kept: Line[] = [];
   let characters = 0;
   for (const line of lines.toReversed()) {

@@ -37,11 +37,7 @@ const GROUPS = [
 ];
 
 /** Further reading commands, which Culvert does not use (help of 2026.4.1390.0, and the commands that it replaced). */
-const FURTHER = [
-  'settings list',
-  'settings mode-switch-allowed',
-  'stats',
-];
+const FURTHER = ['settings list', 'settings mode-switch-allowed', 'stats'];
 
 /** The same, with certificates, hosts, codes, secrets and names in forms that no redaction is sure to know. */
 const PRIVATE = [

@@ -94,9 +94,7 @@ export function shapeOf(text: string): string {
   const value = jsonOf(text);
   if (isObject(value) && typeof value.error === 'string') return text;
   if (value !== undefined) return `${JSON.stringify(typed(value))}\n`;
-  const lines = text
-    .split('\n')
-    .map(line => (line.trim() === '' ? '' : `${labelIn(line)} <value>`.trim()));
+  const lines = text.split('\n').map(line => (line.trim() === '' ? '' : `${labelIn(line)} <value>`.trim()));
   return lines.join('\n');
 }
 

@@ -53,10 +53,26 @@ const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: stri
   ['a token', { policy: TOKEN }, 'token-refused'],
   ['a token that the server did not accept', { policy: TOKEN, ...NOT_IN_API }, 'token-refused'],
   ['a token, and no way to the server', { policy: TOKEN, journal: unreachable }, 'api-unreachable'],
-  ['an answer of the server, and an older line that says that it was out of reach', { ...reason('Revoked'), journal: unreachable }, 'removed'],
-  ['a harmless configuration before one with a token only', { policy: HARMLESS_FIRST(text('auth_client_id', 'a.access')) }, 'policy-token'],
-  ['a harmless configuration before one with a variable', { policy: HARMLESS_FIRST(text('organization', '$ORG')) }, 'policy-variables'],
-  ['an organization with a name that is too long', { policy: policy(`<dict>${text('organization', 'a'.repeat(64))}</dict>`) }, 'policy-organization'],
+  [
+    'an answer of the server, and an older line that says that it was out of reach',
+    { ...reason('Revoked'), journal: unreachable },
+    'removed',
+  ],
+  [
+    'a harmless configuration before one with a token only',
+    { policy: HARMLESS_FIRST(text('auth_client_id', 'a.access')) },
+    'policy-token',
+  ],
+  [
+    'a harmless configuration before one with a variable',
+    { policy: HARMLESS_FIRST(text('organization', '$ORG')) },
+    'policy-variables',
+  ],
+  [
+    'an organization with a name that is too long',
+    { policy: policy(`<dict>${text('organization', 'a'.repeat(64))}</dict>`) },
+    'policy-organization',
+  ],
   ['a link, and no way to the server', { policy: LINK, journal: unreachable }, 'policy-link'],
   ['a file that only root may read', { policy: HIDDEN }, 'policy-hidden'],
   [
@@ -133,9 +149,13 @@ test('what the journal says of the way to the server counts for ten minutes, and
 });
 
 test('a cause that only the journal tells is not one of an attempt', () => {
-  const of = (evidence: Partial<RegistrationEvidence>) => isOfAttempt(registrationCause({ ...NO_EVIDENCE, ...evidence })!);
+  const of = (evidence: Partial<RegistrationEvidence>) =>
+    isOfAttempt(registrationCause({ ...NO_EVIDENCE, ...evidence })!);
   const attempt = 'Failed to communicate with the WARP API';
-  assert.deepEqual([of({ journal: unreachable }), of({ attempt }), of({ attempt, journal: unreachable })], [false, true, true]);
+  assert.deepEqual(
+    [of({ journal: unreachable }), of({ attempt }), of({ attempt, journal: unreachable })],
+    [false, true, true],
+  );
 });
 
 test('uses the organization that WARP names, or else the first one', () => {

@@ -157,12 +157,15 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
 
 /** Returns the lines of the service's journal that show the cause. */
 async function journalText({ env, paths, signal }: Context, shown: Snapshot): Promise<string> {
-  const [{ createTools }, { complaintsIn, readRawJournal, redactLine, redactLines, seenIn }, { knowledgeOf, redactorFor }] =
-    await Promise.all([
-      import('../../../doctor/world/tools.ts'),
-      import('../../../doctor/world/journal.ts'),
-      import('../../../doctor/gather.ts'),
-    ]);
+  const [
+    { createTools },
+    { complaintsIn, readRawJournal, redactLine, redactLines, seenIn },
+    { knowledgeOf, redactorFor },
+  ] = await Promise.all([
+    import('../../../doctor/world/tools.ts'),
+    import('../../../doctor/world/journal.ts'),
+    import('../../../doctor/gather.ts'),
+  ]);
   try {
     const knowledge = knowledgeOf(paths, env);
     const lines = await readRawJournal(createTools({ env, signal }));

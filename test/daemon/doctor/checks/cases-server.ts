@@ -7,8 +7,8 @@ import type { World } from '../../../../daemon/doctor/world/world.ts';
 import {
   ENV,
   type Fixture,
-  namespace,
   NOW,
+  namespace,
   type Parts,
   snapshot,
   tree,

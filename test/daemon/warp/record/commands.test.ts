@@ -78,6 +78,9 @@ test('keeps only the shape of an answer that is private throughout', () => {
   const refused = '{"code":"MissingRegistration","error":"Missing registration."}\n';
   assert.equal(shapeOf(refused), refused);
   for (const { argv, isPrivate } of all)
-    if (/^(?:certs|mdm|target|override show|debug|dns|settings support-url)/.test(wordsOf(argv)) && !argv.includes('--help'))
+    if (
+      /^(?:certs|mdm|target|override show|debug|dns|settings support-url)/.test(wordsOf(argv)) &&
+      !argv.includes('--help')
+    )
       assert.equal(isPrivate, true, argv.join(' '));
 });
