@@ -5,7 +5,7 @@ import { type Asked, forecast, parseTarget } from './why.ts';
 
 /** The addresses of an SSH session, without zone and port. */
 interface Session {
-  /** The address of the client; null if the server did not know it, as over a socket that is none of the network. */
+  /** The address of the client; null if the server did not know it, for example because the client uses a Unix socket. */
   peer: string | null;
   /** The address of this machine that the session uses; null if it is not known. */
   local: string | null;

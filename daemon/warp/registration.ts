@@ -68,7 +68,7 @@ export const endsAttempt = ({ code }: RegistrationCause): boolean => ENDS.includ
 /** The first line of evidence for a cause that only the journal tells. */
 const IN_JOURNAL = 'journal: %s';
 
-/** True if the output of an attempt told the cause. */
+/** True if the cause comes from the output of an attempt to register. */
 export const isOfAttempt = (cause: RegistrationCause): boolean =>
   endsAttempt(cause) && cause.evidence[0]?.text !== IN_JOURNAL;
 
@@ -245,7 +245,7 @@ export interface WatchOptions {
   now?: () => number;
 }
 
-/** How long a line on the way to the server counts: another network may be there since. */
+/** Age up to which a line about the connection to the server counts: the network may have changed since. */
 const RECENT_MS = 10 * 60_000;
 
 export function createRegistrationWatch(options: WatchOptions): RegistrationWatch {

@@ -126,7 +126,7 @@ const AS_ROOT =
 /** Commands that it may not tell them to run at all. */
 const NEVER =
   /^(?:env|busybox|toybox|nohup|setsid|timeout|systemd-run|doas|run0|dash|ksh|fish|t?csh|source|\.|[gm]?awk|sed|find|vim?|emacs|ed|lua|php|make|gcc|cc|tar|rsync|scp|sftp|telnet|rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
-/** Where the commands of a system are: any other path is a file of somebody's. */
+/** Directories of the system's commands. A file at any other path may belong to any user. */
 const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
 const DOCUMENTATION = /^https:\/\/(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\//;

@@ -37,7 +37,7 @@ export function compile(cli: string, sources: Sources, stamp: string): Plan {
     stamp,
     // A run needs no probes and no places of stored keys, and reads a smaller plan without them.
     provider: { ...provider, stored: [], mcp, probes: [], probe_env: {}, probe_files: {} },
-    // a signed catalog brings patterns that nobody has measured with this version
+    // a signed catalog brings patterns whose run time was not measured with this version
     ownPatterns: entries.updated.includes(cli) || (entries.overridden.includes(cli) && mayBacktrack(provider)),
     accounts,
     capacity: config.capacity[cli] ?? Capacity.parse({}),

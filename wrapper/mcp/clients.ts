@@ -260,7 +260,7 @@ function linesOf(
  * Writes a changed file through symlinks, and keeps its mode.
  * @returns false if a client has changed the file since it was read: what the client wrote would be lost
  */
-export function applyChange({ file, read, text }: Pick<FileChange, 'file' | 'read' | 'text'>): boolean {
+function applyChange({ file, read, text }: Pick<FileChange, 'file' | 'read' | 'text'>): boolean {
   if (text === undefined) return true;
   const target = realpathSync(file);
   const mode = statSync(target).mode & 0o777;

@@ -135,7 +135,7 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
     case 'removed':
       return null;
     case 'old-registration':
-      // WARP then registers with the organization by itself
+      // WARP then registers with the organization automatically
       return managed ? REMOVE : { ...registerAgain(true), undo: [] };
     case 'unknown-to-api':
     case 'changed':

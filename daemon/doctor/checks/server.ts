@@ -381,7 +381,7 @@ async function isMasqueraded({ tools }: World): Promise<boolean> {
   return asked?.exitCode === 0;
 }
 
-/** How long a dropped packet counts. */
+/** Age up to which a dropped packet counts. */
 const RECENT_MS = 10 * 60_000;
 
 interface Dropped {

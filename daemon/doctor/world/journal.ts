@@ -207,7 +207,7 @@ export function registrationIn(
 }
 
 /** A host of Cloudflare's API; any other name in a line may be that of a machine. */
-const HOST = /\bhttps?:\/\/((?:[\w-]+\.)*cloudflare(?:client)?\.com)\.?(?=[/:"\s]|$)/i;
+const HOST = /\bhttps?:\/\/((?:[\w-]+\.)*cloudflare(?:client)?\.com)\.?(?![\w.-])/i;
 
 /** Returns the entry that explains a line that a user typed or pasted; null without one. */
 export function patternOf(line: string, patterns: readonly JournalPattern[]): JournalPattern | null {

@@ -98,8 +98,8 @@ export interface PolicyFile {
   text: string | null;
 }
 
-/** What is taken for granted of a file that can't be looked at: that it is one, which only root may read. */
-export const unseenFile = (path: string): PolicyFile => ({
+/** A file that can't be inspected: it is assumed to exist and to be readable by root only. */
+const unseenFile = (path: string): PolicyFile => ({
   path,
   link: null,
   uid: 0,
@@ -122,8 +122,8 @@ export function readPolicyFile(path: string): PolicyFile | null {
   }
 }
 
-/** True for the error of a path at which nothing is. */
-export const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errno(error) ?? '');
+/** True for the error of a path that does not exist. */
+const isMissing = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(errno(error) ?? '');
 
 /** Causes that lie in the policy file. */
 type PolicyCause = Extract<RegistrationCause['code'], `policy-${string}`>;

@@ -74,9 +74,10 @@ const LABEL = /^\s*[A-Za-z][\w -]{0,40}:/;
  * Names that are labels and keys of answers, and not names of people, teams or machines (parameters of the management file
  * in Cloudflare's documentation; the answers of 2026.7). Another name may be one, as in `db-alice: up`.
  */
-const NAMES = new Set(
-  `account id|address|allow mode switch|allow updates|allowed to leave org|auth_client_id|auth_client_secret
-  |auto_connect|certificate|certificates|code|colo|configs|connectivity|data|description|details|device id|devices
+const NAMES = new Set([
+  'colo',
+  ...`account id|address|allow mode switch|allow updates|allowed to leave org|auth_client_id|auth_client_secret
+  |auto_connect|certificate|certificates|code|configs|connectivity|data|description|details|device id|devices
   |display_name|dns|domain|domains|enable_netbt|enable_pmtud|enabled|environment|error|expires|fallback domains
   |fingerprint|gateway_unique_id|host|hostname|id|interface|interfaces|ip|ips|ipv4|ipv6|issuer|key|last seen|mac|message
   |mode|model|mtu|name|network|not after|not before|onboarding|organization|organization_configs|os|override code
@@ -86,7 +87,7 @@ const NAMES = new Set(
   |version|virtual networks|warning|warp_tunnel_protocol`
     .split('|')
     .map(name => name.trim()),
-);
+]);
 const isKnownName = (name: string) => NAMES.has(name.trim().toLowerCase());
 
 /** Returns the shape of an answer: the known names and the types of JSON, or the known labels of lines; an error stays as it is. */

@@ -129,7 +129,7 @@ test('the host to open is the one in the journal, else that of the organization 
   );
 });
 
-test('what the journal says of the way to the server counts for ten minutes, and the later of two reads wins', async () => {
+test('the journal’s line about the connection to the server counts for ten minutes, and the later of two reads wins', async () => {
   let time = 1_700_000_000_000;
   const waiting: ((cause: JournalCause | null) => void)[] = [];
   const watch = createRegistrationWatch({

@@ -116,7 +116,7 @@ test('the update before is kept as one copy, and nothing else', async t => {
   assert.equal((await shown(box, 'firecrawl')).checked.version, '1.30.2');
 });
 
-test('a catalog of a key that was revoked since is not taken back', async t => {
+test('no undo brings back a catalog whose key was revoked', async t => {
   const box = sandbox(t);
   const current = idOf(KEYS.current);
   const take = (serial: number) => {
@@ -129,7 +129,7 @@ test('a catalog of a key that was revoked since is not taken back', async t => {
   await take(1);
   const stolen = stateNow().current;
   await take(2);
-  // as after a revocation by a release, which the state does not know of when it keeps the catalog before
+  // as after a revocation by a release, which the state does not contain yet
   fs.writeFileSync(state, JSON.stringify({ ...stateNow(), revoked: [current] }));
   assert.match(readUpdated(pathsFor(box.env).catalogUpdates).problem ?? '', /was revoked/);
   assert.equal(stateNow().previous, stolen);

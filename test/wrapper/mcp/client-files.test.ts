@@ -128,7 +128,7 @@ test('a JSON file of any layout is changed in place, and restored byte for byte'
   }
 });
 
-test('what a client writes while its file is changed is kept', t => {
+test('keeps a client’s own writes during a change of its file', t => {
   const { box } = home(t, { '.claude.json': 'one\n' });
   const file = path.join(box.home, '.claude.json');
   /** Plans a change, while the client writes the file for the first so many times. */
@@ -154,7 +154,7 @@ test('a file that is not UTF-8 stays as it is, and is named', async t => {
 
 const plainEntry = JSON.stringify(servers({ command: 'npx', args: ['-y', 'firecrawl-mcp'] }), null, 2);
 
-test('a yes for a server of one file of a project is none for the server of this name in another', async t => {
+test('consent for a server in one file does not cover the server of the same name in another', async t => {
   const { box, read, install } = home(t, { 'app/.mcp.json': plainEntry, 'app/.cursor/mcp.json': plainEntry });
   const refused = await install();
   assert.equal(refused.exit, 65);

@@ -151,7 +151,7 @@ function apply(signed: SignedCatalog, bytes: Buffer, { catalogUpdates: directory
         hint: 'do not use it; report it',
       });
     writeAtomic(storedFile(directory, digest), bytes);
-    // what was signed by a stolen key is nothing to come back to
+    // a stolen key may have signed the catalog before
     const previous = release.revoked.length === 0 ? (state?.current ?? null) : null;
     const kept = Object.entries(state?.signers ?? {}).filter(([name]) => name === previous);
     return {

@@ -11,7 +11,7 @@ export interface UsualError {
   match: RegExpExecArray;
 }
 
-/** A refusal that nobody has listed may be about something else, so the account is not left until its key changes. */
+/** An unlisted refusal may have another subject, so the account rests for a while, not until its key changes. */
 const AUTH_REST = '10m';
 
 /** Fields with a status or a code, in an error and in the `error` or `response` inside it. */
@@ -36,7 +36,7 @@ export function codesIn(fields: unknown): (string | number)[] {
   });
 }
 
-/** What is limited on this machine, and not by the API. */
+/** Resources that this machine limits, not the API. */
 const OF_MACHINE = '(?:disk|storage|memory|cpu|heap|inode|file)';
 const CREDENTIAL_CODE = '(?:api_?key|(?:api|access|auth|bearer|oauth)_?token|credentials?)';
 
@@ -58,7 +58,7 @@ const CODES: readonly [Class, RegExp][] = (
 /** A status after a word for it: `status code 429`, `HTTP 429`, `Error: 429`. */
 const status = (code: number) =>
   `(?:HTTP(?:/[\\d.]+)?|status(?: code)?|error(?: code)?|code)[\\s:=("']{1,4}${code}\\b|^${code}\\b`;
-/** Words for what an account has. The others also mean amounts in a tool's own subject, unless the account stands beside them. */
+/** Words for what an account has. The others also mean amounts in a tool's own subject, unless a word for the account is next to them. */
 const QUOTA = `(?:(?<!\\b${OF_MACHINE} )(?:quota|credits?))`;
 const OTHER = '(?:balance|funds|searches|usage)';
 const ACCOUNT = "(?:api|plan|account|monthly|quota|billing)(?:['’]?s)?";

@@ -157,7 +157,7 @@ test('a file that this user may not read counts as that of an organization', () 
   assert.deepEqual([managed, faults[0]?.code], [true, 'policy-hidden']);
 });
 
-test('a file that can’t be looked at counts as that of an organization', t => {
+test('a file that can’t be inspected counts as that of an organization', t => {
   const place = temporary(t);
   // no user may look up a name that is too long, root included, as with a directory that is closed to this user
   const file = readPolicyFile(join(place, 'x'.repeat(300)));

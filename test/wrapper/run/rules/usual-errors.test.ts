@@ -53,7 +53,7 @@ const TEXTS: Record<string, string[]> = {
     'Error: 4290 items',
     'Unexpected token < in JSON at position 0',
     'The key "name" is missing',
-    // of a tool's own subject
+    // about a tool's own subject
     'Your card has insufficient funds',
     'insufficient funds for gas * price + value',
     'Query exceeded memory usage',
@@ -66,7 +66,7 @@ const TEXTS: Record<string, string[]> = {
     'Invalid sync token',
     'Missing key',
     'Invalid key',
-    // of a page
+    // about a page
     'HTTP 401 while loading example.com',
     'Failed to load the page: status code 429',
     'example.com answered with HTTP 402',
