@@ -27,6 +27,9 @@ function manual(version: string): string {
       'Without a command, culvert starts the daemon, the tray and the panel, or shows them if they are already running.',
     ),
     text('A command talks to the running daemon over its Unix socket.'),
+    text(
+      'Culvert is neither made nor endorsed by Cloudflare. It is not the forward proxy or the debug tool of the same name.',
+    ),
     '.SH OPTIONS',
     ...LAUNCHER_OPTIONS.flatMap(option),
     '.SH COMMANDS',
