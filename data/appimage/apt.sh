@@ -1,8 +1,8 @@
 #!/bin/sh
-# Prepares a private apt, which knows one Debian suite and nothing of this machine's packages: apt.sh DIRECTORY SUITE
+# Prepares a private apt, which knows one Debian suite and nothing of this machine's packages: apt.sh DIRECTORY SUITE [ARCHITECTURE]
 # Use it with APT_CONFIG=DIRECTORY/apt.conf. The machine's settings hold (proxies). As any user.
 set -eu
-apt=$(readlink -m "$1") suite=$2
+apt=$(readlink -m "$1") suite=$2 architecture=${3:-$(dpkg --print-architecture)}
 mirror=$("$(dirname "$(readlink -f "$0")")/../release/mirror.sh")
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -20,8 +20,8 @@ mkdir -p "$apt/etc" "$apt/state/lists/partial" "$apt/cache/archives/partial"
 } >"$apt/etc/sources.list"
 : >"$apt/status"
 cat >"$apt/apt.conf" <<EOF
-APT::Architecture "amd64";
-APT::Architectures { "amd64"; };
+APT::Architecture "$architecture";
+APT::Architectures { "$architecture"; };
 APT::Sandbox::User "";
 APT::Install-Recommends "false";
 Acquire::Languages "none";

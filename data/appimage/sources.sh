@@ -1,29 +1,35 @@
 #!/bin/sh
-# Collects the source packages of what an AppImage bundles: data/appimage/sources.sh OUT.tar WORK-DIRECTORY
-# WORK-DIRECTORY is that of the AppImage's build, whose versions are fetched. The licenses ask for it; see SOURCES.md.
+# Collects the source packages of what AppImages bundle: data/appimage/sources.sh OUT.tar COMPONENTS…
+# COMPONENTS is tree.components.json of an AppImage's build, whose versions are fetched. The licenses ask for it; see SOURCES.md.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
-out=$(readlink -m "$1") work=$(readlink -f "$2")
-[ -f "$work/tree.components.json" ] || { echo 'sources.sh: build the AppImage first: ./culvert-tool build appimage' >&2; exit 1; }
+out=$(readlink -m "$1") work=$(readlink -m "$(dirname "$2")")
+shift
+for components in "$@"; do
+  [ -f "$components" ] || { echo 'sources.sh: build the AppImage first: ./culvert-tool build appimage' >&2; exit 1; }
+  set -- "$@" "$(readlink -f "$components")"
+  shift
+done
 rm -rf "$work/sources"
 mkdir -p "$work/sources"
 cd "$work/sources"
 wanted() {
-  node -e 'const { debian } = JSON.parse(require("fs").readFileSync(process.argv[1])); const inside = process.argv[2] === "inside";
-    const suite = require("fs").readFileSync(process.argv[3], "utf8").trim();
+  node -e 'const fs = require("fs"); const [which, distribution, ...images] = process.argv.slice(1);
+    const debian = images.flatMap(image => JSON.parse(fs.readFileSync(image)).debian); const inside = which === "inside";
+    const suite = fs.readFileSync(distribution, "utf8").trim();
     console.log([...new Set(debian.filter(p => (p.distribution === suite) === inside).map(p => `${p.source}=${p.sourceVersion}`))].join("\n"))' \
-    "$work/tree.components.json" "$1" "$work/sysroot/distribution"
+    "$@"
 }
 "$here/apt.sh" "$work/sources-apt" "$(cat "$work/sysroot/distribution")"
 # one after the other, so that missing ones can be listed; snapshot.debian.org still has them
 missing=
-for package in $(wanted inside); do
+for package in $(wanted inside "$work/sysroot/distribution" "$@"); do
   APT_CONFIG="$work/sources-apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
 done
 # what the head is linked with is of the suite that it was built on
 builder=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 "$here/apt.sh" "$work/builder-apt" "$builder"
-for package in $(wanted outside); do
+for package in $(wanted outside "$work/sysroot/distribution" "$@"); do
   APT_CONFIG="$work/builder-apt/apt.conf" apt-get -q source --download-only "$package" >>"$work/sources.log" 2>&1 || missing="$missing $package"
 done
 if [ -n "$missing" ]; then

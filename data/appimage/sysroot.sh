@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks the Debian packages of packages.lock, without installing anything: sysroot.sh DIRECTORY
+# Unpacks the Debian packages of packages.ARCHITECTURE.lock, without installing anything: sysroot.sh DIRECTORY
 # Leaves in DIRECTORY: root/ (their files), packages (one a line: name, version, source, source's version),
 # files (one a line: package, path), distribution. As any user; needs apt. Downloads stay in CULVERT_DOWNLOADS, or in
 # DIRECTORY/cache. Exits with 69 (EX_UNAVAILABLE of sysexits.h) where one is needed and no server can be reached.
@@ -9,11 +9,13 @@
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 directory=$(readlink -m "$1")
+. "$here/machine.sh"
+lock=$here/packages.$architecture.lock
 mirror=$("$here/../release/mirror.sh")
 snapshot=${CULVERT_SNAPSHOT:-https://snapshot.debian.org/archive}
-field() { sed -n "s/^$1 //p" "$here/packages.lock"; }
+field() { sed -n "s/^$1 //p" "$lock"; }
 cache=${CULVERT_DOWNLOADS:-$directory/cache}
-kept=${CULVERT_SYSROOTS:+$(readlink -m "$CULVERT_SYSROOTS")/$(cat "$here/packages.lock" "$0" | sha256sum | cut -c 1-16)}
+kept=${CULVERT_SYSROOTS:+$(readlink -m "$CULVERT_SYSROOTS")/$(cat "$lock" "$0" | sha256sum | cut -c 1-16)}
 rm -rf "$directory/root"
 if [ -n "$kept" ] && [ -d "$kept" ]; then
   touch "$kept"
@@ -45,7 +47,7 @@ refuse() {
 field suite >"$directory/distribution"
 : >"$directory/packages"
 : >"$directory/files"
-grep ' pool/' "$here/packages.lock" | while read -r sha256 archive path; do
+grep ' pool/' "$lock" | while read -r sha256 archive path; do
   file=$cache/${path##*/}
   matches "$file" "$sha256" || fetch "${mirror%/debian}/$archive/$path" "$file" "$sha256" ||
     fetch "$snapshot/$archive/$(field time)/$path" "$file" "$sha256" ||

@@ -1,6 +1,7 @@
-// Puts the image's tree together: node tree.mjs SYSROOT NODE-PACKAGE HEAD TREE
+// Puts the image's tree together: node tree.mjs SYSROOT NODE-PACKAGE HEAD TREE MACHINE ARCHITECTURE LOADER
 // TREE holds the installed program below usr; SYSROOT is what sysroot.sh left, NODE-PACKAGE the unpacked
-// npm package, HEAD the list of this machine's packages that the head of the file is linked with.
+// npm package, HEAD the list of this machine's packages that the head of the file is linked with. MACHINE, ARCHITECTURE and LOADER are
+// those of machine.sh.
 // Writes TREE.components.json, the bundled components and their licenses, for the list of contents.
 import { execFileSync } from 'node:child_process';
 import {
@@ -20,14 +21,16 @@ import {
 import { basename, dirname, join, relative } from 'node:path';
 import { licensesIn } from './licenses.mjs';
 
-const [sysroot, nodePackage, head, tree] = process.argv.slice(2);
+const [sysroot, nodePackage, head, tree, machine, architecture, loaderName] = process.argv.slice(2);
 const here = import.meta.dirname;
 const root = realpathSync(join(sysroot, 'root'));
 const usr = join(tree, 'usr');
 const lib = join(usr, 'lib/culvert');
 const gtk = join(lib, 'gtk');
-const TRIPLET = 'usr/lib/x86_64-linux-gnu';
-const LOADER = `${TRIPLET}/ld-linux-x86-64.so.2`;
+const TRIPLET = `usr/lib/${machine}-linux-gnu`;
+const LOADER = `${TRIPLET}/${loaderName}`;
+/** qemu-user where the image is for another machine. */
+const emulator = execFileSync('uname', ['-m'], { encoding: 'utf8' }).trim() === machine ? [] : [`qemu-${machine}`];
 const APP_ID = 'org.culvert.Culvert';
 
 /** Files of the sysroot that are in the image, relative to it: whose packages are to be named. */
@@ -52,7 +55,8 @@ function takeTree(directory, to, wanted) {
 function load(...args) {
   const { LD_PRELOAD, LD_LIBRARY_PATH, ...env } = process.env;
   const loading = ['--library-path', join(root, TRIPLET), ...args];
-  return execFileSync(join(root, LOADER), loading, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program, ...words] = [...emulator, join(root, LOADER), ...loading];
+  return execFileSync(program, words, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 /** Every library that a file needs, as that loader sees it. */
@@ -113,7 +117,7 @@ for (const file of ['panel.js', 'tray.js', 'bridge.js', 'environment.js', 'pictu
 for (const file of ['fonts.conf', 'loaders.cache']) copyFileSync(join(here, 'tree', file), join(gtk, file));
 copyFileSync(join(here, 'tree/AppRun'), join(tree, 'AppRun'));
 const node = join(lib, 'node');
-execFileSync('strip', ['-o', node, join(nodePackage, 'bin/node')]);
+execFileSync(`${machine}-linux-gnu-strip`, ['-o', node, join(nodePackage, 'bin/node')]);
 for (const file of [node, join(lib, 'gjs'), join(tree, 'AppRun'), join(gtk, 'gjs-console')]) chmodSync(file, 0o755);
 
 // only an installed program can have these: activation and units name a path that stays
@@ -171,6 +175,7 @@ const components = {
     version: nodeVersion,
     integrity: readFileSync(join(nodePackage, 'integrity'), 'utf8').trim(),
   },
+  architecture,
   debian: parts,
 };
 writeFileSync(`${tree}.components.json`, `${JSON.stringify(components, null, 1)}\n`);

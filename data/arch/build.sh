@@ -13,13 +13,13 @@ mkdir "$build" || { echo "build.sh: $build exists: another build is running, or 
 trap 'rm -rf "$build"' EXIT
 chmod 755 "$build"
 cp "$work/recipes/PKGBUILD" "$work/recipes/culvert.install" "$source" "$build/"
-cat >"$build/makepkg.conf" <<'EOF'
+cat >"$build/makepkg.conf" <<EOF
 PKGEXT='.pkg.tar.zst'
 SRCEXT='.src.tar.gz'
 COMPRESSZST=(zstd -c -z -q -19 -)
 PACKAGER='The Culvert contributors'
-CARCH=x86_64
-CHOST=x86_64-pc-linux-gnu
+CARCH=$(uname -m)
+CHOST=$(uname -m)-pc-linux-gnu
 OPTIONS=(!strip docs !libtool !staticlibs emptydirs zipman purge !debug)
 MAN_DIRS=(usr/share/man)
 DOC_DIRS=(usr/share/doc)

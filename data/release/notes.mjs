@@ -1,6 +1,6 @@
 // Prints the text of a release: how to install it, how to verify it, and what changed. node data/release/notes.mjs VERSION
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -9,15 +9,16 @@ const root = resolve(import.meta.dirname, '../..');
  * @param {string} version
  * @param {{ releases: { source: string }, releaseKeys: { pinned: { key: string, revoked?: boolean }[] } }} project
  * @param {string} changelog
- * @param {string} [signature] SHA256SUMS.minisig of the release, which shows the key that signed it
+ * @param {{ signature?: string, machines?: string[] }} [release] its SHA256SUMS.minisig, which shows the key that signed it, and the
+ *   machines that an AppImage is for
  * @returns {string} Markdown
  */
-export function releaseNotes(version, project, changelog, signature) {
-  return `${installing(version, project.releases.source)}\n\n${verifying(project, signature)}\n\n${changes(version, changelog)}\n`;
+export function releaseNotes(version, project, changelog, { signature, machines = ['x86_64'] } = {}) {
+  return `${installing(version, project.releases.source, machines)}\n\n${verifying(project, signature)}\n\n${changes(version, changelog)}\n`;
 }
 
 /** One command for each machine. Without an address, the commands name files to download first. */
-function installing(version, source) {
+function installing(version, source, machines) {
   const at = name => addressOf(source, version, name);
   const from = name => at(name) ?? `./${name}`;
   const fetched = (...names) => (at('x') ? `curl -fL --remote-name-all ${names.map(at).join(' ')} && ` : '');
@@ -26,11 +27,14 @@ function installing(version, source) {
     const files = debs(names);
     return `${fetched(...files)}sudo apt install ${files.map(file => `./${file}`).join(' ')}`;
   };
-  const image = `culvert-${version}-x86_64.AppImage`;
+  const images = machines.map(machine => ({ machine, image: `culvert-${version}-${machine}.AppImage` }));
   const rows = [
     ['Debian 13 or newer with a desktop', apt(['', '-daemon', '-archive-keyring'])],
     ['a server with Debian 13 or newer', apt(['-daemon', '-archive-keyring'])],
-    ['another desktop on x86-64', `${fetched(image)}chmod +x ${image} && ./${image}`],
+    ...images.map(({ machine, image }) => [
+      `another desktop (${machine})`,
+      `${fetched(image)}chmod +x ${image} && ./${image}`,
+    ]),
     [
       'a container, or only tools and MCP servers with API keys',
       `npm install -g ${from(`culvert-wrap-${version}.tgz`)}`,
@@ -84,5 +88,8 @@ if (process.argv[1] === import.meta.filename) {
   const text = file => readFileSync(join(root, file), 'utf8');
   const signature = `dist/${version}/SHA256SUMS.minisig`;
   const signed = existsSync(join(root, signature)) ? text(signature) : undefined;
-  process.stdout.write(releaseNotes(version, JSON.parse(text('data/project.json')), text('CHANGELOG.md'), signed));
+  const made = existsSync(join(root, `dist/${version}`)) ? readdirSync(join(root, `dist/${version}`)) : [];
+  const machines = made.flatMap(file => /-(\w+)\.AppImage$/.exec(file)?.[1] ?? []);
+  const release = { signature: signed, machines: machines.length ? machines : undefined };
+  process.stdout.write(releaseNotes(version, JSON.parse(text('data/project.json')), text('CHANGELOG.md'), release));
 }

@@ -9,6 +9,7 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y package.js
 export SOURCE_DATE_EPOCH
 mkdir -p dist
 work=$top/build/release
+machine=${CULVERT_IMAGE_MACHINE:-$(uname -m)}
 source=$work/culvert-$version-source.tar.gz
 make_source() {
   [ -z "$(git ls-files --others --exclude-standard)" ] || echo 'package.sh: files that git does not know are not in the package' >&2
@@ -16,8 +17,8 @@ make_source() {
 }
 case $1 in
   appimage)
-    out=dist/culvert-$version-x86_64.AppImage
-    data/appimage/build.sh "$out" "$work/appimage" ;;
+    out=dist/culvert-$version-$machine.AppImage
+    data/appimage/build.sh "$out" "$work/appimage-$machine" ;;
   deb)
     out=dist/culvert-$version.deb
     make_source
@@ -54,7 +55,7 @@ case $1 in
   sources)
     out=dist/culvert-$version-appimage-sources.tar
     [ ! -d "dist/$version" ] || out=dist/$version/${out#dist/}
-    data/appimage/sources.sh "$out" "$work/appimage" ;;
+    data/appimage/sources.sh "$out" "$work"/appimage-*/tree.components.json ;;
 esac
 # shellcheck disable=SC2086 # one or two files
 stat -c '%n: %s bytes' $out

@@ -82,9 +82,12 @@ say 'rpm'
 data/rpm/build.sh "$name-source.tar.gz" "$name.rpm" "$work/rpm"
 built_with >"$name.builder.txt"
 say 'AppImage'
-data/appimage/build.sh "$name-x86_64.AppImage" "$work/appimage"
+rm -f "$work"/appimage-*/tree.components.json
+for machine in ${CULVERT_IMAGE_MACHINES:-$(uname -m)}; do
+  CULVERT_IMAGE_MACHINE=$machine data/appimage/build.sh "$name-$machine.AppImage" "$work/appimage-$machine"
+done
 say 'list of what is inside'
-node data/release/sbom.mjs "$work/appimage/meson/licenses.txt" "$work/appimage/tree.components.json" "$name.cdx.json"
+node data/release/sbom.mjs "$work/user/meson/licenses.txt" "$name.cdx.json" "$work"/appimage-*/tree.components.json
 
 manifest() { node "$work/user/meson/manifest/main.cjs" "$@"; }
 say 'recipes for other distributions'
@@ -111,7 +114,7 @@ if [ -z "$signing" ]; then
 fi
 if [ $sources = yes ]; then
   say 'sources of what the AppImage bundles'
-  data/appimage/sources.sh "dist/$version/culvert-$version-appimage-sources.tar" "$work/appimage" ||
+  data/appimage/sources.sh "dist/$version/culvert-$version-appimage-sources.tar" "$work"/appimage-*/tree.components.json ||
     die 'The release is whole, but these sources are missing, which have to be published beside the AppImage. Try again with:' \
       './culvert-tool build sources'
 fi

@@ -1,5 +1,5 @@
-// Writes the CycloneDX list of what the packages of a release contain: node sbom.mjs LICENSES COMPONENTS OUT
-// LICENSES is licenses.txt of the bundles, COMPONENTS what the AppImage's build wrote, or "-" without one.
+// Writes the CycloneDX list of what the packages of a release contain: node sbom.mjs LICENSES OUT COMPONENTS…
+// LICENSES is licenses.txt of the bundles, COMPONENTS what the build of each AppImage wrote.
 // SOURCE_DATE_EPOCH gives its time; the same inputs give the same bytes. https://cyclonedx.org/docs/1.6/json/
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -45,8 +45,8 @@ function nodeComponent({ package: name, version, integrity }) {
   };
 }
 
-function debianComponent({ name, version, source, sourceVersion, distribution, licenses }) {
-  const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=amd64&distro=${distribution}`;
+function debianComponent(architecture, { name, version, source, sourceVersion, distribution, licenses }) {
+  const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=${distribution}`;
   return {
     type: 'library',
     'bom-ref': purl,
@@ -61,14 +61,15 @@ function debianComponent({ name, version, source, sourceVersion, distribution, l
   };
 }
 
-const [licensesFile, componentsFile, out] = process.argv.slice(2);
+const [licensesFile, out, ...componentsFiles] = process.argv.slice(2);
 const { version, description } = json(join(root, 'package.json'));
 const time = new Date(Number(process.env.SOURCE_DATE_EPOCH) * 1000).toISOString().replace('.000Z', 'Z');
 const npm = npmComponents(readFileSync(licensesFile, 'utf8'));
-const image = componentsFile === '-' ? null : json(componentsFile);
-const bundled = image ? [nodeComponent(image.node), ...image.debian.map(debianComponent)] : [];
 const own = `pkg:generic/culvert@${version}`;
-const inAppImage = `${own}#AppImage`;
+const images = componentsFiles.map(json).map(({ architecture, node, debian }) => ({
+  ref: `${own}#AppImage-${architecture}`,
+  bundled: [nodeComponent(node), ...debian.map(each => debianComponent(architecture, each))],
+}));
 const license = [{ license: { id: 'MIT' } }];
 
 const bom = {
@@ -91,14 +92,14 @@ const bom = {
   },
   components: [
     ...npm,
-    ...(image
-      ? [{ type: 'application', 'bom-ref': inAppImage, name: 'culvert-AppImage', version, licenses: license }]
-      : []),
-    ...bundled,
+    ...images.flatMap(({ ref, bundled }) => [
+      { type: 'application', 'bom-ref': ref, name: 'culvert-AppImage', version, licenses: license },
+      ...bundled,
+    ]),
   ],
   dependencies: [
     { ref: own, dependsOn: npm.map(component => component['bom-ref']) },
-    ...(image ? [{ ref: inAppImage, dependsOn: [own, ...bundled.map(component => component['bom-ref'])] }] : []),
+    ...images.map(({ ref, bundled }) => ({ ref, dependsOn: [own, ...bundled.map(part => part['bom-ref'])] })),
   ],
 };
 const text = JSON.stringify(bom);

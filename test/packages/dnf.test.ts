@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { armored, certificate, detached } from '../../data/repository/openpgp.mjs';
@@ -35,7 +36,7 @@ describe('the package repository for dnf', { skip }, () => {
   const text = (packets: Buffer) => armored('SIGNATURE', packets);
 
   test('rpm, by which dnf verifies in Fedora, reads the signature of the index', t => {
-    const [library] = ['10', '9'].filter(so => fs.existsSync(`/usr/lib/x86_64-linux-gnu/librpmio.so.${so}`));
+    const [library] = ['10', '9'].filter(so => fs.existsSync(`/usr/lib/${os.machine()}-linux-gnu/librpmio.so.${so}`));
     if (!library || spawnSync('python3', ['--version']).error) return t.skip('no librpmio and python3');
     const read = (file: string) =>
       spawnSync('python3', ['-c', RPM_READS, library, file], { encoding: 'utf8' }).stdout.trim();

@@ -179,6 +179,7 @@ test('the list of components is reproducible CycloneDX, with the digests of the 
         version: '24.0.0',
         integrity: `sha512-${Buffer.alloc(64).toString('base64')}`,
       },
+      architecture: 'amd64',
       debian: [
         {
           name: 'libgtk-4-1',
@@ -194,7 +195,7 @@ test('the list of components is reproducible CycloneDX, with the digests of the 
   const write = (name: string) => {
     const out = join(at, name);
     const env = { PATH: process.env.PATH, SOURCE_DATE_EPOCH: EPOCH };
-    execFileSync(process.execPath, [join(root, 'data/release/sbom.mjs'), licenses, components, out], { env });
+    execFileSync(process.execPath, [join(root, 'data/release/sbom.mjs'), licenses, out, components], { env });
     return readFileSync(out, 'utf8');
   };
   const text = write('one');
@@ -234,6 +235,9 @@ test('the text of a release has a command for each machine, the key of minisign,
     /npm install -g https:\/\/github\.com\/you\/culvert\/releases\/download\/v1\.2\.3\/culvert-wrap-1\.2\.3\.tgz`/,
   );
   assert.match(text, /sudo apt install \.\/culvert-1\.2\.3-daemon\.deb/);
+  const both = { machines: ['aarch64', 'x86_64'] };
+  const images = releaseNotes('1.2.3', { releases: { source: '' }, releaseKeys: { pinned } }, changelog, both);
+  for (const machine of both.machines) assert.ok(images.includes(`./culvert-1.2.3-${machine}.AppImage\``), images);
   assert.match(
     text,
     new RegExp(
@@ -247,7 +251,7 @@ test('the text of a release has a command for each machine, the key of minisign,
   const signature = `untrusted comment: x\n${Buffer.concat([Buffer.from('ED'), id(next), Buffer.alloc(64)]).toString('base64')}\n`;
   const keys = { releases: { source: at }, releaseKeys: { pinned: [other!, next] } };
   const byNext = minisignKeyText(pinnedKeys([{ name: 'x', ...next }])[0]!);
-  assert.ok(releaseNotes('1.2.3', keys, changelog, signature).includes(byNext), 'the key that signed it');
+  assert.ok(releaseNotes('1.2.3', keys, changelog, { signature }).includes(byNext), 'the key that signed it');
   const unknown = releaseNotes('1.2.2', { releases: { source: '' }, releaseKeys: { pinned: [] } }, changelog);
   assert.doesNotMatch(unknown, /https?:|minisign/);
   assert.match(unknown, /npm install -g \.\/culvert-wrap-1\.2\.2\.tgz`/);

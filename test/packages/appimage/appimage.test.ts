@@ -1,7 +1,7 @@
 // The AppImage of this tree: built with a quick compression, started by its own head, unpacked and run.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { build, downloads, testPrograms, Unavailable, version } from '../../support/packages/packages.ts';
@@ -9,7 +9,9 @@ import { build, downloads, testPrograms, Unavailable, version } from '../../supp
 const missing = ['/usr/include/squashfuse/ll.h', '/usr/include/fuse3/fuse.h', '/usr/bin/mksquashfs', '/usr/bin/strip']
   .concat(['/usr/bin/gcc', '/usr/lib/apt/apt-helper', '/usr/share/keyrings/debian-archive-keyring.gpg'])
   .find(file => !existsSync(file));
-const impossible = process.arch === 'x64' ? missing && `${missing} is not installed` : 'the AppImage is for x86_64';
+const impossible = ['x64', 'arm64'].includes(process.arch)
+  ? missing && `${missing} is not installed`
+  : 'the AppImage is for x86_64 and aarch64';
 
 // hundreds of megabytes, which a temporary directory in memory has no place for
 mkdirSync(resolve('build'), { recursive: true });
@@ -50,7 +52,8 @@ describe('the AppImage', { skip: impossible ?? (await make()) }, () => {
     const script = "imports.gi.versions.Adw = '1'; print(imports.gi.Adw.MAJOR_VERSION)";
     const words = ['--library-path', join(gtk, 'lib'), join(gtk, 'gjs-console'), '-c', script];
     const env = { PATH: process.env.PATH, HOME: at, GI_TYPELIB_PATH: join(gtk, 'typelib') };
-    const { stdout, stderr } = spawnSync(join(gtk, 'lib/ld-linux-x86-64.so.2'), words, { encoding: 'utf8', env });
+    const loader = readdirSync(join(gtk, 'lib')).find(name => name.startsWith('ld-linux-'))!;
+    const { stdout, stderr } = spawnSync(join(gtk, 'lib', loader), words, { encoding: 'utf8', env });
     assert.equal(stdout.trim(), '1', stderr);
   });
 });

@@ -8,6 +8,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 
 const root = path.resolve(import.meta.dirname, '../../..');
+const architecture = os.machine() === 'aarch64' ? 'arm64' : 'amd64';
 const POOL = 'pool/main/t/tiny/tiny_1.0_all.deb';
 const missing = fs.existsSync('/usr/lib/apt/apt-helper') ? false : 'apt is not installed';
 
@@ -41,13 +42,13 @@ function makePackage(at: string, version: string): Buffer {
 function setUp(t: Pick<TestContext, 'after'>) {
   const at = temporary(t);
   const locked = makePackage(at, '1.0');
-  for (const file of ['appimage/sysroot.sh', 'release/mirror.sh']) {
+  for (const file of ['appimage/sysroot.sh', 'appimage/machine.sh', 'release/mirror.sh']) {
     fs.mkdirSync(path.dirname(path.join(at, 'data', file)), { recursive: true });
     fs.copyFileSync(path.join(root, 'data', file), path.join(at, 'data', file));
   }
   const digest = createHash('sha256').update(locked).digest('hex');
   fs.writeFileSync(
-    path.join(at, 'data/appimage/packages.lock'),
+    path.join(at, `data/appimage/packages.${architecture}.lock`),
     `# comment\nsuite trixie\ntime 20261121T000000Z\n${digest} debian ${POOL}\n`,
   );
   const put = (place: string, content: Buffer) => {
@@ -130,7 +131,7 @@ test('unpacked packages are kept where that is asked for, until their list chang
   assert.deepEqual(lists(), first);
   assert.equal(fs.readdirSync(kept.CULVERT_SYSROOTS).length, 1);
   fs.rmSync(path.join(at, 'out'), { recursive: true });
-  fs.appendFileSync(path.join(at, 'data/appimage/packages.lock'), '# another\n');
+  fs.appendFileSync(path.join(at, `data/appimage/packages.${architecture}.lock`), '# another\n');
   assert.notEqual(build(kept).status, 0, 'another list is unpacked again, for which there is no mirror');
 });
 

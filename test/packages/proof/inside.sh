@@ -154,7 +154,7 @@ case $what in
   dnf | dnf5) prove_dnf ;;
   appimage)
     image=/opt/culvert.AppImage
-    original=$dist/culvert-$version-x86_64.AppImage
+    original=$dist/culvert-$version-$(uname -m).AppImage
     cp "$original" $image
     for program in node gjs; do ! command -v $program || die "$program is here already, so this proves nothing."; done
     packages dbus fuse3
@@ -238,7 +238,7 @@ case $what in
     else
       packages pacman-package-manager libarchive-tools
       mkdir -p /var/lib/pacman
-      printf '[options]\nArchitecture = x86_64\nSigLevel = Optional\n' >/tmp/pacman.conf
+      printf '[options]\nArchitecture = auto\nSigLevel = Optional\n' >/tmp/pacman.conf
       pacman() { command pacman --config /tmp/pacman.conf --noconfirm "$@"; }
       install() { pacman -U -dd "$dist/culvert-$version-1-any.pkg.tar.zst"; }
       remove() { pacman -R -dd culvert; }

@@ -91,7 +91,7 @@ releases() {
     (cd "$work/one/culvert" && node --import tsx --test test/manifest/cli.test.ts test/daemon/config/layers.test.ts \
       test/packages/release.test.ts test/packages/publishing.test.ts) >"$work/tests.log" 2>&1 || { cat "$work/tests.log" >&2; die 'Tests failed.'; }
   fi
-  [ ! -d "$work/kept" ] || cp -a "$work/kept" "$work/one/culvert/build/release/appimage"
+  [ ! -d "$work/kept" ] || cp -a "$work/kept" "$work/one/culvert/build/release/appimage-$(uname -m)"
   signing="--key $keys/current.key --key $keys/next.key --passphrase-file $keys/passphrase"
   once="--serial 1 --expires $expires"
   say 'release'
@@ -101,9 +101,9 @@ releases() {
   if [ "$mode" != repositories ]; then
     rm -rf "$work/kept"
     mkdir -p "$work/kept/sysroot"
-    cp -a "$work/one/culvert/build/release/appimage/node" "$work/kept/"
-    cp -a "$work/one/culvert/build/release/appimage/sysroot/cache" "$work/kept/sysroot/"
-    cp -a "$work/kept" "$another/culvert/build/release/appimage"
+    cp -a "$work/one/culvert/build/release/appimage-$(uname -m)/node" "$work/kept/"
+    cp -a "$work/one/culvert/build/release/appimage-$(uname -m)/sysroot/cache" "$work/kept/sysroot/"
+    cp -a "$work/kept" "$another/culvert/build/release/appimage-$(uname -m)"
   fi
   say 'release, by another user, a day later'
   mkdir "$another/home"

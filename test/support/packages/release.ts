@@ -130,7 +130,7 @@ done\n`,
   );
   put('data/rpm/build.sh', `#!/bin/sh\nset -eu\n${packages ? SMALL_RPMS : stubs('rpm')}`);
   put('data/appimage/build.sh', `#!/bin/sh\nmkdir -p "$2/meson"; cat >"$1" <<'E'\n${image}E\n`);
-  put('data/release/sbom.mjs', "import { writeFileSync } from 'node:fs';\nwriteFileSync(process.argv[4], '{}');\n");
+  put('data/release/sbom.mjs', "import { writeFileSync } from 'node:fs';\nwriteFileSync(process.argv[3], '{}');\n");
   const run = (program: string, ...args: string[]) =>
     spawnSync(program, args, { cwd: at, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: at } });
   const git = (...args: string[]) => run('git', '-c', 'user.name=t', '-c', 'user.email=t@t.example', ...args);
