@@ -41,7 +41,7 @@ export type EventData<N extends EventName> = z.infer<(typeof events)[N]>;
 const EventNames = z.string().check(z.regex(namesOf(Object.keys(events))));
 
 export const endpoints = {
-  'GET /api/health': { summary: 'Whether the daemon answers, and what it drives', response: s.Health },
+  'GET /api/health': { summary: 'Check that the daemon answers, and what it drives', response: s.Health },
   'GET /api/version': { summary: 'Versions of the daemon, its API, Node and the tunnel CLI', response: s.Version },
   'POST /api/restart': {
     summary:

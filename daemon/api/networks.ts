@@ -198,7 +198,7 @@ export const networksEndpoints = {
     problems: ['document-invalid', 'precondition-failed', 'config-not-writable'],
   },
   'POST /api/networks/what-if': {
-    summary: 'What the rules, or those of a document, would do here or on another network; nothing is changed',
+    summary: 'Predict the effect of the rules, or those of a document, here or on another network; changes nothing',
     body: NetworksWhatIf,
     response: NetworksTried,
   },

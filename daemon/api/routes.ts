@@ -151,7 +151,7 @@ export const routesEndpoints = {
     problems: ['routes-failed', ...tunnelProblems],
   },
   'POST /api/routes/preview': {
-    summary: 'What a document would change, its mistakes, and warnings; nothing is changed',
+    summary: 'Preview a document: its changes, mistakes and warnings; changes nothing',
     body: RoutesPreviewRequest,
     response: RoutesPreview,
     problems: ['routes-failed', ...tunnelProblems],
@@ -164,7 +164,7 @@ export const routesEndpoints = {
     problems: routesProblems,
   },
   'POST /api/routes/undo': {
-    summary: 'Go back to the document before; again, to the one before that',
+    summary: 'Restore the previous document; call again to go back further',
     body: RoutesUndoRequest,
     response: RoutesResponse,
     problems: [...routesProblems, 'nothing-to-undo'],

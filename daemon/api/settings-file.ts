@@ -45,19 +45,19 @@ export const settingsEndpoints = {
     response: SettingsExport,
   },
   'POST /api/settings/diff': {
-    summary: 'What a file of settings would change, and what this machine or version lacks; nothing is changed',
+    summary: 'Preview a settings file: its changes, and what this machine or version lacks; changes nothing',
     body: SettingsDiffRequest,
     response: SettingsDiff,
     problems: ['routes-failed', ...tunnelProblems],
   },
   'POST /api/settings/apply': {
-    summary: 'Set what a file of settings has, or change nothing; what this machine or version lacks is left out',
+    summary: 'Apply a settings file completely or not at all; skips what this machine or version lacks',
     body: SettingsApplyRequest,
     response: SettingsDiff,
     problems: ['key-not-settable', 'config-broken', ...routesProblems],
   },
   'POST /api/settings/undo': {
-    summary: 'Set what was set before the last file of settings',
+    summary: 'Restore the settings from before the last settings file',
     body: SettingsUndoRequest,
     response: SettingsDiff,
     problems: ['nothing-to-undo', 'key-not-settable', 'config-broken', ...routesProblems],

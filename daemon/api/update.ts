@@ -44,7 +44,7 @@ const updateProblems = [
 export const updateEndpoints = {
   'GET /api/update/check': {
     summary:
-      'Whether a newer release exists; `problem` says what could not be read. An answer serves for minutes, unless `fresh=1`',
+      'Check for a newer release; `problem` explains a failed check, and answers are cached for minutes, unless `fresh=1`',
     query: z.strictObject({ fresh: z.optional(Flag) }),
     response: UpdateCheck,
   },
@@ -55,7 +55,7 @@ export const updateEndpoints = {
     problems: updateProblems,
   },
   'POST /api/update/rollback': {
-    summary: 'Go back to the version before the last update, and restart as it',
+    summary: 'Return to the version before the last update, and restart',
     body: Empty,
     response: UpdateResponse,
     problems: updateProblems,

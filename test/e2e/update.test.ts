@@ -216,7 +216,6 @@ test('installing over a running daemon starts it again as the new version, and c
   const { code, stderr } = await user.culvert('shell', 'install', 'gnome');
   assert.equal(code, 0, stderr);
   assert.ok(fs.existsSync(path.join(tile, 'metadata.json')));
-  leaveApplet(share, path.join(user.directory, '.local/state/culvert/shells/plasma.json'));
   const first = pidOf(user);
 
   const upgraded = await user.run(path.join(two, 'bin/culvert'), '__install');
@@ -373,15 +372,6 @@ function post(socketPath: string, route: string): Promise<unknown> {
     call.on('error', reject);
     call.end('{}');
   });
-}
-
-/** Leaves the applet for Plasma as earlier versions installed it. */
-function leaveApplet(share: string, record: string): void {
-  const directories = [path.join(share, 'plasma'), path.join(share, 'plasma/plasmoids')];
-  const entry = { path: path.join(directories[1]!, 'org.culvert.Culvert'), link: '/dev/null/share' };
-  fs.mkdirSync(directories[1]!, { recursive: true });
-  fs.symlinkSync(entry.link, entry.path);
-  fs.writeFileSync(record, JSON.stringify({ pending: false, entries: [entry], directories }));
 }
 
 /** Puts stand-ins for the programs of GNOME Shell there. */

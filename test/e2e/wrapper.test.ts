@@ -222,7 +222,7 @@ for (const cli of ['netlify', 'wrangler', 'sentry-cli', 'npm', 'vercel', 'hf']) 
     box.accounts(cli, { a: 'keyaaaaaaaa', b: 'keybbbbbbbb' }, cli === 'npm' ? `"${variable}"` : variable);
     const alone = await box.run(cli, probe.args.map(fill));
     assert.equal(alone.exit, 69, alone.stderr);
-    assert.match(alone.stderr, /account "a" was refused \(auth\); another account is another set of things/);
+    assert.match(alone.stderr, /account "a" was refused \(auth\); another account holds other projects/);
     assert.deepEqual([...keys], ['Bearer keyaaaaaaaa']);
     box.configure(`[tools.${cli}]\nfailover = true\n`);
     const result = await box.run(cli, probe.args.map(fill));

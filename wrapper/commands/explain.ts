@@ -131,7 +131,7 @@ function rulingIn(
 function neverText(plan: Plan): string {
   if (hasLogins(plan.accounts)) return 'never: another login is used only when you choose it';
   return staysInPlace(plan)
-    ? `never: another account is another set of things ([tools.${plan.cli}] failover = true changes that)`
+    ? `never: another account holds other projects ([tools.${plan.cli}] failover = true changes that)`
     : 'never: another account is used only when it is named';
 }
 
@@ -144,7 +144,7 @@ function describeRun(plan: Plan, invocation: Invocation, candidates: readonly Ca
   if (!plan.pool && capacity.policy !== 'execute' && !isAvailable(candidates))
     return `nothing is left: ${capacity.policy}`;
   if (hasLogins(plan.accounts)) return 'with one account only: another login is never tried by itself';
-  if (staysInPlace(plan)) return 'with one account only: another account is another set of things';
+  if (staysInPlace(plan)) return 'with one account only: another account holds other projects';
   if (provider.accounts === 'one-per-person') return 'with one account only: the terms do not allow automatic failover';
   if (!invocation.once) return 'with failover';
   if (!provider.job_id) return 'with the first account only: the command must run once';

@@ -69,8 +69,8 @@ More: culvert-wrap help <command>, culvert-wrap --help --all
 export const HELP_AFTER = `
 Files:
   ~/.config/culvert-wrap/config.toml     accounts and capacity; references to credentials, never credentials;
-                                         [tools.wrangler] failover = true lets the next account take over where another one is
-                                         another set of things; prefer = "accounts" or "own" says whether an exported
+                                         [tools.wrangler] failover = true lets the next account take over even for tools whose
+                                         accounts hold different projects; prefer = "accounts" or "own" says whether an exported
                                          credential, a profile or an account comes first;
                                          login = "~/.claude" in [[accounts]] is the directory or profile of a login;
                                          with a pool, identity = "team-a" in [[accounts]] names an account on all machines
@@ -80,10 +80,11 @@ Files:
   .culvert-wrap.toml                     in a directory: its account ([accounts] firecrawl = "team-b"), once trusted
 
 Environment:
-  CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool; others take over when the
-                        provider reports a limit or refuses it, and nothing runs when it can't be used at all
-  VERCEL_TOKEN, …       an exported credential, a profile, or another host is named in a line: where an account is a set of
-                        things (explain says so) and at another host the command runs as it is, elsewhere accounts are used
+  CULVERT_WRAP_ACCOUNT  the first account: team-b, or firecrawl=team-b,npm=ci for each tool. If the provider limits or
+                        refuses it, another account takes over. If it can't be used at all, nothing runs.
+  VERCEL_TOKEN, …       a line names an exported credential, a profile, or another host. The command then runs as it is at
+                        another host, and for tools whose accounts hold different projects (explain says so); for others,
+                        accounts are used.
   CULVERT_WRAP_QUIET    set to 1, no line names the login that serves a command
   CULVERT_WRAP_BYPASS   set to 1, a shim runs the original without an account; 0, no, off and false change nothing
 
@@ -94,7 +95,7 @@ Exit status:
   3   status --check: something is low
   65  wrong data
   66  something is missing
-  69  no account can be used, the provider refused it where another one is another set of things, or the pool can't be reached
+  69  no account can be used, the provider refused it and accounts hold different projects, or the pool can't be reached
   73  a file could not be written
   75  the command was queued
   77  permission denied

@@ -37,7 +37,7 @@ export function anotherPlace({ accounts, provider }: AnotherPlace): string {
   const why =
     provider.accounts === 'one-per-person'
       ? "by the provider's terms no other account is tried"
-      : 'another account is another set of things, so none is tried';
+      : 'another account holds other projects, so none is tried';
   return `${why}; \`${provider.bin} ${provider.auth_command} use NAME\` selects one (${names.join(', ')})`;
 }
 

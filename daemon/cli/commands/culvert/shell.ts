@@ -56,12 +56,6 @@ export const removeShell: Run = async (context, [name]) => {
   if (name !== undefined) assertKnown(name);
   const place = placeOf(context.env);
   const lines = await gnome.remove(place);
-  // earlier versions had an applet for Plasma
-  const applet = join(place.records, 'plasma.json');
-  if (existsSync(applet)) {
-    removeFiles(applet);
-    lines.push('The applet is removed.');
-  }
   show(context, { lines }, () => lines.join('\n') || 'Nothing is installed.');
   return EXIT.ok;
 };

@@ -1,4 +1,4 @@
-// A refused or unreadable credential, where another account is another set of things: nothing moves to it without the user.
+// A refused or unreadable credential, where another account holds other projects: nothing moves to it without the user.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -92,7 +92,7 @@ for (const [answer, text] of [
       assert.ok(line!.startsWith(`culvert-wrap: fake: account "customer" ${text}`), line);
       assert.match(
         line!,
-        /another account is another set of things.*`fake accounts use NAME` selects one \(customer, private\)$/,
+        /another account holds other projects.*`fake accounts use NAME` selects one \(customer, private\)$/,
       );
     }
     assert.deepEqual(calls(box), ['bad-c deploy', 'bad-c deploy']);
