@@ -11,13 +11,13 @@ const text = (file: string) => readFileSync(resolve(root, file), 'utf8');
 /** Files that may name an architecture. */
 const TABLES = new Set([
   'data/appimage/machine.sh', // the machines of the AppImage
-  'data/appimage/lock.sh', // renews the lists of all of them
+  'data/appimage/lock.sh', // all lists
   'data/appimage/packages.amd64.lock',
   'data/appimage/packages.arm64.lock',
-  'data/appimage/SOURCES.md', // names the packages with Node
-  'data/release/notes.mjs', // names each file to download
-  'daemon/warp/cli/install-steps.ts', // what Cloudflare's repository has
-  '.gitlab-ci.yml', // how nodejs.org calls this machine
+  'data/appimage/SOURCES.md', // packages with Node
+  'data/release/notes.mjs', // files to download
+  'daemon/warp/cli/install-steps.ts', // architectures of Cloudflare's repository
+  '.gitlab-ci.yml', // names of nodejs.org
 ]);
 
 test('no other file names an architecture', () => {
