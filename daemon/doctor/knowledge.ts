@@ -223,7 +223,7 @@ function firstLine(text: string): string {
  */
 export function knowledgeSources(shipped: string, userConfig: string, env: NodeJS.ProcessEnv): KnowledgeSource[] {
   const directory = pathsFor(env).catalogUpdates;
-  const { updated, problem } = readUpdated(directory, VERSION);
+  const { updated, problem } = readUpdated(directory, { version: VERSION });
   const signed = { name: `the catalog of ${updated?.generatedAt ?? directory}`, files: updated?.files ?? {}, problem };
   return [shipped, signed, join(dirname(userConfig), 'knowledge')];
 }

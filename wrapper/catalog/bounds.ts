@@ -123,9 +123,17 @@ export function explainTexts(document: unknown): string | undefined {
 /** Commands in backticks that knowledge of WARP may tell people to run as root. */
 const AS_ROOT =
   /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
-/** Commands that it may not tell them to run at all. */
+/** Further commands that it may name: they only read. */
+const READS =
+  /^(?:culvert|culvert-wrap|cat|dig|echo|getent|grep|head|id|ls|lsmod|ping|printf|sort|tail|timedatectl|uname|wc|xmllint)$/;
+/** Groups of `warp-cli` commands, which texts name without the program: `tunnel stats`. */
+const GROUPS =
+  /^(?:certs|connector|debug|dns|environment|mdm|mode|override|proxy|registration|search|settings|target|trusted|tunnel|vnet)$/;
+/** Texts that are no command: a line of output such as `Mode: Warp`, and the place of a command (daemon/doctor/knowledge.ts). */
+const OUTPUT = /^[A-Z][\w ]*: [^`]*$|^\{[a-z][a-z -]*\}$/;
+/** Programs whose name alone says what to start. */
 const NEVER =
-  /^(?:env|busybox|toybox|nohup|setsid|timeout|systemd-run|doas|run0|dash|ksh|fish|t?csh|source|\.|[gm]?awk|sed|find|vim?|emacs|ed|lua|php|make|gcc|cc|tar|rsync|scp|sftp|telnet|rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
+  /^(?:sh|bash|dash|ksh|zsh|fish|t?csh|su|sudo|pkexec|doas|run0|eval|exec|source|env|python[\d.]*|perl|ruby|node|npm|npx|pip3?|curl|wget|nc|ncat|socat|ssh|visudo|crontab|passwd)$/;
 /** Directories of the system's commands. A file at any other path may belong to any user. */
 const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
@@ -158,14 +166,20 @@ export function explainKnowledge(document: unknown): string | undefined {
 /** Returns the words of each simple command, without the assignments before it. */
 function commandsIn(span: string): string[][] {
   return span
-    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(/)
+    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(|[()]/)
+    .filter(command => !OUTPUT.test(command.trim()))
     .map(command => command.trim().split(/\s+/))
-    .map(words => words.slice(words.findIndex(word => !/^\w+=/.test(word))));
+    .map(words => {
+      const first = words.findIndex(word => !/^\w+=/.test(word));
+      return first < 0 ? [] : words.slice(first);
+    });
 }
 
 function isForbidden([first = '', ...rest]: string[]): boolean {
-  const name = first.replace(SYSTEM, '').replace(/^\\/, '');
+  if (rest.some(word => /^\d?>/.test(word) || (word.includes('://') && !DOCUMENTATION.test(word)))) return true;
+  const name = first.replace(SYSTEM, '');
   if (name === 'sudo') return !AS_ROOT.test((rest[0] ?? '').replace(SYSTEM, ''));
-  if (name.includes('/') && rest.length > 0) return true;
-  return NEVER.test(name.slice(name.lastIndexOf('/') + 1));
+  // one word is also the name of a setting, a file or a field
+  if (rest.length === 0) return NEVER.test(name.slice(name.lastIndexOf('/') + 1).replace(/^\\/, ''));
+  return !AS_ROOT.test(name) && !READS.test(name) && !GROUPS.test(name);
 }

@@ -43,6 +43,20 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
     withMore(NEW.replaceAll('newtool', 'tavily').replace('NEWTOOL', 'TAVILY')),
     /tavily: inject can't name "TAVILY_API_KEY", which is another tool's/,
   ],
+  'a new tool with a variable that is named like those of another': [
+    withMore(NEW.replaceAll('newtool', 'tavily').replace('NEWTOOL_API_KEY', 'TAVILY_TOKEN')),
+    /tavily: inject can't name "TAVILY_TOKEN", which is like another tool's/,
+  ],
+  'a new tool with a server that is named like those of another': [
+    withMore(`${NEW}[[providers.newtool.mcp]]\npackage = "newtool-tavily"\n`),
+    /newtool: mcp can't name the program "newtool-tavily", which is another tool's/,
+  ],
+  "another tool's key in the place of an address": [
+    withMore(
+      `${NEW.replace('] }', '], env = ["GITHUB_TOKEN"] }')}[providers.newtool.usage]\nurl = "{GITHUB_TOKEN:https://api.newtool.dev}/v1"\nremaining = "left"\n`,
+    ),
+    /newtool: usage\.url can't read the variable "GITHUB_TOKEN"/,
+  ],
   "a new tool with another's key among its credentials": [
     withMore(`${NEW}credentials = ["EXA_API_KEY"]\n`),
     /newtool: credentials can't name "EXA_API_KEY", which is another tool's/,
@@ -266,12 +280,16 @@ test('knowledge names no command that starts another, whatever its spelling', ()
     'ls && /usr/bin/env x',
     '/tmp/ip link',
   ];
-  forbidden.push('sudo /tmp/systemctl stop x', 'sudo -u root ip link', '\\\\rm x', 'ls $(rm x)', '/tmp/sh');
+  forbidden.push('sudo /tmp/systemctl stop x', 'sudo -u root ip link', '\\\\rm x', 'ls $(rm x)', '/tmp/sh', 'ls $(sh)');
+  forbidden.push('"rm" x', '$X y', '{ rm x; }', 'lua x', 'unknown x', 'echo x > /etc/hosts', 'dnf install https://x.example/y');
   for (const command of forbidden) assert.ok(explainKnowledge({ advice: `Run \`${command}\`.` }), command);
   for (const command of [
     'sudo systemctl restart warp-svc',
     '/usr/bin/warp-cli status',
     'ip route | head -1',
+    'out=$(warp-cli status)',
+    'Mode: WarpProxy on port 40000',
+    'tunnel stats',
     '/etc/hosts',
   ])
     assert.equal(explainKnowledge({ advice: `Run \`${command}\`.` }), undefined, command);
