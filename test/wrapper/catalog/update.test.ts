@@ -6,7 +6,6 @@ import { test } from 'node:test';
 import { knowledgeSources, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
 import { commandsIn } from '../../../daemon/tool-accounts/offer.ts';
 import { keyId as idOf } from '../../../manifest/keys.ts';
-import { catalogOf } from '../../../wrapper/catalog/catalog.ts';
 import { signedEntriesText, updateStateFile } from '../../../wrapper/catalog/files.ts';
 import { readUpdated } from '../../../wrapper/catalog/updated.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
@@ -268,7 +267,10 @@ test("a version's own catalog wins over one of an earlier version, and over an o
   ];
   for (const [version, shippedAt, isUsed] of table) {
     const read = readUpdated(catalogUpdates, { version, shippedAt });
-    assert.deepEqual([read.outdated, read.updated !== undefined, read.problem], [isUsed ? undefined : true, isUsed, undefined]);
+    assert.deepEqual(
+      [read.outdated, read.updated !== undefined, read.problem],
+      [isUsed ? undefined : true, isUsed, undefined],
+    );
   }
 });
 

@@ -6,7 +6,7 @@ import { parse } from 'smol-toml';
 import { reason } from '../../../daemon/core/errors.ts';
 import { readText } from '../../../daemon/core/files.ts';
 import { isRecord } from '../../../daemon/core/shape.ts';
-import { explainKnowledge, explainTexts } from '../../catalog/bounds.ts';
+import { explainJournal, explainKnowledge, explainTexts } from '../../catalog/bounds.ts';
 import { entriesIn, loadCatalog } from '../../catalog/catalog.ts';
 import { checkedText } from '../../catalog/fields.ts';
 import { readCatalogText } from '../../catalog/files.ts';
@@ -46,7 +46,8 @@ export function checkContents(files: Files, context: Pick<Context, 'catalog'>): 
   }
   for (const [name, content] of knowledgeIn(files)) {
     const document = documentOf(name, content);
-    for (const problem of [explainTexts(document), explainKnowledge(document)])
+    const patterns = name === 'journal.toml' ? explainJournal(document, shippedJournal(context)) : undefined;
+    for (const problem of [explainTexts(document), explainKnowledge(document), patterns])
       if (problem !== undefined) problems.push(`${name} ${problem}`);
   }
   if (problems.length === 0) return;
@@ -54,6 +55,10 @@ export function checkContents(files: Files, context: Pick<Context, 'catalog'>): 
   throw refused('catalog-forbidden', `${problems.slice(0, NAMED).join('; ')}${more}`, {
     hint: 'its signature is good, but no catalog may do this; report it',
   });
+}
+
+function shippedJournal(context: Pick<Context, 'catalog'>): unknown {
+  return parse(textsInUse(undefined, context)['journal.toml'] ?? '');
 }
 
 function entriesOf(text: string): Record<string, Record<string, unknown>> {
@@ -121,7 +126,10 @@ export function differenceOf(files: Files, context: Context): Difference {
   return { entries, knowledge, patch: patch.replaceAll(/^=+\n/gm, '') };
 }
 
-function textsInUse(updated: Files | undefined, { catalog }: Context): Partial<Record<CatalogFile, string>> {
+function textsInUse(
+  updated: Files | undefined,
+  { catalog }: Pick<Context, 'catalog'>,
+): Partial<Record<CatalogFile, string>> {
   // the directory in a build, and that in the sources
   const knowledge = catalog.endsWith('.toml')
     ? join(dirname(catalog), '../knowledge')

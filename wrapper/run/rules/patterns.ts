@@ -25,7 +25,9 @@ export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation
     const result = withTimeLimit<T | typeof tooSlow>(USER_PATTERN_MS, work, tooSlow);
     if (result !== tooSlow) return result;
     if (!warned)
-      say(`${cli}: a pattern of its catalog entry takes too long and is ignored; see \`culvert-wrap catalog show ${cli}\``);
+      say(
+        `${cli}: a pattern of its catalog entry takes too long and is ignored; see \`culvert-wrap catalog show ${cli}\``,
+      );
     warned = true;
     return otherwise;
   };
