@@ -92,6 +92,8 @@ const JournalPattern = z.object({
   line: z.optional(Expression),
   /** Matches the line and the two lines after it. */
   pattern: Expression,
+  /** Must not match them. A signed catalog has no lookahead (wrapper/catalog/bounds.ts). */
+  unless: z.optional(Expression),
   meaning: Text,
   /** Maximum age of a line: ten minutes, the age of the service's process, or the time since the computer's start. */
   span: z.enum(['recent', 'start', 'boot']),

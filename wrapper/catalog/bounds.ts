@@ -175,22 +175,15 @@ export function explainKnowledge(document: unknown): string | undefined {
 /** Most repetitions without a limit in a pattern for the journal: the daemon tries it on many lines, without a limit on time. */
 const OPEN_IN_JOURNAL = 2;
 
-/**
- * Returns what is wrong with the patterns for lines of the journal: one that this version does not have may take too long.
- * @param document the parsed journal.toml @param shipped that of this version
- */
-export function explainJournal(document: unknown, shipped: unknown): string | undefined {
-  const known = new Set(patternsIn(shipped));
-  for (const pattern of patternsIn(document)) {
-    const problem = known.has(pattern) ? undefined : explainPattern(pattern, OPEN_IN_JOURNAL);
+/** Returns which pattern for lines of the journal may take too long. @param document the parsed journal.toml */
+export function explainJournal(document: Record<string, unknown>): string | undefined {
+  const list = Array.isArray(document.pattern) ? document.pattern : [];
+  const patterns = list.flatMap(entry => (isRecord(entry) ? [entry.line, entry.pattern, entry.unless] : []));
+  for (const pattern of patterns.filter(isText)) {
+    const problem = explainPattern(pattern, OPEN_IN_JOURNAL);
     if (problem !== undefined) return `${problem}: ${JSON.stringify(pattern.slice(0, 80))}`;
   }
   return undefined;
-}
-
-function patternsIn(document: unknown): string[] {
-  const list = isRecord(document) && Array.isArray(document.pattern) ? document.pattern : [];
-  return list.flatMap(entry => (isRecord(entry) ? [entry.line, entry.pattern].filter(isText) : []));
 }
 
 /** Returns the words of each simple command, without the assignments before it. */

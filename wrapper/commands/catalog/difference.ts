@@ -46,7 +46,7 @@ export function checkContents(files: Files, context: Pick<Context, 'catalog'>): 
   }
   for (const [name, content] of knowledgeIn(files)) {
     const document = documentOf(name, content);
-    const patterns = name === 'journal.toml' ? explainJournal(document, shippedJournal(context)) : undefined;
+    const patterns = name === 'journal.toml' ? explainJournal(document) : undefined;
     for (const problem of [explainTexts(document), explainKnowledge(document), patterns])
       if (problem !== undefined) problems.push(`${name} ${problem}`);
   }
@@ -55,10 +55,6 @@ export function checkContents(files: Files, context: Pick<Context, 'catalog'>): 
   throw refused('catalog-forbidden', `${problems.slice(0, NAMED).join('; ')}${more}`, {
     hint: 'its signature is good, but no catalog may do this; report it',
   });
-}
-
-function shippedJournal(context: Pick<Context, 'catalog'>): unknown {
-  return parse(textsInUse(undefined, context)['journal.toml'] ?? '');
 }
 
 function entriesOf(text: string): Record<string, Record<string, unknown>> {
@@ -126,10 +122,7 @@ export function differenceOf(files: Files, context: Context): Difference {
   return { entries, knowledge, patch: patch.replaceAll(/^=+\n/gm, '') };
 }
 
-function textsInUse(
-  updated: Files | undefined,
-  { catalog }: Pick<Context, 'catalog'>,
-): Partial<Record<CatalogFile, string>> {
+function textsInUse(updated: Files | undefined, { catalog }: Context): Partial<Record<CatalogFile, string>> {
   // the directory in a build, and that in the sources
   const knowledge = catalog.endsWith('.toml')
     ? join(dirname(catalog), '../knowledge')
