@@ -87,7 +87,7 @@ export function foreignVariable(name: string, { others }: Judged): string | unde
 }
 
 /**
- * Likewise for a package that is named like another tool, such as `tavily-search`: people may have a key of that tool beside it.
+ * Likewise for a package that is named like another tool, such as `tavily-search`: people may have a key of that tool next to it.
  */
 export function foreignServer(name: string, { others }: Judged): string | undefined {
   const brands = brandsOf(others);
