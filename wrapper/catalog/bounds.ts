@@ -136,7 +136,7 @@ const GROUPS =
  * secret in a workflow.
  */
 const OUTPUT =
-  /^(?:[A-Z][A-Za-z]+\b(?:[^`|;&$<>\\]|\$(?=[A-Z]))*|\{[a-z][a-z -]*\}|\$\{\{ [\w.]+ \}\}|\(network policy\))$/;
+  /^(?:[A-Z][A-Za-z]+\b(?:[^`|;&$<>\\\n]|\$(?=[A-Z]))*|\{[a-z][a-z -]*\}|\$\{\{ [\w.]+ \}\}|\(network policy\))$/;
 /** Programs whose name alone says what to start. */
 const NEVER =
   /^(?:sh|bash|dash|ksh|zsh|fish|t?csh|su|sudo|pkexec|doas|run0|eval|exec|source|env|python[\d.]*|perl|ruby|node|npm|npx|pip3?|curl|wget|nc|ncat|socat|ssh|visudo|crontab|passwd)$/;
@@ -199,7 +199,8 @@ function commandsIn(span: string): string[][] {
 }
 
 function isForbidden([first = '', ...rest]: string[]): boolean {
-  if (rest.some(word => /^\d?>/.test(word))) return true;
+  // a redirection, and not the place of a word: `<KEY>`
+  if ([first, ...rest].some(word => word.replaceAll(/<\/?[\w-]+>|->/g, '').includes('>'))) return true;
   const name = first.replace(SYSTEM, '');
   if (name === 'sudo') return !AS_ROOT.test((rest[0] ?? '').replace(SYSTEM, ''));
   // one word is also the name of a setting, a file or a field

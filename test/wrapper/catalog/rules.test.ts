@@ -305,7 +305,16 @@ test('knowledge names no command that starts another, whatever its spelling', ()
     '/tmp/ip link',
   ];
   forbidden.push('sudo /tmp/systemctl stop x', 'sudo -u root ip link', '\\\\rm x', 'ls $(rm x)', '/tmp/sh', 'ls $(sh)');
-  forbidden.push('"rm" x', '$X y', '{ rm x; }', 'lua x', 'unknown x', 'echo x > /etc/hosts');
+  forbidden.push(
+    '"rm" x',
+    '$X y',
+    '{ rm x; }',
+    'lua x',
+    'unknown x',
+    'echo x > /etc/hosts',
+    'echo x>/etc/hosts',
+    'Mode\nrm -rf x',
+  );
   for (const command of forbidden) assert.ok(explainKnowledge({ advice: `Run \`${command}\`.` }), command);
   for (const command of [
     'sudo systemctl restart warp-svc',
@@ -314,6 +323,7 @@ test('knowledge names no command that starts another, whatever its spelling', ()
     'out=$(warp-cli status)',
     'Mode: WarpProxy on port 40000',
     'tunnel stats',
+    'warp-cli registration license <KEY>',
     '/etc/hosts',
   ])
     assert.equal(explainKnowledge({ advice: `Run \`${command}\`.` }), undefined, command);
