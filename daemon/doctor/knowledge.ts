@@ -92,6 +92,8 @@ const JournalPattern = z.object({
   line: z.optional(Expression),
   /** Matches the line and the two lines after it. */
   pattern: Expression,
+  /** Must not match them. A signed catalog has no lookahead (wrapper/catalog/bounds.ts). */
+  unless: z.optional(Expression),
   meaning: Text,
   /** Maximum age of a line: ten minutes, the age of the service's process, or the time since the computer's start. */
   span: z.enum(['recent', 'start', 'boot']),
@@ -223,7 +225,7 @@ function firstLine(text: string): string {
  */
 export function knowledgeSources(shipped: string, userConfig: string, env: NodeJS.ProcessEnv): KnowledgeSource[] {
   const directory = pathsFor(env).catalogUpdates;
-  const { updated, problem } = readUpdated(directory, VERSION);
+  const { updated, problem } = readUpdated(directory, { version: VERSION });
   const signed = { name: `the catalog of ${updated?.generatedAt ?? directory}`, files: updated?.files ?? {}, problem };
   return [shipped, signed, join(dirname(userConfig), 'knowledge')];
 }

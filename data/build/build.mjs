@@ -1,5 +1,6 @@
 // Bundles every program: node data/build/build.mjs OUTDIR DEPFILE FORMAT COMMIT PROFILE. Writes a make depfile, so that ninja knows when to.
 // A release's source has the bundles in prebuilt/FORMAT, and where there are no npm packages those are taken.
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 
@@ -25,6 +26,7 @@ async function bundle() {
     __VERSION__: JSON.stringify(version),
     __COMMIT__: JSON.stringify(commit),
     __FORMAT__: JSON.stringify(format),
+    __CATALOG_TIME__: String(commitTime()),
     ...profiles[profile],
   };
   const debuggable = profile === 'development';
@@ -35,6 +37,21 @@ async function bundle() {
   sources.push(...(await bundleWebui(resolve(out, 'webui'), define, debuggable)));
   writeFileSync(resolve(out, 'licenses.txt'), npmLicenses(sources));
   return sources;
+}
+
+/**
+ * Returns the time of the commit in seconds since 1970, by which a signed catalog is older or newer than this tree's: packages name it, so
+ * that the same commit gives the same bytes. 0 without either.
+ */
+function commitTime() {
+  const named = process.env.SOURCE_DATE_EPOCH;
+  if (named) return Number.parseInt(named, 10) || 0;
+  try {
+    const text = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    return Number.parseInt(text, 10) || 0;
+  } catch {
+    return 0;
+  }
 }
 
 function copy() {

@@ -1,7 +1,8 @@
 // Writes the manual page of a program from its own help, that of every command included: node manual.mjs MAIN NAME VERSION OUT
 // culvert(1) is made by its own program, from the command table (daemon/cli/command-line/manual.ts).
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 const [main, name, version, out] = process.argv.slice(2);
 
@@ -55,6 +56,11 @@ function command(words) {
   ];
 }
 
+/** Pages that are written by hand about single commands. */
+const further = readdirSync(join(import.meta.dirname, '../man'))
+  .filter(file => file.startsWith(`${name}-`))
+  .map(file => file.replace(/\.1$/, ''))
+  .sort();
 const { description, sections } = help([]);
 const commands = own(sections.get('Commands') ?? []).map(({ term }) => term.split(' ')[0]);
 const known = ['Options', 'Commands', 'Global Options', 'Arguments'];
@@ -75,6 +81,6 @@ const page = [
     .filter(([title]) => !known.includes(title))
     .flatMap(([title, list]) => [`.SH ${escaped(title.replace(/\s*\(.*/, '').toUpperCase())}`, ...listed(list)]),
   '.SH SEE ALSO',
-  '.BR culvert (1)',
+  [...further, 'culvert'].map(each => `.BR ${escaped(each)} (1)`).join(',\n'),
 ];
 writeFileSync(out, `${page.filter(line => line !== '').join('\n')}\n`);

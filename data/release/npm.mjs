@@ -1,5 +1,5 @@
-// Prints package.json of an npm package that npm.sh makes: node data/release/npm.mjs wrap|manifest
-import { readFileSync } from 'node:fs';
+// Prints package.json of an npm package that npm.sh makes: node data/release/npm.mjs wrap|manifest DIRECTORY
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -19,7 +19,8 @@ const packages = {
   },
 };
 
-const program = process.argv[2];
+const [program, directory] = process.argv.slice(2);
+const manual = 'share/man/man1';
 const name = `culvert-${program}`;
 console.log(
   JSON.stringify(
@@ -32,7 +33,9 @@ console.log(
       os: ['linux'],
       engines,
       bin: { [name]: `bin/${name}` },
-      man: [`share/man/man1/${name}.1`],
+      man: readdirSync(join(directory, manual))
+        .sort()
+        .map(page => `${manual}/${page}`),
     },
     null,
     2,

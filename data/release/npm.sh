@@ -15,7 +15,7 @@ for program in wrap manifest; do
   package=$work/$program/package
   mkdir -p "$package/bin" "$package/share/culvert" "$package/share/man/man1"
   cp -R "$tree/share/culvert/$program" "$package/share/culvert/"
-  cp "$tree/share/man/man1/$name.1" "$package/share/man/man1/"
+  cp "$tree/share/man/man1/$name"*.1 "$package/share/man/man1/"
   # Node of the same npm prefix, for callers whose PATH has none. Only a global installation has one: for a local one, that path may
   # be in a directory of others.
   sed 's|^__cw_n=.*|case $__cw_h in */lib/node_modules/*) __cw_n=${__cw_h%/lib/node_modules/*}/bin/node ;; *) __cw_n=node ;; esac|' \
@@ -24,7 +24,7 @@ for program in wrap manifest; do
   chmod 755 "$package/bin/$name"
   cp "$top/LICENSE" "$tree/share/culvert/licenses.txt" "$package/"
   cp "$top/$readme" "$package/README.md"
-  node "$top/data/release/npm.mjs" "$program" >"$package/package.json"
+  node "$top/data/release/npm.mjs" "$program" "$package" >"$package/package.json"
   version=$(node -p 'require(process.argv[1]).version' "$package/package.json")
   "$top/data/release/pack.sh" "$work/$program" "$out/$name-$version.tgz"
 done

@@ -1,4 +1,5 @@
 // Judges patterns and texts of a signed catalog without running them: how long they may take, and whether they can be shown.
+import { isRecord, isText } from '../../daemon/core/shape.ts';
 
 /** Longest pattern, and the most repetitions without a limit in one: the time grows with that power of the text's length. */
 const LENGTH = 1_200;
@@ -22,8 +23,9 @@ const newGroup = (): Group => ({ isAmbiguous: false, before: 0, ways: 1 });
  * Returns why a pattern may take exponential time or too long, or undefined. It is stricter than it has to be: a group is repeated only
  * if there is no choice in it, so that no text has two ways through the repetition.
  * @param source a pattern that compiles
+ * @param most repetitions without a limit
  */
-export function explainPattern(source: string): string | undefined {
+export function explainPattern(source: string, most = OPEN): string | undefined {
   if (source.length > LENGTH) return `has a pattern of more than ${LENGTH} characters`;
   if (/\(\?<?[=!]/.test(source.replaceAll(/\\./g, ''))) return 'has a pattern that looks ahead or behind';
   if (/\\(?:[1-9]|k<)/.test(source.replaceAll('\\\\', ''))) return 'has a pattern that refers to its own groups';
@@ -48,18 +50,18 @@ export function explainPattern(source: string): string | undefined {
     } else at += atomLength(source, at);
     const quantifier = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??/.exec(source.slice(at))?.[0] ?? '';
     at += quantifier.length;
-    const most = mostOf(quantifier);
+    const times = mostOf(quantifier);
     const parent = groups.at(-1);
     if (!parent) return undefined; // it would not compile
-    if (closed && most > 1 && (closed.isAmbiguous || most === Number.POSITIVE_INFINITY))
+    if (closed && times > 1 && (closed.isAmbiguous || times === Number.POSITIVE_INFINITY))
       return 'has a pattern that repeats a group with a choice in it';
-    if (most === Number.POSITIVE_INFINITY) open++;
-    else if (most > REPEATED) return `has a pattern that repeats more than ${REPEATED} times`;
+    if (times === Number.POSITIVE_INFINITY) open++;
+    else if (times > REPEATED) return `has a pattern that repeats more than ${REPEATED} times`;
     if (quantifier !== '' || closed?.isAmbiguous) parent.isAmbiguous = true;
     parent.ways *= (closed ? closed.before + closed.ways : 1) * waysOf(quantifier);
     if (parent.before + parent.ways > WAYS) return 'has a pattern with too many choices and repetitions';
   }
-  return open > OPEN ? `has a pattern with more than ${OPEN} repetitions without a limit` : undefined;
+  return open > most ? `has a pattern with more than ${most} repetitions without a limit` : undefined;
 }
 
 function mostOf(quantifier: string): number {
@@ -123,13 +125,28 @@ export function explainTexts(document: unknown): string | undefined {
 /** Commands in backticks that knowledge of WARP may tell people to run as root. */
 const AS_ROOT =
   /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
-/** Commands that it may not tell them to run at all. */
+/** Further commands that it may name: they only read. */
+const READS =
+  /^(?:culvert|culvert-wrap|cat|dig|echo|getent|gpg|grep|head|id|ls|lsmod|pgrep|ping|printf|sort|tail|timedatectl|uname|wc|xmllint)$/;
+/** Groups of `warp-cli` commands, which texts name without the program: `tunnel stats`. */
+const GROUPS =
+  /^(?:certs|connector|debug|dns|environment|mdm|mode|override|proxy|registration|search|settings|target|trusted|tunnel|vnet)$/;
+/**
+ * Texts that are no command: a line of output such as `Mode: Warp`, the place of a command (daemon/doctor/knowledge.ts), and that of a
+ * secret in a workflow.
+ */
+const OUTPUT =
+  /^(?:[A-Z][A-Za-z]+\b(?:[^`|;&$<>\\\n]|\$(?=[A-Z]))*|\{[a-z][a-z -]*\}|\$\{\{ [\w.]+ \}\}|\(network policy\))$/;
+/** Programs whose name alone says what to start. */
 const NEVER =
-  /^(?:env|busybox|toybox|nohup|setsid|timeout|systemd-run|doas|run0|dash|ksh|fish|t?csh|source|\.|[gm]?awk|sed|find|vim?|emacs|ed|lua|php|make|gcc|cc|tar|rsync|scp|sftp|telnet|rm|dd|mkfs.*|sh|bash|zsh|eval|exec|curl|wget|python[\d.]*|perl|ruby|node|npm|npx|pip3?|chmod|chown|ssh|nc|ncat|socat|git|base64|xargs|tee|mv|cp|ln|crontab|at|usermod|passwd|visudo|su|pkexec)$/;
+  /^(?:sh|bash|dash|ksh|zsh|fish|t?csh|su|sudo|pkexec|doas|run0|eval|exec|source|env|python[\d.]*|perl|ruby|node|npm|npx|pip3?|curl|wget|nc|ncat|socat|ssh|visudo|crontab|passwd)$/;
 /** Directories of the system's commands. A file at any other path may belong to any user. */
 const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
-const DOCUMENTATION = /^https:\/\/(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\//;
+const ADDRESSES = /[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>]+/gi;
+/** The last one is the place of a reader's own organization. */
+const DOCUMENTATION =
+  /^https:\/\/(?:(?:github\.com|(?:[a-z0-9-]+\.)*cloudflare\.com)\/|TEAM\.cloudflareaccess\.com(?:\/|$))/;
 
 /**
  * Returns what is wrong with a file of knowledge of WARP, which people read and whose commands they copy. The daemon checks its form
@@ -146,8 +163,8 @@ export function explainKnowledge(document: unknown): string | undefined {
   visit(document);
   for (const text of texts) {
     if (INTO_SHELL.test(text)) return `pipes into a shell: ${JSON.stringify(text.slice(0, 80))}`;
-    if (/^[a-z]+:\/\//i.test(text) && !DOCUMENTATION.test(text))
-      return `can't link to ${JSON.stringify(text.slice(0, 80))}`;
+    for (const [address] of text.matchAll(ADDRESSES))
+      if (!DOCUMENTATION.test(address)) return `can't link to ${JSON.stringify(address.slice(0, 80))}`;
     for (const [, span] of text.matchAll(/`([^`]*)`/g)) {
       if (commandsIn(span!).some(isForbidden)) return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
     }
@@ -155,17 +172,39 @@ export function explainKnowledge(document: unknown): string | undefined {
   return undefined;
 }
 
+/** Most repetitions without a limit in a pattern for the journal: the daemon tries it on many lines, without a limit on time. */
+const OPEN_IN_JOURNAL = 2;
+
+/** Returns which pattern for lines of the journal may take too long. @param document the parsed journal.toml */
+export function explainJournal(document: Record<string, unknown>): string | undefined {
+  const list = Array.isArray(document.pattern) ? document.pattern : [];
+  const patterns = list.flatMap(entry => (isRecord(entry) ? [entry.line, entry.pattern, entry.unless] : []));
+  for (const pattern of patterns.filter(isText)) {
+    const problem = explainPattern(pattern, OPEN_IN_JOURNAL);
+    if (problem !== undefined) return `${problem}: ${JSON.stringify(pattern.slice(0, 80))}`;
+  }
+  return undefined;
+}
+
 /** Returns the words of each simple command, without the assignments before it. */
 function commandsIn(span: string): string[][] {
+  if (OUTPUT.test(span)) return [];
   return span
-    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(/)
+    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(|[()]/)
     .map(command => command.trim().split(/\s+/))
-    .map(words => words.slice(words.findIndex(word => !/^\w+=/.test(word))));
+    .map(words => {
+      const first = words.findIndex(word => !/^\w+=/.test(word));
+      return first < 0 ? [] : words.slice(first);
+    });
 }
 
 function isForbidden([first = '', ...rest]: string[]): boolean {
-  const name = first.replace(SYSTEM, '').replace(/^\\/, '');
+  // a redirection, and not the place of a word: `<KEY>`
+  if ([first, ...rest].some(word => word.replaceAll(/<\/?[\w-]+>|->/g, '').includes('>'))) return true;
+  const name = first.replace(SYSTEM, '');
   if (name === 'sudo') return !AS_ROOT.test((rest[0] ?? '').replace(SYSTEM, ''));
-  if (name.includes('/') && rest.length > 0) return true;
-  return NEVER.test(name.slice(name.lastIndexOf('/') + 1));
+  // one word is also the name of a setting, a file or a field
+  if (rest.length === 0) return NEVER.test(name.slice(name.lastIndexOf('/') + 1).replace(/^\\/, ''));
+  if (rest.length === 1 && /^--(?:version|help)$/.test(rest[0]!) && /^[a-z][\w-]*$/.test(name)) return NEVER.test(name);
+  return !AS_ROOT.test(name) && !READS.test(name) && !GROUPS.test(name);
 }

@@ -86,10 +86,23 @@ export function foreignVariable(name: string, { others }: Judged): string | unde
   return isForeign ? `can't name ${shown(name)}, which is another tool's` : undefined;
 }
 
-/** Likewise for the package of an MCP server. */
+/**
+ * Likewise for a package that is named like another tool, such as `tavily-search`: people may have a key of that tool next to it.
+ */
 export function foreignServer(name: string, { others }: Judged): string | undefined {
-  const isForeign = others.some(({ mcp }) => mcp.some(each => each.package.toLowerCase() === name.toLowerCase()));
+  const brands = brandsOf(others);
+  const isForeign = name.split(/[@/._-]+/).some(word => brands.has(word.toUpperCase()));
   return isForeign ? `can't name the program ${shown(name)}, which is another tool's` : undefined;
+}
+
+/** Returns the first words of other tools' variables and of their names, such as `TAVILY` and `TVLY`. */
+function brandsOf(others: Judged['others']): Set<string> {
+  return new Set(
+    others.flatMap(({ bin, inject, credentials }) => [
+      bin.toUpperCase().split(/[^A-Z0-9]/)[0]!,
+      ...[...inject, ...credentials].map(variable => variable.split('_')[0]!),
+    ]),
+  );
 }
 
 /** A variable that gets a value: named after its tool, so that it is no option of another program. */
@@ -98,6 +111,8 @@ export function ownVariable(name: string, entry: Judged, ends: RegExp): string |
   const start = `${tool.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_`;
   const problem = plainVariable(name) ?? foreignVariable(name, entry);
   if (problem !== undefined) return problem;
+  // a key that people keep under a further name of another tool, such as TAVILY_TOKEN, is that tool's as well
+  if (brandsOf(entry.others).has(name.split('_')[0]!)) return `can't name ${shown(name)}, which is like another tool's`;
   return name.startsWith(start) && ends.test(name) ? undefined : `can't name ${name}: only ${start}… of the tool's own`;
 }
 
@@ -152,7 +167,9 @@ export const template: FieldRule<string | undefined> = (next, shipped, entry) =>
   const base = (inVariable ?? plain)?.replace(/^(https:\/\/[^/]+)\/.*$/s, '$1');
   if (base === undefined || !/^(?:[/?]|$)/.test(rest)) return [`can't name ${shown(next)}: only https://HOST`];
   const { hosts, http } = entry.shipped ?? entry.next;
-  const isKnown = name === undefined || [...hosts.env, http?.base_variable].includes(name);
+  const isKnown =
+    name === undefined ||
+    ([...hosts.env, http?.base_variable].includes(name) && foreignVariable(name, entry) === undefined);
   return [
     ...(isKnown ? [] : [`can't read the variable ${shown(name)}`]),
     ...[addressProblem(base, entry) ?? []].flat(),

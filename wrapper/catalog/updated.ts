@@ -10,9 +10,12 @@ import { parseJson, readManifest } from '../../manifest/schema.ts';
 import { storedFile, updateStateFile } from './files.ts';
 
 declare const __VERSION__: string | undefined;
+declare const __CATALOG_TIME__: number | undefined;
 
 /** The version of this program; empty in the sources. */
 export const INSTALLED = typeof __VERSION__ === 'string' ? __VERSION__ : '';
+/** Time of the commit whose catalog this program brings, in seconds since 1970; 0 if the build did not know it. */
+const SHIPPED_AT = typeof __CATALOG_TIME__ === 'number' ? __CATALOG_TIME__ : 0;
 
 /** Files that a catalog may bring: entries of tools, and the knowledge of WARP in `data/knowledge`. */
 export const CATALOG_FILES = ['providers.toml', 'known-issues.toml', 'codes.toml', 'journal.toml'] as const;
@@ -54,6 +57,8 @@ const UpdateState = z.strictObject({
   revoked: z.array(z.string()),
   /** Ids of the keys that signed a catalog, by its digest. */
   signers: z.optional(z.record(Digest, z.array(z.string()))),
+  /** The version of the program whose rules checked the catalog in use (`rules.ts`). */
+  checkedBy: z.optional(z.string()),
 });
 export type UpdateState = z.infer<typeof UpdateState>;
 
@@ -63,6 +68,15 @@ interface Updated {
   /** The version of Culvert that it was made from, and when. */
   version: string;
   generatedAt: string;
+}
+
+/** A program that reads the catalog in use. */
+interface Reader {
+  version: string;
+  /** Time of the catalog that it brings, in seconds since 1970; 0 if unknown. */
+  shippedAt?: number;
+  /** The version whose rules the entries must have passed; missing where only the knowledge of WARP is read, which has its own. */
+  rules?: string | undefined;
 }
 
 /**
@@ -88,12 +102,13 @@ export function readContainer(bytes: Uint8Array): Container {
 /**
  * Reads the catalog in use. It was verified before it was stored, under its digest, where only this user can write.
  * @param directory `Paths.catalogUpdates`
- * @param installed the version of the program, whose own catalog wins over that of an earlier version
- * @returns nothing without an update; `outdated` if the shipped catalog is newer; a `problem` if the update can't be used
+ * @param reader by default the wrapper
+ * @returns nothing without an update; `outdated` if the shipped catalog is newer, by its version or else by its time; a `problem` if
+ *   the update can't be used
  */
 export function readUpdated(
   directory: string,
-  installed = INSTALLED,
+  { version: installed, shippedAt = SHIPPED_AT, rules }: Reader = { version: INSTALLED, rules: INSTALLED || undefined },
 ): { updated?: Updated; outdated?: boolean; problem?: string } {
   try {
     const state = readUpdateState(directory);
@@ -105,7 +120,12 @@ export function readUpdated(
     const { files, manifest } = readContainer(readStored(directory, current));
     const { tag, generated_at: generatedAt } = readManifest(Buffer.from(manifest));
     const version = valid(tag) ?? '';
-    if (valid(installed) !== null && lt(version, installed)) return { outdated: true };
+    const isEarlier = valid(installed) !== null && lt(version, installed);
+    // between releases, two builds of one version may bring different catalogs
+    const isOlder = version === installed && Date.parse(generatedAt) < shippedAt * 1_000;
+    if (isEarlier || isOlder) return { outdated: true };
+    if (rules !== undefined && (state.checkedBy ?? '') !== rules)
+      throw new Error('another version of Culvert took the catalog; `culvert-wrap catalog update` takes it again');
     return { updated: { files, version, generatedAt } };
   } catch (error) {
     return { problem: reason(error).split('\n')[0]! };

@@ -156,7 +156,7 @@ async function answerFor(
         );
         const word = isOnly ? name : `${file}:${name}`;
         say(
-          `"${name}" of ${file} gets no accounts; --server ${/^[\w./:]+$/.test(word) ? word : quote(word)} gives it those of ${tool}`,
+          `"${name}" of ${file} gets no accounts; --server ${/^[\w./:@%+=-]+$/.test(word) ? word : quote(word)} gives it those of ${tool}`,
         );
         process.exitCode = EXIT.data;
       }

@@ -177,12 +177,15 @@ function whyNotBack(document: Configuration, { server, entry }: Named, table: Ta
     const changed = document.replace(path, first.back(first.fields));
     const now = path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), changed.value);
     if (!isRecord(now)) return 'its entry would not be found again';
-    const second = usualEntry(structuredClone(now), table.file.fields);
     const { originals, back } = standIns;
-    const own = { program: undefined, originals, swapKey: back, leave: () => {} };
-    changeEntry(server, second.fields, { ...table, ...own });
-    const restored = changed.replace(path, second.back(second.fields));
-    return restored.text === document.text ? undefined : 'its layout could not be restored';
+    const removal = { ...table, program: undefined, originals, swapKey: back, leave: () => {} };
+    const removed = (from: Configuration, fields: Record<string, unknown>) => {
+      const form = usualEntry(structuredClone(fields), table.file.fields);
+      return changeEntry(server, form.fields, removal) ? from.replace(path, form.back(form.fields)) : from;
+    };
+    // an earlier install, or the user, may have put the program there before
+    const isBack = removed(changed, now).text === removed(document, entry).text;
+    return isBack ? undefined : 'its layout could not be restored';
   } catch (error) {
     if (error instanceof LayoutError) return error.message;
     throw error;

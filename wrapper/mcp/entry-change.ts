@@ -1,6 +1,7 @@
 // Changes one entry of a client: puts `culvert-wrap mcp` or a gateway in front of its server, or removes it.
 
 import { isAbsolute } from 'node:path';
+import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';
@@ -173,7 +174,8 @@ function changeProgram(
 }
 
 /** Names an entry that has a key of the catalog, and starts its server in a way that is not recognized. */
-function nameUnknown(server: string, { env }: Record<string, unknown>, line: CommandLine, table: Table): void {
+function nameUnknown(server: string, { env }: Record<string, unknown>, given: CommandLine, table: Table): void {
+  const line = withoutPlaceholders(given, table.originals);
   for (const [cli, { mcp, http, inject }] of Object.entries(table.catalog.providers)) {
     const [variable] = inject;
     if (variable === undefined || mcp.length === 0) continue;
@@ -188,6 +190,17 @@ function nameUnknown(server: string, { env }: Record<string, unknown>, line: Com
     table.leave(server, `its ${variable} stays, because the catalog does not know its command line: ${how}`);
     return;
   }
+}
+
+/** Removes the placeholders that an earlier install wrote: they look like keys. */
+function withoutPlaceholders({ command, args }: CommandLine, originals: Originals): CommandLine {
+  const isPlaceholder = (part: string) => Object.hasOwn(originals, sha256(part));
+  const without = (word: string) =>
+    word
+      .split(/([\s/?&=:]+)/)
+      .map(part => (isPlaceholder(part) ? '' : part))
+      .join('');
+  return { command, args: args.map(without) };
 }
 
 /** Changes the address that a program such as `mcp-remote` connects to. */

@@ -173,6 +173,7 @@ export function seenIn(
       pattern,
       own: new RegExp(pattern.line ?? pattern.pattern, 'i'),
       chain: new RegExp(pattern.pattern, 'i'),
+      unless: pattern.unless === undefined ? undefined : new RegExp(pattern.unless, 'i'),
     }));
   const started = lines.findLastIndex(({ text }) => STARTED.test(text));
   const isCurrent = ({ span }: JournalPattern, at: number) => {
@@ -182,8 +183,10 @@ export function seenIn(
   };
   for (let at = lines.length - 1; at >= 0; at--) {
     const chain = chainAt(lines, at);
+    const whole = chain.join('\n');
     const found = tests.find(
-      ({ pattern, own, chain: all }) => own.test(chain[0]!) && all.test(chain.join('\n')) && isCurrent(pattern, at),
+      ({ pattern, own, chain: all, unless }) =>
+        own.test(chain[0]!) && all.test(whole) && unless?.test(whole) !== true && isCurrent(pattern, at),
     );
     if (found) return { pattern: found.pattern, meaning: meaningOf(found.pattern), line: lines[at]! };
   }

@@ -124,7 +124,7 @@ test('an address with a path, as providers print it, becomes a base and its path
   const add = (name: string, address: string) =>
     box.wrap(['catalog', 'new', name, '--inject', 'X_API_KEY', '--http', address]);
   for (const [name, address, base, basePath] of [
-    ['groq', 'https://api.groq.com/openai/v1', 'https://api.groq.com', '/openai/v1'],
+    ['mistral', 'https://api.mistral.ai/v1', 'https://api.mistral.ai', '/v1'],
     ['plain', 'https://api.example.com/', 'https://api.example.com', ''],
   ] as const) {
     const { exit, stderr } = await add(name, address);

@@ -6,8 +6,7 @@ import { test } from 'node:test';
 import { knowledgeSources, loadKnowledge } from '../../../daemon/doctor/knowledge.ts';
 import { commandsIn } from '../../../daemon/tool-accounts/offer.ts';
 import { keyId as idOf } from '../../../manifest/keys.ts';
-import { catalogOf } from '../../../wrapper/catalog/catalog.ts';
-import { signedEntriesText } from '../../../wrapper/catalog/files.ts';
+import { signedEntriesText, updateStateFile } from '../../../wrapper/catalog/files.ts';
 import { readUpdated } from '../../../wrapper/catalog/updated.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { serve } from '../../support/listen.ts';
@@ -197,7 +196,7 @@ test('killed before any of its file operations, it leaves the old catalog or the
   const seen = new Set<string>();
   for (const { after, restore } of all) {
     restore();
-    const { updated, problem } = readUpdated(catalogUpdates, '0.2.7');
+    const { updated, problem } = readUpdated(catalogUpdates, { version: '0.2.7' });
     assert.equal(problem, undefined, after);
     const version = /version = "(1\.30\.\d)"/.exec(updated!.files['providers.toml'])![1]!;
     seen.add(version);
@@ -250,14 +249,42 @@ test('a stored catalog that was changed, or that others may change, is not used,
   assert.equal((await box.json('catalog', 'update', file, '--yes')).error.code, 'catalog-state-broken');
 });
 
-test("a version's own catalog wins over one of an earlier version", t => {
+test("a version's own catalog wins over one of an earlier version, and over an older one of the same version", async t => {
   const box = sandbox(t);
   const { catalogUpdates } = pathsFor(box.env);
   assert.deepEqual(readUpdated(missing(t)), {});
-  return box.json('catalog', 'update', put(box, 'catalog', makeCatalog({ files: FILES })), '--yes').then(() => {
-    assert.ok(readUpdated(catalogUpdates, '0.2.7').updated);
-    assert.deepEqual(readUpdated(catalogUpdates, '0.2.8'), { outdated: true });
-    const paths = { userCatalog: missing(t), catalogUpdates };
-    assert.ok(catalogOf({ catalog: 'wrapper/catalog/providers', paths }).updated.includes('newtool'));
-  });
+  const generated_at = '2026-11-28T10:00:00Z';
+  const signed = put(box, 'catalog', makeCatalog({ files: FILES, manifest: { generated_at } }));
+  await box.json('catalog', 'update', signed, '--yes');
+  const made = Date.parse(generated_at) / 1_000;
+  const table: [version: string, shippedAt: number, isUsed: boolean][] = [
+    ['0.2.7', 0, true],
+    ['0.2.7', made - 1, true],
+    ['0.2.7', made, true],
+    ['0.2.7', made + 1, false],
+    ['0.2.6', made + 1, true],
+    ['0.2.8', 0, false],
+  ];
+  for (const [version, shippedAt, isUsed] of table) {
+    const read = readUpdated(catalogUpdates, { version, shippedAt });
+    assert.deepEqual(
+      [read.outdated, read.updated !== undefined, read.problem],
+      [isUsed ? undefined : true, isUsed, undefined],
+    );
+  }
+});
+
+test('entries that the rules of another version checked are not used until they are taken again', async t => {
+  const box = sandbox(t);
+  const { catalogUpdates } = pathsFor(box.env);
+  const signed = put(box, 'catalog', makeCatalog({ files: FILES }));
+  await box.json('catalog', 'update', signed, '--yes');
+  assert.equal((await origins(box)).newtool, 'signed');
+  const state = updateStateFile(catalogUpdates);
+  const text = fs.readFileSync(state, 'utf8');
+  fs.writeFileSync(state, text.replace('"checkedBy":"0.0.0-test"', '"checkedBy":"0.0.0-earlier"'));
+  assert.equal((await origins(box)).newtool, undefined);
+  assert.match((await box.wrap(['doctor'])).stdout, /is not used: another version of Culvert took the catalog/);
+  assert.equal((await box.json('catalog', 'update', signed, '--yes')).applied, true);
+  assert.equal((await origins(box)).newtool, 'signed');
 });

@@ -20,7 +20,7 @@ test('doctor --probe asks providers without a usage endpoint whether a credentia
   const checked = Object.entries(providers).filter(([, provider]) => provider.check);
   assert.deepEqual(
     Object.keys(providers).filter(cli => !checked.some(([name]) => name === cli) && !providers[cli]!.usage),
-    ['deepl', 'exa', 'railway', 'wrangler'],
+    ['brave', 'context7', 'deepl', 'exa', 'jina', 'perplexity', 'railway', 'serpapi', 'serper', 'wrangler'],
   );
   const box = setUp(t);
   const config = path.join(box.config, 'config.toml');

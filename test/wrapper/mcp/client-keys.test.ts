@@ -252,7 +252,8 @@ test('a server of a project gets no accounts if a field may start a program, or 
       for (const field of ['command', 'url', 'serverUrl', 'httpUrl'].filter(name => !(name in entry)))
         if (form !== 'http' || field !== 'command')
           refused[`${field}${index}-${form}`] = [{ ...entry, [field]: address }, /it has (?:\w+ and )+\w+, of which/];
-    for (const field of ['command', 'url', 'serverUrl', 'httpUrl'].filter(name => !(name in entry)))
+    // a list is a command, as some clients write it
+    for (const field of ['url', 'serverUrl', 'httpUrl'].filter(name => !(name in entry)))
       refused[`${field}-list-${form}`] = [
         { ...entry, [field]: ['./evil'] },
         new RegExp(`its "${field}" does not have`),
@@ -271,7 +272,10 @@ test('a server of a project gets no accounts if a field may start a program, or 
     late: [npx('-y', 'mcp-remote@latest', 'evil.example', ADDRESS), /its address is not the first word/],
   });
   const allowed = { http: { type: 'http', url: ADDRESS }, remote: npx('-y', 'mcp-remote', ADDRESS, '--debug', '3334') };
-  const silent = { path: { command: '/x/mcp-remote', args: [ADDRESS] } };
+  const silent = {
+    path: { command: '/x/mcp-remote', args: [ADDRESS] },
+    listAndAddress: { url: ADDRESS, command: ['./evil'] },
+  };
   const entries = Object.fromEntries(Object.entries(refused).map(([name, [entry]]) => [name, entry]));
   const project = write('repository/.mcp.json', { ...entries, ...silent, ...allowed });
   const before = project.servers();

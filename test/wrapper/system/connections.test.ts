@@ -141,6 +141,8 @@ test('nothing else in the wrapper makes a connection with TLS or to another mach
     // to a gateway in this process
     'commands/catalog/http-bench.ts',
     'gateway/upstream.ts',
+    // a signed catalog, over a connection of `system/connections.ts`
+    'manage/fetch.ts',
     // a server on loopback, in place of a provider
     'manage/probe.ts',
     'manage/usage.ts',

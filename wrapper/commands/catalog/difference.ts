@@ -6,7 +6,7 @@ import { parse } from 'smol-toml';
 import { reason } from '../../../daemon/core/errors.ts';
 import { readText } from '../../../daemon/core/files.ts';
 import { isRecord } from '../../../daemon/core/shape.ts';
-import { explainKnowledge, explainTexts } from '../../catalog/bounds.ts';
+import { explainJournal, explainKnowledge, explainTexts } from '../../catalog/bounds.ts';
 import { entriesIn, loadCatalog } from '../../catalog/catalog.ts';
 import { checkedText } from '../../catalog/fields.ts';
 import { readCatalogText } from '../../catalog/files.ts';
@@ -46,7 +46,8 @@ export function checkContents(files: Files, context: Pick<Context, 'catalog'>): 
   }
   for (const [name, content] of knowledgeIn(files)) {
     const document = documentOf(name, content);
-    for (const problem of [explainTexts(document), explainKnowledge(document)])
+    const patterns = name === 'journal.toml' ? explainJournal(document) : undefined;
+    for (const problem of [explainTexts(document), explainKnowledge(document), patterns])
       if (problem !== undefined) problems.push(`${name} ${problem}`);
   }
   if (problems.length === 0) return;

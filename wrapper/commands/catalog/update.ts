@@ -50,7 +50,7 @@ export async function updateCatalog(
   const signed = verifyCatalog(bytes, { ...trustOf(context), seen: state });
   checkContents(signed.files, context);
   const difference = differenceOf(signed.files, context);
-  const isKnown = state?.current === signed.digest;
+  const isKnown = state?.current === signed.digest && state.checkedBy === INSTALLED;
   if (!options.json) process.stdout.write(`${describe(signed, difference, isKnown)}\n`);
   const applied = !isKnown && (await isWanted(options));
   if (applied) apply(signed, bytes, context.paths);
@@ -152,7 +152,8 @@ function apply(signed: SignedCatalog, bytes: Buffer, { catalogUpdates: directory
       });
     writeAtomic(storedFile(directory, digest), bytes);
     // a stolen key may have signed the catalog before
-    const previous = release.revoked.length === 0 ? (state?.current ?? null) : null;
+    const before = state?.current === digest ? (state.previous ?? null) : (state?.current ?? null);
+    const previous = release.revoked.length === 0 ? before : null;
     const kept = Object.entries(state?.signers ?? {}).filter(([name]) => name === previous);
     return {
       current: digest,
@@ -161,6 +162,7 @@ function apply(signed: SignedCatalog, bytes: Buffer, { catalogUpdates: directory
       manifest,
       revoked: [...new Set([...(state?.revoked ?? []), ...release.revoked])],
       signers: { ...Object.fromEntries(kept), [digest]: release.signers.map(({ id }) => id) },
+      checkedBy: INSTALLED,
     };
   });
 }
@@ -184,7 +186,8 @@ function revert(options: UpdateOptions, context: Context): void {
     const problem = previous === null ? undefined : problemOf(previous, state, context);
     if (problem !== undefined) say(`the catalog before the last update is not used: ${problem}`);
     current = problem === undefined ? previous : null;
-    return { ...rest, current };
+    // the catalog before passed the checks of this version just now
+    return { ...rest, current, checkedBy: INSTALLED };
   });
   const what = current === null ? 'the catalog of this version' : 'the catalog before the last update';
   emit(options.json, { reverted: true, shipped: current === null }, `${what} is in use again`);

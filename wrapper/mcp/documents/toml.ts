@@ -20,10 +20,16 @@ function parse(text: string): AST.TOMLProgram {
   try {
     return parseTOML(text, { tomlVersion: '1.1' });
   } catch (error) {
-    if (error instanceof ParseError) throw new UnreadableError(`line ${error.lineNumber}: ${error.message}`);
+    if (error instanceof ParseError) throw new UnreadableError(`line ${lineOf(error, text)}: ${error.message}`);
     if (error instanceof RangeError) throw new UnreadableError('it is nested too deeply');
     throw error;
   }
+}
+
+/** Returns the line of an error. Where a value is missing, the parser is behind the line's end already. */
+function lineOf({ lineNumber, index, message }: ParseError, text: string): number {
+  if (!/^Unspecified/.test(message)) return lineNumber;
+  return text.slice(0, index).trimEnd().split('\n').length;
 }
 
 function blockTable(start: number, end: number): Table {

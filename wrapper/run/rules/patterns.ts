@@ -25,7 +25,9 @@ export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation
     const result = withTimeLimit<T | typeof tooSlow>(USER_PATTERN_MS, work, tooSlow);
     if (result !== tooSlow) return result;
     if (!warned)
-      say(`${cli}: a pattern of its catalog entry takes too long and is ignored; simplify it in providers.toml`);
+      say(
+        `${cli}: a pattern of its catalog entry takes too long and is ignored; see \`culvert-wrap catalog show ${cli}\``,
+      );
     warned = true;
     return otherwise;
   };
@@ -57,14 +59,14 @@ export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation
 export const USER_PATTERN_MS = 500;
 
 /** The longest attempt, as a multiple of the limit: on a busy machine a program gets only part of the time. */
-const LONGEST = 4;
+const LONGEST = 16;
 const WORK = Symbol.for('culvert-wrap.work');
 const script = new Script(`globalThis[Symbol.for('culvert-wrap.work')]()`);
 
 /**
  * Runs `work`, which may evaluate regular expressions, with a limit on processor time. V8's timeout also stops a backtracking
  * regular expression; nothing else in JavaScript can. The timeout runs on while a busy machine runs other programs, so work
- * that got too little processor time starts again with a longer timeout: at most seven times the limit in total.
+ * that got too little processor time starts again with a longer timeout: at most 31 times the limit in total.
  * @param ms the limit, in milliseconds
  * @param work must be safe to run again
  * @returns `otherwise` if the limit was exceeded

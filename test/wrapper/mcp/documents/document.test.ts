@@ -99,7 +99,8 @@ test('a text that does not have the format is refused with its line', () => {
     ['json', '{\n"a" 1}', /^line 2: colon expected$/],
     ['json', '['.repeat(100_000), /nested too deeply|line 1/],
     ['toml', 'a = 1\na = 2\n', /^line 2: /],
-    ['toml', 'a =\n', /^line \d: /],
+    ['toml', 'a =\n', /^line 1: /],
+    ['toml', 'b = 1\na = # c\n', /^line 2: /],
     ['yaml', 'a: [\n', /^line \d+: /],
     ['yaml', 'a: 1\na: 2\n', /^line 2: /],
     [
@@ -152,7 +153,9 @@ function tomlFile(pick: (below: number) => number): { text: string; key: string 
   const servers = [server('before', string()), server('target', key), server('after', string())];
   const end = any(['', '[[x]]\na = 1\n[[x]]\n', '[z]\nn = 0x1F\nf = 1e3\n']);
   const text = `${any(BLANKS)}model = "m" # c\nd = 1979-05-27T07:32:00Z\n${servers.map(each => any(BLANKS) + each).join('')}${end}`;
-  return { text: pick(4) === 0 ? text.replaceAll('\n', '\r\n') : text, key };
+  // parsers differ in whether such a line end in a text of several lines is one character
+  const isPlain = !text.includes("'''");
+  return { text: pick(4) === 0 && isPlain ? text.replaceAll('\n', '\r\n') : text, key };
 }
 
 /** A value as another parser reads it, with dates as texts. */
@@ -174,7 +177,8 @@ test('TOML of any layout means the same but for the change, and the reverse brin
     assert.deepEqual(asJson(parseToml(changed.text)), asJson(expected), text);
     const back = changed.replace(['mcp_servers', 'target'], entry);
     assert.deepEqual(asJson(parseToml(back.text)), asJson(before), text);
-    if (!PLAIN.includes(key)) continue;
+    // one text in two styles: the client's change would be refused (clients.ts)
+    if (!PLAIN.includes(key) || text.includes('"""x"""')) continue;
     exact += 1;
     assert.equal(back.text, text);
   }

@@ -7,6 +7,8 @@ import type { Provider } from '../../../../wrapper/catalog/provider.ts';
 import { buildWrapper, type RunOptions, type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 import { ELSEWHERE, providers } from '../../../support/wrapper/shipped.ts';
 
+const isScoped = (program: string) => program.startsWith('@');
+
 /** Each door through which a program of an entry runs, and the name of that program. */
 const DOORS = {
   shim: {
@@ -15,8 +17,9 @@ const DOORS = {
   },
   mcp: {
     programs: ({ mcp }: Provider) => mcp.map(server => server.package),
+    // a package with a scope is started by a runner
     run: (box: Sandbox, _cli: string, program: string, options: RunOptions) =>
-      box.run(process.execPath, [buildWrapper(), 'mcp', '--', program], options),
+      box.run(process.execPath, [buildWrapper(), 'mcp', '--', ...(isScoped(program) ? ['npx'] : []), program], options),
   },
   serve: {
     programs: ({ http }: Provider) => (http ? ['program'] : []),
@@ -34,7 +37,7 @@ for (const [door, { programs, run }] of Object.entries(DOORS)) {
       for (const program of programs(provider)) {
         const box = sandbox(t);
         const shown = [key, ...provider.hosts.env].map(name => `[${name}=$${name}]`).join('');
-        box.script(program, `#!/bin/sh\necho "${shown}"\n`);
+        box.script(isScoped(program) ? 'npx' : program, `#!/bin/sh\necho "${shown}"\n`);
         if (program !== provider.bin) box.script(provider.bin, '#!/bin/sh\n');
         box.accounts(cli, { a: 'key-a', b: 'key-b' }, key);
         await box.shim(provider.bin, ['items']);
