@@ -97,6 +97,13 @@ async function excludeSession({ client, say }: Context, address: string, confirm
   say(`Excluded ${address}.`);
 }
 
+/**
+ * Returns the limit of a change for which an address was excluded. It may not be dropped: the exclusion reverts by itself, and
+ * would leave a tunnel that never does.
+ */
+export const besideExclusion = (keeping: Keeping, isExcluded: boolean): Keeping =>
+  isExcluded ? { ...keeping, isWanted: true } : keeping;
+
 /** Performs a change of which the exclusion is a part: if it fails, the exclusion is reverted too. */
 export async function withExclusion<T>({ client }: Context, isExcluded: boolean, change: () => Promise<T>): Promise<T> {
   try {

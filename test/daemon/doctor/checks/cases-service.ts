@@ -159,14 +159,14 @@ const REGISTRATION: Case[] = [
     {
       title: 'a registration that the server does not know',
       verdict: 'problem',
-      fix: /"deleteRegistration"[\s\S]*"register"/,
+      fix: /"actions":\[\{"action":"register"\}\]/,
       tunnel: missing('Does not exist in API'),
     },
     {
       title: 'a device that its organization removed',
       verdict: 'problem',
       shows: /Your organization removed this device\./,
-      fix: null,
+      fix: /"actions":\[\{"action":"register"\}\]/,
       tunnel: missing('Revoked'),
     },
     { title: 'a registered device', verdict: 'ok', shows: /^free/ },
