@@ -118,7 +118,7 @@ mkdir -p "$tree/bin" "$tree/share/man/man1" "$tree/share/culvert"
 echo x >"$tree/share/culvert/licenses.txt"
 for program in wrap manifest; do
   mkdir -p "$tree/share/culvert/$program"
-  for file in "$tree/bin/culvert-$program" "$tree/share/man/man1/culvert-$program.1" "$tree/share/culvert/$program/main.cjs"; do echo node=x >"$file"; done
+  for file in "$tree/bin/culvert-$program" "$tree/share/man/man1/culvert-$program.1" "$tree/share/culvert/$program/main.cjs"; do echo __cw_n=x >"$file"; done
 done\n`,
   );
   for (const file of ['LICENSE', 'wrapper/README.md', 'manifest/README.md']) put(file, 'text\n');
