@@ -40,7 +40,8 @@ export const registration: Check = {
       return problem(
         [status.reason?.text ? inEnglish(status.reason.text) : message('warp-cli reports a missing registration')],
         message('This device is not registered.'),
-        register(message('Register this device')),
+        // a daemon that may not read the policy file registers nobody
+        status.registration?.managed ? REGISTER_BY_HAND : register(message('Register this device')),
       );
     if (account.registered === null) return notApplicable(message('The registration was not read yet.'));
     return ok(describeAccount(account));
@@ -71,6 +72,8 @@ async function causeOf(
     journal: inJournal && { ...inJournal, line: line! },
   });
   const told = status.registration;
+  // root reads what the daemon of a user can't
+  if (told?.code === 'policy-hidden' && file !== null && file.text !== null) return found;
   if (!told || !found) return told ?? found;
   // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
   return isOfAttempt(told) || (told.managed && !found.managed) ? told : found;
@@ -92,6 +95,14 @@ const register = (label: Message): Fix => ({
   actions: [{ action: 'register' }],
   undo: [],
 });
+
+const REGISTER_BY_HAND: Fix = {
+  kind: 'commands',
+  ...labeled(message('Register this device')),
+  commands: [['warp-cli', 'registration', 'new']],
+  undo: [],
+  privileged: false,
+};
 
 const openPage = (label: Message, path: string): Fix => ({ kind: 'open', ...labeled(label), url: vendorPage(path) });
 const PARAMETERS = openPage(

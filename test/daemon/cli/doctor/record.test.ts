@@ -146,6 +146,9 @@ test('names its file after the version, and prints what it did as JSON', async t
   assert.deepEqual([code, report.out, report.sendTo, report.trial], [0, 'warp-cli-2026.7.1377.0.jsonl', null, null]);
   assert.ok(existsSync(join(home.path, report.out)));
   assert.ok(report.failed.includes('debug dex'));
+  // a clone, in which it is replayed, is in another directory
+  const other = await ended(await start(home, ['diagnose', 'record', 'other.jsonl']));
+  assert.ok(other.stdout.includes(`./culvert-tool test --transcript ${join(home.path, 'other.jsonl')}\n`), other.stdout);
 });
 
 test('records a service that is down, or does not answer, as what it is', async t => {
