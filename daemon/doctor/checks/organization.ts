@@ -30,7 +30,11 @@ export const mdmFile: Check = {
     const { faults, configurations } = judgePolicy(file, world.owner, world.tunnel?.tunnelCli.version ?? null);
     const [fault] = faults;
     if (fault?.code === 'policy-hidden') throw new Unknown(fault.seen);
-    if (fault) return problem([fault.seen, ...tracesOfWindows(file)], causeMessages({ ...NO_FACTS, code: fault.code! }).sentence);
+    if (fault)
+      return problem(
+        [fault.seen, ...tracesOfWindows(file)],
+        causeMessages({ ...NO_FACTS, code: fault.code! }).sentence,
+      );
     // each configuration of a list is one organization to choose
     const names = configurations.map(nameOf);
     const wrong = configurations.flatMap((configuration, i) => {
@@ -41,7 +45,10 @@ export const mdmFile: Check = {
     if (configurations.some(isListed) && world.tunnel && isMember(world.tunnel) !== true)
       wrong.push(message('%s is a list that the client ignores in XML, at least in versions of 2024', 'configs'));
     if (wrong.length > 0)
-      return problem([...wrong, ...tracesOfWindows(file)], message('Correct %s; the client does not use it as intended.', MDM));
+      return problem(
+        [...wrong, ...tracesOfWindows(file)],
+        message('Correct %s; the client does not use it as intended.', MDM),
+      );
     const [only] = configurations;
     return ok(
       configurations.length === 1 ? message('%d settings', only!.values.size) : quoted(names.join(', ')),

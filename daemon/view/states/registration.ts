@@ -195,7 +195,11 @@ export interface RegistrationStep {
   actions: readonly ActionName[];
 }
 
-const step = (does: string, command: string, ...actions: ActionName[]): RegistrationStep => ({ does, command, actions });
+const step = (does: string, command: string, ...actions: ActionName[]): RegistrationStep => ({
+  does,
+  command,
+  actions,
+});
 
 const DELETE = 'culvert account delete';
 const EVIDENCE = step('See the evidence and the fix with', 'culvert doctor');

@@ -51,7 +51,8 @@ async function go(context: Context, action: Direction, options: Options): Promis
     ...(limit === undefined ? {} : { forSeconds: limit }),
   };
   const subjects = subjectsOf('connection', isExcluded);
-  const request = () => withExclusion(context, isExcluded, () => requestKept(context, body, besideExclusion(keeping, isExcluded)));
+  const request = () =>
+    withExclusion(context, isExcluded, () => requestKept(context, body, besideExclusion(keeping, isExcluded)));
   if (options.wait) return (await wait(context, action, request, seconds)) || askToKeep(context, subjects, keeping);
   const response = await request();
   if (context.json) show(context, response, () => '');

@@ -190,7 +190,9 @@ export const action: Run = async (context, [name, given], options) => {
   const isAsked = subject === 'connection' ? session !== null && actionName === 'connect' : subject;
   const keeping = isAsked || wanted.isWanted ? wanted : { asks: false };
   const isExcluded = session !== null && (await offerPreset(context, session, keeping));
-  const response = await withExclusion(context, isExcluded, () => requestKept(context, request, besideExclusion(keeping, isExcluded)));
+  const response = await withExclusion(context, isExcluded, () =>
+    requestKept(context, request, besideExclusion(keeping, isExcluded)),
+  );
   if (context.json) show(context, response, () => '');
   context.say(`${actionName}: done.`);
   return askToKeep(context, subject ? subjectsOf(subject, isExcluded) : undefined, keeping);

@@ -172,7 +172,9 @@ export const proxyOff: Run = async (context, _, options) => {
       question: 'Switch the proxy off?',
     });
   const isExcluded = session !== null && (await offerPreset(context, session, keeping));
-  const response = await withExclusion(context, isExcluded, () => requestKept(context, request, besideExclusion(keeping, isExcluded)));
+  const response = await withExclusion(context, isExcluded, () =>
+    requestKept(context, request, besideExclusion(keeping, isExcluded)),
+  );
   if (context.json) show(context, response, () => '');
   const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
   context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);

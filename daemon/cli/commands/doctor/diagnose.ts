@@ -208,7 +208,9 @@ async function causeHere({ client, env, paths, signal }: Context, line: string):
 
 function describeHere({ title, sentence, evidence, next, does }: Here, style: Style): string {
   const lines = evidence.map(each => `  ${printable(each)}`);
-  return [style.bold('If this device is not registered'), `${title}. ${sentence}`, ...lines, `${does}: ${next}`].join('\n');
+  return [style.bold('If this device is not registered'), `${title}. ${sentence}`, ...lines, `${does}: ${next}`].join(
+    '\n',
+  );
 }
 
 function describePattern({ id, meaning, source, date }: JournalPattern, style: Style): string {

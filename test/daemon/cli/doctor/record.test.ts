@@ -110,7 +110,7 @@ const PRIVATE: Record<string, string> = {
   'settings support-url': 'https://help.example.com/canaryp/\n',
   '-j settings support-url': '{"support_url":"https://help.example.com/canaryq"}',
   'registration organization': 'canaryr\n',
-  'certs': 'canarys: installed\n',
+  certs: 'canarys: installed\n',
   'debug posture': 'Serial canaryt\ncanaryu-check: passed\n',
   'override show': 'Override code: canaryv\n',
 };
@@ -148,7 +148,10 @@ test('names its file after the version, and prints what it did as JSON', async t
   assert.ok(report.failed.includes('debug dex'));
   // a clone, in which it is replayed, is in another directory
   const other = await ended(await start(home, ['diagnose', 'record', 'other.jsonl']));
-  assert.ok(other.stdout.includes(`./culvert-tool test --transcript ${join(home.path, 'other.jsonl')}\n`), other.stdout);
+  assert.ok(
+    other.stdout.includes(`./culvert-tool test --transcript ${join(home.path, 'other.jsonl')}\n`),
+    other.stdout,
+  );
 });
 
 test('records a service that is down, or does not answer, as what it is', async t => {
