@@ -143,9 +143,11 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
       : message('An earlier registration of this device is still there. Remove it, then register again.'),
     offer: null,
   }),
-  removed: () => ({
+  removed: ({ managed }) => ({
     title: message('Your organization removed this device'),
-    sentence: message('Ask your administrator, or set up WARP again if you may.'),
+    sentence: managed
+      ? message('Ask your administrator to let this device join again.')
+      : message('Ask your administrator, or set up WARP again if you may.'),
     offer: 'register',
   }),
   'unknown-to-api': () => ({

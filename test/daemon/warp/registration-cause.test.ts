@@ -182,7 +182,9 @@ for (const code of REGISTRATION_CAUSES) {
 
   test(`on a managed computer, nothing registers a private device after ${code}`, () => {
     const cause = { code, managed: true, organization: 'acme', host: null, evidence: [] };
-    assert.notEqual(registrationWords(cause, english).offer, 'register');
+    const { offer, sentence } = registrationWords(cause, english);
+    assert.notEqual(offer, 'register');
+    assert.doesNotMatch(sentence, /register again|set up WARP/i);
     const { command, actions } = registrationStep(cause);
     assert.notEqual(command, 'culvert account register');
     assert.ok(!actions.includes('register'));
