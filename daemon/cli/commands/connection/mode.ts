@@ -53,7 +53,7 @@ async function set(context: Context, options: Options, request: ActionRequest): 
   const isExcluded = session !== null && (await offerPreset(context, session, keeping));
   const body: ActionRequest = {
     ...request,
-    ...limited(keeping),
+    ...limited(besideExclusion(keeping, isExcluded)),
     ...(limit === undefined ? {} : { forSeconds: limit }),
   };
   const response = await withExclusion(context, isExcluded, () => context.client.call('POST /api/action', { body }));

@@ -25,4 +25,6 @@ test('a change beside an excluded address is never made without its limit, and a
   assert.deepEqual(limits, [30]);
   await requestKept(context, { action: 'connect' }, besideExclusion(keeping, false));
   assert.deepEqual(limits, [30, 30, undefined]);
+  // the address stays longer than the change, for at most ten minutes
+  assert.equal(besideExclusion({ confirmWithin: 600, asks: true }, true).confirmWithin, 570);
 });
