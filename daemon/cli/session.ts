@@ -98,8 +98,8 @@ async function excludeSession({ client, say }: Context, address: string, confirm
 }
 
 /**
- * Returns the limit of a change for which an address was excluded. It may not be dropped: the exclusion reverts by itself, and
- * would leave a tunnel that never does. It is short enough for the exclusion to stay longer.
+ * Returns the limit of a change for which an address was excluded. It may not be dropped: the exclusion reverts automatically,
+ * and would leave a tunnel that never does. It is short enough for the exclusion to stay longer.
  */
 export function besideExclusion(keeping: Keeping, isExcluded: boolean): Keeping {
   if (!isExcluded) return keeping;

@@ -40,7 +40,7 @@ export const registration: Check = {
       return problem(
         [status.reason?.text ? inEnglish(status.reason.text) : message('warp-cli reports a missing registration')],
         message('This device is not registered.'),
-        // a daemon that may not read the policy file registers nobody
+        // a daemon that may not read the policy file refuses to register the device
         status.registration?.managed ? REGISTER_BY_HAND : register(message('Register this device')),
       );
     if (account.registered === null) return notApplicable(message('The registration was not read yet.'));

@@ -18,7 +18,7 @@ function setUp() {
   return { limits, context: { client: { call } } as unknown as Context };
 }
 
-test('a change beside an excluded address is never made without its limit, and any other one is', async () => {
+test('a change with an excluded address is never made without its limit, and any other one is', async () => {
   const keeping = { confirmWithin: 30, asks: true };
   const { limits, context } = setUp();
   await assert.rejects(requestKept(context, { action: 'connect' }, besideExclusion(keeping, true)), ApiError);
