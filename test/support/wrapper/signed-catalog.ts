@@ -12,6 +12,7 @@ export const TEXTS: Record<string, string> = {
   'providers.toml': readCatalogText(fileURLToPath(new URL('wrapper/catalog/providers', root)))!,
   'known-issues.toml': readFileSync(new URL('data/knowledge/known-issues.toml', root), 'utf8'),
   'codes.toml': readFileSync(new URL('data/knowledge/codes.toml', root), 'utf8'),
+  'journal.toml': readFileSync(new URL('data/knowledge/journal.toml', root), 'utf8'),
 };
 
 const DAY = 86_400_000;
