@@ -97,6 +97,15 @@ async function excludeSession({ client, say }: Context, address: string, confirm
   say(`Excluded ${address}.`);
 }
 
+/**
+ * Returns the limit of a change for which an address was excluded. It may not be dropped: the exclusion reverts automatically,
+ * and would leave a tunnel that never does. It is short enough for the exclusion to stay longer.
+ */
+export function besideExclusion(keeping: Keeping, isExcluded: boolean): Keeping {
+  if (!isExcluded) return keeping;
+  return { ...keeping, confirmWithin: Math.min(keeping.confirmWithin!, MOST_SECONDS - LONGER), isWanted: true };
+}
+
 /** Performs a change of which the exclusion is a part: if it fails, the exclusion is reverted too. */
 export async function withExclusion<T>({ client }: Context, isExcluded: boolean, change: () => Promise<T>): Promise<T> {
   try {

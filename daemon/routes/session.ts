@@ -68,9 +68,6 @@ export function judge(
   const device = (local !== null && devices.get(local)) || null;
   const throughTunnel = device === TUNNEL_DEVICE;
   if (!throughTunnel && !after.connected) return null;
-  if (peer === null)
-    return { peer: 'UNKNOWN', ...unknown('sshd does not know its address.'), exclude: null, advice: null };
-  const session = { peer, local };
   const {
     survives,
     because,
@@ -79,11 +76,12 @@ export function judge(
     ? yes('The demo routes nothing.')
     : throughTunnel
       ? ofTunnelSession(now, after)
-      : (ofDirectSession(session, { now, after, device, own: devices.has(peer) }) ?? ofForecast(peer, after, snapshot));
+      : (ofDirectSession(peer, { now, after, device, own: peer !== null && devices.has(peer) }) ??
+        (peer === null ? unknown('sshd does not know its address.') : ofForecast(peer, after, snapshot)));
   const { mode: list } = snapshot.splitTunnel;
   const canExclude = survives === 'no' && !throughTunnel && list === 'exclude' && !snapshot.account.managed;
   return {
-    peer,
+    peer: peer ?? 'UNKNOWN',
     survives,
     because,
     exclude: canExclude ? peer : null,
@@ -123,8 +121,8 @@ interface Facts {
 }
 
 /** Returns the outcome for a session that the split tunnel does not affect; null for others. */
-function ofDirectSession({ peer }: { peer: string }, { now, after, device, own }: Facts): Outcome | null {
-  if (/^127\.|^::1$/.test(peer))
+function ofDirectSession(peer: string | null, { now, after, device, own }: Facts): Outcome | null {
+  if (peer !== null && /^127\.|^::1$/.test(peer))
     return unknown(
       'It comes from a program on this machine, such as cloudflared, whose own connection may go into the tunnel.',
     );

@@ -110,7 +110,7 @@ export const unknownValues: Check = {
   id: 'unknown-values',
   title: N_('Values that Culvert does not know'),
   group: 'service',
-  source: null,
+  source: releaseNotes,
   async probe(world) {
     const { tunnelCli, commands } = tunnelOf(world);
     if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));

@@ -13,6 +13,7 @@ import {
   judgePolicy,
   POLICY_FILE as MDM,
   nameOf,
+  tracesOfWindows,
 } from '../../warp/parse/policy-file.ts';
 import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
 import { policyFileOf, vendorPage } from '../world/facts.ts';
@@ -29,7 +30,11 @@ export const mdmFile: Check = {
     const { faults, configurations } = judgePolicy(file, world.owner, world.tunnel?.tunnelCli.version ?? null);
     const [fault] = faults;
     if (fault?.code === 'policy-hidden') throw new Unknown(fault.seen);
-    if (fault) return problem([fault.seen], causeMessages({ ...NO_FACTS, code: fault.code! }).sentence);
+    if (fault)
+      return problem(
+        [fault.seen, ...tracesOfWindows(file)],
+        causeMessages({ ...NO_FACTS, code: fault.code! }).sentence,
+      );
     // each configuration of a list is one organization to choose
     const names = configurations.map(nameOf);
     const wrong = configurations.flatMap((configuration, i) => {
@@ -39,11 +44,16 @@ export const mdmFile: Check = {
     });
     if (configurations.some(isListed) && world.tunnel && isMember(world.tunnel) !== true)
       wrong.push(message('%s is a list that the client ignores in XML, at least in versions of 2024', 'configs'));
-    if (wrong.length > 0) return problem(wrong, message('Correct %s; the client does not use it as intended.', MDM));
+    if (wrong.length > 0)
+      return problem(
+        [...wrong, ...tracesOfWindows(file)],
+        message('Correct %s; the client does not use it as intended.', MDM),
+      );
     const [only] = configurations;
     return ok(
       configurations.length === 1 ? message('%d settings', only!.values.size) : quoted(names.join(', ')),
       ...endpoints(configurations),
+      ...tracesOfWindows(file),
     );
   },
 };

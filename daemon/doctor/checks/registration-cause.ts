@@ -2,7 +2,7 @@
 import type { Fix } from '../../api/doctor.ts';
 import type { RegistrationCause, Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
-import { causeMessages } from '../../view/states/registration.ts';
+import { causeMessages, registrationStep } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
 import { judgePolicy, type PolicyFile } from '../../warp/parse/policy-file.ts';
 import { chosenConfiguration, isOfAttempt, registrationCause } from '../../warp/registration.ts';
@@ -40,7 +40,8 @@ export const registration: Check = {
       return problem(
         [status.reason?.text ? inEnglish(status.reason.text) : message('warp-cli reports a missing registration')],
         message('This device is not registered.'),
-        register(message('Register this device')),
+        // a daemon that may not read the policy file refuses to register the device
+        status.registration?.managed ? REGISTER_BY_HAND : register(message('Register this device')),
       );
     if (account.registered === null) return notApplicable(message('The registration was not read yet.'));
     return ok(describeAccount(account));
@@ -71,6 +72,8 @@ async function causeOf(
     journal: inJournal && { ...inJournal, line: line! },
   });
   const told = status.registration;
+  // root reads what the daemon of a user can't
+  if (told?.code === 'policy-hidden' && file !== null && file.text !== null) return found;
   if (!told || !found) return told ?? found;
   // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
   return isOfAttempt(told) || (told.managed && !found.managed) ? told : found;
@@ -92,6 +95,14 @@ const register = (label: Message): Fix => ({
   actions: [{ action: 'register' }],
   undo: [],
 });
+
+const REGISTER_BY_HAND: Fix = {
+  kind: 'commands',
+  ...labeled(message('Register this device')),
+  commands: [['warp-cli', 'registration', 'new']],
+  undo: [],
+  privileged: false,
+};
 
 const openPage = (label: Message, path: string): Fix => ({ kind: 'open', ...labeled(label), url: vendorPage(path) });
 const PARAMETERS = openPage(
@@ -131,26 +142,22 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
     case 'client-too-old':
       return installFix(world);
     case 'consumer':
-      return REMOVE;
-    case 'removed':
-      return null;
+      return actionsOf(cause, message('Remove the registration'));
     case 'old-registration':
-      // WARP then registers with the organization automatically
-      return managed ? REMOVE : { ...registerAgain(true), undo: [] };
+      return actionsOf(cause, managed ? message('Remove the registration') : message('Register again'));
+    case 'removed':
+      return managed ? null : actionsOf(cause, message('Register again'));
     case 'unknown-to-api':
     case 'changed':
-      if (managed) return RESTART_WARP;
-      return { ...registerAgain(code !== 'changed'), undo: [] };
+      return managed ? RESTART_WARP : actionsOf(cause, message('Register again'));
   }
 }
 
-const DELETE = [{ action: 'deleteRegistration' as const }];
-const REMOVE: Fix = { kind: 'action', ...labeled(message('Remove the registration')), actions: DELETE, undo: [] };
-
-const registerAgain = (deletesFirst: boolean) => ({
-  kind: 'action' as const,
-  ...labeled(message('Register again')),
-  actions: [...(deletesFirst ? DELETE : []), { action: 'register' as const }],
+const actionsOf = (cause: RegistrationCause, label: Message): Fix => ({
+  kind: 'action',
+  ...labeled(label),
+  actions: registrationStep(cause).actions.map(action => ({ action })),
+  undo: [],
 });
 
 /** Replaces a link by a copy of its file, which others can't read at any time, and which a failure removes. */

@@ -301,18 +301,18 @@ interface Way extends Source {
 async function waysOf(world: World, sources: readonly Source[]): Promise<Way[]> {
   const queries = sources.map(({ device, address }) => `route get ${INTERNET} from ${address} iif ${device}\n`);
   const run = (input: string) => world.tools.run('ip', ['-o', '-batch', '-'], { input });
-  const { exitCode, stdout } = await run(queries.join(''));
-  const lines = stdout.trim().split('\n');
-  if (exitCode === 0 && lines.length === sources.length) return sources.map((source, at) => wayIn(source, lines[at]!));
-  // an answer is missing, so each is asked for alone
-  return Promise.all(
-    sources.map(async (source, at): Promise<Way> => {
-      const { exitCode: code, stdout: line, stderr } = await run(queries[at]!);
-      if (code === 0) return wayIn(source, line);
-      const said = /RTNETLINK answers: (.*)/.exec(stderr)?.[1] ?? stderr.trim();
-      return { ...source, way: 'refused', said };
-    }),
-  );
+  const all = await run(queries.join(''));
+  const lines = all.stdout.trim().split('\n');
+  if (all.exitCode === 0 && lines.length === sources.length)
+    return sources.map((source, at) => wayIn(source, lines[at]!));
+  // an answer is missing, so each of several is asked for alone
+  const alone = sources.length === 1 ? [all] : await Promise.all(queries.map(run));
+  return sources.map((source, at): Way => {
+    const { exitCode, stdout, stderr } = alone[at]!;
+    if (exitCode === 0) return wayIn(source, stdout);
+    const said = /RTNETLINK answers: (.*)/.exec(stderr)?.[1] ?? stderr.trim();
+    return { ...source, way: 'refused', said };
+  });
 }
 
 /** Reads a line of `ip -o route get`. @throws Unknown */

@@ -133,6 +133,10 @@ function filesOf(files: readonly ArchiveFile[]): Files {
     readBytes: async path => (copies[path] == null ? null : Buffer.from(copies[path])),
     readLink: async () => null,
     list: async () => [],
+    policyFile(path) {
+      const text = copies[path];
+      return text == null ? null : { path, link: null, uid: 0, gid: 0, mode: 0o600, isFile: true, text };
+    },
     obstacle: async () => null,
     async stat(path) {
       const text = copies[path];

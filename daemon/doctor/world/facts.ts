@@ -7,7 +7,7 @@ import type { Message } from '../../api/values.ts';
 import { modeName } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
-import { POLICY_FILE, type PolicyFile, readPolicyFile } from '../../warp/parse/policy-file.ts';
+import { POLICY_FILE, type PolicyFile } from '../../warp/parse/policy-file.ts';
 import { NotApplicable, Unknown } from '../errors.ts';
 import { labeled } from '../file-fix.ts';
 import { as } from './bus.ts';
@@ -106,8 +106,7 @@ export function excludeFix(world: World, ranges: readonly string[], label: Messa
 
 /** Returns the organization's policy file as it lies there, or null. */
 export function policyFileOf({ files }: Pick<World, 'files'>): PolicyFile | null {
-  const file = readPolicyFile(files.locate(POLICY_FILE));
-  return file && { ...file, path: POLICY_FILE };
+  return files.policyFile(POLICY_FILE);
 }
 
 /** Makes the client set up everything again. */

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, lstat, open, readdir, readlink, stat, statfs } from 'node:fs/promises';
 import { errno, reason } from '../../core/errors.ts';
 import { message } from '../../view/message.ts';
+import { type PolicyFile, readPolicyFile } from '../../warp/parse/policy-file.ts';
 import { Unknown } from '../errors.ts';
 
 export interface Files {
@@ -21,6 +22,8 @@ export interface Files {
   list(path: string): Promise<string[]>;
   /** Describes a file (for a link: the target, as kind `link`); null if absent or unreadable. */
   stat(path: string): Promise<FileInfo | null>;
+  /** Returns an organization's policy file as it lies there; null if there is none. */
+  policyFile(path: string): PolicyFile | null;
   /** Returns an obstacle to writing in a directory, which may not exist yet; null without one. */
   obstacle(directory: string): Promise<Obstacle | null>;
 }
@@ -73,6 +76,10 @@ export function createFiles(root = ''): Files {
     },
     readLink: path => readlink(`${root}${path}`).catch(() => null),
     list: path => readdir(`${root}${path}`).catch(() => []),
+    policyFile(path) {
+      const file = readPolicyFile(`${root}${path}`);
+      return file && { ...file, path };
+    },
     async obstacle(directory) {
       const at = await nearest(root, directory);
       const path = `${root}${at}`;

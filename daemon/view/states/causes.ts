@@ -5,8 +5,8 @@ import type { Manager } from '../client/service-words.ts';
 import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
-import { isHttp2Only, offersHttp2, USE_HTTP2 } from './http2.ts';
-import { type RegistrationWords, registrationStep, registrationWords } from './registration.ts';
+import { isHttp2Only, isOrganizations, offersHttp2, USE_HTTP2 } from './http2.ts';
+import { type RegistrationStep, type RegistrationWords, registrationStep, registrationWords } from './registration.ts';
 import { wantsSignIn } from './summary.ts';
 
 export interface Cause {
@@ -21,8 +21,7 @@ export interface Cause {
 export interface LostRegistration extends RegistrationWords {
   /** The organization to sign in to if that is the way out; else null. */
   organization: string | null;
-  /** The command for a terminal that is the way out; null if none is. */
-  step: string | null;
+  step: RegistrationStep;
 }
 
 /**
@@ -76,7 +75,7 @@ export function lostRegistration(
   if (registration) {
     const words = registrationWords(registration, tr);
     const { organization } = registration;
-    return { ...words, organization, step: registrationStep(registration, words.offer) };
+    return { ...words, organization, step: registrationStep(registration) };
   }
   // an older daemon sends the tunnel CLI's reason only
   const entry = blocked && reason ? find(reason, tr) : undefined;
@@ -86,7 +85,7 @@ export function lostRegistration(
     sentence: entry[2],
     offer: 'register',
     organization: null,
-    step: 'culvert account register',
+    step: registrationStep({ code: 'unknown-to-api', managed: false, organization: null }),
   };
 }
 
@@ -195,7 +194,7 @@ export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Ca
       return { label: _('Network Settings'), command: clientCommand('network-settings') };
     case 'udp':
       if (offersHttp2(snapshot)) return { label: _('Use HTTP/2'), command: actionCommand(USE_HTTP2) };
-      return isHttp2Only(snapshot) && !snapshot.account.managed
+      return isHttp2Only(snapshot) && !isOrganizations(snapshot)
         ? { label: _('Allow HTTP/3 Again'), command: actionCommand({ action: 'resetMasqueOptions' }) }
         : remedyOf('protocol', snapshot, tr);
     case 'protocol': {

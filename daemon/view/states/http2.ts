@@ -35,14 +35,19 @@ export function knowsHttp2({ tunnelCli, options }: Pick<Snapshot, 'tunnelCli' | 
   return tunnelCli.version === null || compareVersions(tunnelCli.version, HTTP2_SINCE) >= 0;
 }
 
+/** Returns true if an organization decides the device's settings. */
+export function isOrganizations({ account, options }: Pick<Snapshot, 'account' | 'options'>): boolean {
+  return account.managed === true || account.organization !== null || options.organization !== null;
+}
+
 /** Returns true if this user can have MASQUE use HTTP/2 alone, and it does not yet. An organization decides it for its devices. */
 export function offersHttp2(
   snapshot: Pick<Snapshot, 'settings' | 'tunnel' | 'tunnelCli' | 'account' | 'options'>,
 ): boolean {
-  const { settings, tunnel, tunnelCli, account, options } = snapshot;
+  const { settings, tunnel, tunnelCli } = snapshot;
   if (!tunnelCli.available || tunnelCli.version === null || !knowsHttp2(snapshot) || isHttp2Only(snapshot))
     return false;
-  if (account.managed || account.organization !== null || options.organization !== null) return false;
+  if (isOrganizations(snapshot)) return false;
   return /^masque/i.test(String(settings['WARP tunnel protocol'] ?? tunnel.protocol ?? ''));
 }
 

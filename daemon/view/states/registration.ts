@@ -1,4 +1,5 @@
 // Words each cause of a missing registration, for all clients, the doctor, the API's problems and `culvert explain`.
+import type { ActionName } from '../../api/actions.ts';
 import type { AccountSummary, RegistrationCause } from '../../api/tunnel.ts';
 import type { Message } from '../../api/values.ts';
 import { message, wordMessage } from '../message.ts';
@@ -142,9 +143,11 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
       : message('An earlier registration of this device is still there. Remove it, then register again.'),
     offer: null,
   }),
-  removed: () => ({
+  removed: ({ managed }) => ({
     title: message('Your organization removed this device'),
-    sentence: message('Ask your administrator, or set up WARP again if you may.'),
+    sentence: managed
+      ? message('Ask your administrator to let this device join again.')
+      : message('Ask your administrator, or set up WARP again if you may.'),
     offer: 'register',
   }),
   'unknown-to-api': () => ({
@@ -184,9 +187,49 @@ export function generalWords(code: RegistrationCause['code'], tr: Translator): R
   return registrationWords({ code, managed: false, organization: null, host: null }, tr);
 }
 
-/** Returns the command for a terminal that is the way out of a cause; null if no command of Culvert is. */
-export function registrationStep({ code, organization }: RegistrationCause, offer: Offer): string | null {
-  if (code === 'old-registration' || code === 'consumer') return 'culvert account delete';
-  if (offer === 'join') return `culvert account register --organization ${organization ?? 'NAME'}`;
-  return offer === 'register' ? 'culvert account register' : null;
+/** The step that ends a cause: the same one in a terminal, in the API's hints and as the doctor's fix. */
+export interface RegistrationStep {
+  /** English words for a terminal, to stand before the command and a colon. */
+  does: string;
+  /** Command for a terminal. */
+  command: string;
+  /** Actions of the API that make the step; empty if none does. */
+  actions: readonly ActionName[];
+}
+
+const step = (does: string, command: string, ...actions: ActionName[]): RegistrationStep => ({
+  does,
+  command,
+  actions,
+});
+
+const DELETE = 'culvert account delete';
+const EVIDENCE = step('See the evidence and the fix with', 'culvert doctor');
+
+/** Returns the step of a cause. On a managed computer, none registers it as a consumer's device. */
+export function registrationStep({
+  code,
+  managed,
+  organization,
+}: Pick<RegistrationCause, 'code' | 'managed' | 'organization'>): RegistrationStep {
+  switch (code) {
+    case 'consumer':
+      return step('Remove it with', DELETE, 'deleteRegistration');
+    case 'old-registration':
+      // WARP registers with an organization automatically
+      return managed
+        ? step('Remove it with', DELETE, 'deleteRegistration')
+        : step('Remove it with', DELETE, 'deleteRegistration', 'register');
+    case 'sign-in':
+      return step('Sign in with', `culvert account register --organization ${organization ?? 'NAME'}`);
+    case 'removed':
+    case 'unknown-to-api':
+    case 'changed':
+      // the client has removed the registration itself
+      return managed ? EVIDENCE : step('Register again with', 'culvert account register', 'register');
+    case 'api-unreachable':
+      return step('See what blocks it with', 'culvert doctor --online');
+    default:
+      return EVIDENCE;
+  }
 }

@@ -92,7 +92,8 @@ const COMMANDS: Record<ActionName, Action> = {
 
   register: { words: ['registration', 'new'], changes: EVERYTHING, seconds: 60 },
   registerOrganization: { words: ['registration', 'new'], changes: EVERYTHING, seconds: 60 },
-  deleteRegistration: { words: ['registration', 'delete'], changes: EVERYTHING, registered: true, seconds: 60 },
+  // also without a registration, because an old one may be in the way of a new one
+  deleteRegistration: { words: ['registration', 'delete'], changes: EVERYTHING, seconds: 60 },
   setLicense: {
     words: ['registration', 'license'],
     changes: ['registration', 'settings'],

@@ -62,19 +62,17 @@ const NO_FACTS = { managed: false, organization: null, host: null, evidence: [] 
  * @param finished the attempt to register that failed; without one, no command was run
  */
 export function registrationProblem(cause: RegistrationCause, finished?: Finished): Problem {
-  const { sentence, offer } = causeMessages(cause);
+  const { sentence } = causeMessages(cause);
   return new Problem(finished ? 'tunnel-cli-failed' : 'not-registered', sentence, {
-    hint: registrationHint(cause, offer),
+    hint: registrationHint(cause),
     ...(finished ? { exitCode: finished.output.exitCode, stderr: finished.output.stderr } : {}),
   });
 }
 
-function registrationHint(cause: RegistrationCause, offer: Parameters<typeof registrationStep>[1]): string {
-  if (cause.code === 'api-unreachable') return 'See what blocks it with: culvert doctor --online';
+function registrationHint(cause: RegistrationCause): string {
   if (cause.code === 'client-too-old') return 'It is at https://pkg.cloudflareclient.com/ (see: culvert doctor)';
-  const step = registrationStep(cause, offer);
-  if (step === null) return 'See the evidence and the fix with: culvert doctor';
-  return `${offer === 'join' ? 'Sign in' : offer === null ? 'Remove it' : 'Register again'} with: ${step}`;
+  const { does, command } = registrationStep(cause);
+  return `${does}: ${command}`;
 }
 
 /** One command without an answer does not mean that the service hangs for good. */

@@ -190,6 +190,14 @@ function judgeText(path: string, text: string): Policy {
   return { managed: configurations.some(namesOrganization), faults: [], configurations };
 }
 
+/** Describes what an editor of Windows left in a file, which is no fault of XML. */
+export function tracesOfWindows({ text }: PolicyFile): Message[] {
+  return [
+    ...(text?.startsWith('\ufeff') ? [message('It begins with a byte order mark.')] : []),
+    ...(text?.includes('\r\n') ? [message('It has the line ends of Windows.')] : []),
+  ];
+}
+
 /**
  * True if WARP's service has the right to read all files: its unit listed CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and
  * CAP_SYS_PTRACE, and lists CAP_DAC_OVERRIDE from 2026.7 on.

@@ -116,7 +116,11 @@ function stage(t: TestContext, way: PlacedWay, culvert: string, env: NodeJS.Proc
   const place = (exec: string, activation = installed, more: [key: string, value: string][] = []) =>
     placeApp(
       { app: described('generic'), entry: new Map([['Exec', exec], ...more]), path: '/x.desktop' } as never,
-      { way, launcher: join(directory, 'culvert'), service: { ...SERVICE_PATHS, activation } },
+      {
+        way,
+        launcher: join(directory, 'culvert'),
+        service: { ...SERVICE_PATHS, activation, units: [], systemd: directory },
+      },
       context,
     );
   return { directory, place };

@@ -52,17 +52,18 @@ test('a probe that throws, synchronously or later, is unknown with the reason', 
 });
 
 test('without systemd no check offers systemctl, and says what to start', async t => {
-  const fixing = (...command: string[]) =>
+  const fixing = (...commands: string[][]) =>
     check(async () =>
       problem([], message('Broken.'), {
         kind: 'commands',
         ...labeled(message('Mend it')),
-        commands: [['true'], command],
+        commands,
         undo: [],
         privileged: true,
       }),
     );
-  const checks = [fixing('systemctl', 'restart', 'some-service'), fixing('ip', 'link')];
+  const restart = ['systemctl', 'restart', 'some-service'];
+  const checks = [fixing(restart), fixing(['true'], restart), fixing(['ip', 'link'])];
   const found = async (serviceManager: ServiceManager | null) =>
     (await runChecks(checks, world(t, { serviceManager }))).map(({ fix, fixId, explanation }) => [
       fix !== null,
@@ -70,9 +71,13 @@ test('without systemd no check offers systemctl, and says what to start', async 
       explanation,
     ]);
   const usual = [true, true, 'Broken.'];
-  assert.deepEqual(await found(null), [usual, usual]);
+  assert.deepEqual(await found(null), [usual, usual, usual]);
   const advice = 'Broken. systemd does not run here. Do this yourself, as root: restart some-service';
-  assert.deepEqual(await found({ kind: 'none', startsWarp: false }), [[false, false, advice], usual]);
+  assert.deepEqual(await found({ kind: 'none', startsWarp: false }), [
+    [false, false, advice],
+    [true, true, advice],
+    usual,
+  ]);
 });
 
 test('an aborted run ends immediately', async t => {

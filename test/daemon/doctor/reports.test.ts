@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Fix } from '../../../daemon/api/doctor.ts';
 import type { RegistrationCause, Snapshot } from '../../../daemon/api/schema.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
 import { registrationIn, seenIn } from '../../../daemon/doctor/world/journal.ts';
@@ -10,6 +11,7 @@ import type { World } from '../../../daemon/doctor/world/world.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
 import { setupView } from '../../../daemon/view/forms/setup.ts';
 import { blockedWords, lostRegistration } from '../../../daemon/view/states/causes.ts';
+import { registrationStep } from '../../../daemon/view/states/registration.ts';
 import { registrationProblem } from '../../../daemon/warp/cli/failures.ts';
 import { POLICY_FILE } from '../../../daemon/warp/parse/policy-file.ts';
 import { createRegistrationWatch } from '../../../daemon/warp/registration.ts';
@@ -122,7 +124,7 @@ for (const report of REPORTS)
     assert.match(said, new RegExp(report.says, 's'));
     if (report.fix === null) assert.equal(fix, null);
     else assert.match(JSON.stringify(fix), new RegExp(report.fix, 's'));
-    if (report.check === 'registration') assertSame({ report, tunnel, cause, explanation: explanation! });
+    if (report.check === 'registration') assertSame({ report, tunnel, cause, explanation: explanation!, fix });
     else {
       const seen = seenIn(lines, KNOWLEDGE.patterns, { now: NOW, blocked: tunnel.status.blocked });
       assert.equal(seen?.pattern.id, report.code);
@@ -135,10 +137,11 @@ interface Said {
   tunnel: Snapshot;
   cause: RegistrationCause | null;
   explanation: string;
+  fix: Fix | null;
 }
 
 /** The doctor, the account page, the setup page, a terminal and the API use the words of the cause, and offer no more. */
-function assertSame({ report, tunnel, cause, explanation }: Said): void {
+function assertSame({ report, tunnel, cause, explanation, fix }: Said): void {
   assert.equal(cause?.code ?? null, report.code);
   const { status, account, tunnelCli } = tunnel;
   const client = clientState({ status, account, tunnelCli });
@@ -153,7 +156,12 @@ function assertSame({ report, tunnel, cause, explanation }: Said): void {
   }
   assert.equal(explanation, `${lost.title}. ${lost.sentence}`);
   assert.deepEqual([page.title, page.sentence?.startsWith(lost.sentence)], [lost.title, true]);
-  assert.equal(registrationProblem(cause).message, lost.sentence);
+  const problem = registrationProblem(cause);
+  assert.equal(problem.message, lost.sentence);
+  const { command, actions } = registrationStep(cause);
+  if (cause.code !== 'client-too-old') assert.ok(problem.extras.hint?.endsWith(`: ${command}`), problem.extras.hint);
+  assert.equal(lost.step.command, command);
+  assert.deepEqual(fix?.kind === 'action' ? fix.actions.map(({ action }) => action) : [], actions);
   if (setup) assert.deepEqual([setup.title, setup.description], [lost.title, lost.sentence]);
   if (isMissing) {
     const { what, next } = blockedWords(tunnel, undefined, tr);

@@ -191,4 +191,6 @@ test('a session whose peer sshd does not know may end', () => {
   assert.deepEqual(session, { peer: null, local: null });
   const { survives, exclude } = judge(session, CONNECT, off(), DEVICES)!;
   assert.deepEqual([survives, exclude], ['unknown', null]);
+  // the mode alone decides, without an address
+  assert.equal(judge(session, { connected: true, mode: 'proxy' }, off(), DEVICES)!.survives, 'yes');
 });

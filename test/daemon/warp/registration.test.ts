@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
+import { actionRequest } from '../../../daemon/api/actions.ts';
+import { registrationStep } from '../../../daemon/view/states/registration.ts';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
 import { temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
@@ -187,6 +189,24 @@ for (const [words, code, message] of [
     await until(() => status().blocked === null);
     assert.equal(status().registration, undefined);
   });
+
+test('an old registration is removed and a new one made, although the device counts as not registered', async t => {
+  const { tunnel, status, place, cli } = await startTunnel(t, { faults: 'not-registered', missing: true });
+  place.script(
+    'warp-cli',
+    `case "$*" in
+      *'registration delete'*) touch "$0-deleted"; echo Success; exit;;
+      *'registration new'*) [ -e "$0-deleted" ] && { echo Success; exit; }; echo 'Error: Old registration is still around.' >&2; exit 1;;
+    esac
+    exec ${cli.bin} "$@"`,
+  );
+  await until(() => status().blocked === 'not-registered');
+  await assert.rejects(tunnel.runAction({ action: 'register' }), problem('tunnel-cli-failed'));
+  const { actions } = registrationStep(status().registration!);
+  assert.deepEqual(actions, ['deleteRegistration', 'register']);
+  for (const action of actions) await tunnel.runAction(actionRequest(action));
+  assert.equal(status().registration, undefined);
+});
 
 test('takes the cause from the journal of the service, which it reads once', async t => {
   let reads = 0;

@@ -20,7 +20,7 @@ import { type Context, type Options, type Run, show } from '../../context.ts';
 import { createProgress } from '../../dialog.ts';
 import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
-import { considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
+import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 import { statusText } from './status.ts';
 
 type Direction = 'connect' | 'disconnect';
@@ -51,7 +51,8 @@ async function go(context: Context, action: Direction, options: Options): Promis
     ...(limit === undefined ? {} : { forSeconds: limit }),
   };
   const subjects = subjectsOf('connection', isExcluded);
-  const request = () => withExclusion(context, isExcluded, () => requestKept(context, body, keeping));
+  const request = () =>
+    withExclusion(context, isExcluded, () => requestKept(context, body, besideExclusion(keeping, isExcluded)));
   if (options.wait) return (await wait(context, action, request, seconds)) || askToKeep(context, subjects, keeping);
   const response = await request();
   if (context.json) show(context, response, () => '');

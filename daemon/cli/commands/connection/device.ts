@@ -19,7 +19,7 @@ import { announce, consent, openPage, readSecret } from '../../dialog.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns } from '../../layout.ts';
-import { considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
+import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 import { proxyConsent } from './mode.ts';
 
 export const account: Run = async context => {
@@ -105,7 +105,7 @@ async function lost({ client }: Context, isMissing: boolean): Promise<string | n
   const found = lostRegistration(isMissing ? { ...status, blocked: 'not-registered' } : status, english);
   if (!found) return null;
   const seen = (status.registration?.evidence ?? []).map(line => `  ${wordMessage(line, english)}`);
-  const next = found.step ? `Then run: ${found.step}` : 'See the fix with: culvert doctor';
+  const next = `${found.step.does}: ${found.step.command}`;
   return [`${found.title}. ${found.sentence}`, ...seen, next].map(printable).join('\n');
 }
 
@@ -190,7 +190,9 @@ export const action: Run = async (context, [name, given], options) => {
   const isAsked = subject === 'connection' ? session !== null && actionName === 'connect' : subject;
   const keeping = isAsked || wanted.isWanted ? wanted : { asks: false };
   const isExcluded = session !== null && (await offerPreset(context, session, keeping));
-  const response = await withExclusion(context, isExcluded, () => requestKept(context, request, keeping));
+  const response = await withExclusion(context, isExcluded, () =>
+    requestKept(context, request, besideExclusion(keeping, isExcluded)),
+  );
   if (context.json) show(context, response, () => '');
   context.say(`${actionName}: done.`);
   return askToKeep(context, subject ? subjectsOf(subject, isExcluded) : undefined, keeping);

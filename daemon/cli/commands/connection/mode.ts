@@ -12,7 +12,7 @@ import { EXIT, unknown, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { MASQUE_OPTIONS, MODES, PROTOCOLS } from '../../labels.ts';
 import { columns } from '../../layout.ts';
-import { considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
+import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });
@@ -53,7 +53,7 @@ async function set(context: Context, options: Options, request: ActionRequest): 
   const isExcluded = session !== null && (await offerPreset(context, session, keeping));
   const body: ActionRequest = {
     ...request,
-    ...limited(keeping),
+    ...limited(besideExclusion(keeping, isExcluded)),
     ...(limit === undefined ? {} : { forSeconds: limit }),
   };
   const response = await withExclusion(context, isExcluded, () => context.client.call('POST /api/action', { body }));
@@ -172,7 +172,9 @@ export const proxyOff: Run = async (context, _, options) => {
       question: 'Switch the proxy off?',
     });
   const isExcluded = session !== null && (await offerPreset(context, session, keeping));
-  const response = await withExclusion(context, isExcluded, () => requestKept(context, request, keeping));
+  const response = await withExclusion(context, isExcluded, () =>
+    requestKept(context, request, besideExclusion(keeping, isExcluded)),
+  );
   if (context.json) show(context, response, () => '');
   const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
   context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);

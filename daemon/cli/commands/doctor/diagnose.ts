@@ -167,7 +167,9 @@ interface Here {
   title: string;
   sentence: string;
   evidence: string[];
+  /** Command of the next step, and what it does. */
   next: string;
+  does: string;
 }
 
 /**
@@ -192,20 +194,23 @@ async function causeHere({ client, env, paths, signal }: Context, line: string):
     attempt: line,
   });
   if (!cause) return null;
-  const { title, sentence, offer } = registrationWords(cause, english);
-  const step = registrationStep(cause, offer);
+  const { title, sentence } = registrationWords(cause, english);
+  const { does, command } = registrationStep(cause);
   return {
     code: cause.code,
     title,
     sentence,
     evidence: cause.evidence.map(each => wordMessage(each, english)),
-    next: step ?? 'culvert doctor',
+    does,
+    next: command,
   };
 }
 
-function describeHere({ title, sentence, evidence, next }: Here, style: Style): string {
+function describeHere({ title, sentence, evidence, next, does }: Here, style: Style): string {
   const lines = evidence.map(each => `  ${printable(each)}`);
-  return [style.bold('If this device is not registered'), `${title}. ${sentence}`, ...lines, `See: ${next}`].join('\n');
+  return [style.bold('If this device is not registered'), `${title}. ${sentence}`, ...lines, `${does}: ${next}`].join(
+    '\n',
+  );
 }
 
 function describePattern({ id, meaning, source, date }: JournalPattern, style: Style): string {

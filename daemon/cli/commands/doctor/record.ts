@@ -1,6 +1,6 @@
 // Runs `culvert diagnose record`, which writes the answers of the installed tunnel CLI as a transcript to share.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import project from '../../../../data/project.json' with { type: 'json' };
 import { loadConfig } from '../../../config/layers.ts';
 import { errno, reason } from '../../../core/errors.ts';
@@ -164,7 +164,7 @@ function describe(out: string, rows: readonly Row[], failed: readonly string[], 
     ...(tried ? [restoredText(tried)] : []),
     `Wrote ${out}: ${rows.length} answers, of which ${failed.length} are refusals or failures.`,
     `Replaced by placeholders: ${counts.join(', ') || 'nothing'}. Read it before you share it.`,
-    `Replay it in a clone of Culvert: ./culvert-tool test --transcript ${out}`,
+    `Replay it in a clone of Culvert: ./culvert-tool test --transcript ${resolve(out)}`,
     emulated ? 'These are the answers of the demo, so nobody needs them.' : sendText(),
   ].join('\n');
 }

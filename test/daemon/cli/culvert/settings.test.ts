@@ -46,7 +46,7 @@ test('mode and protocol are set by any spelling of a known name, and by no other
 test('HTTP/2 is found by help and by explain, in the words that people use', async t => {
   const home = createHome(t);
   const { stdout } = await culvert(home, ['help', '--all']);
-  assert.match(stdout, /protocol.*h2-only where UDP is blocked/);
+  assert.match(stdout, /protocol.*h2-only where\s+UDP is blocked/);
   for (const words of [
     ['udp'],
     ['udp', 'blocked'],

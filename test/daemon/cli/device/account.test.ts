@@ -45,7 +45,7 @@ test('account shows the registration and the devices, safe for a terminal', asyn
 });
 
 const seen = { managed: true, organization: 'acme', host: null, evidence: [quoted('mdm.xml has a token')] };
-const TOKEN = /service token in \/var\/lib\/cloudflare-warp\/mdm\.xml.*Ask your administrator.*mdm\.xml has a token/;
+const TOKEN = /service token in \/var\/lib\/cloudflare-warp\/mdm\.xml.*ask your administrator.*mdm\.xml has a token/;
 for (const [name, text, registration, expected, isOffered] of [
   ['was never one', 'Daemon Startup', undefined, /^This device is not registered\./, true],
   ['is one that the server does not know', 'Does not exist in API', undefined, /does not know this registration/, true],

@@ -21,8 +21,8 @@ const CANARIES = {
   uuid: '9c1c3a5e-ca4a-4a77-8b77-000000000001',
 };
 
-/** A home whose warp-cli is the emulator in a state full of canaries. */
-async function setUp(t: TestContext, words: string[] = []) {
+/** A home whose warp-cli is the emulator in a state full of canaries. @param answers output by arguments, in place of the emulator's */
+async function setUp(t: TestContext, words: string[] = [], answers: Record<string, string> = {}) {
   const home = createHome(t);
   const cli = await emulator();
   t.after(() => cli.remove());
@@ -30,7 +30,9 @@ async function setUp(t: TestContext, words: string[] = []) {
   const variables = Object.entries(env).filter(([name]) => name.startsWith('CULVERT_'));
   const warp = join(home.path, 'warp-cli');
   const exports = variables.map(([name, value]) => `export ${name}='${value}'`).join('\n');
-  writeFileSync(warp, `#!/bin/sh\n${exports}\nexec ${cli.bin} "$@"\n`, { mode: 0o755 });
+  const cases = Object.entries(answers).map(([argv, text]) => `'${argv}') printf '%s\\n' '${text}'; exit;;`);
+  const own = cases.length > 0 ? `case "$*" in\n${cases.join('\n')}\nesac\n` : '';
+  writeFileSync(warp, `#!/bin/sh\n${exports}\n${own}exec ${cli.bin} "$@"\n`, { mode: 0o755 });
   home.env.CULVERT_WARP_CLI = warp;
   await cli.control('reset', ...words);
   return { home, cli };
@@ -94,6 +96,38 @@ test('records a member of an organization without its name', async t => {
   assert.equal((await replay(file)).code, 0);
 });
 
+/** Answers with a canary as a value, a label or a key, in commands whose answers no redaction is sure to know. */
+const PRIVATE: Record<string, string> = {
+  'target list': 'Targets:\n  db-prod-canarya: up\n  canaryb 10.0.0.1\n',
+  '-j target list': '{"targets":{"db-prod-canaryc":{"state":"up"}}}',
+  '-j mdm get-configs': '{"configs":{"canarydcorp":{"organization":"canarye","canaryf":true}}}',
+  'mdm get-configs': 'canarygcorp:\n  organization: canaryh\n',
+  'dns fallback list': 'canaryi\ncanaryj-lan: 10.0.0.1\n',
+  '-j dns fallback list': '{"canaryk":["canaryl"]}',
+  'dns default-fallbacks': 'canarym\n',
+  'dns stats': 'canaryn: 12\n',
+  '-j dns stats': '{"queries":{"canaryo":12}}',
+  'settings support-url': 'https://help.example.com/canaryp/\n',
+  '-j settings support-url': '{"support_url":"https://help.example.com/canaryq"}',
+  'registration organization': 'canaryr\n',
+  certs: 'canarys: installed\n',
+  'debug posture': 'Serial canaryt\ncanaryu-check: passed\n',
+  'override show': 'Override code: canaryv\n',
+};
+
+test('keeps no word of a private answer, neither of a value nor of a label or a key', async t => {
+  const { home } = await setUp(t, [], PRIVATE);
+  const file = join(home.path, 'private.jsonl');
+  assert.equal((await record(home, file)).code, 0);
+  const rows = rowsOf(file);
+  for (const argv of Object.keys(PRIVATE)) {
+    const row = rows.find(each => each.argv.join(' ') === argv);
+    assert.deepEqual([row?.exit_code, /<(?:value|name)/.test(row?.stdout ?? '')], [0, true], argv);
+  }
+  assert.doesNotMatch(readFileSync(file, 'utf8'), /canary/i);
+  assert.equal((await replay(file)).code, 0);
+});
+
 test('replaces no file, and says so before and after it asked', async t => {
   const { home } = await setUp(t);
   const file = join(home.path, 'mine.jsonl');
@@ -112,6 +146,12 @@ test('names its file after the version, and prints what it did as JSON', async t
   assert.deepEqual([code, report.out, report.sendTo, report.trial], [0, 'warp-cli-2026.7.1377.0.jsonl', null, null]);
   assert.ok(existsSync(join(home.path, report.out)));
   assert.ok(report.failed.includes('debug dex'));
+  // a clone, in which it is replayed, is in another directory
+  const other = await ended(await start(home, ['diagnose', 'record', 'other.jsonl']));
+  assert.ok(
+    other.stdout.includes(`./culvert-tool test --transcript ${join(home.path, 'other.jsonl')}\n`),
+    other.stdout,
+  );
 });
 
 test('records a service that is down, or does not answer, as what it is', async t => {

@@ -64,6 +64,12 @@ export const ORGANIZATION_CASES = proofs(mdmFile, 'files', [
     files: { [MDM]: Buffer.from('\ufeff<dict></dict>', 'utf16le').toString('latin1') },
   },
   {
+    title: 'a file from an editor of Windows',
+    verdict: 'ok',
+    shows: /1 settings.*byte order mark.*line ends of Windows/s,
+    files: { [MDM]: `\ufeff<dict>\r\n${text('organization', 'a')}\r\n</dict>\r\n` },
+  },
+  {
     title: 'a list of configurations by their names',
     verdict: 'ok',
     shows: /Production environment, Cloudflare China network, test-org/,

@@ -21,6 +21,8 @@ const missing = (why: string) => ({
   },
   account: { registered: false, type: null, organization: null, managed: null },
 });
+/** Cause that a daemon finds that may not read the policy file. */
+const HIDDEN = { code: 'policy-hidden' as const, managed: true, organization: null, host: null, evidence: [] };
 const organization = { account: { registered: true, type: 'team', organization: 'example', managed: true } };
 
 const systemd1 = (load: string, active: string) => ({
@@ -159,14 +161,14 @@ const REGISTRATION: Case[] = [
     {
       title: 'a registration that the server does not know',
       verdict: 'problem',
-      fix: /"deleteRegistration"[\s\S]*"register"/,
+      fix: /"actions":\[\{"action":"register"\}\]/,
       tunnel: missing('Does not exist in API'),
     },
     {
       title: 'a device that its organization removed',
       verdict: 'problem',
       shows: /Your organization removed this device\./,
-      fix: null,
+      fix: /"actions":\[\{"action":"register"\}\]/,
       tunnel: missing('Revoked'),
     },
     { title: 'a registered device', verdict: 'ok', shows: /^free/ },
@@ -194,6 +196,14 @@ const REGISTRATION: Case[] = [
       fix: /"register","--organization","acme"/,
       files: { [POLICY_FILE]: '<dict><key>organization</key><string>acme</string></dict>' },
       tunnel: missing('Daemon Startup'),
+    },
+    {
+      title: 'a policy file without an organization, which only root may read',
+      verdict: 'problem',
+      shows: /This device is not registered\./,
+      fix: /\[\["warp-cli","registration","new"\]\]/,
+      files: { [POLICY_FILE]: '<dict><key>override_warp_endpoint</key><string>203.0.113.1:2408</string></dict>' },
+      tunnel: { ...missing('Daemon Startup'), status: { ...missing('Daemon Startup').status, registration: HIDDEN } },
     },
   ]),
   ...proofs(registrationStuck, 'snapshot', [

@@ -42,8 +42,8 @@ const PSEUDO: Translator = {
   ngettext: (one, many, n) => PSEUDO._(n === 1 ? one : many),
   locale: 'en-XA',
 };
-/** Modes have names. */
-const MODE_IDS = /warp\+do|tunnel_only|\bmode (?:is )?(?:warp|doh|dot|proxy)\b/;
+/** Modes have names; a command of Culvert may have their identifiers. */
+const MODE_IDS = /warp\+do|tunnel_only|(?<!culvert )\bmode (?:is )?(?:warp|doh|dot|proxy)\b/;
 const proved = new Map<string, Set<string>>();
 
 describe('checks', { concurrency: 3 }, () => {

@@ -176,7 +176,6 @@ test('only actions that are pointless without a registration ask for one', () =>
   assert.deepEqual(asking.sort(), [
     'allowLocalNetwork',
     'connect',
-    'deleteRegistration',
     'disconnect',
     'rotateKeys',
     'setLicense',

@@ -40,7 +40,7 @@ test('the version is asked for once, however many want it, and again for another
   await tracker.current();
   assert.equal(runs(), 1);
   assert.equal(found[0]?.version, '2024.9.346');
-  assert.deepEqual(found[0]?.can, { json: true, protocol: false, httpProxy: false });
+  assert.deepEqual(found[0]?.can, { json: true, protocol: false, masqueOptions: false, httpProxy: false });
   replace('echo "warp-cli 2026.7.1377.0"');
   assert.equal((await tracker.current())?.version, '2026.7.1377.0');
   assert.deepEqual([runs(), changes()], [2, 1]);

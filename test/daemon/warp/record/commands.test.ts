@@ -45,8 +45,8 @@ test('records no command of an action, and none that the emulator knows as a cha
     }),
   );
   for (const { argv } of all) {
-    assert.ok(!changes.has(wordsOf(argv)), argv.join(' '));
     if (argv.includes('--help') || argv.includes('--version')) continue;
+    assert.ok(!changes.has(wordsOf(argv)), argv.join(' '));
     const known = COMMANDS[wordsOf(argv)];
     assert.ok(!known || known.reads || known.argument?.optional, `${argv.join(' ')} changes something`);
   }
