@@ -13,11 +13,17 @@ import { PageView } from '../widgets/page-view.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
 import { AppsPage } from './apps.tsx';
 import { HistoryPage } from './history.tsx';
+import './icons.ts';
 import { LogPage } from './log.tsx';
+import style from './style.css';
 import { WelcomePage } from './welcome.tsx';
 
 export { SETTINGS_TASKS } from '../../view/pages/settings-file.ts';
 export { SignInPage } from './sign-in.tsx';
+
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(style);
+document.adoptedStyleSheets.push(sheet);
 
 /** Renders a page by name: pages with special widgets have a case, all others are forms. */
 export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> }) {

@@ -14,7 +14,7 @@ const named = readdirSync(join(ROOT, 'daemon/view'), { recursive: true, encoding
   .flatMap(line => [...line.matchAll(/'([\w.-]+-symbolic)'/g)].map(([, name]) => name!));
 
 test('each icon of a status is a file of this project, in the window and in the browser', () => {
-  const icons = read('daemon/webui/widgets/icon.tsx');
+  const icons = read('daemon/webui/widgets/icon.tsx') + read('daemon/webui/pages/icons.ts');
   const resource = read('gnome/panel/panel.gresource.xml');
   assert.ok(named.length > 15, named.join());
   const missing = [...new Set(named)].filter(name => {

@@ -120,27 +120,26 @@ test('the status names the network, its device and what happens there', () => {
   assert.equal(of(state('', null, { links: [], service: null }))[0], 'Network unknown');
 });
 
-test('a noticed login page has a row; without one, the sign-in is one click as long as WARP is not connected', () => {
+test('a noticed login page has a row; without one, the sign-in is in the menu as long as WARP is not connected', () => {
   const find = (given: Partial<NetworksState>, parts: Parameters<typeof clientState>[0] = {}) => {
-    const { groups } = page(state('', null, given), { status: { state: 'unable' }, ...parts });
-    const [portal, byHand] = ['portal', 'portal-by-hand'].map(id => {
-      const row = rowsOf({ groups }).find(each => each.id === id);
-      return row?.kind === 'button' ? row : undefined;
-    });
-    return { portal, byHand };
+    const { status, groups } = page(state('', null, given), { status: { state: 'unable' }, ...parts });
+    const portal = rowsOf({ groups }).find(({ id }) => id === 'portal');
+    assert.ok(portal === undefined || portal.kind === 'button');
+    return { portal, byHand: button(status!.menu, 'Sign In to This Network…') };
   };
   const noticed = find({ links: [{ ...home, connectivity: 'portal' }] });
   assert.deepEqual([noticed.portal?.title, noticed.portal?.style], ['This network has a login page', 'suggested']);
   assert.deepEqual([ask(noticed.portal!), noticed.byHand], [{ kind: 'client', task: 'portal' }, undefined]);
   const { portal, byHand } = find({});
-  assert.deepEqual([portal, byHand?.title, byHand?.label], [undefined, 'Sign in to this network', 'Sign In…']);
+  assert.equal(portal, undefined);
   assert.deepEqual(byHand?.command, { ask: { kind: 'client', task: 'portal-by-hand' } });
   assert.equal(
-    byHand.subtitle,
+    noticed.portal?.subtitle,
     'Opens a browser just for the sign-in; WARP returns afterwards. Until then, no program uses WARP.',
   );
-  const blocking = find({}, { killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
-  assert.match(blocking.byHand!.subtitle!, /Only this browser gets out/);
+  const killSwitch = { ...NO_KILL_SWITCH, enabled: true, active: true };
+  const blocking = find({ links: [{ ...home, connectivity: 'portal' }] }, { killSwitch });
+  assert.match(blocking.portal!.subtitle!, /Only this browser gets out/);
   assert.equal(find({}, { status: { state: 'connected' } }).byHand, undefined);
   assert.equal(find({ links: [] }).byHand, undefined);
   assert.ok(find({ links: [], service: null }).byHand);
