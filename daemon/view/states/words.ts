@@ -210,9 +210,9 @@ function pausedRow({ snapshot }: Situation, tr: Translator): Row {
 /** Describes a block; keeps the cause of a failure and its remedy. */
 function blockedRow({ snapshot, cause, demo, said }: Situation, tr: Translator): Row {
   const pause = snapshot.changes.find(isPause);
-  const why = cause?.title ?? (pause ? changeText(pause, tr) : null);
+  const more = [cause?.title, pause && changeText(pause, tr)].filter(Boolean).join(' · ');
   return {
-    sentence: [blockedSentence(tr), why].filter(Boolean).join('\n'),
+    sentence: [blockedSentence(tr), more].filter(Boolean).join('\n'),
     // this daemon can't end the block
     remedy: demo ? leaveDemo(tr) : (cause?.remedy ?? null),
     details: cause && [cause.sentence, said].filter(Boolean).join('\n'),

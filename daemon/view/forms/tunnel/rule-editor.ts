@@ -1,5 +1,11 @@
 // Describes the form that edits a rule for networks, and the form that tests the rules on another network.
-import type { NetworkEffects, NetworkLink, NetworkRule, NetworksState, SupposedNetwork } from '../../../api/networks.ts';
+import type {
+  NetworkEffects,
+  NetworkLink,
+  NetworkRule,
+  NetworksState,
+  SupposedNetwork,
+} from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import { type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
