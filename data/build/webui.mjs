@@ -89,7 +89,9 @@ async function bundleScripts(define, debuggable) {
       `<script type="module" src="/${app}"></script>`,
       ...shared.map(path => `<link rel="modulepreload" href="/${path}">`),
     ],
-    sources: Object.keys(metafile.inputs).map(file => resolve(root, file.replace(/^symbolic:/, ''))),
+    sources: Object.keys(metafile.inputs).flatMap(file =>
+      file.startsWith('icons:') ? iconFiles(file.replace('icons:', '')) : [resolve(root, file)],
+    ),
   };
 }
 
@@ -116,19 +118,34 @@ export function readCatalog(text, language, only = OF_THE_PAGE) {
   return { plurals, texts };
 }
 
-/** Symbolic icons as data, `[{d, opacity}]`: the page draws them in its own color, without a request each. */
+/** Symbolic icons of a folder as data, `{NAME: [{d, opacity}]}`: the page draws them in its own color, without a request each. */
 const symbolicIcons = {
   name: 'symbolic icons',
-  setup({ onLoad }) {
-    onLoad({ filter: /-symbolic\.svg$/ }, ({ path }) => {
-      const paths = [...readFileSync(path, 'utf8').matchAll(/<path ([^>]*)\/>/g)].map(([, attributes]) => ({
-        d: / ?\bd="([^"]+)"/.exec(attributes)[1],
-        ...(/opacity="/.test(attributes) ? { opacity: Number(/opacity="([^"]+)"/.exec(attributes)[1]) } : {}),
-      }));
-      return { contents: JSON.stringify(paths), loader: 'json' };
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^icons:/ }, ({ path }) => ({ path: path.replace('icons:', ''), namespace: 'icons' }));
+    onLoad({ filter: /./, namespace: 'icons' }, ({ path }) => {
+      const icons = iconFiles(path).map(file => [basename(file, '.svg'), pathsOf(readFileSync(file, 'utf8'))]);
+      return { contents: JSON.stringify(Object.fromEntries(icons)), loader: 'json' };
     });
   },
 };
+
+/** The files of a folder in data/icons, absolute; with `?PATTERN` only those of such a name. */
+function iconFiles(path) {
+  const [folder, names = ''] = path.split('?');
+  const directory = join(root, 'data/icons', folder);
+  const isWanted = file => file.endsWith('-symbolic.svg') && new RegExp(names).test(file);
+  return readdirSync(directory)
+    .filter(isWanted)
+    .map(file => join(directory, file));
+}
+
+function pathsOf(svg) {
+  return [...svg.matchAll(/<path ([^>]*)\/>/g)].map(([, attributes]) => ({
+    d: / ?\bd="([^"]+)"/.exec(attributes)[1],
+    ...(/opacity="/.test(attributes) ? { opacity: Number(/opacity="([^"]+)"/.exec(attributes)[1]) } : {}),
+  }));
+}
 
 /** A style sheet as text in the script, which saves the browser a request. */
 const styleAsText = {

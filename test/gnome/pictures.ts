@@ -259,6 +259,7 @@ async function takeReadme(directory: string): Promise<void> {
   await close(wide.stage);
   const narrow = await open({ size: README_NARROW, theme: 'dark' });
   await narrow.stage.turn('connection');
+  narrow.daemon.set('killSwitch', KILL_SWITCH);
   STATES.failed!(narrow.daemon);
   await narrow.stage.settled();
   await narrow.shoot(place('failed'));
