@@ -201,8 +201,10 @@ const STATES: Record<string, (daemon: FakeDaemon) => void> = {
     daemon.set('status', { state: 'disconnected', reason: null });
   },
   disconnected: daemon => daemon.set('status', { state: 'disconnected', reason: null }),
-  failed: daemon =>
-    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy Eyeballs Failed' } }),
+  failed(daemon) {
+    daemon.setChanges([]);
+    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy Eyeballs Failed' } });
+  },
   terms: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'terms-not-accepted' }),
   stopped: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'service-stopped' }),
   forbidden: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'not-authorized' }),

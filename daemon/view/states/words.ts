@@ -210,12 +210,13 @@ function pausedRow({ snapshot }: Situation, tr: Translator): Row {
 /** Describes a block; keeps the cause of a failure and its remedy. */
 function blockedRow({ snapshot, cause, demo, said }: Situation, tr: Translator): Row {
   const pause = snapshot.changes.find(isPause);
-  const more = [cause?.title, pause && changeText(pause, tr)].filter(Boolean).join(' · ');
+  const more = pause ? changeText(pause, tr) : cause?.title;
+  const why = cause && fill(tr._('%s: %s'), cause.title, cause.sentence);
   return {
     sentence: [blockedSentence(tr), more].filter(Boolean).join('\n'),
     // this daemon can't end the block
     remedy: demo ? leaveDemo(tr) : (cause?.remedy ?? null),
-    details: cause && [cause.sentence, said].filter(Boolean).join('\n'),
+    details: why && [why, said].filter(Boolean).join('\n'),
   };
 }
 
