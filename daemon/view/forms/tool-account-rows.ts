@@ -296,7 +296,7 @@ function sourceText({ sources }: ToolAccount, tr: Translator): string | null {
 const NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * Returns the row that adds an account to a tool: it asks for a name, then for the key.
+ * Returns the row that adds an account to a tool: it asks for a name and the key.
  * @param rules says who shares a quota, and what the provider's terms allow
  */
 export function addRow({ cli, accounts, variables, terms }: Tool, rules: string, tr: Translator): Row {
@@ -306,8 +306,9 @@ export function addRow({ cli, accounts, variables, terms }: Tool, rules: string,
   const title = fill(_('New account for %s'), cli);
   const confirm: Question = {
     heading: title,
-    body: isFirst ? _('The name is only for you. The key comes next.') : rules,
-    accept: _('Next'),
+    body: `${isFirst ? _('The name is only for you.') : rules} ${_('The key is stored in the keyring. It is not shown again.')}`,
+    accept: _('Add'),
+    secrets: variables,
     links: terms.url === null ? [] : [{ label: _('Terms of the provider'), uri: terms.url }],
     field: {
       label: _('Name'),
@@ -323,13 +324,6 @@ export function addRow({ cli, accounts, variables, terms }: Tool, rules: string,
     accountsCommand(
       { change: 'add', cli, name, credentials: [], store: 'keyring' },
       {
-        confirm: {
-          // Translators: the first %s is the name of an account, the second a command such as firecrawl
-          heading: fill(_('Add “%s” to %s'), name, cli),
-          body: _('The key is stored in the keyring. It is not shown again.'),
-          accept: _('Add'),
-          secrets: variables,
-        },
         undo: { kind: 'tool-accounts', change: { change: 'remove', cli, name } },
         done: _('Added'),
       },
