@@ -128,11 +128,11 @@ interface Lines {
   countdown: Countdown | null;
   proof: ProofView | null;
   now: number;
-  /** What the state has to say beyond its sentence. */
+  /** Further facts of the state, after its sentence. */
   notes: readonly string[];
 }
 
-/** Words the notes and the time left of a countdown, or else the duration and the place of the state; then the result of a proof. */
+/** Words the notes and the time left of a countdown, or the duration and the place of the state; then the result of a proof. */
 function lineOf(snapshot: Snapshot | null, lines: Lines, tr: Translator): string | null {
   const { countdown, proof, now, notes } = lines;
   const isAsking = proof?.button.sensitive === false;

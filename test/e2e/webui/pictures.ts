@@ -17,6 +17,12 @@ const COMMANDS = [
 /** Columns of the terminal. */
 const COLUMNS = 84;
 
+/** Looks of the terminal: a class for each code of a color or style. */
+const TERMINAL = `body { margin: 0 }
+  pre { margin: 0; padding: 18px 22px; background: #1d1f21; color: #e6e6e6; font: 14px/1.45 'DejaVu Sans Mono', monospace }
+  .s1 { font-weight: bold } .s2 { color: #a0a0a0 } .s31 { color: #ff8f8f } .s32 { color: #8fe3a0 }
+  .s33 { color: #ffcf7a } .s34 { color: #8fb8ff } .s35 { color: #e3a0ff } .s36 { color: #86dcdc }`;
+
 const [directory] = process.argv.slice(2);
 if (!directory) throw new Error('Name the directory for the pictures.');
 mkdirSync(directory, { recursive: true });
@@ -49,11 +55,6 @@ async function takeTerminal(browser: Browser, { env }: Home, file: string): Prom
   await page.locator('pre').screenshot({ path: file });
   await page.close();
 }
-
-const TERMINAL = `body { margin: 0 }
-  pre { margin: 0; padding: 18px 22px; background: #1d1f21; color: #e6e6e6; font: 14px/1.45 'DejaVu Sans Mono', monospace }
-  .s1 { font-weight: bold } .s2 { color: #a0a0a0 } .s31 { color: #ff8f8f } .s32 { color: #8fe3a0 }
-  .s33 { color: #ffcf7a } .s34 { color: #8fb8ff } .s35 { color: #e3a0ff } .s36 { color: #86dcdc }`;
 
 /** Returns text with colors of a terminal as HTML. */
 function htmlOf(text: string): string {

@@ -120,7 +120,7 @@ function trustRow({ options, settable }: ListState, tr: Translator): Row {
   return {
     kind: 'entry',
     id: 'ssid-add',
-    title: _('Trust a Wi-Fi by its name'),
+    title: _('Add Wi-Fi name'),
     label: _('Add'),
     sensitive: settable,
     check: text => checks(tr).ssid(text) ?? (listed.includes(text) ? _('It is already on the list') : null),

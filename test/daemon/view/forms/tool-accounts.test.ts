@@ -187,7 +187,7 @@ test('the question for a new account says who shares a quota, and what the terms
   const unread = (['allowed', 'per-team', 'one-per-person'] as const).map(accounts =>
     describe({ terms: { accounts, note: null, url: null, read: null } }),
   );
-  assert.match(unread[0]!, /Check whether the provider’s terms allow several accounts\.$/);
+  assert.match(unread[0]!, /Check whether the provider’s terms allow several accounts\. /);
   assert.deepEqual(unread.slice(1), [unread[0], terms[2]]);
 });
 

@@ -29,7 +29,7 @@ const OPPOSITE: [from: RegExp, to: string][] = [
   [/^remove/, 'add'],
 ];
 
-/** Returns the request that takes a change back. */
+/** Returns the request that undoes a change. */
 function reversed({ action, ...rest }: ActionRequest): object {
   const [from, to] = OPPOSITE.find(([pattern]) => pattern.test(action))!;
   return { action: action.replace(from, to), ...rest };
