@@ -1,19 +1,15 @@
 // Takes the README's pictures of the browser page, light and dark, and of the terminal, from a demo.
 // Run after ./culvert-tool build: node --import tsx test/e2e/webui/pictures.ts DIRECTORY
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
 import { culvert, type Home, program } from '../../support/e2e/culvert.ts';
 
 /** Commands that the picture of the terminal shows, with what they print. */
-const COMMANDS = [
-  'culvert status',
-  'culvert routes add 192.0.2.0/24',
-  'culvert why 192.0.2.7',
-  'culvert off --for 15m',
-];
+const COMMANDS = ['culvert status', 'culvert off --for 15m', 'culvert status', 'culvert connect --wait'];
 /** Columns of the terminal. */
 const COLUMNS = 84;
 
@@ -46,9 +42,9 @@ try {
 /** Runs the commands in a terminal of their own, and takes a picture of what they print. */
 async function takeTerminal(browser: Browser, { env }: Home, file: string): Promise<void> {
   const lines = COMMANDS.map(command => `echo '\x1b[1;32m$\x1b[0m ${command}'; ${command}; echo`).join('; ');
-  const { stdout } = spawnSync('script', ['-qec', `stty cols ${COLUMNS}; ${lines}`, '/dev/null'], {
+  // asynchronous, since the demo's stand-in for the service answers in this process
+  const { stdout } = await promisify(execFile)('script', ['-qec', `stty cols ${COLUMNS}; ${lines}`, '/dev/null'], {
     env: { ...env, PATH: `${dirname(program)}:${env.PATH}`, TERM: 'xterm-256color' },
-    encoding: 'utf8',
   });
   const page = await browser.newPage({ viewport: { width: 760, height: 100 }, deviceScaleFactor: 1 });
   await page.setContent(`<style>${TERMINAL}</style><pre>${htmlOf(stdout.replaceAll('\r', '').trimEnd())}</pre>`);
