@@ -18,11 +18,11 @@ const STATE = clientState({
 });
 
 /** Texts to add to each list, by the page and the ID of its entry row. */
-const ADDED = {
+const ADDED: Record<'routes' | 'dns' | 'networks', Record<string, string[]>> = {
   routes: { add: ['198.51.100.7', '198.51.100.0/24', '2001:db8::/32', 'example.org', '*.example.net'] },
   dns: { 'fallback-add': ['internal.example'] },
   networks: { 'ssid-add': ['Café'] },
-} as const;
+};
 
 const OPPOSITE: [from: RegExp, to: string][] = [
   [/^add/, 'remove'],
