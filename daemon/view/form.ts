@@ -50,7 +50,7 @@ export type Ask =
   /** Restarts the daemon, as a demo or not. */
   | { kind: 'restart'; demo: boolean }
   | { kind: 'client'; task: ClientTask }
-  /** Runs the command for the text that answers the `field` of the command's question. */
+  /** Runs the command for the text that answers the `field` of the command's question; it gets the secrets as its own. */
   | { kind: 'answer'; command(text: string): Command }
   /** Work of the control's page. If it resolves with a text, clients show the text instead of `done`. */
   | { kind: 'work'; work(): Promise<unknown> };
@@ -93,9 +93,9 @@ export interface Question {
   links?: { label: string; uri: string }[];
   /** The change as lines: a difference or commands. */
   text?: string;
-  /** Names of secret values to type. */
+  /** Names of secret values to type, after the `field`. */
   secrets?: string[];
-  /** A text to type that is not secret, in place of `secrets`. `check` returns the error of a text, or null. */
+  /** A text to type that is not secret. `check` returns the error of a text, or null. */
   field?: { label: string; placeholder: string; check(text: string): string | null };
 }
 

@@ -1,10 +1,10 @@
 // Describes everything that clients show of the daemon's state, once per event.
 
 import type { ClientState } from './client/client-state.ts';
-import { describeProxy, type ProxyView } from './states/apps.ts';
 import { describeBanners } from './states/banners.ts';
 import { describeUnconfirmed, type Unconfirmed } from './states/changes.ts';
 import { describeKillSwitch, type KillSwitchView } from './states/killswitch.ts';
+import { describeProxy, type ProxyView } from './states/proxy.ts';
 import { describeTunnel, type TunnelView } from './states/tunnel.ts';
 import { describeUpdate, type UpdateView } from './states/updates.ts';
 import type { Translator } from './translator.ts';

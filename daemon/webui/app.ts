@@ -2,7 +2,6 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { LogEntry } from '../api/schema.ts';
 import type { ClientState } from '../view/client/client-state.ts';
 import type { Question } from '../view/form.ts';
 import type { Sample } from '../view/graph.ts';
@@ -59,9 +58,6 @@ export interface App {
   /** Time when the state became outdated, in ms since the epoch; null while it is current. */
   staleSince: ReadonlySignal<number | null>;
   samples: ReadonlySignal<readonly Sample[]>;
-  log: ReadonlySignal<readonly LogEntry[]>;
-  /** Reads the log and starts to follow it. */
-  loadLog(): void;
   messages: Messages;
   /** The daemon's version if it differs from the page's, or null. */
   newer: ReadonlySignal<string | null>;

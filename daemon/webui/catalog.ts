@@ -36,18 +36,23 @@ export function parseFiles(json: string): Record<string, string> {
   return recordOf(JSON.parse(json), isString);
 }
 
-/** Creates a translator from a catalog; missing texts stay English. */
-export function translatorOf(language: string, { plurals, texts }: Catalog): Translator {
+/** Creates a translator from a catalog; missing texts stay English. @param missed called for each missing text */
+export function translatorOf(language: string, { plurals, texts }: Catalog, missed = () => {}): Translator {
   let rules: Intl.PluralRules | undefined; // created on first use, since that takes milliseconds
+  const find = (text: string) => {
+    const found = texts[text];
+    if (found === undefined) missed();
+    return found;
+  };
   return {
     locale: language,
     _(text) {
-      const translation = texts[text];
+      const translation = find(text);
       return (Array.isArray(translation) ? translation[0] : translation) ?? text;
     },
     ngettext(one, many, n) {
       rules ??= new Intl.PluralRules(language);
-      const forms = texts[one];
+      const forms = find(one);
       // a language without plurals has a single form; a category that is missing in the catalog uses the last form
       const form = Array.isArray(forms) ? forms[plurals[rules.select(n)] ?? forms.length - 1] : forms;
       return form ?? (n === 1 ? one : many);

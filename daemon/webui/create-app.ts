@@ -1,9 +1,7 @@
 // Creates the state that the whole page shares, and keeps it in step with the daemon.
 import { computed, type Signal, signal } from '@preact/signals';
-import type { LogEntry } from '../api/schema.ts';
 import type { Model } from '../view/client/model.ts';
 import { gatherFigures, type Sample } from '../view/graph.ts';
-import { createRing } from '../view/log.ts';
 import type { Translator } from '../view/translator.ts';
 import { describe } from '../view/view.ts';
 import type { App, DialogContent, Messages, OpenDialog, Toast } from './app.ts';
@@ -36,7 +34,6 @@ export function createApp(model: Model, tr: Translator, page: App['page']): App 
     samples,
     view: computed(() => describe(client.value, __VERSION__, language.value)),
     now: signal(Date.now()),
-    ...followLog(model),
   };
   return { ...shared, host: createHost(model, shared) };
 }
@@ -77,72 +74,5 @@ function createMessages(): Messages {
     },
     ask: async content => (await askFor(content)) !== null,
     askFor,
-  };
-}
-
-/** Maximum number of log lines that the page keeps. */
-const LOG_LINES = 10_000;
-
-/** Follows the command log: reads the kept entries when the log is first opened, then adds each new entry. */
-function followLog(model: Model): Pick<App, 'log' | 'loadLog'> {
-  const ring = createRing(LOG_LINES);
-  const log = signal<readonly LogEntry[]>([]);
-  const add = (entries: LogEntry[]) => {
-    ring.add(entries);
-    log.value = ring.entries();
-  };
-  /** Entries that arrived as events since the newest read began; null while no read is running. */
-  let arrived: LogEntry[] | null = null;
-  const read = async () => {
-    const last = log.value.at(-1)?.id ?? 0;
-    const newEntries: LogEntry[] = [];
-    arrived = newEntries;
-    try {
-      const { entries } = await model.call('GET /api/logs', { query: {} });
-      // a restarted daemon counts from the beginning
-      if ((entries.at(-1)?.id ?? 0) < last) ring.reset(LOG_LINES, newEntries);
-      add(entries);
-    } catch {
-      // the stream reports that the daemon is gone
-    } finally {
-      if (arrived === newEntries) arrived = null;
-    }
-  };
-  /** ID of the oldest read without its output, which the page's stream leaves out. */
-  let missing: number | null = null;
-  let reading = false;
-  const readMissing = async () => {
-    if (reading) return;
-    reading = true;
-    try {
-      while (missing !== null) {
-        const since = String(missing - 1);
-        missing = null;
-        add((await model.call('GET /api/logs', { query: { since } })).entries);
-      }
-    } catch {
-      // the stream reports that the daemon is gone
-    } finally {
-      reading = false;
-    }
-  };
-  let followed = false;
-  model.onEvent(({ event, data }) => {
-    if (!followed) return;
-    if (event === 'log' && data.source === 'read') {
-      missing ??= data.id;
-      void readMissing();
-    } else if (event === 'log') {
-      arrived?.push(data);
-      add([data]);
-    }
-    if (event === 'snapshot') void read();
-  });
-  return {
-    log,
-    loadLog() {
-      if (!followed) void read();
-      followed = true;
-    },
   };
 }

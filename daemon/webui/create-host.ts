@@ -9,6 +9,7 @@ import { runCommand } from '../view/pages/run-command.ts';
 import { errorWithDetail } from '../view/states/problems.ts';
 import type { App } from './app.ts';
 import { chooseText, saveText } from './files.ts';
+import { loadFurtherTexts } from './locale.ts';
 import { goTo } from './navigation.ts';
 
 /** State that the host shares with the rest of the page. */
@@ -100,6 +101,7 @@ async function runTask(host: Host, shared: Shared, name: ClientTask): Promise<bo
       });
       return true;
     case 'report':
+      void loadFurtherTexts();
       await (await loadScript()).showReport(host, messages);
       return true;
     case 'check-update':
@@ -133,9 +135,10 @@ function loadScript(): Promise<FurtherPages> {
   return loading;
 }
 
-/** Loads the pages into `furtherPages`. @throws Error as `loadScript` does */
+/** Loads the pages into `furtherPages`, and their texts. @throws Error as `loadScript` does */
 export async function loadFurtherPages(): Promise<void> {
-  furtherPages.value = await loadScript();
+  const [pages] = await Promise.all([loadScript(), loadFurtherTexts()]);
+  furtherPages.value = pages;
 }
 
 /** Loads the pages. If that fails, reloads the whole page once a daemon answers: no further page is open yet. */

@@ -1,5 +1,5 @@
-// Builds the browser page: the HTML, the script of the first page and that of the further pages, each compressed here once, and the
-// catalogs of translations.
+// Builds the browser page: the HTML, the scripts and the catalogs of translations of the first page and of the further pages, each
+// compressed here once.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -20,9 +20,10 @@ const ICON = 'data/icons/hicolor/scalable/apps/org.culvert.Culvert.svg';
  * @returns every source file, absolute
  */
 export async function bundleWebui(directory, define = {}, debuggable = false) {
-  const { files, scripts, sources } = await bundleScripts(define, debuggable);
+  const { files, scripts, sources, firstSources } = await bundleScripts(define, debuggable);
+  const digest = content => createHash('sha256').update(content).digest('hex').slice(0, 8);
   const add = (stem, extension, content) => {
-    const name = `${stem}-${createHash('sha256').update(content).digest('hex').slice(0, 8)}${extension}`;
+    const name = `${stem}-${digest(content)}${extension}`;
     files.set(name, Buffer.from(content));
     return name;
   };
@@ -32,8 +33,14 @@ export async function bundleWebui(directory, define = {}, debuggable = false) {
   for (const language of readFileSync(join(root, 'po/LINGUAS'), 'utf8').split(/\s+/).filter(Boolean)) {
     const catalog = join(root, `po/${language}.po`);
     catalogs.push(catalog);
-    const texts = JSON.stringify(readCatalog(readFileSync(catalog), language));
-    locales[language.replace('_', '-')] = add(language, '.json', texts);
+    const { plurals, texts } = readCatalog(readFileSync(catalog), language);
+    const first = readCatalog(readFileSync(catalog), language, firstSources);
+    const others = Object.entries(texts).filter(([text]) => !(text in first.texts));
+    const parts = [first, { plurals, texts: Object.fromEntries(others) }].map(part => JSON.stringify(part));
+    // locale.ts derives the second name from the first
+    const stem = `${language}-${digest(parts.join(''))}`;
+    for (const [i, part] of parts.entries()) files.set(`${stem}${['', '-further'][i]}.json`, Buffer.from(part));
+    locales[language.replace('_', '-')] = `${stem}.json`;
   }
   const template = join(root, 'daemon/webui/index.html');
   const html = readFileSync(template, 'utf8')
@@ -48,7 +55,8 @@ export async function bundleWebui(directory, define = {}, debuggable = false) {
 /**
  * Bundles the scripts: one for the first page, one that it loads for the other pages, and one that both share.
  * @param debuggable keeps all names, and puts the source map into the script, where a debugger finds it without a request
- * @returns the scripts by name, the elements that load the first ones, and every source file, absolute
+ * @returns the scripts by name, the elements that load the first ones, every source file, absolute, and the sources of the first
+ *   ones, relative to the root
  */
 async function bundleScripts(define, debuggable) {
   const { outputFiles, metafile } = await build({
@@ -75,25 +83,29 @@ async function bundleScripts(define, debuggable) {
   const [[app, { imports }]] = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint === ENTRY);
   const shared = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
   return {
+    firstSources: new Set([app, ...shared].flatMap(path => Object.keys(metafile.outputs[path].inputs))),
     files: new Map(outputFiles.map(({ path, contents }) => [basename(path), Buffer.from(contents)])),
     scripts: [
       `<script type="module" src="/${app}"></script>`,
       ...shared.map(path => `<link rel="modulepreload" href="/${path}">`),
     ],
-    sources: Object.keys(metafile.inputs).map(file => resolve(root, file.replace(/^symbolic:/, ''))),
+    sources: Object.keys(metafile.inputs).flatMap(file =>
+      file.startsWith('icons:') ? iconFiles(file.replace('icons:', '')) : [resolve(root, file)],
+    ),
   };
 }
 
 /** Files whose texts the page shows, as a catalog names them; panel and tray have their own texts. */
-const OF_THE_PAGE = /^daemon\/(apps|doctor|http|view|webui)\//;
+const OF_THE_PAGE = { has: file => /^daemon\/(apps|doctor|http|view|webui)\//.test(file) };
 
 /**
  * The translated texts of a catalog that the page shows, and which plural form each category of Intl.PluralRules takes, so
  * that the page evaluates no expression of the catalog (its policy forbids that).
+ * @param only the files whose texts are wanted
  */
-export function readCatalog(text, language) {
+export function readCatalog(text, language, only = OF_THE_PAGE) {
   const { headers, translations } = po.parse(text);
-  const shown = reference => (reference ?? '').split(/\s+/).some(place => OF_THE_PAGE.test(place));
+  const shown = reference => (reference ?? '').split(/\s+/).some(place => only.has(place));
   const texts = {};
   for (const { msgid, msgstr, comments } of Object.values(translations['']))
     if (msgid && msgstr.every(Boolean) && !comments?.flag?.includes('fuzzy') && shown(comments?.reference))
@@ -106,19 +118,34 @@ export function readCatalog(text, language) {
   return { plurals, texts };
 }
 
-/** Symbolic icons as data, `[{d, opacity}]`: the page draws them in its own color, without a request each. */
+/** Symbolic icons of a folder as data, `{NAME: [{d, opacity}]}`: the page draws them in its own color, without a request each. */
 const symbolicIcons = {
   name: 'symbolic icons',
-  setup({ onLoad }) {
-    onLoad({ filter: /-symbolic\.svg$/ }, ({ path }) => {
-      const paths = [...readFileSync(path, 'utf8').matchAll(/<path ([^>]*)\/>/g)].map(([, attributes]) => ({
-        d: / ?\bd="([^"]+)"/.exec(attributes)[1],
-        ...(/opacity="/.test(attributes) ? { opacity: Number(/opacity="([^"]+)"/.exec(attributes)[1]) } : {}),
-      }));
-      return { contents: JSON.stringify(paths), loader: 'json' };
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^icons:/ }, ({ path }) => ({ path: path.replace('icons:', ''), namespace: 'icons' }));
+    onLoad({ filter: /./, namespace: 'icons' }, ({ path }) => {
+      const icons = iconFiles(path).map(file => [basename(file, '.svg'), pathsOf(readFileSync(file, 'utf8'))]);
+      return { contents: JSON.stringify(Object.fromEntries(icons)), loader: 'json' };
     });
   },
 };
+
+/** The files of a folder in data/icons, absolute; with `?PATTERN` only those of such a name. */
+function iconFiles(path) {
+  const [folder, names = ''] = path.split('?');
+  const directory = join(root, 'data/icons', folder);
+  const isWanted = file => file.endsWith('-symbolic.svg') && new RegExp(names).test(file);
+  return readdirSync(directory)
+    .filter(isWanted)
+    .map(file => join(directory, file));
+}
+
+function pathsOf(svg) {
+  return [...svg.matchAll(/<path ([^>]*)\/>/g)].map(([, attributes]) => ({
+    d: / ?\bd="([^"]+)"/.exec(attributes)[1],
+    ...(/opacity="/.test(attributes) ? { opacity: Number(/opacity="([^"]+)"/.exec(attributes)[1]) } : {}),
+  }));
+}
 
 /** A style sheet as text in the script, which saves the browser a request. */
 const styleAsText = {

@@ -83,7 +83,8 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     const culvert = standInForCulvert(desktop);
     daemon.set('status', { state: 'unable' });
     daemon.send('networks', at(link('wlan0', { name: 'Lobby' })));
-    await stage.press('Sign in to this network: Sign In…');
+    await stage.press('Lobby: More');
+    await stage.press('Sign In to This Network…');
     await until(() => culvert.words() === 'portal --open', 'the sign-in');
     culvert.end();
   });
@@ -133,10 +134,12 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     daemon.send('networks', { ...networks, rules: [{ ...rule, name: 'Flat' }], decision });
     await stage.press('Edit Flat');
     await stage.find('Here, with this rule');
-    await stage.press('Advanced');
+    await stage.press('Rule “Flat”: More');
+    await stage.press('Also Identified By…');
     await stage.enter('Gateway, by its hardware address', '02:00:00:00:00:0A');
     await stage.press('Gateway, by its hardware address: Add');
     await stage.find('Remove Gateway 02:00:00:00:00:0a');
+    await stage.press('Back to the rule: Done');
     await stage.press('Leave the rules as they are: Cancel');
     await stage.gone('Rule “Flat”');
     await stage.press('Elsewhere: More');

@@ -1,6 +1,7 @@
 // Takes a picture of every page: light, dark, narrow, wide, in high contrast, with large text, in German and
 // in Arabic (narrow and wide), and in Japanese, which needs a font such as that of fonts-noto-cjk.
-// Run: node --import tsx test/gnome/pictures.ts DIRECTORY [VARIANT…]
+// The variant "readme" takes the README's pictures of the window instead.
+// Run after ./culvert-tool build: node --import tsx test/gnome/pictures.ts DIRECTORY [VARIANT…]
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,10 +40,15 @@ interface Variant {
 const NORMAL: [number, number] = [440, 760];
 const NARROW: [number, number] = [360, 640];
 const WIDE: [number, number] = [1400, 900];
+/** Sizes of the README's pictures, which stand side by side. */
+const README_WIDE: [number, number] = [1040, 700];
+const README_NARROW: [number, number] = [400, 700];
 const VARIANTS: Record<string, Variant> = {
   light: { size: NORMAL },
   dark: { size: NORMAL, theme: 'dark' },
   narrow: { size: NARROW },
+  middle: { size: [720, 760] },
+  broad: { size: [1100, 800] },
   wide: { size: WIDE },
   contrast: { size: NORMAL, env: { ADW_DEBUG_HIGH_CONTRAST: '1' } },
   large: { size: NORMAL, text: 1.6 },
@@ -195,8 +201,10 @@ const STATES: Record<string, (daemon: FakeDaemon) => void> = {
     daemon.set('status', { state: 'disconnected', reason: null });
   },
   disconnected: daemon => daemon.set('status', { state: 'disconnected', reason: null }),
-  failed: daemon =>
-    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy Eyeballs Failed' } }),
+  failed(daemon) {
+    daemon.setChanges([]);
+    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: 'Happy Eyeballs Failed' } });
+  },
   terms: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'terms-not-accepted' }),
   stopped: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'service-stopped' }),
   forbidden: daemon => daemon.set('status', { state: 'unable', reason: null, blocked: 'not-authorized' }),
@@ -208,12 +216,8 @@ const STATES: Record<string, (daemon: FakeDaemon) => void> = {
   },
 };
 
-async function take(
-  directory: string,
-  name: string,
-  { size: [width, height], theme, locale, text = 1, env = {} }: Variant,
-): Promise<void> {
-  mkdirSync(directory, { recursive: true });
+/** Opens the window, furnished. @returns its stage, and what takes a picture into a file */
+async function open({ size: [width, height], theme, locale, text = 1, env = {} }: Variant) {
   const desktop = await openDesktop(`${width + 40}x${height + 40}`);
   const daemon = createDaemon(desktop.socket);
   furnish(daemon);
@@ -237,8 +241,44 @@ async function take(
   // a pointer above the window would bring a tooltip
   stage.x('mousemove', String(width + 39), String(height + 39));
   // asynchronous, so that the fake daemon of this process keeps answering
-  const picture = (page: string) =>
-    run('import', ['-window', 'root', '-trim', join(directory, `${name}-${page}.png`)], { env: desktop.env });
+  const shoot = (file: string) => run('import', ['-window', 'root', '-trim', file], { env: desktop.env });
+  return { stage, daemon, shoot };
+}
+
+async function close({ desktop, daemon }: Stage): Promise<void> {
+  await desktop.close();
+  await daemon.stop();
+}
+
+/** Takes the pictures of the README: the window in the dark next to a failure with its button, and the card of a quota. */
+async function takeReadme(directory: string): Promise<void> {
+  const place = (name: string) => join(directory, `${name}.png`);
+  const wide = await open({ size: README_WIDE, theme: 'dark' });
+  await wide.stage.turn('connection');
+  wide.daemon.setChanges([change('mode', { value: 'warp', setAt: soon(-1500), endsAt: soon(2100) })]);
+  await wide.stage.settled();
+  await wide.shoot(place('wide'));
+  await close(wide.stage);
+  const narrow = await open({ size: README_NARROW, theme: 'dark' });
+  await narrow.stage.turn('connection');
+  narrow.daemon.set('killSwitch', KILL_SWITCH);
+  STATES.failed!(narrow.daemon);
+  await narrow.stage.settled();
+  await narrow.shoot(place('failed'));
+  await close(narrow.stage);
+  await run('convert', [place('wide'), place('failed'), '+append', place('panel')]);
+  const card = await open({ size: [640, 560], theme: 'dark' });
+  await card.stage.turn('tools');
+  await card.stage.shows(READ.tools!);
+  await card.stage.settled();
+  await card.shoot(place('quota'));
+  await close(card.stage);
+}
+
+async function take(directory: string, name: string, variant: Variant): Promise<void> {
+  const { locale } = variant;
+  const { stage, daemon, shoot } = await open(variant);
+  const picture = (page: string) => shoot(join(directory, `${name}-${page}.png`));
   for (const page of PAGE_NAMES) {
     await stage.turn(page);
     // the other texts come from the fixture, which is in English
@@ -271,11 +311,12 @@ async function take(
     await stage.settled();
     await picture(state);
   }
-  await desktop.close();
-  await daemon.stop();
+  await close(stage);
 }
 
 const [directory, ...chosen] = process.argv.slice(2);
 if (!directory) throw new Error('Name the directory for the pictures.');
+mkdirSync(directory, { recursive: true });
+if (chosen.includes('readme')) await takeReadme(directory);
 for (const [name, variant] of Object.entries(VARIANTS))
   if (!chosen.length || chosen.includes(name)) await take(directory, name, variant);

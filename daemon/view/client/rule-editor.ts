@@ -23,6 +23,8 @@ interface RuleEditorState {
   draft: RuleDraft | null;
   /** All rules including the draft, and their effects on this network; null before they are tried. */
   tried: NetworksTried | null;
+  /** True while the user edits what else identifies the draft's network. */
+  marking: boolean;
   /** True while the user tests the rules on another network. */
   testing: boolean;
   /** The network in the last “What if…” question. */
@@ -37,6 +39,8 @@ export interface RuleEditor {
   begin(rule: NetworkRule | null, link: NetworkLink | null): Promise<void>;
   /** Changes the draft, and tries it. */
   change(part: Partial<RuleDraft>): Promise<void>;
+  /** Begins or ends the edit of what else identifies the draft's network. */
+  mark(marking: boolean): void;
   cancel(): void;
   /** @param allow true if the user agreed that the rule may lower the protection. @throws ApiError, Unreachable */
   save(allow: boolean): Promise<void>;
@@ -48,7 +52,14 @@ export interface RuleEditor {
 
 /** @param changed called after every change of the state. */
 export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => void): RuleEditor {
-  let state: RuleEditorState = { draft: null, tried: null, testing: false, supposed: null, answer: null };
+  let state: RuleEditorState = {
+    draft: null,
+    tried: null,
+    marking: false,
+    testing: false,
+    supposed: null,
+    answer: null,
+  };
 
   function update(change: Partial<RuleEditorState>): void {
     state = { ...state, ...change };
@@ -82,7 +93,8 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     async change(part) {
       if (state.draft) await set({ ...state.draft, ...part });
     },
-    cancel: () => update({ draft: null, tried: null }),
+    mark: marking => update({ marking }),
+    cancel: () => update({ draft: null, tried: null, marking: false }),
     async save(allow) {
       const { draft } = state;
       if (!draft) return;

@@ -128,7 +128,7 @@ function deviceStatus(client: ClientState, account: Account | null, tr: Translat
     icon: 'culvert-account-symbolic',
     tone: 'neutral',
     title: type ?? tr._('This device'),
-    sentence: [organization, own && deviceName(own)].filter(Boolean).join(' · ') || null,
+    sentence: [organization, own && deviceName(own)].filter(Boolean).join(' · ') || tr._('This device is registered.'),
     buttons: [],
     waiting: waitingText(client, tr),
   };

@@ -15,7 +15,7 @@ import { figuresOf } from '../states/words.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { setupForm } from './setup.ts';
-import { leftText, levelOf, totalOf, unknownText, withoutOld } from './tool-account-rows.ts';
+import { leftText, levelOf, totalOf, unknownText, withoutOld } from './tool-credits.ts';
 import { modeLink } from './tunnel/choose-mode.ts';
 
 /** Facts that the page shows in addition to the state. */
@@ -60,6 +60,7 @@ function statusOf({ client, tunnel, unconfirmed }: View, now: number, tr: Transl
   const proof = describeProof(client, now, tr);
   const span = countdown?.span ?? unconfirmed;
   const buttons = buttonsOf(client.pending === null, tunnel, countdown, tr);
+  const [sentence = '', ...notes] = tunnel.sentence.split('\n');
   // the demo never checks real traffic
   const check: MenuButton[] =
     proof && !tunnel.emulated
@@ -70,8 +71,8 @@ function statusOf({ client, tunnel, unconfirmed }: View, now: number, tr: Transl
     // a request that bypassed WARP contradicts a connection
     tone: proof?.tone === 'warning' && tunnel.tone === 'success' ? 'warning' : tunnel.tone,
     title: tunnel.label,
-    sentence: tunnel.sentence,
-    line: lineOf(client.snapshot, { tunnel, countdown, proof, now }, tr),
+    sentence,
+    line: lineOf(client.snapshot, { tunnel, countdown, proof, now, notes }, tr),
     buttons: buttons.slice(0, BUTTONS),
     menu: [...buttons.slice(BUTTONS), ...check],
     span: span && { from: span.from, until: span.until },
@@ -127,23 +128,28 @@ interface Lines {
   countdown: Countdown | null;
   proof: ProofView | null;
   now: number;
+  /** Further facts of the state, after its sentence. */
+  notes: readonly string[];
 }
 
-/** Words the time left of a countdown, or the duration and the place of the state; then the result of a proof. */
-function lineOf(snapshot: Snapshot | null, { tunnel, countdown, proof, now }: Lines, tr: Translator): string | null {
+/** Words the notes and the time left of a countdown, or the duration and the place of the state; then the result of a proof. */
+function lineOf(snapshot: Snapshot | null, lines: Lines, tr: Translator): string | null {
+  const { countdown, proof, now, notes } = lines;
   const isAsking = proof?.button.sensitive === false;
   const proven = isAsking ? proof.button.label : (proof?.text ?? null);
   const parts = countdown
-    ? [countdown.isSaid ? null : countdown.text, timeLeftText(countdown.span, now, tr)]
-    : sinceWords(snapshot, { tunnel, proof, now }, tr);
-  return [...parts, proven].filter(Boolean).join(' · ') || null;
+    ? [countdown.isSaid || notes.length > 0 ? null : countdown.text, timeLeftText(countdown.span, now, tr)]
+    : sinceWords(snapshot, lines, tr);
+  return [...notes, ...parts, proven].filter(Boolean).join(' · ') || null;
 }
 
 function sinceWords(
   snapshot: Snapshot | null,
-  { tunnel, proof, now }: Omit<Lines, 'countdown'>,
+  { tunnel, proof, now, notes }: Omit<Lines, 'countdown'>,
   tr: Translator,
 ): (string | null)[] {
+  // both would take two lines
+  if (notes.length > 0) return [];
   if (!snapshot || tunnel.look === 'unavailable') return [];
   const text = durationText(tunnel, snapshot.status.since, now, tr);
   // a proof that succeeded names the place itself
@@ -192,7 +198,7 @@ function pauseRow({ toggle, settable, lock, pauses, sentence }: TunnelView, tr: 
     title: _('Pause WARP'),
     label: pauseName(first!.minutes, tr),
     sensitive: isOn && settable && toggle.sensitive,
-    reason: toggle.action === null ? sentence : isOn ? lock : _('There is no connection to pause.'),
+    reason: toggle.action === null ? sentence.split('\n')[0] : isOn ? lock : _('There is no connection to pause.'),
     command: first!.command,
     menu: [...others.map(({ title, command }) => ({ label: title, command })), untilButton(tr)],
   };

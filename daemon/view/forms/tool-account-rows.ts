@@ -12,6 +12,7 @@ import {
 } from '../form.ts';
 import { formatAbout, formatCount, formatIn, formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
+import { leftText, levelOf, withoutOld } from './tool-credits.ts';
 
 /** Returns a command that changes tools or their accounts. */
 export function accountsCommand(request: ToolAccountsChange, more: Omit<Command, 'ask'> = {}): Command {
@@ -71,12 +72,6 @@ function inAskedOrder(accounts: readonly ToolAccount[], names?: readonly string[
   if (!names) return accounts;
   const placeOf = ({ name }: ToolAccount) => (names.includes(name) ? names.indexOf(name) : names.length);
   return [...accounts].sort((a, b) => placeOf(a) - placeOf(b));
-}
-
-/** Omits a figure from before the last reset, which says nothing about the present period. */
-export function withoutOld(account: ToolAccount, now: number): ToolAccount {
-  const [at, resets] = [account.at, account.resets].map(time => Date.parse(time ?? ''));
-  return at! < resets! && resets! <= now ? { ...account, remaining: null } : account;
 }
 
 const rowId = (cli: string, name: string) => `account-${cli}-${name}`;
@@ -269,42 +264,6 @@ function accountText(account: ToolAccount, { tool, inUse, now }: AccountContext,
   return parts.filter(part => part !== null && part !== '').join(' · ');
 }
 
-/** Words the remaining quota; null if it is unknown. */
-export function leftText(
-  { remaining, limit }: Pick<ToolAccount, 'remaining' | 'limit'>,
-  tr: Translator,
-): string | null {
-  const { _ } = tr;
-  if (remaining === null) return null;
-  const left = formatCount(remaining, tr);
-  // Translators: what is left of a quota; the first %s is a number, the second the whole
-  return limit === null ? fill(_('%s left'), left) : fill(_('%s of %s left'), left, formatCount(limit, tr));
-}
-
-/**
- * Returns the sum of a tool's credits, without a limit unless each figure in the sum has one.
- * @param now ms since the epoch
- */
-export function totalOf({ accounts, total }: Pick<Tool, 'accounts' | 'total'>, now: number): Tool['total'] {
-  const isWhole = accounts
-    .map(account => withoutOld(account, now))
-    .every(({ enabled, remaining, limit }) => !enabled || (remaining === null) === (limit === null));
-  return isWhole ? total : { ...total, limit: null };
-}
-
-/** Says for how many accounts in use no credits are known, which a sum does not contain; null without such an account. */
-export function unknownText(accounts: readonly ToolAccount[], tr: Translator): string | null {
-  const count = accounts.filter(({ enabled, remaining }) => enabled && remaining === null).length;
-  // Translators: %d is a number of accounts; their credits are not in the number next to this text
-  const text = tr.ngettext('%d account unknown', '%d accounts unknown', count);
-  return count === 0 ? null : fill(text, formatCount(count, tr));
-}
-
-/** Returns the part that is left of a quota, from 0 to 1; null if it is unknown. */
-export function levelOf({ remaining, limit }: Pick<ToolAccount, 'remaining' | 'limit'>): number | null {
-  return remaining === null || limit === null || limit <= 0 ? null : Math.min(1, Math.max(0, remaining / limit));
-}
-
 function coolingText(account: ToolAccount, now: number, tr: Translator): string | null {
   const { _ } = tr;
   const until = pausedUntil(account, now);
@@ -337,7 +296,7 @@ function sourceText({ sources }: ToolAccount, tr: Translator): string | null {
 const NAME = /^(?!\.+$|__proto__$)[A-Za-z0-9_.][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * Returns the row that adds an account to a tool: it asks for a name, then for the key.
+ * Returns the row that adds an account to a tool: it asks for a name and the key.
  * @param rules says who shares a quota, and what the provider's terms allow
  */
 export function addRow({ cli, accounts, variables, terms }: Tool, rules: string, tr: Translator): Row {
@@ -347,8 +306,9 @@ export function addRow({ cli, accounts, variables, terms }: Tool, rules: string,
   const title = fill(_('New account for %s'), cli);
   const confirm: Question = {
     heading: title,
-    body: isFirst ? _('The name is only for you. The key comes next.') : rules,
-    accept: _('Next'),
+    body: `${isFirst ? _('The name is only for you.') : rules} ${_('The key is stored in the keyring. It is not shown again.')}`,
+    accept: _('Add'),
+    secrets: variables,
     links: terms.url === null ? [] : [{ label: _('Terms of the provider'), uri: terms.url }],
     field: {
       label: _('Name'),
@@ -364,13 +324,6 @@ export function addRow({ cli, accounts, variables, terms }: Tool, rules: string,
     accountsCommand(
       { change: 'add', cli, name, credentials: [], store: 'keyring' },
       {
-        confirm: {
-          // Translators: the first %s is the name of an account, the second a command such as firecrawl
-          heading: fill(_('Add “%s” to %s'), name, cli),
-          body: _('The key is stored in the keyring. It is not shown again.'),
-          accept: _('Add'),
-          secrets: variables,
-        },
         undo: { kind: 'tool-accounts', change: { change: 'remove', cli, name } },
         done: _('Added'),
       },

@@ -3,17 +3,8 @@ import type { Tool, ToolAccount, ToolAccounts } from '../../api/accounts.ts';
 import { type Command, type Form, type Group, noteForm, type Question, type Row, statusForm } from '../form.ts';
 import { formatAbout, formatAgo } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
-import {
-  accountRows,
-  accountsCommand,
-  addRow,
-  leftText,
-  levelOf,
-  type Ordering,
-  totalOf,
-  unknownText,
-  withoutOld,
-} from './tool-account-rows.ts';
+import { accountRows, accountsCommand, addRow, type Ordering } from './tool-account-rows.ts';
+import { leftText, levelOf, totalOf, unknownText, withoutOld } from './tool-credits.ts';
 import { consumersRows, runsRows } from './tool-usage.ts';
 
 interface ToolAccountsState {

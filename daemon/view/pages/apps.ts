@@ -1,8 +1,9 @@
 // Defines the apps page, which filters the list of apps and sends the requests about an app.
 import type { App } from '../../api/schema.ts';
-import type { Command } from '../form.ts';
+import { type Command, type Status, workCommand } from '../form.ts';
 import type { Host } from '../host.ts';
 import { appMatches, furtherWays, isFarFetched, launchedText, shortcutText, sortApps } from '../states/apps.ts';
+import { stateIcon } from '../states/state-table.ts';
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
 
@@ -49,10 +50,34 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
       setBusy([...busy].filter(each => each !== id));
     }
   };
+  const narrow = (change: Partial<Narrowed>) => {
+    const next = { ...by, ...change };
+    if (next.query === by.query && next.all === by.all) return;
+    by = next;
+    listed = null;
+    changed();
+  };
+  /** Returns the status in place of a list without apps. @param failed why there is no list, or null */
+  const emptyStatus = (failed: string | null, sensitive: boolean): Status => {
+    const { _ } = host.tr();
+    const again = { label: _('Try Again'), command: workCommand(list.again), sensitive };
+    const none = { icon: 'culvert-apps-symbolic', tone: 'neutral' } as const;
+    if (failed !== null)
+      return { ...none, icon: stateIcon('unknown'), title: _('Can’t list apps'), sentence: failed, buttons: [again] };
+    if (apps.length === 0)
+      return {
+        ...none,
+        title: _('No apps'),
+        sentence: _('This desktop has no apps with a menu entry.'),
+        buttons: [again],
+      };
+    const all = { label: _('Show all'), command: workCommand(async () => narrow({ query: '', all: true })) };
+    return { ...none, title: _('Nothing found'), sentence: _('No app matches the search.'), buttons: [all] };
+  };
   return {
     /**
-     * Returns the listed apps by id (the same map until something changes), the ids of apps with a request under way, the
-     * reason why there is no list, and `hasApps`, which is null until it is known.
+     * Returns the listed apps by id (the same map until something changes), the ids of apps with a request under way, and the
+     * status in place of a list. Without apps and a status, the list is being read.
      */
     view(view: View) {
       const { value, failed, running } = list.now(view);
@@ -61,17 +86,12 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
         setApps(value);
       }
       listed ??= new Map(apps.filter(passes).map(app => [app.id, app]));
-      const offline = view.client.offline && !value ? view.tunnel.sentence : null;
-      const why = failed !== null && !running ? failed : offline;
-      return { by, listed, busy, failed: why, hasApps: value && apps.length > 0 };
+      const isOffline = view.client.offline !== null;
+      const why = failed !== null && !running ? failed : isOffline && !value ? view.tunnel.sentence : null;
+      const isEmpty = value !== null && listed.size === 0;
+      return { by, listed, busy, status: why !== null || isEmpty ? emptyStatus(why, !isOffline) : null };
     },
-    narrow(change: Partial<Narrowed>): void {
-      const next = { ...by, ...change };
-      if (next.query === by.query && next.all === by.all) return;
-      by = next;
-      listed = null;
-      changed();
-    },
+    narrow,
     /**
      * Starts an app through the proxy; if the proxy is off, asks to turn it on first. Resolves with the started app or null.
      * @param verify true to test the tunnel first

@@ -14,11 +14,16 @@ import { describeProof } from '../states/proof.ts';
 
 /**
  * Runs a command after its question, and reports the result. Never rejects.
+ * @param given what the user typed already, for a command without a question
  * @returns false if the user declined or the command failed
  */
-export async function runCommand(host: Host, { ask, confirm, undo, done }: Command): Promise<boolean> {
+export async function runCommand(
+  host: Host,
+  { ask, confirm, undo, done }: Command,
+  given: string[] = [],
+): Promise<boolean> {
   try {
-    const answers = confirm ? await host.answer(confirm) : [];
+    const answers = confirm ? await host.answer(confirm) : given;
     const outcome = answers && (await executeAsk(host, ask, answers));
     if (!outcome) return false;
     const said = typeof outcome === 'string' ? outcome : done;
@@ -80,8 +85,10 @@ async function executeAsk(host: Host, ask: Ask, answers: string[] = []): Promise
       return true;
     case 'client':
       return host.task(ask.task);
-    case 'answer':
-      return runCommand(host, ask.command(answers[0] ?? ''));
+    case 'answer': {
+      const [text = '', ...secrets] = answers;
+      return runCommand(host, ask.command(text), secrets);
+    }
     case 'work': {
       const said = await ask.work();
       return typeof said === 'string' ? said : true;

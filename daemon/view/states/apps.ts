@@ -3,50 +3,11 @@
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
 import type { Client } from '../../api/client.ts';
 import type { App, LaunchRequest, PlacedWay, ProxyMethod, Snapshot } from '../../api/schema.ts';
-import type { ClientState } from '../client/client-state.ts';
-import { modeName } from '../client/labels.ts';
 import { type Button, type Command, clientCommand, workCommand } from '../form.ts';
 import { quoted, wordMessage, wordMessages } from '../message.ts';
 import { holdsWords, searchable } from '../text-search.ts';
 import { fill, type Translator } from '../translator.ts';
-import { serviceRemedy } from './causes.ts';
 import { demoSentence, type KillSwitchLook } from './killswitch.ts';
-import { problemTitle } from './problems.ts';
-
-/** State of the local proxy. */
-export interface ProxyView {
-  look: 'unavailable' | 'off' | 'on';
-  /** Says which traffic uses WARP. */
-  sentence: string;
-  /** `127.0.0.1:40000`, or null if it is unknown. */
-  address: string | null;
-  /** Warning before an app is started, or why the proxy can't be turned on; or null. */
-  warning: string | null;
-  /** Why the proxy could not be turned on, with a known remedy. */
-  failure: { text: string; remedy: Button | null } | null;
-  /** Turns the proxy on after a question. */
-  enable: Button;
-  /** True if the proxy can be turned on. */
-  sensitive: boolean;
-  /** True while the proxy is being turned on. */
-  waiting: boolean;
-}
-
-/** Turns the local proxy on. Asks first, because all other traffic then bypasses WARP. @param now name of the present mode */
-function enableProxyCommand(now: string, { _ }: Translator): Command {
-  return {
-    ask: { kind: 'action', request: { action: 'enableLocalProxy' } },
-    confirm: {
-      heading: _('Tunnel only chosen apps?'),
-      body: fill(
-        // Translators: %s is what goes through the tunnel now, such as: All traffic
-        _('What goes through the tunnel now: %s. From then on only the apps that you start here use WARP.'),
-        now || '–',
-      ),
-      accept: _('Tunnel Chosen Apps'),
-    },
-  };
-}
 
 /** Returns the request that starts an app. If the start had to turn the proxy on, a failure restores `before`. */
 export function launchRequest(appId: string, before: Snapshot | null | undefined): LaunchRequest {
@@ -55,60 +16,6 @@ export function launchRequest(appId: string, before: Snapshot | null | undefined
   const protocol = PROTOCOLS.find(each => each === before.settings['WARP tunnel protocol']) ?? null;
   const connected = before.status.state !== 'disconnected' && before.status.state !== 'disconnecting';
   return { appId, restore: { mode, protocol, connected } };
-}
-
-/** Describes the local proxy in the language of `tr`. */
-export function describeProxy(client: ClientState, tr: Translator): ProxyView {
-  const { snapshot, offline, pending } = client;
-  const { _ } = tr;
-  const mode = snapshot?.settings.Mode;
-  const on = mode === 'proxy';
-  const now = mode ? modeName(mode, tr).title : '';
-  const address = on ? addressOf(snapshot!.tunnel.proxyPort) : null;
-  return {
-    look: !snapshot ? 'unavailable' : on ? 'on' : 'off',
-    sentence: on
-      ? // Translators: %s is an address such as 127.0.0.1:40000
-        fill(
-          _('Apps that you start here use WARP; everything else bypasses it. Proxy for other apps: %s'),
-          address ?? '–',
-        )
-      : fill(
-          // Translators: %s is what goes through the tunnel now, such as: All traffic
-          _('Apps that you start here use WARP; everything else then bypasses it. Now: %s.'),
-          now || '–',
-        ),
-    address,
-    warning: warningOf(client, on, tr),
-    failure: on ? null : failureOf(client, tr),
-    enable: { label: _('Tunnel Only Chosen Apps'), command: enableProxyCommand(now, tr) },
-    sensitive:
-      !offline && snapshot !== null && !snapshot.status.blocked && !snapshot.options.modeLocked && pending === null,
-    waiting: pending === 'enableLocalProxy',
-  };
-}
-
-function warningOf({ snapshot, offline }: ClientState, on: boolean, { _ }: Translator): string | null {
-  if (!snapshot || offline) return null;
-  if (!on) return snapshot.options.modeLocked ? _('Your organization decides the mode.') : null;
-  return snapshot.status.state === 'connected'
-    ? null
-    : _('The tunnel is not connected: apps started now can’t reach anything.');
-}
-
-function failureOf({ proxyProblem, snapshot }: ClientState, tr: Translator): ProxyView['failure'] {
-  if (!proxyProblem) return null;
-  // WARP accepts commands, but does not carry them out
-  const stuck = proxyProblem.code === 'proxy-not-answering' || proxyProblem.code === 'tunnel-cli-timeout';
-  return {
-    text: problemTitle(proxyProblem, tr),
-    remedy: stuck ? serviceRemedy('restart', snapshot?.tunnelCli ?? {}, tr) : null,
-  };
-}
-
-/** Returns the address of the local proxy, which listens only on this machine. */
-function addressOf(port: number | null): string | null {
-  return port === null ? null : `127.0.0.1:${port}`;
 }
 
 /** Says in a word or two how well an app supports the proxy. */
@@ -194,13 +101,6 @@ export function commonApps(apps: App[]): App[] {
     .filter(app => launchable(app) && app.shortcut === null && rank(app) < Infinity)
     .sort((a, b) => rank(a) - rank(b))
     .slice(0, OFFERED);
-}
-
-/** Returns the words for an empty list. @param any true if the filter hides all apps */
-export function noAppsText(any: boolean, { _ }: Translator): { title: string; description: string } {
-  return any
-    ? { title: _('Nothing found'), description: _('No app matches the search.') }
-    : { title: _('No apps'), description: _('This desktop has no apps with a menu entry.') };
 }
 
 export type AppEntry = Button;

@@ -22,7 +22,7 @@ export interface StateWords {
   label: string;
   /** Like `label`, for places without the sentence: for a pause, includes its end. */
   stateText: string;
-  /** The consequence for the user. */
+  /** The consequence for the user in one sentence; a further fact, in few words, follows on a line of its own. */
   sentence: string;
   tone: Tone;
   icon: string;
@@ -209,13 +209,14 @@ function pausedRow({ snapshot }: Situation, tr: Translator): Row {
 
 /** Describes a block; keeps the cause of a failure and its remedy. */
 function blockedRow({ snapshot, cause, demo, said }: Situation, tr: Translator): Row {
-  const why = cause && fill(tr._('%s: %s'), cause.title, cause.sentence);
   const pause = snapshot.changes.find(isPause);
+  const more = pause ? changeText(pause, tr) : cause?.title;
+  const why = cause && fill(tr._('%s: %s'), cause.title, cause.sentence);
   return {
-    sentence: [blockedSentence(tr), why, pause && changeText(pause, tr)].filter(Boolean).join('\n'),
+    sentence: [blockedSentence(tr), more].filter(Boolean).join('\n'),
     // this daemon can't end the block
     remedy: demo ? leaveDemo(tr) : (cause?.remedy ?? null),
-    details: cause ? said : null,
+    details: why && [why, said].filter(Boolean).join('\n'),
   };
 }
 

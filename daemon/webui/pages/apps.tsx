@@ -5,12 +5,13 @@ import type { App as DesktopApp } from '../../api/schema.ts';
 import { workCommand } from '../../view/form.ts';
 import { searchedText } from '../../view/forms/search-rows.ts';
 import { openApps } from '../../view/pages/apps.ts';
-import { appBadge, appDetails, launchable, noAppsText } from '../../view/states/apps.ts';
+import { appBadge, appDetails, launchable } from '../../view/states/apps.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { SearchField } from '../widgets/rows/entry-row.tsx';
 import { Menu } from '../widgets/rows/menu.tsx';
+import { StatusView } from '../widgets/rows/status.tsx';
 import { CommandButton, useGeneralReason } from '../widgets/rows/words.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
 
@@ -65,7 +66,7 @@ function AppList() {
   );
   void changes.value; // renders again after each change
   useEffect(() => page.close, [page]);
-  const { by, listed, hasApps, failed, busy } = page.view(app.view.value);
+  const { by, listed, status, busy } = page.view(app.view.value);
   const apps = useMemo(() => [...listed.values()], [listed]);
   const general = useGeneralReason();
   const isFree = busy.size === 0;
@@ -90,16 +91,9 @@ function AppList() {
           {reason}
         </p>
       )}
-      {failed !== null && listed.size > 0 && (
-        <p class="problem" role="alert">
-          {failed}
-        </p>
-      )}
-      {listed.size === 0 ? (
-        <p class="empty">
-          {failed ?? (hasApps === null ? _('Reading…') : noAppsText(hasApps, app.tr.value).description)}
-        </p>
-      ) : (
+      {status && <StatusView status={status} alone />}
+      {!status && listed.size === 0 && <p class="empty">{_('Reading…')}</p>}
+      {!status && listed.size > 0 && (
         <VirtualList items={apps} rowHeight={ROW_HEIGHT} label={_('Apps')}>
           {(each, tabIndex) => (
             <AppRow

@@ -1,6 +1,6 @@
 // Renders the commands that Culvert gave to WARP, and their answers.
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { LogEntry } from '../../api/schema.ts';
 import { formatTime } from '../../view/format.ts';
 import { searchedText } from '../../view/forms/search-rows.ts';
@@ -19,12 +19,14 @@ import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { SearchField } from '../widgets/rows/entry-row.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
+import { logOf } from './log-of.ts';
 
 const ROW_HEIGHT = 36;
 
 export function LogPage() {
   const app = useApp();
-  const { log } = app;
+  const { model } = app.host;
+  const log = useMemo(() => logOf(model), [model]);
   const tr = app.tr.value;
   const { _ } = tr;
   const query = useSignal(searchedText(rowInAddress()));
@@ -32,7 +34,6 @@ export function LogPage() {
   const shows = useSignal<Shows>(query.peek() ? 'all' : 'notable');
   const chosen = useSignal<LogEntry | null>(null);
   const entries = useComputed(() => log.value.filter(entry => passes(entry, shows.value, query.value)));
-  useEffect(app.loadLog, []);
   const nothing = emptyText(log.value.length, query.value !== '', tr);
   const text = () => entries.value.map(entry => asText(entry, tr)).join('\n\n');
   return (

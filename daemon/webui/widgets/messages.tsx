@@ -95,10 +95,10 @@ interface Field {
   check(text: string): string | null;
 }
 
-/** Returns the fields of a dialog: its secrets, or one text that is not secret. */
+/** Returns the fields of a dialog: one text that is not secret, then its secrets. */
 function fieldsOf({ secrets = [], field }: DialogContent): Field[] {
-  if (field) return [{ ...field, secret: false }];
-  return secrets.map(label => ({ label, secret: true, check: () => null }));
+  const typed = secrets.map(label => ({ label, secret: true, check: () => null }));
+  return field ? [{ ...field, secret: false }, ...typed] : typed;
 }
 
 interface FieldsProps {

@@ -1,6 +1,5 @@
 // Builds the page of apps: a searchable list that starts apps through the tunnel, and asks once about the necessary changes.
 import Adw from 'gi://Adw?version=1';
-import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import type { App } from '../../../daemon/api/schema.ts';
@@ -8,8 +7,8 @@ import { formatCount } from '../../../daemon/view/format.ts';
 import { searchedText } from '../../../daemon/view/forms/search-rows.ts';
 import { pageTitle } from '../../../daemon/view/page-list.ts';
 import { openApps } from '../../../daemon/view/pages/apps.ts';
-import { commonApps, launchable, noAppsText, type ProxyView } from '../../../daemon/view/states/apps.ts';
-import { stateIcon } from '../../../daemon/view/states/state-table.ts';
+import { commonApps, launchable } from '../../../daemon/view/states/apps.ts';
+import type { ProxyView } from '../../../daemon/view/states/proxy.ts';
 import { fill } from '../../../daemon/view/translator.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
@@ -21,6 +20,7 @@ import { checkButton, copyButton, labelButton } from '../widgets/buttons.ts';
 import { CLAMP } from '../widgets/columns.ts';
 import { ask } from '../widgets/compat.ts';
 import { dropRows, type Fill, OneStop, stepwise } from '../widgets/lists.ts';
+import { createStatus, type StatusWidget } from '../widgets/rows/status.ts';
 import { type AppRows, appRows } from './app-row.ts';
 
 export class AppsPage extends Adw.Bin implements PageWidget {
@@ -38,12 +38,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   readonly #all = checkButton(_('Show all'));
   readonly #verify = checkButton(_('Check the tunnel first'));
   readonly #states = new Gtk.Stack({ vexpand: true });
-  readonly #failed = new Adw.StatusPage({
-    icon_name: stateIcon('unknown'),
-    title: _('Can’t list apps'),
-  });
-  readonly #again = new Gtk.Button({ label: _('Try Again'), halign: Gtk.Align.CENTER, css_classes: ['pill'] });
-  readonly #none = new Adw.StatusPage({ icon_name: 'culvert-apps-symbolic' });
+  readonly #status: StatusWidget;
   readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true });
   readonly #page: ReturnType<typeof openApps>;
   /** IDs of the listed apps. */
@@ -81,6 +76,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
       () => this.#proxy?.address ?? '',
       () => host.toast(_('Copied')),
     );
+    this.#status = createStatus(host);
     this.child = this.#build();
     this.#search.connect('changed', () => page.narrow({ query: this.#search.text }));
     this.#reload.connect('clicked', () => this.reload());
@@ -107,7 +103,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     setDescription(this.#enable, this.#enable.sensitive ? '' : (warning ?? ''));
     this.#remedy.visible = Boolean(proxy.failure?.remedy);
     labelButton(this.#remedy, proxy.failure?.remedy?.label ?? '');
-    for (const widget of [this.#list, this.#reload, this.#again]) widget.sensitive = !client.offline;
+    for (const widget of [this.#list, this.#reload]) widget.sensitive = !client.offline;
     this.#showList(view);
   }
 
@@ -174,13 +170,10 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     const clamp = new Adw.ClampScrollable({ ...CLAMP, child: list });
     const spinner = new Gtk.Spinner({ spinning: true, halign: Gtk.Align.CENTER, valign: Gtk.Align.CENTER });
     setName(spinner, _('Looking for apps'));
-    this.#again.connect('clicked', () => this.reload());
-    this.#failed.child = this.#again;
     const pages: [string, Gtk.Widget][] = [
       ['some', new OneStop(list, new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp }))],
-      ['none', this.#none],
+      ['status', new Gtk.ScrolledWindow({ child: this.#status.widget })],
       ['loading', spinner],
-      ['failed', this.#failed],
     ];
     for (const [name, page] of pages) this.#states.add_named(page, name);
     const box = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL });
@@ -202,7 +195,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   }
 
   #showList(view: View): void {
-    const { by, listed, hasApps, failed, busy } = this.#page.view(view);
+    const { by, listed, status, busy } = this.#page.view(view);
     if (this.#search.text !== by.query) this.#search.text = by.query;
     this.#all.active = by.all;
     const changing = [...this.#busy, ...busy].filter(id => this.#busy.has(id) !== busy.has(id));
@@ -216,10 +209,8 @@ export class AppsPage extends Adw.Bin implements PageWidget {
       this.#by = by;
     }
     for (const id of changing) this.#rows.update(id);
-    Object.assign(this.#none, noAppsText(hasApps ?? false, tr));
-    this.#failed.description = GLib.markup_escape_text(failed ?? '', -1);
-    const state = failed !== null ? 'failed' : hasApps === null ? 'loading' : listed.size ? 'some' : 'none';
-    turnTo(this.#states, state, pageTitle('apps', tr));
+    if (status) this.#status.show(status);
+    turnTo(this.#states, status ? 'status' : listed.size > 0 ? 'some' : 'loading', pageTitle('apps', tr));
   }
 
   /** Turns on the local proxy, then offers shortcuts. */

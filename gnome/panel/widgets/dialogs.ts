@@ -19,8 +19,9 @@ export async function answerOf(
   { window, open }: Pick<WindowHost, 'window' | 'open'>,
   { heading, body, accept, destructive, links, text, secrets = [], field }: Question,
 ): Promise<string[] | null> {
-  const fields = secrets.length ? secrets.map(label => ({ label })) : field ? [field] : [];
+  const fields = [...(field ? [field] : []), ...secrets.map(label => ({ label }))];
   const typed = fields.length ? createFields(fields) : null;
+  if (typed && links) typed.widget.append(linkBox(links, open));
   const answer = await ask(window, {
     heading,
     body,

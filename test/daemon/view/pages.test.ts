@@ -19,13 +19,13 @@ import {
   appDetails,
   appMatches,
   commonApps,
-  describeProxy,
   furtherWays,
   launchable,
   launchedText,
   sortApps,
 } from '../../../daemon/view/states/apps.ts';
 import type { KillSwitchLook } from '../../../daemon/view/states/killswitch.ts';
+import { describeProxy } from '../../../daemon/view/states/proxy.ts';
 import { describeUpdate } from '../../../daemon/view/states/updates.ts';
 import { problem } from '../../support/gnome/daemon.ts';
 import { app, initialConfig, logEntry, noUpdate } from '../../support/gnome/initial.ts';

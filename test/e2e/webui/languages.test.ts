@@ -146,7 +146,7 @@ describe('the page in other languages', { concurrency: false }, () => {
   test('every visible and spoken text can be translated', async () => {
     const { page, complaints } = await openTab(browser, address, { locale: 'de-DE' });
     const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
-    await page.route(/\/de-\w+\.json$/, route => route.fulfill({ json: catalog }));
+    await page.route(/\/de-[\w-]+\.json$/, route => route.fulfill({ json: catalog }));
     await page.reload();
     await page.getByText(pseudo('Disconnected')).first().waitFor();
     const untranslated: string[] = [];
@@ -286,7 +286,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.context().close();
     const foreign = await openTab(browser, address, { locale: 'de-DE' });
     const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
-    await foreign.page.route(/\/de-\w+\.json$/, route => route.fulfill({ json: catalog }));
+    await foreign.page.route(/\/de-[\w-]+\.json$/, route => route.fulfill({ json: catalog }));
     await foreign.page.reload();
     await foreign.page.getByText(pseudo('Connected')).first().waitFor();
     assert.deepEqual(await misfits(foreign.page), []);

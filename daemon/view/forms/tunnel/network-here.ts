@@ -61,7 +61,7 @@ const BUTTONS = 2;
 export function hereStatus(here: Here, tr: Translator): Status {
   const { networks, network, snapshot } = here;
   const { _ } = tr;
-  const menu = networks ? trustButtons(here, networks, tr) : undefined;
+  const menu = networks ? [...signInButtons(here, networks, tr), ...trustButtons(here, networks, tr)] : undefined;
   if (!networks || isUnreported(networks)) {
     const ssids = snapshot?.options.trustedSsids ?? null;
     return { ...(network ? desktopStatus(network, ssids, tr) : unknownStatus(tr)), menu };
@@ -281,27 +281,31 @@ export function hereRows(here: Here, tr: Translator): Row[] {
   ];
 }
 
-/** Returns the row that opens the login page of the network, also where none was noticed, unless WARP is connected there. */
+/** Returns the row that opens the login page of the network, if one was noticed. */
 function portalRows(snapshot: State | null, networks: NetworksState, tr: Translator): Row[] {
   const { _ } = tr;
+  if (!loginLink(networks)) return [];
+  return [
+    {
+      kind: 'button',
+      id: 'portal',
+      title: _('This network has a login page'),
+      subtitle: signInText(snapshot, tr),
+      label: _('Sign In…'),
+      style: 'suggested',
+      sensitive: snapshot?.status.state !== 'connected',
+      reason: _('No sign-in needed here.'),
+      command: clientCommand('portal'),
+    },
+  ];
+}
+
+/** Offers the sign-in where no login page was noticed, unless WARP is connected there. */
+function signInButtons({ snapshot }: Here, networks: NetworksState, { _ }: Translator): MenuButton[] {
   const { links, service } = networks;
-  const isConnected = snapshot?.status.state === 'connected';
-  const row = { kind: 'button', subtitle: signInText(snapshot, tr), label: _('Sign In…') } as const;
-  if (loginLink(networks))
-    return [
-      {
-        ...row,
-        id: 'portal',
-        title: _('This network has a login page'),
-        style: 'suggested',
-        sensitive: !isConnected,
-        reason: _('No sign-in needed here.'),
-        command: clientCommand('portal'),
-      },
-    ];
-  if (isConnected || (service !== null && links.length === 0)) return [];
-  const title = _('Sign in to this network');
-  return [{ ...row, id: 'portal-by-hand', title, command: clientCommand('portal-by-hand') }];
+  const isUseless = snapshot?.status.state === 'connected' || (service !== null && links.length === 0);
+  if (isUseless || loginLink(networks)) return [];
+  return [{ label: _('Sign In to This Network…'), command: clientCommand('portal-by-hand') }];
 }
 
 /** Returns the switch of WARP's own list for the present Wi-Fi; a button if WARP does not report the list. */

@@ -40,7 +40,6 @@ export function elsewhereGroup(state: ListState, tr: Translator): Group {
   const rules = networks?.rules ?? [];
   const here = networks ? ruleHere(networks) : null;
   const isFound = ({ title, subtitle }: Row) => holdsWords(foldText(`${title} ${subtitle ?? ''}`), foldText(query));
-  const isCopyable = rules.some(({ weakens, proof }) => weakens && proof === 'copyable');
   const found = [
     ...rules.flatMap((rule, at) =>
       isOfSwitch(rule) || rule === here ? [] : [ruleRow(rule, rules[at + 1]?.name ?? null, editor, tr)],
@@ -52,28 +51,24 @@ export function elsewhereGroup(state: ListState, tr: Translator): Group {
   const rows = [
     ...found,
     ...(found.length > 0 ? [] : [noteRow('none', _('Nothing found'))]),
-    ...(isCopyable ? [noteRow('imitated', imitationText(tr))] : []),
+    trustRow(state, tr),
+    noteRow('imitated', _('Anyone can imitate a network by its name. Your traffic there would bypass WARP.')),
   ];
   return {
     id: 'rules',
     title: _('Elsewhere'),
     ...(networks && { description: _('Changes by hand last until you change networks.') }),
-    actions: [addButton(state, tr)],
+    actions: addButtons(state, tr),
     menu: menuOf(state, tr),
     rows,
   };
 }
 
-function imitationText({ _ }: Translator): string {
-  return _('Anyone can imitate a network by its name. Your traffic there would bypass WARP.');
-}
-
-/** Returns the button that begins a rule, for the present network if it has a name; without an editor, a trusted Wi-Fi. */
-function addButton(state: ListState, tr: Translator): NonNullable<Group['actions']>[number] {
-  const { networks, editor } = state;
-  if (!networks || !editor) return { icon: 'add', ...trustButton(state, tr) };
+/** Returns the button that begins a rule, for the present network if it has a name. */
+function addButtons({ networks, editor }: ListState, { _ }: Translator): Group['actions'] {
+  if (!networks || !editor) return [];
   const link = networks.links.find(({ name }) => name !== null) ?? null;
-  return { icon: 'add', label: tr._('Add Rule…'), command: workCommand(() => editor.begin(null, link)) };
+  return [{ icon: 'add', label: _('Add Rule…'), command: workCommand(() => editor.begin(null, link)) }];
 }
 
 function menuOf(state: ListState, tr: Translator): MenuButton[] {
@@ -94,7 +89,6 @@ function menuOf(state: ListState, tr: Translator): MenuButton[] {
     destructive: true,
   };
   return [
-    ...(networks && editor ? [trustButton(state, tr)] : []),
     ...(networks && editor ? [{ label: _('Test Rules…'), command: workCommand(async () => editor.test(true)) }] : []),
     ...(networks
       ? [
@@ -119,15 +113,18 @@ function menuOf(state: ListState, tr: Translator): MenuButton[] {
   ];
 }
 
-function trustButton({ settable }: ListState, tr: Translator): MenuButton {
+/** Returns the row that adds a Wi-Fi network to WARP's own list. */
+function trustRow({ options, settable }: ListState, tr: Translator): Row {
   const { _ } = tr;
+  const listed = options?.trustedSsids ?? [];
   return {
-    label: _('Trust a Wi-Fi…'),
+    kind: 'entry',
+    id: 'ssid-add',
+    title: _('Add Wi-Fi name'),
+    label: _('Add'),
     sensitive: settable,
-    command: {
-      ask: { kind: 'answer', command: name => trustCommand(name, fill(_('%s is trusted'), name)) },
-      confirm: ssidQuestion(_('Add Wi-Fi name'), _('WARP stays off where you trust the network.'), _('Add'), tr),
-    },
+    check: text => checks(tr).ssid(text) ?? (listed.includes(text) ? _('It is already on the list') : null),
+    command: name => trustCommand(name, fill(_('%s is trusted'), name)),
   };
 }
 
@@ -139,19 +136,13 @@ function distrustButton({ settable }: ListState, tr: Translator): MenuButton {
     sensitive: settable,
     command: {
       ask: { kind: 'answer', command: name => distrustCommand(name, tr) },
-      confirm: ssidQuestion(_('Remove a Wi-Fi by its name'), body, _('Remove'), tr),
+      confirm: {
+        heading: _('Remove a Wi-Fi by its name'),
+        body,
+        accept: _('Remove'),
+        field: { label: _('Name'), placeholder: '', check: text => (text === '' ? null : checks(tr).ssid(text)) },
+      },
     },
-  };
-}
-
-/** Asks for the name of a Wi-Fi network. */
-function ssidQuestion(heading: string, body: string, accept: string, tr: Translator): Question {
-  const check = (text: string) => (text === '' ? null : checks(tr).ssid(text));
-  return {
-    heading,
-    body: `${body} ${imitationText(tr)}`,
-    accept,
-    field: { label: tr._('Name'), placeholder: '', check },
   };
 }
 

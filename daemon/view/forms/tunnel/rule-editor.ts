@@ -1,5 +1,11 @@
 // Describes the form that edits a rule for networks, and the form that tests the rules on another network.
-import type { NetworkEffects, NetworkRule, NetworksState, SupposedNetwork } from '../../../api/networks.ts';
+import type {
+  NetworkEffects,
+  NetworkLink,
+  NetworkRule,
+  NetworksState,
+  SupposedNetwork,
+} from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { isComplete, type RuleDraft, type RuleEditor } from '../../client/rule-editor.ts';
 import { type Group, noteRow, type Question, type Row, workCommand } from '../../form.ts';
@@ -20,24 +26,37 @@ import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRo
 /** Returns the form of the draft; empty without a draft. */
 export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Translator): Group[] {
   const { _ } = tr;
-  const { draft } = editor.state();
+  const { draft, marking } = editor.state();
   if (!draft) return [];
+  if (marking) return [marksGroup(editor, draft, links, tr)];
   return [
     {
       id: 'draft',
       // Translators: %s is the name of a rule
       title: draft.replaces === null ? _('New rule') : fill(_('Rule “%s”'), draft.replaces),
+      menu: [{ label: _('Also Identified By…'), command: workCommand(async () => editor.mark(true)) }],
       rows: [...matchRows(editor, draft, links, tr), ...effectRows(editor, draft, tr), nameRow(editor, draft, tr)],
     },
     { id: 'draft-end', rows: endRows(editor, draft, tr) },
-    {
-      id: 'draft-marks',
-      title: _('Also identified by'),
-      description: _('The rule is only for networks with all of this. Anyone can copy it, except the beacon.'),
-      folded: true,
-      rows: markRows(editor, draft, links, tr),
-    },
   ];
+}
+
+function marksGroup(editor: RuleEditor, draft: RuleDraft, links: readonly NetworkLink[], tr: Translator): Group {
+  const { _ } = tr;
+  const done: Row = {
+    kind: 'button',
+    id: 'draft-marked',
+    title: _('Back to the rule'),
+    label: _('Done'),
+    style: 'suggested',
+    command: workCommand(async () => editor.mark(false)),
+  };
+  return {
+    id: 'draft-marks',
+    title: _('Also identified by'),
+    description: _('The rule is only for networks with all of this. Anyone can copy it, except the beacon.'),
+    rows: [...markRows(editor, draft, links, tr), done],
+  };
 }
 
 function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator): Row[] {

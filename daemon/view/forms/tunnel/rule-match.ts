@@ -41,9 +41,10 @@ export function matchRows(editor: RuleEditor, draft: RuleDraft, links: readonly 
   const isOffered = offered.some(each => textOf(each) === textOf(chosen));
   const byName = base.ssid !== undefined && base.any === undefined;
   const isOther = !isOffered && !byName && Object.keys(chosen).length > 0;
+  const marks = marksOf(match);
   const choices: Choice<NetworkMatch>[] = [
-    { value: textOf({}), label: textOf(match) === '{}' ? _('Choose') : _('Only what is listed below'), gives: {} },
-    ...(isOther ? [{ value: textOf(chosen), label: capital(matchText({ match: chosen }, tr)), gives: base }] : []),
+    { value: textOf({}), label: textOf(marks) === '{}' ? _('Choose') : titleOf(marks, tr), gives: {} },
+    ...(isOther ? [{ value: textOf(chosen), label: titleOf(chosen, tr), gives: base }] : []),
     ...offered.map(each => ({ value: textOf(each), label: labelOf(each, links, tr), gives: each })),
     { value: BY_NAME, label: _('A Wi-Fi network by its name'), gives: { ssid: '' } },
   ];
@@ -51,7 +52,7 @@ export function matchRows(editor: RuleEditor, draft: RuleDraft, links: readonly 
   return [
     select({ id: 'draft-network', title: _('Network'), choices, value: isNamed ? BY_NAME : textOf(chosen) }, gives => {
       const name = draft.name === '' ? nameOf(gives, links) : draft.name;
-      return editor.change({ match: { ...marksOf(match), ...gives }, name });
+      return editor.change({ match: { ...marks, ...gives }, name });
     }),
     ...(isNamed ? [ssidRow(editor, draft, tr)] : []),
     ...(hasPassword(base) ? [securityRow(editor, match, tr)] : []),
@@ -101,7 +102,6 @@ export function markRows(
   tr: Translator,
 ): Row[] {
   const { _ } = tr;
-  const titleOf = (mark: NetworkMatch) => capital(matchText({ match: mark }, tr));
   const change = (next: NetworkMatch) => editor.change({ match: next });
   const add = (mark: NetworkMatch) => change(withMark(match, mark));
   const entry = (words: Parameters<typeof textRow>[0], markIn: (text: string) => NetworkMatch): Row =>
@@ -112,9 +112,9 @@ export function markRows(
       (mark): Row => ({
         kind: 'item',
         id: `draft-mark-${textOf(mark)}`,
-        title: titleOf(mark),
+        title: titleOf(mark, tr),
         remove: workCommand(() => change(withoutMark(match, mark))),
-        removeLabel: fill(_('Remove %s'), titleOf(mark)),
+        removeLabel: fill(_('Remove %s'), titleOf(mark, tr)),
       }),
     ),
     ...links.flatMap(link =>
@@ -122,7 +122,7 @@ export function markRows(
         (mark): Row => ({
           kind: 'button',
           id: `draft-present-${textOf(mark)}`,
-          title: titleOf(mark),
+          title: titleOf(mark, tr),
           subtitle: networkTitle(link, tr),
           label: _('Add'),
           command: workCommand(() => add(mark)),
@@ -173,12 +173,14 @@ function withoutMark(match: NetworkMatch, mark: NetworkMatch): NetworkMatch {
 
 function labelOf(match: NetworkMatch, links: readonly NetworkLink[], tr: Translator): string {
   const link = links.find(each => match.any === undefined && textOf(matchOf(each)) === textOf(match));
-  return link ? networkTitle(link, tr) : capital(matchText({ match }, tr));
+  return link ? networkTitle(link, tr) : titleOf(match, tr);
 }
 
 function nameOf({ any, uuid }: NetworkMatch, links: readonly NetworkLink[]): string {
   return any ?? links.find(each => each.uuid === uuid)?.name ?? '';
 }
+
+const titleOf = (match: NetworkMatch, tr: Translator) => capital(matchText({ match }, tr));
 
 /** Value of the option that makes no choice. */
 export const NONE = '';

@@ -433,3 +433,27 @@ test('a missing setup has the same skeleton, with its links and commands as rows
     assert.ok(status!.buttons.length >= 1 && status!.buttons.length <= 2, blocked);
   }
 });
+
+test('the sentence is one sentence, and the rest fits the gray line, in every state', () => {
+  const old = { at: at(-600), said: null };
+  const failed = { subject: 'connection' as const, value: 'off', setAt: at(-60), endsAt: null, problem: 'No answer.' };
+  const cases: [name: string, client: ClientState, line: RegExp][] = [
+    [
+      'blocked, with a cause',
+      given({ state: 'unable', reason: reason('NoNetwork') }, { killSwitch: BLOCKS }),
+      /^You are offline$/,
+    ],
+    ['blocked, in a pause', given({ state: 'disconnected' }, { killSwitch: BLOCKS }, [PAUSED]), /^Back on at .* left$/],
+    [
+      'paused without an end',
+      given({ state: 'disconnected' }, {}, [change('connection', failed)]),
+      /^Connection could not be reverted yet: No answer\.$/,
+    ],
+    ['old', given({ state: 'connected', lastKnown: old }), /^WARP does not answer\.$/],
+  ];
+  for (const [name, client, line] of cases) {
+    const { status } = formOf(client);
+    assert.doesNotMatch(status!.sentence!, /\n/, name);
+    assert.match(status!.line!, line, name);
+  }
+});

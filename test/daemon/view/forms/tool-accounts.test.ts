@@ -187,7 +187,7 @@ test('the question for a new account says who shares a quota, and what the terms
   const unread = (['allowed', 'per-team', 'one-per-person'] as const).map(accounts =>
     describe({ terms: { accounts, note: null, url: null, read: null } }),
   );
-  assert.match(unread[0]!, /Check whether the provider’s terms allow several accounts\.$/);
+  assert.match(unread[0]!, /Check whether the provider’s terms allow several accounts\. /);
   assert.deepEqual(unread.slice(1), [unread[0], terms[2]]);
 });
 
@@ -338,7 +338,7 @@ test('one row asks all providers, and says when they were asked, and while they 
   );
 });
 
-test('an account is added by a name that fits, and its key is asked for', () => {
+test('an account is added by one question, for a name that fits and the key', () => {
   const { ask, confirm: name } = row('button', 'add-firecrawl', richTool(now)).command;
   assert.deepEqual(
     ['', 'team-e', 'a b', '-x', '..', 'team-a'].map(text => name!.field!.check(text) === null),
@@ -353,7 +353,7 @@ test('an account is added by a name that fits, and its key is asked for', () => 
   assert.equal(first?.uri, terms.url, 'also before the first account');
   assert.ok(ask.kind === 'answer');
   const add = ask.command('team-e');
-  assert.deepEqual(add.confirm?.secrets, ['FIRECRAWL_KEY']);
+  assert.deepEqual([name!.secrets, add.confirm], [['FIRECRAWL_KEY'], undefined]);
   assert.equal(asked(add).change, 'add');
   assert.deepEqual(add.undo, {
     kind: 'tool-accounts',
@@ -414,6 +414,17 @@ test('the answer to a question leads to the next command', async () => {
   const command = (text: string): Command => ({ ask: { kind: 'copy', text }, done: 'copied' });
   assert.equal(await runCommand(host as never, { ask: { kind: 'answer', command }, confirm: question }), true);
   assert.deepEqual(done, ['name', 'copied']);
+});
+
+test('the key that is typed next to the name goes to the daemon with it', async () => {
+  const posted: unknown[] = [];
+  const call = async (_line: string, { body }: { body: unknown }) => void posted.push(body);
+  const host = { answer: async () => ['team-e', 'key'], model: { call }, toast() {}, tr: () => tr };
+  const { command } = row('button', 'add-firecrawl', richTool(now));
+  assert.equal(await runCommand(host as never, command), true);
+  assert.deepEqual(posted, [
+    { change: 'add', cli: 'firecrawl', name: 'team-e', credentials: ['key'], store: 'keyring' },
+  ]);
 });
 
 test('a key that no keyring takes goes into a file only if the user agrees', async () => {

@@ -23,10 +23,16 @@ async function openedApps(world = client(clientState({ settings: { Mode: 'proxy'
 
 test('apps are listed once they were read, without rarely wanted apps, which a search still finds', async () => {
   const { page, view, ids, world, changes } = await openedApps();
-  assert.deepEqual([ids(), view().hasApps, view().failed], [['mail', 'web'], true, null]);
+  assert.deepEqual([ids(), view().status], [['mail', 'web'], null]);
   assert.equal(view().listed, view().listed, 'nothing has changed');
   page.narrow({ all: true });
   assert.deepEqual(ids(), ['calc', 'mail', 'web']);
+  page.narrow({ all: false, query: 'nothing' });
+  const { title, buttons } = view().status!;
+  assert.deepEqual([ids(), title, buttons[0]!.label], [[], 'Nothing found', 'Show all']);
+  const { ask } = buttons[0]!.command;
+  if (ask.kind === 'work') await ask.work();
+  assert.deepEqual([ids(), view().status], [['calc', 'mail', 'web'], null]);
   page.narrow({ all: false, query: 'calc' });
   assert.deepEqual(ids(), ['calc']);
   const changed = changes();
@@ -40,16 +46,16 @@ test('apps are listed once they were read, without rarely wanted apps, which a s
 test('a list that can’t be read says why, also without a daemon, until it is read again', async () => {
   const world = client();
   const page = openApps(world.host, () => {});
-  const failed = () => page.view(world.host.view()).failed;
-  assert.equal(failed(), null);
+  const failed = () => page.view(world.host.view()).status?.sentence;
+  assert.equal(failed(), undefined);
   world.open[0]!.fail(new Error('The disk is full.'));
   await settled();
   assert.equal(failed(), 'The disk is full.');
   page.shown();
-  assert.equal(failed(), null, 'it is being read');
+  assert.equal(failed(), undefined, 'it is being read');
   const without = client({ ...clientState(), offline: OFFLINE });
-  const view = openApps(without.host, () => {}).view(without.host.view());
-  assert.deepEqual([view.failed, view.hasApps], [without.host.view().tunnel.sentence, null]);
+  const { status } = openApps(without.host, () => {}).view(without.host.view());
+  assert.deepEqual([status?.sentence, status?.buttons[0]?.sensitive], [without.host.view().tunnel.sentence, false]);
   assert.deepEqual(without.asked, []);
 });
 
@@ -67,7 +73,7 @@ test('one request about an app runs at a time, and a new shortcut does not move 
   assert.deepEqual(world.asked.slice(2), ['GET /api/apps'], 'the list may be another one');
   world.open[2]!.answer({ apps: [] });
   await ran;
-  assert.deepEqual([ids(), view().hasApps], [[], false]);
+  assert.deepEqual([ids(), view().status?.title], [[], 'No apps']);
 });
 
 test('an earlier list of apps does not replace a later one, and none is asked for without a daemon', async () => {

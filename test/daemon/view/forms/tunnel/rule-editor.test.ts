@@ -65,16 +65,22 @@ function setUp(given = RULE, links: NetworkLink[] = [home]) {
     assert.ok(option, `${label} among ${options.map(each => each.label).join(', ')}`);
     return run(command(option.value));
   };
-  /** Runs a command of the list, of a row's menu, or the button that edits a rule. */
+  /** Runs a command of a group, of a row's menu, or the button that edits a rule. */
   const press = (label: string) => {
-    const list = form().groups.find(group => group.id === 'rules')!;
+    const ofGroups = form().groups.flatMap(({ actions = [], menu = [] }) => [...actions, ...menu]);
     const buttons = rows().flatMap(row => [
       ...(row.menu ?? []),
       ...(row.kind === 'item' && row.edit ? [row.edit] : []),
     ]);
-    return run([...list.actions!, ...list.menu!, ...buttons].find(each => each.label === label)!.command);
+    return run([...ofGroups, ...buttons].find(each => each.label === label)!.command);
   };
-  return { form, rows, row, run, choose, press, sent, document: () => document };
+  /** Does some work while the form shows what else identifies the network. */
+  const marking = async (work: () => Promise<unknown>) => {
+    await press('Also Identified By…');
+    await work();
+    await run(row('button', 'draft-marked').command);
+  };
+  return { form, rows, row, run, choose, press, marking, sent, document: () => document };
 }
 
 test('a new rule begins with the present network, says what it does here, and asks before it may lower the protection', async () => {
@@ -136,25 +142,28 @@ test('a name that another rule has is refused before it is saved, and Cancel cha
 const SHA256 = 'ab'.repeat(32);
 
 test('everything that a document says of a network is set by the form, and removed again', async () => {
-  const { row, run, choose, press, document, rows } = setUp('', [
+  const { row, run, choose, press, marking, document, rows } = setUp('', [
     { ...home, uuid: '1f0c', gatewayHardware: '02:00:00:00:00:01', bssid: '02:00:00:00:00:02' },
   ]);
   const offered = () => rows().filter(({ id }) => id.startsWith('draft-present'));
   await press('Add Rule…');
-  assert.deepEqual(
-    offered().map(each => [each.title, each.subtitle]),
-    [
-      ['Gateway 02:00:00:00:00:01', 'Wi-Fi “Home”'],
-      ['Access point 02:00:00:00:00:02', 'Wi-Fi “Home”'],
-      ['Connection 1f0c', 'Wi-Fi “Home”'],
-    ],
-  );
-  for (const { id } of offered()) await run(row('button', id).command);
-  await run(row('entry', 'draft-bssid').command('02:00:00:00:00:AB'));
-  await run(row('entry', 'draft-beacon').command(`192.0.2.1:8443 ${'AB:'.repeat(31)}AB`));
+  assert.deepEqual(offered(), [], 'marks are behind the menu');
+  await marking(async () => {
+    assert.deepEqual(
+      offered().map(each => [each.title, each.subtitle]),
+      [
+        ['Gateway 02:00:00:00:00:01', 'Wi-Fi “Home”'],
+        ['Access point 02:00:00:00:00:02', 'Wi-Fi “Home”'],
+        ['Connection 1f0c', 'Wi-Fi “Home”'],
+      ],
+    );
+    for (const { id } of offered()) await run(row('button', id).command);
+    await run(row('entry', 'draft-bssid').command('02:00:00:00:00:AB'));
+    await run(row('entry', 'draft-beacon').command(`192.0.2.1:8443 ${'AB:'.repeat(31)}AB`));
+    assert.deepEqual(offered(), []);
+  });
   await choose('draft-security', 'With or without a password');
   await choose('draft-warp', 'Pause');
-  assert.deepEqual(offered(), []);
   // the beacon proves the network
   assert.equal(row('button', 'draft-save').command.confirm, undefined);
   await run(row('button', 'draft-save').command);
@@ -170,17 +179,21 @@ test('everything that a document says of a network is set by the form, and remov
     assert.ok(item?.kind === 'item', title);
     return run(item.remove!);
   };
-  for (const title of ['Access point 02:00:00:00:00:02', 'Gateway 02:00:00:00:00:01', 'Connection 1f0c'])
-    await remove(title);
-  await choose('draft-network', 'Only what is listed below');
+  await marking(async () => {
+    for (const title of ['Access point 02:00:00:00:00:02', 'Gateway 02:00:00:00:00:01', 'Connection 1f0c'])
+      await remove(title);
+  });
+  await run(row('select', 'draft-network').command('{}'));
   await choose('draft-security', 'With WEP');
   await run(row('button', 'draft-save').command);
   assert.deepEqual(parseRules(document()).rules[0]?.match, { security: 'wep', bssid: bssid.slice(1), beacon });
   await press('Edit Home');
-  await remove('Access point 02:00:00:00:00:ab');
-  await remove('Beacon 192.0.2.1:8443');
+  await marking(async () => {
+    await remove('Access point 02:00:00:00:00:ab');
+    await remove('Beacon 192.0.2.1:8443');
+  });
   await choose('draft-network', 'Any Ethernet');
-  await run(row('entry', 'draft-gateway').command('02:00:00:00:00:0A'));
+  await marking(() => run(row('entry', 'draft-gateway').command('02:00:00:00:00:0A')));
   await run(row('button', 'draft-save').command);
   assert.deepEqual(parseRules(document()).rules[0]?.match, { any: 'ethernet', gateway: '02:00:00:00:00:0a' });
 });
@@ -188,6 +201,7 @@ test('everything that a document says of a network is set by the form, and remov
 test('the form takes what the document takes, and nothing else', async () => {
   const { row, press } = setUp('');
   await press('Add Rule…');
+  await press('Also Identified By…');
   const digits = 'ab'.repeat(32);
   const beacon = ([address, sha256]: string[]) => `{address = "${address}", sha256 = "${sha256}"}`;
   const texts: [id: string, text: string, value: string][] = [
