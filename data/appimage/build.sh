@@ -6,7 +6,7 @@
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 top=$(readlink -f "$here/../..")
-machine= architecture= loader= node= node_integrity= # set by machine.sh
+machine='' architecture='' loader='' node='' node_integrity='' # set by machine.sh
 . "$here/machine.sh"
 out=$(readlink -m "$1") work=$(readlink -m "$2")
 epoch=${SOURCE_DATE_EPOCH:?}

@@ -9,7 +9,7 @@
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 directory=$(readlink -m "$1")
-architecture= # set by machine.sh
+architecture='' # set by machine.sh
 . "$here/machine.sh"
 lock=$here/packages.$architecture.lock
 mirror=$("$here/../release/mirror.sh")
