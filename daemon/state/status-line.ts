@@ -13,6 +13,7 @@ import { formatStatusFile } from '../view/client/status-file.ts';
 import type { Tone } from '../view/form.ts';
 import { blockedWords, isProgramFailure, reasonText } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
+import { coverageOf, coverageText, isAsNamed } from '../view/states/coverage.ts';
 import { offersHttp2, usesHttp2 } from '../view/states/http2.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { stateName, stateSign, stateTone, unavailableText } from '../view/states/state-table.ts';
@@ -28,6 +29,7 @@ export type Shown = Pick<
   | 'settings'
   | 'options'
   | 'account'
+  | 'splitTunnel'
   | 'tunnel'
   | 'tunnelCli'
   | 'remoteAccess'
@@ -92,7 +94,8 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
     if (untilLong(status, now) === 0) parts.push(style.yellow(longText(shown)));
     const network = unknownWord(status, 'network') ?? status.network;
     if (network !== null && network !== 'healthy') parts.push(style.yellow(`network ${printable(network)}`));
-    if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));
+    const traffic = isStale ? null : trafficText(shown);
+    if (traffic !== null) parts.push(traffic);
     const protocol = protocolOf({ settings, tunnel });
     if (protocol)
       parts.push(printable(usesHttp2(shown) && /^masque$/i.test(protocol) ? `${protocol} over HTTP/2` : protocol));
@@ -103,6 +106,16 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   if (lostChanges) parts.push(style.yellow('changes did not revert, see: culvert doctor'));
   if (tunnelCli.emulated) parts.push(style.cyan('demo: no tunnel'));
   return parts;
+}
+
+/** Names the mode; for a connection that covers less than the mode's name says, words what it covers. */
+function trafficText(shown: Shown): string | null {
+  const { status, settings } = shown;
+  const coverage = coverageOf(shown);
+  const name = settings.Mode ? printable(modeName(settings.Mode, english).title) : null;
+  if (status.state !== 'connected' || isAsNamed(coverage)) return name;
+  const text = coverageText(coverage, english).replace(/\.$/, '');
+  return coverage.kind === 'unknown' ? `${name}: ${text}` : text;
 }
 
 function longText(shown: Shown): string {
