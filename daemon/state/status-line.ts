@@ -2,7 +2,8 @@
 // second without starting Node (data/bin/culvert.in).
 
 import { existsSync, rmSync } from 'node:fs';
-import type { Snapshot } from '../api/schema.ts';
+import type { ConnectionState, Snapshot } from '../api/schema.ts';
+import { reason } from '../core/errors.ts';
 import { replaceFile } from '../core/files.ts';
 import { printable } from '../core/printable.ts';
 import { thisProcess } from '../core/process.ts';
@@ -108,12 +109,16 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   return parts;
 }
 
-/** Names the mode; for a connection that covers less than the mode's name says, words what it covers. */
+/**
+ * Names the mode; for a connection that covers less than the mode's name says, words what it covers. Null while no mode is
+ * known: `Connected` alone claims nothing.
+ */
 function trafficText(shown: Shown): string | null {
-  const { status, settings } = shown;
+  const { status, settings, tunnelCli } = shown;
   const coverage = coverageOf(shown);
-  const name = settings.Mode ? printable(modeName(settings.Mode, english).title) : null;
-  if (status.state !== 'connected' || isAsNamed(coverage)) return name;
+  if (!settings.Mode) return null;
+  const name = printable(modeName(settings.Mode, english).title);
+  if (status.state !== 'connected' || tunnelCli.emulated || isAsNamed(coverage)) return name;
   const text = coverageText(coverage, english).replace(/\.$/, '');
   return coverage.kind === 'unknown' ? `${name}: ${text}` : text;
 }
@@ -179,7 +184,7 @@ export function keepStatusFile(
     const text = formatStatusFile({
       owner,
       port: port(),
-      state: isKnown || snapshot.status.state !== 'connected' ? snapshot.status.state : 'reading',
+      state: fileState(snapshot.status, isKnown),
       line: statusLine(snapshot, plain, now()),
       coloredLine: statusLine(snapshot, createStyle(true), now()),
       json: statusJson(snapshot, port()),
@@ -193,7 +198,7 @@ export function keepStatusFile(
       // without the file, "culvert status" asks the daemon instead of showing an outdated state
       before = '';
       removeFile(path);
-      console.error(`culvert: ${path} could not be written, so "culvert status" takes longer: ${error}`);
+      console.error(`culvert: ${path} could not be written, so "culvert status" takes longer: ${reason(error)}`);
     }
   };
   const long = createLongTimer(write, now);
@@ -202,6 +207,12 @@ export function keepStatusFile(
     if (event !== 'log' && event !== 'routes') write();
   });
   return write;
+}
+
+/** Returns the state for `culvert status --check`, to which an outdated state is not known. */
+function fileState(status: Snapshot['status'], isModeKnown: boolean): ConnectionState | 'reading' {
+  if (isOld(status)) return 'unknown';
+  return isModeKnown || status.state !== 'connected' ? status.state : 'reading';
 }
 
 /** True if the settings are known. Old settings count, unless they were never read or are being changed. */

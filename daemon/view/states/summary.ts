@@ -65,6 +65,11 @@ export function isOld<S extends Status>(status: S): status is S & Old {
   return status.lastKnown !== undefined && status.state !== 'unknown' && status.blocked === null;
 }
 
+/** True if the last read of the status found a connection. */
+export function isKnownConnected(status: Status): boolean {
+  return status.state === 'connected' && !isOld(status);
+}
+
 /** Adds the time of an outdated state: `Connected, as of 15:21`. @param name name of the state */
 export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): string {
   // Translators: the first %s is a state such as Connected, the second the time of day at which it was last known
