@@ -72,8 +72,8 @@ function failedPause(client: ClientState): Change | null {
 function stateDraft(client: ClientState, tr: Translator): Draft | null {
   const { state, label, sentence, remedy, other } = describeTunnel(client, tr);
   const { status, tunnelCli } = current(client)!;
-  const failed = state === 'paused' || state === 'blocked' ? failedPause(client) : null;
-  if (failed) {
+  const failed = failedPause(client);
+  if (failed && state === 'paused') {
     const summary = tr._('WARP could not be turned on again');
     return {
       code: 'connection',
@@ -81,10 +81,11 @@ function stateDraft(client: ClientState, tr: Translator): Draft | null {
       summary: tunnelCli.emulated ? demoText(summary, tr) : summary,
       body: sentence,
       action: describeTimed(client, tr).find(({ change }) => change.subject === failed.subject)!.end,
-      ...(other ? { other } : {}),
     };
   }
-  if (state !== 'connected' && isByUser(state, status)) return null;
+  // the sentence of a block says that the pause before it could not end
+  const isNews = failed !== null && state === 'blocked';
+  if (state !== 'connected' && !isNews && isByUser(state, status)) return null;
   const words = { summary: label, body: sentence };
   const lost = lostRegistration(status, tr);
   const isNew =

