@@ -99,7 +99,7 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
   const end = state === 'paused' ? pauseEnd(snapshot) : null;
   if (end !== null) words.stateText = fill(tr._('%s until %s'), label, timeOfDay(end, false));
   if (isOld(status)) {
-    // what was true of the traffic then may not be true now
+    // the traffic may take another way by now
     words.sentence = silenceText(status, tr);
     words.label = asOf(words.label, status, tr);
     words.stateText = asOf(words.stateText, status, tr);

@@ -150,7 +150,7 @@ export const explainCode: Run = async (context, words) => {
 /** Finds the line in the codes, and in the table of the journal, whose entry may name one more code. */
 function explainLine(knowledge: Knowledge, line: string): { explanations: Code[]; pattern: JournalPattern | null } {
   const found = explain(knowledge.codes, line);
-  // whether the state in which an entry counts is there is not known of a line that was typed
+  // a typed line does not say in which state it was printed
   const pattern = patternOf(
     line,
     knowledge.patterns.filter(({ when }) => when === undefined),

@@ -56,7 +56,7 @@ const CHANGES: Record<string, Change[]> = {
   trial: [change('connection', { value: 'off', confirmBy: at(30) })],
   'trial of a mode': [change('mode', { value: 'doh', confirmBy: at(30) })],
 };
-/** What is set, and whether the traffic that it covers is known to be all that the mode names. */
+/** Settings, and whether a connection is known to cover all that the mode names. */
 type Known = Pick<Snapshot, 'settings' | 'splitTunnel'> & { covers: boolean };
 const listed = (mode: 'exclude' | 'include' | null, ...values: string[]) => ({
   mode,
