@@ -1,5 +1,7 @@
 // Defines a feature of the daemon by the requests that it answers, and loads the code of a feature on first use.
+
 import type { BodyOf, QueryOf, RequestLine, ResponseOf } from './api/contract.ts';
+import { reason } from './core/errors.ts';
 
 /** First part of the path below `/api/`, common to all requests of a feature. */
 export type FeatureName =
@@ -73,5 +75,5 @@ export function lazy<T>(open: () => Promise<T>): Lazy<T> {
 export function begin(name: string, load: () => Promise<{ start(): void }>, say: (line: string) => void): void {
   load()
     .then(loaded => loaded.start())
-    .catch((error: Error) => say(`The part for the ${name} could not be loaded: ${error.message}. Restart Culvert.`));
+    .catch((error: Error) => say(`The part for the ${name} could not be loaded: ${reason(error)}. Restart Culvert.`));
 }

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Config } from './api/schema.ts';
+import { reason } from './core/errors.ts';
 import { programs } from './system/installation.ts';
 
 export interface Flags {
@@ -107,7 +108,7 @@ export function startDesktop(
       });
       child.on('error', error => {
         const packages = 'Debian: gjs gir1.2-adw-1; Fedora: gjs libadwaita; Arch: gjs libadwaita';
-        say(`The ${part} could not be started (${error.message}). It needs GJS and libadwaita 1.2 (${packages}).`);
+        say(`The ${part} could not be started (${reason(error)}). It needs GJS and libadwaita 1.2 (${packages}).`);
       });
       child.unref();
       return { part, child };

@@ -1,5 +1,7 @@
 // Wires the parts of the daemon, opens them, and shuts them down in order.
+
 import { loadConfig, type Settings } from './config/layers.ts';
+import { reason, reasonWithPath } from './core/errors.ts';
 import { assertOwn, makeDirectory } from './core/files.ts';
 import { acquireLock, type Lock } from './core/lock.ts';
 import { createFeatures } from './features.ts';
@@ -216,7 +218,7 @@ function autostart(paths: Paths, tray: { autostart: boolean; startHidden: boolea
   try {
     setAutostart(paths, programs.culvert, tray.autostart, tray.startHidden);
   } catch (error) {
-    say(`The autostart entry could not be changed: ${(error as Error).message}`);
+    say(`The autostart entry could not be changed: ${reason(error)}`);
   }
 }
 
@@ -264,6 +266,6 @@ for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   });
 
 main(process.argv.slice(2), process.env).catch((error: Error) => {
-  say(error.message);
+  say(reasonWithPath(error));
   process.exit(error instanceof TypeError ? 2 : 1);
 });

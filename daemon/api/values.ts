@@ -86,7 +86,7 @@ export const Blocked = z.enum([
   'cli-missing',
   'cli-too-old',
   'service-stopped',
-  /** The service runs but does not answer. */
+  /** The service does not answer; whether it runs is not known. */
   'service-hangs',
   'terms-not-accepted',
   'not-registered',

@@ -172,7 +172,7 @@ function createShortcutService({ apps, dataHome, launcher, say }: ShortcutOption
   function renew(): Promise<void> {
     if (!dataHome) return Promise.resolve();
     renewing ??= renewAll(dataHome)
-      .catch((error: Error) => say(`Shortcuts of apps could not be renewed: ${error.message}`))
+      .catch((error: Error) => say(`Shortcuts of apps could not be renewed: ${reason(error)}`))
       .finally(() => {
         renewing = undefined;
       });

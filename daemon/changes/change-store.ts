@@ -88,9 +88,7 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
     try {
       set(subject, entry);
     } catch (error) {
-      say(
-        `${(error as Error).message} Until it can be written, a restart of Culvert reverts the change of ${subject}.`,
-      );
+      say(`${reason(error)} Until it can be written, a restart of Culvert reverts the change of ${subject}.`);
     }
   }
 

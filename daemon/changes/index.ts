@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { type ActionName, subjectOf } from '../api/actions.ts';
 import type { Subject } from '../api/changes.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
+import { reason } from '../core/errors.ts';
 import { type Feature, lazy } from '../feature.ts';
 import { Problem } from '../problem.ts';
 import { followReminder, readLastPause, rememberPause } from './reminders.ts';
@@ -38,7 +39,7 @@ export function openChanges(
       endReminder = followReminder(context);
       readLastPause(context);
       if (!isNeeded()) return;
-      service().catch((error: Error) => say(`Changes could not be reverted: ${error.message}. Restart Culvert.`));
+      service().catch((error: Error) => say(`Changes could not be reverted: ${reason(error)}. Restart Culvert.`));
     },
     async stop() {
       endReminder();

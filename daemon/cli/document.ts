@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { ApiError, Unreachable } from '../api/client.ts';
 import { DOCUMENT_BODY, MAX_DOCUMENT } from '../api/requests.ts';
-import { FileError } from '../core/errors.ts';
+import { FileError, reason } from '../core/errors.ts';
 import { assertOwn, foreignOwner, makeDirectory, replaceFile } from '../core/files.ts';
 import type { Context } from './context.ts';
 import { confirm } from './dialog.ts';
@@ -27,7 +27,7 @@ export async function readDocument({ stdin }: Context, file: string | undefined)
     file === undefined || file === '-'
       ? await readAll(stdin)
       : await readFile(file, 'utf8').catch(error => {
-          throw new Failure(`${file} can't be read: ${error.message}`, { cause: error });
+          throw new Failure(`${file} can't be read: ${reason(error)}`, { cause: error });
         });
   if (text.length > MAX_DOCUMENT)
     throw new Failure(`The document has ${text.length} characters, and at most ${MAX_DOCUMENT} are read.`);

@@ -3,7 +3,7 @@
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
-import { Failure, isOneOf, reason } from '../core/errors.ts';
+import { Failure, isOneOf, reasonWithPath } from '../core/errors.ts';
 import { isSuspended } from '../core/process.ts';
 import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
@@ -96,7 +96,7 @@ export function toExitReport(error: unknown): ExitReport {
   const code = isOneOf(EXIT, error) ? error.code : 'failure';
   const title = code === 'usage' ? 'Usage' : 'Failure';
   const hint = error instanceof Failure ? error.hint : undefined;
-  return { exitCode: EXIT[code], report: own(code, title, reason(error), hint) };
+  return { exitCode: EXIT[code], report: own(code, title, reasonWithPath(error), hint) };
 }
 
 /** A parsed command line. */

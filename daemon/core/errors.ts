@@ -27,11 +27,6 @@ export function errno(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Returns the message of a thrown value. */
-export function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Words that people search for, by code of the system (errno(3)). */
 const REASONS: { [code: string]: string | undefined } = {
   ENOSPC: 'No space left on disk. Free some space there',
@@ -42,7 +37,47 @@ const REASONS: { [code: string]: string | undefined } = {
   EEXIST: 'A file is in its place',
   ENOENT: 'No such file or directory',
   ENOTDIR: 'Not a directory',
+  EISDIR: 'Is a directory',
+  ELOOP: 'Too many symbolic links',
+  ENAMETOOLONG: 'File name too long',
+  EMFILE: 'Too many open files',
+  ENFILE: 'Too many open files',
+  EBUSY: 'In use by another program',
+  EIO: 'Input or output failed',
+  ECONNREFUSED: 'Connection refused',
+  ECONNRESET: 'Connection closed by the other side',
+  ETIMEDOUT: 'No answer in time',
+  ENETUNREACH: 'This network has no way there',
+  EHOSTUNREACH: 'This network has no way there',
 };
+
+/**
+ * Matches messages of Node and libuv about a failed call, with the code and libuv's own words: `ENOENT: no such file or
+ * directory, open '/x'`, `listen EADDRINUSE: address already in use 127.0.0.1:80`, `connect ECONNREFUSED 127.0.0.1:80`.
+ */
+const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d]+)(?:: ([^,]+)|$| )/;
+/** Matches the message about a program that was not started: `spawn warp-cli ENOENT`. */
+const FAILED_SPAWN = /^spawn (\S+) (E[A-Z\d]+)$/;
+
+/** Returns the message of a thrown value, in words: an error of the system without its code and the call. */
+export function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // execa puts its command line before the message
+  const original = 'originalMessage' in error && errno(error) !== undefined ? error.originalMessage : undefined;
+  const message = typeof original === 'string' ? original : error.message;
+  const [, program, refusal] = FAILED_SPAWN.exec(message) ?? [];
+  if (program !== undefined && refusal === errno(error)) return `${program}: ${REASONS[refusal!] ?? refusal}`;
+  const [, code, own] = FAILED_CALL.exec(message) ?? [];
+  if (code === undefined || code !== errno(error)) return error.message;
+  return REASONS[code] ?? (own === undefined ? message : `${own[0]!.toUpperCase()}${own.slice(1)}`);
+}
+
+/** Returns the message of a thrown value for a place that does not name the file: the words of `reason`, after the path. */
+export function reasonWithPath(error: unknown): string {
+  const text = reason(error);
+  const path = error instanceof Error && 'path' in error && text !== error.message ? error.path : undefined;
+  return typeof path === 'string' && !text.includes(path) ? `${path}: ${text}` : text;
+}
 
 /** Error for a file that could not be written. `code` is the system's. Programs with their own words use `path` and `cause`. */
 export class FileError extends Error {

@@ -1,7 +1,7 @@
 // Runs the emulator, which replaces `warp-cli` on a machine without it, for one command or as a listener.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { Failure } from '../core/errors.ts';
+import { Failure, reasonWithPath } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { garbled, type Output, respond } from './answer.ts';
 import { answer, type Setting, settingOf, understand, view } from './command.ts';
@@ -65,7 +65,7 @@ function fail(error: unknown): never {
 }
 
 function explain(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = reasonWithPath(error);
   if (error instanceof Failure) return text;
   if (error instanceof Error && 'syscall' in error)
     return `The state can't be used: ${text}. Set CULVERT_EMULATOR_STATE to a file that can be written.`;

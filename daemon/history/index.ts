@@ -1,7 +1,9 @@
 // Answers the requests for the history, and buffers published states until they are written.
+
 import type { History, HistoryQuery } from '../api/history.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
+import { reason } from '../core/errors.ts';
 import { type Feature, lazy } from '../feature.ts';
 import type { Seen } from './observe.ts';
 import { SWITCH_MS } from './records.ts';
@@ -50,7 +52,7 @@ export function openHistory(
       if (batch.length) (await service()).record(batch);
     } catch (error) {
       // a package may have replaced the program's files
-      say(`The history is not recorded since ${now.toISOString()}: ${(error as Error).message}. Restart Culvert.`);
+      say(`The history is not recorded since ${now.toISOString()}: ${reason(error)}. Restart Culvert.`);
       follow(false);
     }
   }

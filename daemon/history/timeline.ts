@@ -6,14 +6,14 @@ import { type Change, type Sample, SWITCH_MS } from './records.ts';
 
 /** Maximum gap that a restart of the daemon or an update leaves, in ms. */
 const RESTART_MS = 600_000;
-/** Causes of a connection's end that the user asked for. */
-const ASKED_FOR: readonly string[] = ['Manual', 'SettingsChanged'];
 const UNKNOWN = 'unknown';
 
 interface End {
   at: number;
   /** null until a reason is known. */
   cause: string | null;
+  /** True if the tunnel was taken down, not only connected again. */
+  isDown: boolean;
   /** True if no connection was possible since the end. */
   failed: boolean;
 }
@@ -37,9 +37,11 @@ export function createTimeline(range: { since: number; until: number }, onChange
   const [since, until] = [range.since / 1000, range.until / 1000];
 
   function drop(): void {
-    const { at = Number.NaN, cause = null } = ended ?? {};
+    const { at = Number.NaN, cause = null, isDown = false } = ended ?? {};
     ended = null;
-    if (ASKED_FOR.includes(cause ?? UNKNOWN) || !(at >= range.since && at < range.until)) return;
+    // the settings are not only the user's: a policy may take the tunnel down
+    const isAskedFor = cause === 'Manual' || (cause === 'SettingsChanged' && !isDown);
+    if (isAskedFor || !(at >= range.since && at < range.until)) return;
     addDrops(days.at(at).drops, cause ?? UNKNOWN, 1);
   }
 
@@ -48,7 +50,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
     // a change that the user makes after a failure does not cancel the drop
     if (end.failed || change.at - end.at > SWITCH_MS) return false;
     const isOther = change.mode !== null && mode !== null && change.mode !== mode;
-    return isOther || (change.asked === true && end.cause === null);
+    return isOther || (change.asked === true && (end.cause === null || end.cause === 'SettingsChanged'));
   }
 
   /** @param up true if the connection is back */
@@ -59,6 +61,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
     else if (change.at - ended.at > SWITCH_MS && ended.cause !== null) drop();
     else {
       ended.cause ??= cause !== null && !isPhase(cause) ? cause : up ? UNKNOWN : null;
+      ended.isDown ||= change.state === 'disconnected';
       ended.failed ||= change.state === 'unable';
     }
   }
@@ -94,7 +97,7 @@ export function createTimeline(range: { since: number; until: number }, onChange
     if (upSince !== null) close(at);
     if (wasUp) {
       if (ended) drop();
-      if (kind === 'state') ended = { at, cause: null, failed: false };
+      if (kind === 'state') ended = { at, cause: null, isDown: false, failed: false };
     }
     if (kind !== 'stop') gap = null;
     if (kind === 'state') explain(change, false);

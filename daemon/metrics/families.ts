@@ -19,7 +19,7 @@ export const FAMILIES = {
   process_resident_memory_bytes: plain('gauge', 'Memory of the daemon.'),
   culvert_warp_tunnel_state: {
     type: 'gauge',
-    help: '1 for the state that the tunnel is in, 0 for the others.',
+    help: '1 for the state that the tunnel is in, 0 for the others. A state that could not be read again is unknown.',
     labels: ['state'],
   },
   culvert_warp_tunnel_state_changes_total: {

@@ -5,6 +5,7 @@ import type { Snapshot, Tunnel } from '../api/schema.ts';
 import { ConnectionState } from '../api/tunnel.ts';
 import { passedSince } from '../history/observe.ts';
 import { type Counters, nameOr } from '../history/records.ts';
+import { isOld } from '../view/states/summary.ts';
 import type { FAMILIES } from './families.ts';
 
 export type DaemonSamples = Samples<typeof FAMILIES>;
@@ -46,11 +47,12 @@ export function samplesOf(snapshot: Snapshot, counted: Counted): DaemonSamples {
 }
 
 function tunnelSamples({ status, tunnel }: Snapshot, counts: TunnelCounts): DaemonSamples {
+  const present = isOld(status) ? 'unknown' : status.state;
   const { at, latencyMs, loss, handshakeAgeSeconds } = tunnel;
   return {
     culvert_warp_tunnel_state: ConnectionState.options.map(state => ({
       labels: { state },
-      value: Number(state === status.state),
+      value: Number(state === present),
     })),
     culvert_warp_tunnel_state_changes_total: [...counts.changes].map(([reason, value]) => ({
       labels: { reason },

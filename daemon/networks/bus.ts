@@ -3,6 +3,7 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import * as z from 'zod/mini';
+import { reason } from '../core/errors.ts';
 import { signalGroup, startChild } from '../warp/cli/child.ts';
 
 export const NM = 'org.freedesktop.NetworkManager';
@@ -140,7 +141,7 @@ function follow(service: string, { env, changed, report, firstMs }: Following): 
   function start(): ChildProcess {
     const startedAt = performance.now();
     const started = startChild('gdbus', ['monitor', '--system', '--dest', service], busEnvironment(env));
-    started.on('error', error => report(error.message));
+    started.on('error', error => report(reason(error)));
     started.on('exit', code => {
       if (code === NOT_FOUND) return report('gdbus is not installed (package libglib2.0-bin)');
       failures = performance.now() - startedAt > LONGEST_MS ? 1 : failures + 1;

@@ -6,7 +6,7 @@ import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/
 import type { Message } from '../api/values.ts';
 import { actionsTo, currentValue, knownNow, textOf, type Value } from '../changes/values.ts';
 import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
-import { errno, reason } from '../core/errors.ts';
+import { errno, reason, reasonWithPath } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 import { Problem } from '../problem.ts';
 import { message, quoted } from '../view/message.ts';
@@ -143,7 +143,7 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
       try {
         toml = readFileSync(paths.settingsBefore, 'utf8');
       } catch (error) {
-        const detail = errno(error) === 'ENOENT' ? 'No file of settings was applied.' : reason(error);
+        const detail = errno(error) === 'ENOENT' ? 'No file of settings was applied.' : reasonWithPath(error);
         throw new Problem('nothing-to-undo', detail, {}, error);
       }
       return apply({ toml, confirmWithin });

@@ -2,7 +2,8 @@
 // second without starting Node (data/bin/culvert.in).
 
 import { existsSync, rmSync } from 'node:fs';
-import type { Snapshot } from '../api/schema.ts';
+import type { ConnectionState, Snapshot } from '../api/schema.ts';
+import { reason } from '../core/errors.ts';
 import { replaceFile } from '../core/files.ts';
 import { printable } from '../core/printable.ts';
 import { thisProcess } from '../core/process.ts';
@@ -13,6 +14,7 @@ import { formatStatusFile } from '../view/client/status-file.ts';
 import type { Tone } from '../view/form.ts';
 import { blockedWords, isProgramFailure, reasonText } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
+import { coverageOf, coverageText, isAsNamed } from '../view/states/coverage.ts';
 import { offersHttp2, usesHttp2 } from '../view/states/http2.ts';
 import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
 import { stateName, stateSign, stateTone, unavailableText } from '../view/states/state-table.ts';
@@ -28,6 +30,7 @@ export type Shown = Pick<
   | 'settings'
   | 'options'
   | 'account'
+  | 'splitTunnel'
   | 'tunnel'
   | 'tunnelCli'
   | 'remoteAccess'
@@ -92,7 +95,8 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
     if (untilLong(status, now) === 0) parts.push(style.yellow(longText(shown)));
     const network = unknownWord(status, 'network') ?? status.network;
     if (network !== null && network !== 'healthy') parts.push(style.yellow(`network ${printable(network)}`));
-    if (settings.Mode) parts.push(printable(modeName(settings.Mode, english).title));
+    const traffic = isStale ? null : trafficText(shown);
+    if (traffic !== null) parts.push(traffic);
     const protocol = protocolOf({ settings, tunnel });
     if (protocol)
       parts.push(printable(usesHttp2(shown) && /^masque$/i.test(protocol) ? `${protocol} over HTTP/2` : protocol));
@@ -103,6 +107,20 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   if (lostChanges) parts.push(style.yellow('changes did not revert, see: culvert doctor'));
   if (tunnelCli.emulated) parts.push(style.cyan('demo: no tunnel'));
   return parts;
+}
+
+/**
+ * Names the mode; for a connection that covers less than the mode's name says, words what it covers. Null while no mode is
+ * known: `Connected` alone claims nothing.
+ */
+function trafficText(shown: Shown): string | null {
+  const { status, settings, tunnelCli } = shown;
+  const coverage = coverageOf(shown);
+  if (!settings.Mode) return null;
+  const name = printable(modeName(settings.Mode, english).title);
+  if (status.state !== 'connected' || tunnelCli.emulated || isAsNamed(coverage)) return name;
+  const text = coverageText(coverage, english).replace(/\.$/, '');
+  return coverage.kind === 'unknown' ? `${name}: ${text}` : text;
 }
 
 function longText(shown: Shown): string {
@@ -166,7 +184,7 @@ export function keepStatusFile(
     const text = formatStatusFile({
       owner,
       port: port(),
-      state: isKnown || snapshot.status.state !== 'connected' ? snapshot.status.state : 'reading',
+      state: fileState(snapshot.status, isKnown),
       line: statusLine(snapshot, plain, now()),
       coloredLine: statusLine(snapshot, createStyle(true), now()),
       json: statusJson(snapshot, port()),
@@ -180,7 +198,7 @@ export function keepStatusFile(
       // without the file, "culvert status" asks the daemon instead of showing an outdated state
       before = '';
       removeFile(path);
-      console.error(`culvert: ${path} could not be written, so "culvert status" takes longer: ${error}`);
+      console.error(`culvert: ${path} could not be written, so "culvert status" takes longer: ${reason(error)}`);
     }
   };
   const long = createLongTimer(write, now);
@@ -189,6 +207,12 @@ export function keepStatusFile(
     if (event !== 'log' && event !== 'routes') write();
   });
   return write;
+}
+
+/** Returns the state for `culvert status --check`, to which an outdated state is not known. */
+function fileState(status: Snapshot['status'], isModeKnown: boolean): ConnectionState | 'reading' {
+  if (isOld(status)) return 'unknown';
+  return isModeKnown || status.state !== 'connected' ? status.state : 'reading';
 }
 
 /** True if the settings are known. Old settings count, unless they were never read or are being changed. */

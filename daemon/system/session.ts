@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { reason } from '../core/errors.ts';
 import { makeDirectory, readText, replaceFile } from '../core/files.ts';
 import type { Paths } from './paths.ts';
 
@@ -19,7 +20,7 @@ export function createNotifier(env: NodeJS.ProcessEnv): Notifier {
   if (!env.NOTIFY_SOCKET) return { ready() {}, stopping() {} };
   const notify = (...words: string[]) => {
     const child = spawn('systemd-notify', words, { stdio: 'ignore', env: { NOTIFY_SOCKET: env.NOTIFY_SOCKET } });
-    child.on('error', error => console.error(`culvert: systemd-notify failed: ${error.message}`));
+    child.on('error', error => console.error(`culvert: systemd-notify failed: ${reason(error)}`));
   };
   const periodMs = Number(env.WATCHDOG_USEC ?? 0) / 1000;
   let watchdog: NodeJS.Timeout | undefined;
@@ -43,7 +44,7 @@ export function openInBrowser(address: string, env: NodeJS.ProcessEnv): Promise<
   if (!env.DISPLAY && !env.WAYLAND_DISPLAY) return Promise.resolve('there is no display');
   return new Promise(resolve => {
     const child = spawn('xdg-open', [address], { env, detached: true, stdio: 'ignore' });
-    child.once('error', error => resolve(`xdg-open can't be started: ${error.message}`));
+    child.once('error', error => resolve(`xdg-open can't be started: ${reason(error)}`));
     child.once('spawn', () => resolve(null));
     child.unref();
   });

@@ -231,7 +231,7 @@ export async function runWrapper(
     timeoutMs: TOOL_CHANGE_MS,
   });
   if (error)
-    throw new Problem('wrapper-failed', `culvert-wrap could not be started: ${error.message}.`, {
+    throw new Problem('wrapper-failed', `culvert-wrap could not be started: ${reason(error)}.`, {
       hint: 'Install Culvert again.',
     });
   if (timedOut)

@@ -15,7 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { Failure } from '../core/errors.ts';
+import { Failure, reason } from '../core/errors.ts';
 import { makeDirectory, syncDirectory, temporaryName } from '../core/files.ts';
 import { acquireLock, sweepLock } from '../core/lock.ts';
 import type { Paths } from '../system/paths.ts';
@@ -45,7 +45,7 @@ export function appImage({ file, version: running, machine, env, paths }: AppIma
         accessSync(dirname(resolved()), constants.W_OK);
         return null;
       } catch (error) {
-        return `${file} can't be replaced: ${(error as Error).message}.`;
+        return `${file} can't be replaced: ${reason(error)}.`;
       }
     },
     previous: keptVersion,

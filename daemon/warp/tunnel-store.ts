@@ -169,11 +169,11 @@ export function createTunnelStore(
       state.record('settings', output);
       const reading = parseSettings(output.stdout);
       if (!reading) return false;
+      split.fromSettings(reading.splitTunnel);
       state.set('settings', reading.settings);
       options.settings(output);
       proxyPort = reading.proxyPort;
       state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
-      split.fromSettings(reading.splitTunnel);
       return true;
     },
     extra: options.take,

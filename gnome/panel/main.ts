@@ -113,9 +113,11 @@ class Application extends Adw.Application {
   #rebuild(): void {
     const old = this.#window();
     if (!old) return;
-    const size: [number, number] = [old.get_width(), old.get_height()];
+    const { default_width, default_height, maximized } = old;
     const window = this.#open(old.page);
-    if (size[0] > 0) window.set_default_size(...size);
+    // not the drawn size, which lacks the shadow where there is no compositor
+    window.set_default_size(default_width, default_height);
+    if (maximized) window.maximize();
     window.present();
     // close the old window's dialogs, which are in the old language
     for (const dialog of Gtk.Window.list_toplevels() as Gtk.Window[]) if (dialog.transient_for === old) dialog.close();

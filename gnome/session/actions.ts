@@ -7,7 +7,7 @@ import type { Command as ViewCommand } from '../../daemon/view/form.ts';
 import { launchRequest } from '../../daemon/view/states/apps.ts';
 import { describeUnconfirmed, toBeConfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
-import { tr } from '../i18n.ts';
+import { _, tr } from '../i18n.ts';
 import { signInToNetwork, startDaemon, stopDaemon } from '../programs.ts';
 import { recentApps, rememberApp } from '../recent-apps.ts';
 import { openPanel, quitPanel } from './desktop.ts';
@@ -19,7 +19,8 @@ const CHANGES_MS = 2_000;
 interface ActionOptions {
   bus: Gio.DBusConnection;
   model: Model;
-  showError(error: unknown): void;
+  /** @param summary says what failed; without it, that something did */
+  showError(error: unknown, summary?: string): void;
   /** Notifies the user that a change reverts unless it is kept. */
   askToKeep(): void;
   /** Ends the tray. */
@@ -38,15 +39,18 @@ export interface Actions {
 
 export function createActions({ bus, model, showError, askToKeep, quit }: ActionOptions): Actions {
   let requested: string | null = null;
+  const failed = (summary: string) => (error: unknown) => showError(error, summary);
 
-  const open = (page?: Parameters<typeof openPanel>[2]) => void openPanel(bus, null, page).catch(showError);
+  const open = (page?: Parameters<typeof openPanel>[2]) =>
+    void openPanel(bus, null, page).catch(failed(_('The window could not be opened')));
 
   /** @throws GLib.Error if no browser is found */
   function executeAsk({ ask, confirm }: ViewCommand): void {
     // only the window can ask the question, and its first page offers the same command
     if (confirm) open('connection');
     else if (ask.kind === 'action') model.requestAction(ask.request).catch(showError);
-    else if (ask.kind === 'kill-switch') model.changeKillSwitch(ask.change).catch(showError);
+    else if (ask.kind === 'kill-switch')
+      model.changeKillSwitch(ask.change).catch(failed(_('The kill switch could not be changed')));
     else if (ask.kind === 'extend' || ask.kind === 'change') askAboutChange(model, ask).catch(showError);
     else if (ask.kind === 'open') Gio.AppInfo.launch_default_for_uri(ask.uri, null);
     else if (ask.kind === 'page') open(ask.page);
@@ -73,7 +77,7 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
   }
 
   /** Asks the user to confirm a change that would revert: the menu, which has "Keep", is closed by now. */
-  async function change(work: Promise<void>): Promise<void> {
+  async function change(work: Promise<void>, summary: string): Promise<void> {
     let unsubscribe = () => {};
     const ask = () => {
       const isUnconfirmed = describeUnconfirmed(model.state(), tr) !== null;
@@ -90,7 +94,7 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
       unsubscribe = model.subscribe(ask);
       setTimeout(() => unsubscribe(), CHANGES_MS);
     } catch (error) {
-      showError(error);
+      showError(error, summary);
     }
   }
 
@@ -100,12 +104,19 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     else if ('ask' in command) runCommand(command.ask);
     else if ('mode' in command) {
       const limit = toBeConfirmed(model.state().snapshot);
-      void change(model.requestAction({ action: 'setMode', value: command.mode, ...limit }));
-    } else if ('launch' in command) launch(command.launch).catch(showError);
-    else if ('pause' in command) model.changeKillSwitch({ seconds: command.pause }).catch(showError);
+      void change(
+        model.requestAction({ action: 'setMode', value: command.mode, ...limit }),
+        _('The mode could not be changed'),
+      );
+    } else if ('launch' in command) launch(command.launch).catch(failed(_('The app could not be started')));
+    else if ('pause' in command)
+      model.changeKillSwitch({ seconds: command.pause }).catch(failed(_('The kill switch could not be changed')));
     else {
       const view = describeKillSwitch(model.state(), tr);
-      void change(model.changeKillSwitch(killSwitchRequest(view, { enabled: command.killSwitch, allowLan })));
+      void change(
+        model.changeKillSwitch(killSwitchRequest(view, { enabled: command.killSwitch, allowLan })),
+        _('The kill switch could not be changed'),
+      );
     }
   }
 
@@ -120,7 +131,10 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
       void quitPanel(bus).then(stopDaemon).catch(showError).finally(quit);
     } else {
       requested = command;
-      model.requestAction({ action: command }).catch(showError);
+      const connects = command === 'connect';
+      model
+        .requestAction({ action: command })
+        .catch(failed(connects ? _('WARP could not be connected') : _('WARP could not be disconnected')));
     }
   }
 

@@ -16,6 +16,7 @@ export const STATE_EVENTS: readonly EventName[] = [
   'gap',
   'status',
   'settings',
+  'splitTunnel',
   'options',
   'account',
   'tunnelCli',

@@ -56,8 +56,8 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
     if (drawn?.key !== key) drawn = { key, pixmaps: pictures(state, tone) };
     return { icon: drawn.pixmaps, tooltip: tooltipOf(shown, tr), entries: menuOf(shown, tr) };
   };
-  const showError = (error: unknown) => {
-    const problem = { summary: _('That did not work'), body: errorText(error, tr), actions: [] };
+  const showError = (error: unknown, summary = _('Culvert could not do this')) => {
+    const problem = { summary, body: errorText(error, tr), actions: [] };
     void notifier.show('error', problem);
   };
   const withButtons = ({ summary, body, state, action, other }: Notification): Shown => ({
@@ -107,13 +107,13 @@ function startTray(bus: Gio.DBusConnection, program: Program): void {
     ],
     failed() {
       const body = _('Your desktop assigned no keys, or has no global shortcuts.');
-      void notifier.show('error', { summary: _('That did not work'), body, actions: [] });
+      void notifier.show('error', { summary: _('Keyboard shortcuts could not be turned on'), body, actions: [] });
       model.call('POST /api/config/user', { body: { tray: { shortcuts: false } } }).catch(() => {});
     },
   });
 
   const item = createItem(bus, appearance(), {
-    activate: token => void openPanel(bus, token).catch(showError),
+    activate: token => void openPanel(bus, token).catch(error => showError(error, _('The window could not be opened'))),
     secondary: toggle,
     chosen: entry => entry.command && actions.act(entry.command),
     opened() {

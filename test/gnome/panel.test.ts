@@ -379,6 +379,23 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     await gone('Getrennt');
   });
 
+  test('the window keeps its size when the language changes', { skip: untranslated }, async () => {
+    await given('disconnected');
+    const size = () => stage.ask({ do: 'size' });
+    const before = await size();
+    for (const [locale, word] of [
+      ['de', 'Getrennt'],
+      ['en', 'Disconnected'],
+      ['de', 'Getrennt'],
+      ['en', 'Disconnected'],
+    ] as const) {
+      daemon.setConfig({ ui: { locale } });
+      await find(word);
+      await stage.settled();
+      assert.deepEqual(await size(), before, locale);
+    }
+  });
+
   test('a tab is as wide as its word, also after it was turned to', async () => {
     for (const page of ['apps', 'settings', 'connection'] as const) {
       await stage.turn(page);

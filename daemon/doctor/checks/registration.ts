@@ -78,13 +78,17 @@ export const service: Check = {
       case 'cli-too-old':
         return notApplicable(message('Cloudflare WARP is too old'));
       case 'service-stopped':
-        return problem([await unitEvidence(world)], message('The WARP service is not running.'), START);
-      case 'service-hangs':
+        return problem([evidenceOf(await readUnit(world))], message('The WARP service is not running.'), START);
+      case 'service-hangs': {
+        const unit = await readUnit(world);
         return problem(
-          [await unitEvidence(world)],
-          message('The WARP service is running, but does not answer. Restart it.'),
+          [evidenceOf(unit)],
+          unit?.active === 'active'
+            ? message('The WARP service is running, but does not answer. Restart it.')
+            : message('WARP does not answer. Restart its service.'),
           RESTART_WARP,
         );
+      }
       case 'terms-not-accepted':
         return problem(
           [message('warp-cli asks you to accept the terms of service')],
@@ -127,13 +131,18 @@ const UNIT_NAME = 'warp-svc.service';
 const Unit = z.tuple([z.string(), z.string(), z.string()]);
 const UNIT = { service: 'org.freedesktop.systemd1', path: '/org/freedesktop/systemd1/unit/warp_2dsvc_2eservice' };
 
-async function unitEvidence(world: World): Promise<Message> {
+/** Returns what systemd says of the unit of WARP's service; null if systemd does not answer. */
+async function readUnit(world: World): Promise<{ load: string; active: string; file: string } | null> {
   const target = { ...UNIT, interface: 'org.freedesktop.systemd1.Unit' };
   const values = await world.bus.properties(target, ['LoadState', 'ActiveState', 'UnitFileState']).catch(() => null);
-  const [load, active, file] = as(Unit, values) ?? [];
-  if (!load) return message('warp-cli cannot reach the service');
-  if (load === 'not-found') return message('systemd knows no unit %s', UNIT_NAME);
-  return message('%s is %s, and at start: %s', UNIT_NAME, active ?? '?', file || '?');
+  const unit = as(Unit, values);
+  return unit && { load: unit[0], active: unit[1], file: unit[2] };
+}
+
+function evidenceOf(unit: Awaited<ReturnType<typeof readUnit>>): Message {
+  if (!unit?.load) return message('warp-cli cannot reach the service');
+  if (unit.load === 'not-found') return message('systemd knows no unit %s', UNIT_NAME);
+  return message('%s is %s, and at start: %s', UNIT_NAME, unit.active, unit.file || '?');
 }
 
 /** Returns the number of restarts by systemd, or null if unknown. */

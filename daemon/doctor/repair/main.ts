@@ -1,6 +1,6 @@
 // Makes one change of a fixed list as root; pkexec or sudo starts it.
 
-import { Failure, reason } from '../../core/errors.ts';
+import { Failure, reasonWithPath } from '../../core/errors.ts';
 import { REPAIR_FAILED } from '../fix-journal.ts';
 import { createTools } from '../world/tools.ts';
 import { runRepair } from './run.ts';
@@ -23,7 +23,7 @@ async function main(): Promise<number> {
 main().then(
   code => process.exit(code),
   error => {
-    console.error(`culvert-repair: ${reason(error)}`);
+    console.error(`culvert-repair: ${reasonWithPath(error)}`);
     process.exit(REPAIR_FAILED);
   },
 );

@@ -16,6 +16,7 @@ import {
 import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { reason } from '../../core/errors.ts';
 import { readText } from '../../core/files.ts';
 import { Problem } from '../../problem.ts';
 import type { Outside } from '../outside.ts';
@@ -55,7 +56,7 @@ export async function leadOutside(outer: string | undefined): Promise<{ limits: 
   } catch (error) {
     throw new Problem(
       'killswitch-failed',
-      message('The program was not started: its network could not be set up. %s', (error as Error).message.trim()),
+      message('The program was not started: its network could not be set up. %s', reason(error).trim()),
       {},
       error,
     );

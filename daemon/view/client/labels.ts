@@ -81,7 +81,7 @@ export function setupText(blocked: Blocked, { _ }: Translator, version: string |
         ? fill(_('Cloudflare WARP is too old: install version %s or newer.'), OLDEST_CLIENT)
         : fill(_('Cloudflare WARP %s is too old: install version %s or newer.'), version, OLDEST_CLIENT),
     'service-stopped': _('The WARP service is not running.'),
-    'service-hangs': _('The WARP service is running, but does not answer.'),
+    'service-hangs': _('WARP does not answer.'),
     'terms-not-accepted': _('The terms of service have not been accepted.'),
     'not-registered': _('This device is not set up.'),
     'not-authorized': _('You can’t change WARP on this computer.'),

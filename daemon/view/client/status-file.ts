@@ -9,7 +9,7 @@ interface StatusFile {
   /** Process ID and start time of the daemon. */
   owner: string;
   port: number | null;
-  /** `reading` for a connected tunnel while the daemon reads changed settings. */
+  /** `reading` for a connected tunnel while the daemon reads changed settings, `unknown` for an outdated state. */
   state: ConnectionState | 'reading';
   /** The line for people. */
   line: string;

@@ -17,7 +17,7 @@ import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { stateName } from './state-table.ts';
-import { isBlocking, isOffline } from './summary.ts';
+import { isBlocking, isOffline, isUnmeasured } from './summary.ts';
 
 export type KillSwitchLook =
   | 'unavailable'
@@ -103,7 +103,7 @@ function lookOf(killSwitch: KillSwitch | null, demo: boolean): KillSwitchLook {
   if (!killSwitch.installed) return 'not-installed';
   if (killSwitch.pausedUntil !== null) return 'paused';
   if (!killSwitch.enabled) return killSwitch.active ? 'stuck' : 'off';
-  if (killSwitch.active === null) return 'unmeasured';
+  if (isUnmeasured(killSwitch)) return 'unmeasured';
   return killSwitch.active ? 'blocking' : 'missing';
 }
 

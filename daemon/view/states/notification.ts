@@ -1,11 +1,12 @@
 // Chooses the changes that deserve a notification, and words the notifications for the tray and the bridge.
+import type { Change } from '../../api/changes.ts';
 import type { NetworkLink } from '../../api/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
 import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
-import { lostRegistration } from './causes.ts';
+import { isTurnedOff, lostRegistration } from './causes.ts';
 import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
 import { allowQuestion, decisionText, effectText, loginLink, networksCommand, networkTitle } from './networks.ts';
 import { demoText } from './state-table.ts';
@@ -55,18 +56,36 @@ export function presentNotification(slot: Slot, client: ClientState, tr: Transla
   return levels.includes(level) ? { slot, state: stateOf(client), ...words } : null;
 }
 
-/** Reason codes of states that the user caused. */
-const BY_USER: readonly string[] = ['Manual', 'ManualDeletion', 'SettingsChanged', 'ConnectAccepted'];
-
 /** True if the user caused the state. A state that needs the user counts only if the user deleted the registration. */
-function isByUser(state: State, { reason }: Snapshot['status']): boolean {
-  return reason?.code === 'ManualDeletion' || (state !== 'needs-you' && BY_USER.includes(reason?.code ?? ''));
+function isByUser(state: State, status: Snapshot['status']): boolean {
+  const code = status.reason?.code;
+  if (code === 'ManualDeletion') return true;
+  // changed settings are the user's act only if the user turned WARP off: a policy changes them too
+  return state !== 'needs-you' && (code === 'Manual' || code === 'ConnectAccepted' || isTurnedOff(status));
+}
+
+/** Returns the pause whose end failed, or null. */
+function failedPause(client: ClientState): Change | null {
+  return current(client)?.changes.find(change => isPause(change) && change.problem !== null) ?? null;
 }
 
 function stateDraft(client: ClientState, tr: Translator): Draft | null {
   const { state, label, sentence, remedy, other } = describeTunnel(client, tr);
-  const { status } = current(client)!;
-  if (state !== 'connected' && isByUser(state, status)) return null;
+  const { status, tunnelCli } = current(client)!;
+  const failed = failedPause(client);
+  if (failed && state === 'paused') {
+    const summary = tr._('WARP could not be turned on again');
+    return {
+      code: 'connection',
+      levels: NEEDED,
+      summary: tunnelCli.emulated ? demoText(summary, tr) : summary,
+      body: sentence,
+      action: describeTimed(client, tr).find(({ change }) => change.subject === failed.subject)!.end,
+    };
+  }
+  // the sentence of a block says that the pause before it could not end
+  const isNews = failed !== null && state === 'blocked';
+  if (state !== 'connected' && !isNews && isByUser(state, status)) return null;
   const words = { summary: label, body: sentence };
   const lost = lostRegistration(status, tr);
   const isNew =
@@ -291,14 +310,17 @@ export function toCompare(before: ClientState | null, after: ClientState): Clien
   return { ...after, snapshot: { ...snapshot, status: known.status } };
 }
 
-/** True if the tunnel was lost or did not come up, or if the user must act, and the user did not cause this. */
+/** True if the tunnel was lost, did not come up or stays off after a pause, or if the user must act, and the user did not cause this. */
 function isTrouble(before: ClientState, after: ClientState, wanted: string | null): boolean {
   const [then, now] = [stateOf(before), stateOf(after)];
   const isNew = isConnectIgnored(current(after)!) && !isConnectIgnored(current(before)!);
+  const hasFailed = failedPause(after) !== null && failedPause(before) === null;
+  if (hasFailed && (now === 'paused' || now === 'blocked')) return true;
   if (then === 'unknown' || (then === now && !isNew)) return false;
   if (now === 'needs-you') return true;
   if (wanted === 'disconnect') return false;
   if (isNew) return true;
+  if (then === 'paused' && now === 'unable') return true;
   return now === 'blocked' || (then === 'connected' && (now === 'disconnected' || now === 'unable'));
 }
 

@@ -38,9 +38,15 @@ export function isBlocking({ active, pausedUntil }: KillSwitch): boolean {
   return active === true && pausedUntil === null;
 }
 
-/** True if the kill switch blocks all traffic, because there is no tunnel. */
+/** True if the kill switch blocks all traffic, because there is no tunnel. While WARP disconnects, the tunnel may still be up. */
 export function isOffline({ status, killSwitch }: Pick<Snapshot, 'status' | 'killSwitch'>): boolean {
-  return isBlocking(killSwitch) && (status.blocked !== null || status.state !== 'connected');
+  const mayBeUp = status.state === 'connected' || status.state === 'disconnecting';
+  return isBlocking(killSwitch) && (status.blocked !== null || !mayBeUp);
+}
+
+/** True if the kill switch is on, but no measurement says whether it blocks. */
+export function isUnmeasured({ enabled, active, pausedUntil }: KillSwitch): boolean {
+  return enabled && active === null && pausedUntil === null;
 }
 
 /** Returns the state, or the network, in WARP's own word if Culvert does not know it; otherwise null. */
@@ -57,6 +63,11 @@ type Old = Status & { lastKnown: NonNullable<Status['lastKnown']> };
 /** True if reads of the status fail and the last known status still counts. */
 export function isOld<S extends Status>(status: S): status is S & Old {
   return status.lastKnown !== undefined && status.state !== 'unknown' && status.blocked === null;
+}
+
+/** True if the last read of the status found a connection. */
+export function isKnownConnected(status: Status): boolean {
+  return status.state === 'connected' && !isOld(status);
 }
 
 /** Adds the time of an outdated state: `Connected, as of 15:21`. @param name name of the state */

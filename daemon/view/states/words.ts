@@ -9,11 +9,21 @@ import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Cause, lostRegistration, phaseText, remedyOf } from './causes.ts';
 import { changeText, isPause } from './changes.ts';
+import { coverageOf, coverageText, coverageTone } from './coverage.ts';
 import { explainedCause, findingWords } from './findings.ts';
 import { offersHttp2 } from './http2.ts';
 import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
 import { demoText, stateIcon, stateName, stateTone, unavailableText } from './state-table.ts';
-import { asOf, isConnectIgnored, isOffline, isOld, silenceText, stateIn, unknownWord } from './summary.ts';
+import {
+  asOf,
+  isConnectIgnored,
+  isOffline,
+  isOld,
+  isUnmeasured,
+  silenceText,
+  stateIn,
+  unknownWord,
+} from './summary.ts';
 
 export interface StateWords {
   /** The state, including a pause, the kill switch and missing setup. */
@@ -89,7 +99,8 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
   const end = state === 'paused' ? pauseEnd(snapshot) : null;
   if (end !== null) words.stateText = fill(tr._('%s until %s'), label, timeOfDay(end, false));
   if (isOld(status)) {
-    words.sentence += `\n${silenceText(status, tr)}`;
+    // the traffic may take another way by now
+    words.sentence = silenceText(status, tr);
     words.label = asOf(words.label, status, tr);
     words.stateText = asOf(words.stateText, status, tr);
     if (words.tone !== 'error') words.tone = 'warning';
@@ -159,8 +170,10 @@ function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row 
     };
   if (status.network === 'unstable') return { sentence: unstableText(snapshot, tr), tone: 'warning', details: said };
   const network = unknownWord(status, 'network');
+  const coverage = coverageOf(snapshot);
   return {
-    sentence: demo ? _('Demo: your real traffic is not protected.') : coverage(snapshot, tr),
+    sentence: demo ? _('Demo: your real traffic is not protected.') : coverageText(coverage, tr),
+    tone: demo ? 'warning' : coverageTone(coverage),
     ...(network === null ? {} : { details: `Network: ${network}` }), // WARP's own line
   };
 }
@@ -169,7 +182,7 @@ function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): 
   // the user wanted to connect, but there is no tunnel
   const isIgnored = isConnectIgnored(snapshot);
   if (cause) return { ...causeRow(cause, said), ...(isIgnored ? { tone: 'warning' as const } : {}) };
-  const sentence = tr._('You are not protected. Your traffic bypasses WARP.');
+  const sentence = bypassText(snapshot, tr);
   return snapshot.status.reason?.code === 'ConnectAccepted'
     ? { label: tr._('Waiting for WARP'), sentence } // short, because a second line would move the controls
     : { sentence };
@@ -202,9 +215,18 @@ function pausedRow({ snapshot }: Situation, tr: Translator): Row {
   const end = pauseEnd(snapshot);
   const pause = snapshot.changes.find(isPause)!;
   // Translators: %s is a time of day
-  if (end !== null)
-    return { sentence: fill(_('Back on at %s. Your traffic bypasses WARP until then.'), timeOfDay(end, false)) };
-  return { sentence: `${_('You are not protected. Your traffic bypasses WARP.')}\n${changeText(pause, tr)}` };
+  if (end === null) return { sentence: `${bypassText(snapshot, tr)}\n${changeText(pause, tr)}` };
+  const text = isUnmeasured(snapshot.killSwitch)
+    ? _('Back on at %s. It is not known whether your traffic is blocked.')
+    : _('Back on at %s. Your traffic bypasses WARP until then.');
+  return { sentence: fill(text, timeOfDay(end, false)) };
+}
+
+/** Words what happens to traffic without a tunnel. */
+function bypassText({ killSwitch }: Snapshot, { _ }: Translator): string {
+  return isUnmeasured(killSwitch)
+    ? _('It is not known whether your traffic is blocked.')
+    : _('You are not protected. Your traffic bypasses WARP.');
 }
 
 /** Describes a block; keeps the cause of a failure and its remedy. */
@@ -244,24 +266,6 @@ function unknownRow({ snapshot, cause }: Situation, tr: Translator): Row {
     sentence: _('WARP reports something that Culvert does not understand.'),
     details: raw,
   };
-}
-
-/** Words the traffic that the connection covers in the present mode. */
-function coverage({ settings, tunnel }: Snapshot, { _ }: Translator): string {
-  switch (settings.Mode) {
-    case 'doh':
-    case 'dot':
-      return _('DNS queries are encrypted; other traffic is not tunneled.');
-    case 'proxy':
-      return tunnel.proxyPort === null
-        ? _('Apps that use the local proxy are tunneled.')
-        : // Translators: %s is an address such as 127.0.0.1:40000
-          fill(_('Apps that use the proxy at %s are tunneled.'), `127.0.0.1:${tunnel.proxyPort}`);
-    case 'tunnel_only':
-      return _('Your traffic is tunneled; DNS is not.');
-    default:
-      return _('Your traffic goes through Cloudflare.');
-  }
 }
 
 function unstableText({ status }: Snapshot, tr: Translator): string {

@@ -226,6 +226,8 @@ interface StatusOptions {
  * Reads the status again after a failure, because a living listener stays silent while nothing changes.
  */
 function createStatusReader({ state, store, fresh, listening, read }: StatusOptions) {
+  /** True after the first time-out, which at the start is no state. */
+  let hasTimedOut = false;
   /** True if a listening child lives and has reported a status. */
   const isHeard = () => store.hasStatus() && listening() !== null && listening() !== 'poll';
   // without a living child, the next child reports if the service is back
@@ -235,7 +237,13 @@ function createStatusReader({ state, store, fresh, listening, read }: StatusOpti
   function isDoubtful(blocked: Blocked | null, finished: Finished): boolean {
     if (blocked === null && isHeard()) return true;
     if (blocked === null || blocked === 'service-hangs') {
-      const counts = doubt.failed() && state.snapshot().status.state !== 'unknown';
+      const known = state.snapshot().status;
+      const isEnough = !doubt.failed();
+      if (finished.timedOut && !hasTimedOut && known.raw === null && known.blocked === null) {
+        hasTimedOut = true;
+        return true;
+      }
+      const counts = !isEnough && known.state !== 'unknown';
       const said = finished.timedOut ? null : firstLine(outputText(finished));
       if (counts) store.doubt({ at: doubt.knownAt(), said });
       return counts;

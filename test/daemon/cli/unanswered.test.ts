@@ -119,9 +119,14 @@ test('a status that could not be read again says when it was known, and what WAR
     daemon.state.set('status', { ...connected, lastKnown: { at: '2020-02-29T12:00:00.000Z', said } });
     const { stdout } = await culvert(home, ['status']);
     assert.match(stdout.replaceAll('\n', ' '), new RegExp(`^● Connected, as of 2020-0.* \\d\\d:\\d\\d · ${words}`));
+    assert.equal((await culvert(home, ['status', '--check'])).code, 3);
+    const waited = await culvert(home, ['wait', '--timeout', '0']);
+    assert.equal(waited.code, 3);
+    assert.match(waited.stderr, new RegExp(`not known to be connected after 0 s: ${words}`));
   }
   daemon.state.set('status', connected);
   assert.doesNotMatch((await culvert(home, ['status'])).stdout, /as of|answer/);
+  assert.equal((await culvert(home, ['status', '--check'])).code, 0);
 });
 
 async function fetchSnapshot(socketPath: string): Promise<IncomingMessage> {

@@ -100,6 +100,15 @@ test('ends of connections are counted by cause, unless they were requested', () 
       ],
       {},
     ],
+    [
+      'a policy that takes the tunnel down',
+      [
+        [1, 'disconnecting'],
+        [2, 'disconnected', { reason: 'SettingsChanged' }],
+      ],
+      { SettingsChanged: 1 },
+    ],
+    ['a setting that the user changed', [[1, 'disconnected', { reason: 'SettingsChanged', asked: true }]], {}],
     ['no network', [[1, 'disconnected', { reason: 'NoNetwork' }]], { NoNetwork: 1 }],
     [
       'a reason that came late',

@@ -196,7 +196,14 @@ test('exports the state of tunnel, kill switch, checks and tunnel CLI', async t 
   assert.ok(!JSON.stringify(found).includes('Home'), 'the name of a network');
   state.set('killSwitch', NO_KILL_SWITCH);
   state.set('tunnel', NO_TUNNEL);
+  state.set('status', { ...state.snapshot().status, lastKnown: { at, said: null } });
   const unknown = await scrape(running);
+  for (const present of ['connected', 'unknown'])
+    assert.equal(
+      valueIn(unknown, 'culvert_warp_tunnel_state', { state: present }),
+      Number(present === 'unknown'),
+      'a state that could not be read again is not connected',
+    );
   for (const name of [
     'culvert_warp_killswitch_engaged',
     'culvert_warp_tunnel_latency_seconds',

@@ -70,6 +70,7 @@ test('a line that is too wide for the terminal is broken by the command line, an
   const state = createState({ available: true, path: null, version: null, emulated: true });
   state.set('status', { ...state.snapshot().status, state: 'connected', raw: 'Connected' });
   state.set('settings', { Mode: 'warp+doh', 'WARP tunnel protocol': 'WireGuard' });
+  state.set('splitTunnel', { mode: 'exclude', ips: [], hosts: [] });
   keepStatusFile(join(home, 'culvert/status'), state, { port: () => null, isModeKnown: () => true });
   const launcher = launcherIn(home);
   const at = (columns: number, words: string) => {
@@ -109,6 +110,13 @@ test('the launcher leaves --check to the command line while changed settings are
   isModeKnown = false;
   write();
   assert.deepEqual(check(), [0, true]);
+  const { status } = state.snapshot();
+  for (const known of [true, false]) {
+    isModeKnown = known;
+    state.set('status', { ...status, lastKnown: { at: '2020-02-29T12:00:00.000Z', said: null } });
+    assert.deepEqual(check(), [3, false], 'a state that could not be read again is not connected');
+    state.set('status', status);
+  }
   state.set('status', { ...state.snapshot().status, state: 'disconnected', raw: 'Disconnected' });
   assert.deepEqual(check(), [3, false]);
 });

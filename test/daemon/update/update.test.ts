@@ -330,7 +330,7 @@ test('an AppImage that cannot be replaced says why', async t => {
   const gone = await createUpdater(t, source, means, { env: { APPIMAGE: path.join(missing(t), 'x.AppImage') } });
   const check = await gone.updates.check();
   assert.deepEqual([check.problem, check.latest, check.applicable, check.previous], [null, '2.0.0', false, null]);
-  assert.match((await problemOf(gone.updates.apply())).message, /can't be replaced: ENOENT/);
+  assert.match((await problemOf(gone.updates.apply())).message, /can't be replaced: No such file or directory/);
 });
 
 test('an AppImage behind a link is replaced, and the link stays', async t => {

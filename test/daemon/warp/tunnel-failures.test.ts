@@ -310,7 +310,7 @@ test('a service that hangs is shown as hanging after several failures, and its r
   await until(() => status().state === 'connected');
   const refused = problem('service-hangs', ({ extras, message }) => {
     return (
-      /running, but does not answer/.test(message) &&
+      /^WARP does not answer/.test(message) &&
       /^Try again\. /.test(extras.hint ?? '') &&
       /culvert-emulator --emulate reset/.test(extras.hint ?? '')
     );
@@ -346,6 +346,24 @@ for (const isGone of [true, false])
       () => state.snapshot().account.registered === !isGone && state.snapshot().status.blocked !== 'service-hangs',
     );
   });
+
+test('at the start, one time-out of the status is no state', async t => {
+  const { status, events } = await startTunnel(t, {
+    fake: `case "$*" in
+      --version) echo "warp-cli 2026.7.1377.0";;
+      *-l*) exec sleep 60;;
+      *status) [ -e "$0-asked" ] && exec echo '{"status":"Disconnected","reason":"Manual"}'
+        touch "$0-asked"; exec sleep 60;;
+      *) exit 1;;
+    esac`,
+  });
+  await until(() => status().state === 'disconnected');
+  const states = events.flatMap(({ event, data }) => (event === 'status' ? [data as Status] : []));
+  assert.deepEqual(
+    states.map(({ state, blocked }) => [state, blocked]),
+    [['disconnected', null]],
+  );
+});
 
 test('a write that failed without a refusal has what it may have changed read again', async t => {
   const { tunnel, state, place } = await startTunnel(t, {

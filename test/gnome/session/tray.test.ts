@@ -361,7 +361,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       const before = (await notes()).length;
       for (const times of [1, 2, 3]) {
         await click('Connect');
-        const body = async () => (await noted('That did not work')).body;
+        const body = async () => (await noted('WARP could not be connected')).body;
         await until(async () => (await body()) === `It failed ${times} times.`, 'the failure');
         await until(async () => (await menu())[0]!.enabled, 'the end of the action');
       }
@@ -373,7 +373,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
         throw problem('tunnel-cli-failed', 502, 'Error: <b>a & b</b>');
       };
       await click('Connect');
-      const body = async () => (await noted('That did not work')).body;
+      const body = async () => (await noted('WARP could not be connected')).body;
       await until(async () => (await body()).includes('&lt;b&gt;a &amp; b&lt;/b&gt;'), 'the text');
       // one that shows text as it is, and no buttons
       await ask({ do: 'notify', capabilities: ['body'] });

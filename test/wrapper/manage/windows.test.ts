@@ -50,5 +50,5 @@ test('a tool that answers badly is ended, and named with its reason', async t =>
     assert.ok(!answer.ok && words.test(answer.problem), JSON.stringify(answer));
   }
   const missing = await queryWindows(asked, `${program}-none`, {}, NOW);
-  assert.ok(!missing.ok && /ENOENT/.test(missing.problem));
+  assert.ok(!missing.ok && /-none: No such file or directory$/.test(missing.problem));
 });

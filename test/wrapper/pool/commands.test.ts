@@ -136,7 +136,7 @@ test('a failed join leaves the configuration as it was', async t => {
     [[server.url, '--machines', 'many'], 2, /can't be joined/],
     [[server.url, '--machine', 'a b'], 2, /name of a machine/],
     [[server.url, '--ca', 'missing.pem'], 78, /missing\.pem can't be used: it does not exist/],
-    [[server.url, '--ca', '.'], 78, /can't be used: EISDIR/],
+    [[server.url, '--ca', '.'], 78, /can't be used: Is a directory/],
     [[server.url, '--ca', '.config/culvert-wrap/config.toml'], 78, /holds no certificate in PEM/],
     [['valkey+unix:///a%zz'], 2, /a "%" in it does not begin a character/],
     [['valkey://us%er@h'], 2, /a "%" in it does not begin a character/],

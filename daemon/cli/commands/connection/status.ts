@@ -19,7 +19,7 @@ import { describeRemoteAccess, modeLabel } from '../../../view/client/labels.ts'
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/findings.ts';
-import { unknownWord } from '../../../view/states/summary.ts';
+import { isKnownConnected, unknownWord } from '../../../view/states/summary.ts';
 import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -40,7 +40,7 @@ export const status: Run = async (context, _, options) => {
   // on stderr, so that the status stays one line
   const warning = statusWarning(snapshot);
   if (warning && !context.json) context.say(warning);
-  return options.check && snapshot.status.state !== 'connected' ? EXIT.notConnected : EXIT.ok;
+  return options.check && !isKnownConnected(snapshot.status) ? EXIT.notConnected : EXIT.ok;
 };
 
 /** Prints a line for each visible change; without a daemon, prints that the state is unavailable, or JSON with `ok: false`. */

@@ -21,7 +21,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'status',
     summary: 'show the connection status',
     details:
-      'Prints one line. With --check, the exit status is 3 unless the tunnel is connected. With --watch, it prints a line for each change until Ctrl+C, even across a restart of the daemon. With --format, it prints the line for a status bar, even when the daemon is not running.',
+      'Prints one line. With --check, the exit status is 3 unless the tunnel is connected, also while WARP does not answer. With --watch, it prints a line for each change until Ctrl+C, even across a restart of the daemon. With --format, it prints the line for a status bar, even when the daemon is not running.',
     options: [
       { flags: '-w, --watch', summary: 'print a line for each change' },
       { flags: '--format <bar>', summary: `the line for a status bar: ${BAR_FORMATS.join(', ')}` },
@@ -78,7 +78,7 @@ export const CONNECTION_COMMANDS: readonly CommandSpec[] = [
     name: 'wait',
     summary: 'wait until the tunnel is up',
     details:
-      'For scripts: also waits for a daemon that is starting. With --proof, a request to warp.traceUrl must come back as warp=on. After the timeout, the exit status says what was missing: 1 the daemon does not answer, 3 not connected, 4 not authorized, 5 no daemon, 6 no warp-cli, 8 connected but no proof.',
+      'For scripts: also waits for a daemon that is starting. A state that could not be read again does not count. With --proof, a request to warp.traceUrl must come back as warp=on. After the timeout, the exit status says what was missing: 1 the daemon does not answer, 3 not connected, 4 not authorized, 5 no daemon, 6 no warp-cli, 8 connected but no proof.',
     options: [
       { flags: '--proof', summary: 'wait until a request has come through the tunnel' },
       { flags: '--timeout <seconds>', summary: 'how long to wait (30)' },

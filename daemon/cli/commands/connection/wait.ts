@@ -7,7 +7,7 @@ import { statusLine } from '../../../state/status-line.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { blockedWords, reasonText } from '../../../view/states/causes.ts';
 import { stateName } from '../../../view/states/state-table.ts';
-import { stateIn } from '../../../view/states/summary.ts';
+import { isKnownConnected, isOld, silenceText, stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { createProgress, type Progress } from '../../dialog.ts';
@@ -72,7 +72,7 @@ async function untilReady(
     let pauseMs = PAUSE_MS;
     try {
       const snapshot = await client.call('GET /api/snapshot');
-      if (snapshot.status.state !== 'connected') {
+      if (!isKnownConnected(snapshot.status)) {
         progress.step(`Waiting for the tunnel: ${statusLine(snapshot)}`);
         missing = notConnected(snapshot, seconds);
       } else if (!wantsProof) return { snapshot, proof: null };
@@ -126,6 +126,7 @@ function notProven(seen: Message, seconds: number): Failure {
 
 function notConnected(snapshot: Snapshot, seconds: number): Failure {
   const { status } = snapshot;
+  if (isOld(status)) return notKnown(silenceText(status, english), seconds);
   const { blocked } = status;
   const setup = blocked && blockedWords(snapshot, snapshot.tunnelCli.serviceManager, english);
   const hint = setup?.next ?? 'Find the cause with: culvert doctor';
@@ -136,7 +137,11 @@ function notConnected(snapshot: Snapshot, seconds: number): Failure {
 }
 
 function unanswered(name: string, seconds: number): Failure {
-  return new Failure(`The tunnel is not known to be connected after ${seconds} s: ${name} does not answer.`, {
+  return notKnown(`${name} does not answer.`, seconds);
+}
+
+function notKnown(why: string, seconds: number): Failure {
+  return new Failure(`The tunnel is not known to be connected after ${seconds} s: ${why}`, {
     code: 'notConnected',
     hint: 'Find the cause with: culvert doctor',
   });

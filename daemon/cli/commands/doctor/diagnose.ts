@@ -139,8 +139,8 @@ export const explainCode: Run = async (context, words) => {
   const document = { codes: explanations, ...(pattern && { journal: pattern }), ...(here && { here }) };
   show(context, document, () =>
     [
-      ...(pattern ? [describePattern(pattern, context.style)] : []),
       ...(explanations.length > 0 ? [describeCodes(explanations, context)] : []),
+      ...(pattern ? [describePattern(pattern, explanations.length > 0, context.style)] : []),
       ...(here ? [describeHere(here, context.style)] : []),
     ].join('\n\n'),
   );
@@ -150,7 +150,11 @@ export const explainCode: Run = async (context, words) => {
 /** Finds the line in the codes, and in the table of the journal, whose entry may name one more code. */
 function explainLine(knowledge: Knowledge, line: string): { explanations: Code[]; pattern: JournalPattern | null } {
   const found = explain(knowledge.codes, line);
-  const pattern = patternOf(line, knowledge.patterns);
+  // a typed line does not say in which state it was printed
+  const pattern = patternOf(
+    line,
+    knowledge.patterns.filter(({ when }) => when === undefined),
+  );
   const named = knowledge.codes.filter(({ code }) => code === pattern?.code);
   return { explanations: [...new Set([...found, ...named])], pattern };
 }
@@ -213,9 +217,10 @@ function describeHere({ title, sentence, evidence, next, does }: Here, style: St
   );
 }
 
-function describePattern({ id, meaning, source, date }: JournalPattern, style: Style): string {
+/** @param isAlso true after the codes of the same line, which the tunnel CLI may have printed */
+function describePattern({ id, meaning, source, date }: JournalPattern, isAlso: boolean, style: Style): string {
   return [
-    `${style.bold(printable(id))}: a line of the journal of WARP’s service`,
+    `${style.bold(printable(id))}: ${isAlso ? 'also ' : ''}seen in the journal of WARP’s service`,
     printable(meaning),
     style.dim(`Seen in: ${printable(source)} (${date})`),
   ].join('\n');

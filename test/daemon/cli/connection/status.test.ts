@@ -27,6 +27,7 @@ const shown = (more: Partial<Shown>): Shown => ({
   settings: {},
   options: NO_OPTIONS,
   account: NO_ACCOUNT,
+  splitTunnel: { mode: 'exclude', ips: [], hosts: [] },
   tunnel: NO_TUNNEL,
   tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
   remoteAccess: null,
@@ -56,6 +57,16 @@ const LINES: [string, Partial<Shown>, string][] = [
     'connected',
     { lostChanges: { file: '/state/changes.json.broken' } },
     '● Connected · changes did not revert, see: culvert doctor',
+  ],
+  [
+    'connected, without a list of what bypasses WARP',
+    { settings: { Mode: 'warp' }, splitTunnel: { mode: null, ips: [], hosts: [] } },
+    '● Connected · It is not known which traffic goes through WARP',
+  ],
+  [
+    'connected, for a list alone',
+    { settings: { Mode: 'warp' }, splitTunnel: { mode: 'include', ips: [], hosts: [] } },
+    '● Connected · Only the sites and networks on your list use WARP',
   ],
   ['unstable', { status: status('connected', { network: 'unstable' }) }, '● Connected · network unstable'],
   [

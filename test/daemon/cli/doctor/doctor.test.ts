@@ -217,6 +217,19 @@ test('explain knows a line of the journal, with its source, and words a cause li
   const { stdout } = await culvert(home, ['explain', 'e=ApplyError("nft command failed with return code: 256")']);
   assert.match(stdout, /firewall-nft-failed.*nft refused them.*Seen in: https:\/\/github\.com\/\S+ \(2024-03-04\)/s);
   assert.match(stdout, /FirewallRulesNotSet/);
+  const words = 'Error communicating with daemon: The IPC call hit a timeout and could not be processed';
+  const printed = await culvert(home, ['explain', words]);
+  assert.match(printed.stdout, /^ServiceHangs: [\s\S]*^ipc-time-out: also seen in the journal of WARP’s service$/m);
+  assert.doesNotMatch(printed.stdout, /The service runs|a line of the journal/);
+  // this entry counts only while the service does not answer
+  const dropped = await culvert(home, ['explain', 'Dropping WarpService']);
+  assert.doesNotMatch(dropped.stdout, /service-dropped|has not answered since/);
+  assert.match(dropped.stdout, /log: Dropping WarpService/);
+  for (const panic of [
+    "thread 'main' panicked at library/std/src/io/stdio.rs:1165:9: failed printing to stdout: Broken pipe (os error 32)",
+    "thread 'main' panicked at library/std/src/io/stdio.rs:1165:9:",
+  ])
+    assert.doesNotMatch((await culvert(home, ['explain', panic])).stdout, /The WARP service crashed/);
   const cause = await culvert(home, ['explain', 'token-refused']);
   const { title, sentence } = generalWords('token-refused', english);
   assert.ok(cause.stdout.includes(title) && cause.stdout.includes(sentence), cause.stdout);

@@ -234,7 +234,7 @@ test('a replay refuses a file that is no transcript', async t => {
   const words = ['--import', 'tsx', program, '--transcript', join(home.path, 'absent.jsonl')];
   const absent = spawnSync(process.execPath, words, { encoding: 'utf8' });
   assert.deepEqual([absent.status, absent.stderr], [2, '']);
-  assert.match(absent.stdout, /absent\.jsonl can't be replayed: ENOENT/);
+  assert.match(absent.stdout, /absent\.jsonl can't be replayed: No such file or directory/);
   // the recordings of the tests are in the same format
   const published = await replay(resolve('test/fixtures/warp-cli/transcripts.jsonl'));
   assert.notEqual(published.code, 2, published.said);

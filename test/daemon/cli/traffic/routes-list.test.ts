@@ -134,7 +134,7 @@ test('a list that is not there, and a place that cannot be written, are failures
   const file = join(missing(t), 'list');
   const unread = await culvert(home, ['split', 'import', file]);
   assert.equal(unread.code, 1);
-  assert.ok(unread.stderr.includes(`${file} can't be read: ENOENT`), unread.stderr);
+  assert.ok(unread.stderr.includes(`${file} can't be read: No such file or directory`), unread.stderr);
   const unwritable = await culvert(home, ['split', 'export', file]);
   assert.equal(unwritable.code, 1);
   assert.ok(unwritable.stderr.includes(`${file} can't be written: No such file or directory`), unwritable.stderr);

@@ -133,6 +133,27 @@ const REGISTRATION: Case[] = [
     bus: systemd1('loaded', 'inactive'),
     tunnel: { status: { state: 'unknown', blocked: 'service-stopped' } },
   },
+  {
+    check: service,
+    how: 'bus',
+    title: 'a service that systemd runs, and that does not answer',
+    verdict: 'problem',
+    shows: /is active[\s\S]*The WARP service is running, but does not answer/,
+    fix: /"restart","warp-svc"/,
+    bus: systemd1('loaded', 'active'),
+    tunnel: { status: { state: 'unknown', blocked: 'service-hangs' } },
+  },
+  ...(['inactive', 'failed'] as const).map(
+    (active): Case => ({
+      check: service,
+      how: 'bus',
+      title: `a WARP that does not answer, and whose unit is ${active}`,
+      verdict: 'problem',
+      shows: /is (inactive|failed)[\s\S]*WARP does not answer\. Restart its service/,
+      bus: systemd1('loaded', active),
+      tunnel: { status: { state: 'unknown', blocked: 'service-hangs' } },
+    }),
+  ),
   ...proofs(service, 'snapshot', [
     {
       title: 'a program of WARP that crashes',

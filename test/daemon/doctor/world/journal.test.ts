@@ -49,6 +49,17 @@ test('the journal of the service keeps the lines around a key', async () => {
   ]);
 });
 
+test('a panic of warp-cli, whose reader ended first, is no crash of the service', () => {
+  const found = (...texts: string[]) => {
+    const lines = texts.map(text => ({ at: null, text }));
+    return seenIn(lines, KNOWLEDGE.patterns, { now: 0 })?.pattern.id ?? null;
+  };
+  const where = "thread 'main' panicked at library/std/src/io/stdio.rs:1165:9:";
+  assert.equal(found(where, 'failed printing to stdout: Broken pipe (os error 32)'), null);
+  assert.equal(found("thread 'main' panicked at 'failed printing to stdout: Broken pipe (os error 32)'"), null);
+  assert.equal(found("thread 'main' panicked at src/main.rs:7:5:", 'no worker thread'), 'service-panicked');
+});
+
 test('addresses, names of this machine and identifiers are replaced, but not the host of the API', async () => {
   const redactor = machineRedactor(snapshot({ account: { organization: 'Grandma GmbH' } }), KNOWLEDGE);
   const [shown] = await read(

@@ -183,12 +183,13 @@ test('a banner reports blocked traffic with the button that helps, and nothing e
     return shown && [shown.title, asks];
   };
   const blocked = ['Internet is blocked', 'pause'];
-  for (const state of ['disconnected', 'connecting', 'disconnecting', 'unable', 'unknown'])
+  for (const state of ['disconnected', 'connecting', 'unable', 'unknown'])
     assert.deepEqual(banner({ state }), blocked, state);
   assert.deepEqual(banner({ state: 'unable', blocked: 'cli-missing' }), blocked);
   assert.deepEqual(banner({ state: 'unable' }, ON, 'warp', { killSwitchPending: true }), [blocked[0], null]);
   assert.deepEqual(banner({ state: 'unable' }, { ...ON, enabled: false }), [blocked[0], 'off']);
   assert.equal(banner({ state: 'connected' }), null);
+  assert.equal(banner({ state: 'disconnecting' }), null, 'the tunnel may still be up');
   assert.match(banner({ state: 'connected' }, ON, 'proxy')![0]!, /this mode does not tunnel it/);
   assert.equal(banner({ state: 'disconnected' }, PAUSED), null);
   assert.equal(banner({ state: 'disconnected' }, { ...ON, active: null }), null, 'nothing measured, nothing claimed');

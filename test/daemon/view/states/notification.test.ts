@@ -135,6 +135,41 @@ test('a change by the user needs no notification', () => {
   assert.equal(notificationOf(up, paused, null, tr), null, 'nor is a pause');
 });
 
+test('changed settings are the act of the user only if they turned WARP off', () => {
+  const changed = (current: boolean, previous: boolean, more = '') =>
+    clientState({
+      status: {
+        state: 'disconnected',
+        reason: { code: 'SettingsChanged', text: 'Settings Changed' },
+        raw: `{"status":"Disconnected","reason":{"SettingsChanged":{"current":{"always_on":${current}${more}},"previous":{"always_on":${previous}}}}}`,
+      },
+    });
+  assert.equal(notificationOf(up, changed(false, true), null, tr), null);
+  for (const policy of [changed(true, true, ',"switch_locked":true'), off('SettingsChanged')]) {
+    const { summary, code, action } = notificationOf(up, policy, null, tr)!;
+    assert.deepEqual([summary, code, action?.label], ['Disconnected', 'connection', 'Reconnect']);
+    assert.equal(notificationOf(up, policy, 'disconnect', tr), null, 'the tray asked for it');
+  }
+});
+
+test('the end of a pause that fails is news once, with a way to try it again', () => {
+  const failed = { ...pause(false), problem: 'WARP does not answer.' };
+  for (const [killSwitch, title, button] of [
+    [KILL_SWITCH, 'WARP could not be turned on again', 'Try Again'],
+    [blocking, 'Internet is blocked', 'Reconnect'],
+  ] as const) {
+    const [before, after] = [[pause(false)], [failed]].map(changes =>
+      withPart(off('Manual'), { changes, killSwitch }),
+    ) as [ClientState, ClientState];
+    const { summary, action, body } = notificationOf(before, after, null, tr)!;
+    assert.deepEqual([summary, action?.label], [title, button]);
+    assert.match(body, /could not be reverted yet: WARP does not answer/);
+    assert.equal(notificationOf(after, after, null, tr), null);
+    assert.equal(presentNotification('state', up, tr)!.summary, 'Connected');
+  }
+  assert.equal(notificationOf(paused, down, null, tr)?.summary, 'No Cloudflare server could be reached');
+});
+
 test('a tunnel that WARP accepted to bring up and did not is news once, unless it was turned off since', () => {
   const ignored = off('ConnectIgnored');
   for (const before of [off('ConnectAccepted'), off('Manual'), clientState({ status: { state: 'connecting' } })]) {

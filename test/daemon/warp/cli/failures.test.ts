@@ -69,7 +69,7 @@ const CASES: [name: string, finished: Finished, code: string, detail: RegExp][] 
     'has a service that hangs',
     finished({ stderr: 'Error communicating with daemon: The IPC call hit a timeout and could not be processed' }),
     'service-hangs',
-    /is running, but does not answer/,
+    /^WARP does not answer\.$/,
   ],
   [
     'has no registration',

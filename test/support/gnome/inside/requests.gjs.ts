@@ -178,6 +178,11 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
     main()?.set_default_size(width, height);
     return true;
   },
+  /** Returns the size that the window asks for, and that it saves. */
+  size() {
+    const window = main();
+    return window ? [window.default_width, window.default_height] : undefined;
+  },
   /** Scales all letters. */
   scale({ text }) {
     Gtk.Settings.get_default()!.gtk_xft_dpi = Math.round(96 * 1024 * Number(text));

@@ -1,0 +1,80 @@
+// Errors of the system reach people in words, not as Node prints them.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { execa } from 'execa';
+import { errno, FileError, reason, reasonWithPath } from '../../../daemon/core/errors.ts';
+import { createHome, culvert } from '../../support/daemon/command.ts';
+import { temporary } from '../../support/temporary.ts';
+
+/** Node's words for a failed call. */
+const RAW = /\bE[A-Z]{3,}\b/;
+
+test('no command shows an error of the system as Node prints it', async t => {
+  const home = createHome(t);
+  const directory = temporary(t, 'raw');
+  const absent = join(directory, 'none/file');
+  const loop = join(directory, 'loop');
+  symlinkSync(loop, loop);
+  for (const place of [absent, directory, loop, join(directory, 'n'.repeat(300)), '/dev/null/file'])
+    for (const words of [
+      ['routes', 'import', place],
+      ['routes', 'diff', place],
+      ['network', 'apply', place],
+      ['settings', 'apply', place],
+      ['diagnose', 'read', place],
+    ]) {
+      const { code, stdout, stderr } = await culvert(home, words);
+      assert.notEqual(code, 0, words.join(' '));
+      assert.doesNotMatch(stdout + stderr, RAW, words.join(' '));
+    }
+  for (const words of [['diagnose'], ['diagnose', 'record']])
+    for (const place of [absent, '/dev/null/file']) {
+      const { stderr } = await culvert(home, [...words, '--out', place]);
+      assert.doesNotMatch(stderr, RAW, `${words} ${place}`);
+    }
+});
+
+test('each kind of failed call is worded without its code', async t => {
+  const directory = temporary(t, 'raw');
+  const file = join(directory, 'file');
+  writeFileSync(file, '');
+  const server = createServer().listen(0);
+  t.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const failed = (work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      return error;
+    }
+    return assert.fail('it did not fail');
+  };
+  const emitted = (emitter: NodeJS.EventEmitter) => new Promise(resolve => void emitter.once('error', resolve));
+  const cases: [error: unknown, words: string][] = [
+    [failed(() => readFileSync(join(directory, 'none'))), 'No such file or directory'],
+    [failed(() => readFileSync(directory)), 'Is a directory'],
+    [failed(() => readFileSync(join(file, 'x'))), 'Not a directory'],
+    [failed(() => mkdirSync(file)), 'A file is in its place'],
+    [failed(() => statSync('n'.repeat(300))), 'File name too long'],
+    [failed(() => readFileSync('/proc/self/mem')), 'Input or output failed'],
+    [await emitted(connect({ host: '127.0.0.1', port: 1 })), 'Connection refused'],
+    [await emitted(createServer().listen(port)), `Address already in use :::${port}`],
+    [await emitted(execFile(join(directory, 'none'))), `${directory}/none: No such file or directory`],
+    [
+      (await execa(join(directory, 'none'), { reject: false })) as unknown,
+      `${directory}/none: No such file or directory`,
+    ],
+  ];
+  for (const [error, words] of cases) {
+    assert.ok(errno(error), words);
+    assert.equal(reason(error), words);
+  }
+  assert.equal(reasonWithPath(cases[0]![0]), `${directory}/none: No such file or directory`);
+  assert.equal(reasonWithPath(new FileError(file, cases[1]![0])), `${file} can't be written: Is a directory.`);
+  assert.equal(reason(new Error('ENOENT: not of the system')), 'ENOENT: not of the system');
+  assert.equal(reason('text'), 'text');
+});
