@@ -124,6 +124,8 @@ export const NetworksState = z.object({
   acted: z.nullable(z.object({ rule: z.string(), at: Time })),
   /** True if the user reverted the rules' changes: no rule acts until the network changes. */
   reverted: z.boolean(),
+  /** True while the user's revert is not complete: no rule acts, and it is tried again. Absent otherwise. */
+  reverting: z.optional(z.literal(true)),
   /** Reason why a rule could not be applied. */
   problem: z.nullable(z.string()),
 });

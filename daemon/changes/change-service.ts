@@ -5,6 +5,7 @@ import type { CommandOutput, Snapshot } from '../api/schema.ts';
 import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
 import { reason } from '../core/errors.ts';
 import { NotRestored, Problem } from '../problem.ts';
+import { mayHaveChanged } from '../warp/cli/failures.ts';
 import { type ChangeStore, createChangeStore } from './change-store.ts';
 import { type Clock, deadlineIn, type Pending, readClock } from './changes-file.ts';
 import { actionsTo, currentValue, knownNow, settingOf, textOf, type Value, valueNotRead } from './values.ts';
@@ -209,9 +210,6 @@ interface LimitedChange extends ChangeOptions {
   value: string | null;
 }
 
-/** Failures of a command that may nevertheless have taken effect. */
-const UNCERTAIN: readonly Problem['code'][] = ['tunnel-cli-timeout', 'service-hangs', 'service-stopped'];
-
 /** Makes single changes, and stores the previous values while the changes may revert. */
 function createMaker(store: ChangeStore, clock: () => Clock) {
   return {
@@ -237,8 +235,7 @@ function createMaker(store: ChangeStore, clock: () => Clock) {
           store.fail(subject, error, 'now');
           throw error.problem;
         }
-        const isUncertain = error instanceof Problem && UNCERTAIN.includes(error.code);
-        store.note(subject, (isUncertain && limited()) || before);
+        store.note(subject, (mayHaveChanged(error) && limited()) || before);
         throw error;
       }
       store.note(subject, limited());

@@ -120,10 +120,17 @@ export function abandon(journal: string, entry: Entry): void {
   quietly(() => update(journal, Entry, change, remaining => keepNeeded(journal, remaining)));
 }
 
-/** Removes a fix that was undone. */
-export function forget(journal: string, entry: Entry): void {
-  const change = (all: Entry[]) => all.filter(other => !isSame(other, entry));
+/** False if the file shows that the newest change, which failed, was not made. */
+export function newestHappened(journal: string, { steps: [step] }: Entry): boolean {
+  return step !== undefined && happened(journal, step);
+}
+
+/** Removes a step that was undone; with the last step, the fix. @throws Failure `busy`, FileError */
+export function forgetStep(journal: string, entry: Entry, step: Step): void {
+  const steps = entry.steps.filter(each => each !== step);
+  const change = (all: Entry[]) => withEntry(journal, { ...entry, steps }, all);
   update(journal, Entry, change, remaining => quietly(() => keepNeeded(journal, remaining)));
+  entry.steps = steps;
 }
 
 function keepNeeded(journal: string, entries: readonly Entry[]): void {

@@ -3,11 +3,12 @@ import { lstatSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
-import { type Failure, isOneOf, reason } from '../core/errors.ts';
+import { errno, type Failure, isOneOf, reason } from '../core/errors.ts';
 import { replaceFile, temporaryName } from '../core/files.ts';
 import { contentOf, digest, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
 import { isRestart } from '../view/client/service-words.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
+import { mayHaveChanged } from '../warp/cli/failures.ts';
 import { withoutText } from './file-fix.ts';
 import {
   abandon,
@@ -16,11 +17,12 @@ import {
   entriesOf,
   FIX_FAILURES,
   fixFailure,
-  forget,
+  forgetStep,
   type HandedOver,
   handedOver,
   handOver,
   keepCopy,
+  newestHappened,
   type Step,
   settle,
 } from './fix-journal.ts';
@@ -65,19 +67,23 @@ export async function applyFix({ id, fix }: CheckResult, context: FixContext): P
   return applyOperations(operationsOf(fix, context), { ...about, steps: [] }, context.journal);
 }
 
-/** Runs each operation once its undo is on disk. @returns a line for each change that was made @throws Failure */
+/**
+ * Runs each operation once its undo is on disk. Keeps the undo of an operation that failed, unless nothing was done.
+ * @returns a line for each change that was made @throws Failure
+ */
 export async function applyOperations(
   operations: readonly Operation[],
   entry: Entry,
   journal: string,
 ): Promise<string[]> {
   const done: string[] = [];
-  for (const { does, undo, run } of operations) {
+  for (const { does, undo, run, mayBeDone } of operations) {
     if (undo) begin(journal, entry, undo);
     try {
       await run();
     } catch (error) {
-      if (undo) abandon(journal, entry);
+      const isDone = mayBeDone?.(error) !== false && (!undo || newestHappened(journal, entry));
+      if (undo && !isDone) abandon(journal, entry);
       if (isOneOf(FIX_FAILURES, error)) throw error;
       throw fixFailure('failed', `${entry.label} failed: ${reason(error)}`, undefined, error);
     }
@@ -94,6 +100,8 @@ export interface Operation {
   /** Makes the step that undoes the change; undefined without one. */
   undo: (() => Step) | undefined;
   run(): unknown;
+  /** Returns false if `run` failed before it changed anything. Absent if only the machine tells. */
+  mayBeDone?(error: unknown): boolean;
 }
 
 function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext): Operation[] {
@@ -111,6 +119,7 @@ function operationsOf(fix: Exclude<Fix, { kind: 'open' }>, context: FixContext):
         does: [action, value].filter(Boolean).join(' '),
         undo: fix.undo[at] && constant({ kind: 'action', ...fix.undo[at] }),
         run: () => context.runAction(action, value),
+        mayBeDone: mayHaveChanged,
       }));
   }
 }
@@ -123,6 +132,7 @@ export function command(argv: readonly string[], tools: Tools, undo?: readonly s
     does: quote(argv),
     undo: undo && constant({ kind: 'command', argv: [...undo] }),
     run: () => runCommand(argv, tools),
+    mayBeDone: () => tools.has(argv[0] ?? ''),
   };
 }
 
@@ -205,7 +215,7 @@ export function undoable(journal: string): (Undoable & { steps: string[] })[] {
   return entriesOf(journal).map(({ steps, ...entry }) => ({ ...entry, steps: steps.map(stepText) }));
 }
 
-/** Undoes the newest fix. @returns a line for each step @throws Failure */
+/** Undoes the newest fix, and forgets each step that is undone. @returns a line for each step @throws Failure */
 export async function undoLast(context: FixContext): Promise<string[]> {
   const [entry] = entriesOf(context.journal);
   if (!entry) throw fixFailure('nothing', 'There is nothing to undo.');
@@ -217,15 +227,28 @@ export async function undoLast(context: FixContext): Promise<string[]> {
       else await context.runAction(step.action, step.value);
     } catch (error) {
       // maybe the change was never made, and there is nothing to undo
-      if (step.begun && step.kind !== 'file') continue;
+      if (step.begun && step.kind !== 'file' && isAnswer(error)) {
+        forgetStep(context.journal, entry, step);
+        continue;
+      }
       if (isOneOf(FIX_FAILURES, error)) throw error;
       throw fixFailure('failed', `${stepText(step)} failed: ${reason(error)}`, undefined, error);
     }
+    forgetStep(context.journal, entry, step);
     done.push(stepText(step));
   }
-  forget(context.journal, entry);
   return done;
 }
+
+/** Codes of answers, such as that there is no such entry. Other failures say nothing about what is set. */
+const ANSWERS: readonly string[] = [
+  'tunnel-cli-failed',
+  'argument-rejected',
+  'unsupported-by-cli',
+  'failed' satisfies keyof typeof FIX_FAILURES,
+];
+
+const isAnswer = (error: unknown) => ANSWERS.includes(errno(error) ?? '');
 
 /** Returns the steps with restarts of WARP's service at the end, where it reads what the others restored. */
 function inOrder(steps: readonly Step[]): Step[] {

@@ -13,12 +13,16 @@ const LEASE_MS = 120_000;
 /** Time without changes after which a network is complete. */
 const SETTLE_MS = 2_000;
 const AGAIN_MS = [1_000, 5_000];
+/** Pauses before values are restored again that could not be. Each is twice as long as the one before. */
+const RESTORE_MS = { first: 1_000, last: 60_000 };
 
 export interface Options {
   leaseMs?: number;
   settleMs?: number;
   /** Delays after which an incomplete reading is repeated. */
   againMs?: readonly number[];
+  /** First pause before values are restored again that could not be. */
+  restoreFirstMs?: number;
   read?: () => Promise<Reading>;
   /** Notices changes. */
   watch?: typeof monitorNetworks;
@@ -35,6 +39,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
   const { read: readOnce = () => readLinks(askBus(env)), againMs = AGAIN_MS, greet = greetGateway } = options;
   const follower = createFollower(context, parts, proves);
   const settler = createSettler(settleMs, read, reading => void follow(async () => reading));
+  const restorer = createRestorer(options.restoreFirstMs, follower.isPending, settler.changed);
   let monitor: Monitor | null = null;
   let lease: NodeJS.Timeout | undefined;
   let unsubscribe = () => {};
@@ -74,6 +79,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
   async function follow(reading: () => Promise<Reading>, how?: Following) {
     const networks = await follower.follow(reading, how);
     if (!monitor) return networks;
+    restorer.check();
     state.set('networks', networks);
     // a plain read sends nothing
     if (how?.asks === false) return networks;
@@ -97,6 +103,7 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
     clearTimeout(lease);
     clearTimeout(repetition);
     repetition = undefined;
+    restorer.stop();
     settler.stop();
     unsubscribe();
     monitor?.stop();
@@ -142,9 +149,33 @@ export function createNetworks(context: Context, parts: Parts, options: Options 
       return respond();
     },
     /** Reverts the rules' changes, until the network changes. */
-    async revert(): Promise<Networks> {
-      await follower.revert();
-      return respond();
+    revert: (): Promise<Networks> => follower.revert().then(() => respond({ isReverting: true })),
+  };
+}
+
+/** Calls `again` after a pause while values have to be restored. @param firstMs the first pause, before it doubles */
+function createRestorer(firstMs = RESTORE_MS.first, isPending: () => boolean, again: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let pauseMs = firstMs;
+
+  function stop(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    pauseMs = firstMs;
+  }
+
+  return {
+    stop,
+    check(): void {
+      if (!isPending()) {
+        stop();
+        return;
+      }
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        pauseMs = Math.min(2 * pauseMs, RESTORE_MS.last);
+        again();
+      }, pauseMs).unref();
     },
   };
 }

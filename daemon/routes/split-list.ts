@@ -98,7 +98,9 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
           cause,
         );
       }
-      throw withHint(problem, 'The list is as it was before.');
+      const restored = withHint(problem, 'The list is as it was before.');
+      restored.uncertain = false;
+      throw restored;
     }
   }
 

@@ -115,8 +115,8 @@ type Decision = Pick<WhyAddress, 'reason' | 'entry'> & { forecast: boolean | nul
 const OWN: Decision = { forecast: false, reason: 'own', entry: null };
 
 /** True if the kill switch blocks an address: any traffic outside the tunnel, except an allowed local network. */
-function isBlocked(address: string, { active, allowLan }: Snapshot['killSwitch']): boolean {
-  return active === true && !(allowLan && narrowest(address, LAN_ENTRIES) !== null);
+function isBlocked(address: string, { active, allowLan, pausedUntil }: Snapshot['killSwitch']): boolean {
+  return active === true && pausedUntil === null && !(allowLan && narrowest(address, LAN_ENTRIES) !== null);
 }
 const LAN_ENTRIES = [...LAN.ip, ...LAN.ip6].map(canonical);
 

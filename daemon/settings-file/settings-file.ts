@@ -10,6 +10,7 @@ import { errno, reason, reasonWithPath } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 import { Problem } from '../problem.ts';
 import { message, quoted } from '../view/message.ts';
+import { mayHaveChanged } from '../warp/cli/failures.ts';
 import { patchOf, readSettings, reasonFor, writeSettings } from './document.ts';
 
 type Context = Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'settings' | 'say'>;
@@ -93,10 +94,14 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
     keep(writeSettings(knownNow(context), settings.response(), also));
     const made: Subject[] = [];
     const limit = { confirmWithin: confirmWithin ?? STEPS_SECONDS };
+    /** The subject whose change is under way. */
+    let changing: Subject | null = null;
     try {
       for (const { subject, actions } of planned.steps)
         for (const action of actions) {
+          changing = subject;
           await changes.runWithLimit({ ...action, ...limit });
+          changing = null;
           if (!made.includes(subject)) made.push(subject);
         }
       if (planned.list && planned.routes !== null) {
@@ -105,6 +110,7 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
       }
       if (planned.culvert.length) await settings.setUser(patchOf(planned.culvert));
     } catch (error) {
+      if (changing && !made.includes(changing) && mayHaveChanged(error)) made.push(changing);
       // a change that can't be reverted now reverts when its limit expires
       for (const subject of made.toReversed())
         await changes.revert({ subject }).catch(cause => say(`Settings: ${reason(cause)}`));

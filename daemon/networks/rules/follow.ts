@@ -55,7 +55,13 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     gateways = now;
   }
 
-  async function follow(reading: Reading, { limit, asks }: Following): Promise<NetworksState> {
+  /** Reverts the rules' changes. No rule acts before all are reverted, nor after that, until the network changes. */
+  async function revert(isAsked: boolean): Promise<void> {
+    await holder.revert(isAsked);
+    save(holder.isPending() ? { reverting: true } : { reverting: false, reverted: true });
+  }
+
+  async function follow(reading: Reading, { limit, asks, isReverting }: Following): Promise<NetworksState> {
     const rules = rulesIn(documentOf(context));
     const places = await place(reading, rules, asks);
     forget(places);
@@ -66,16 +72,21 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
     const key = placeKey(places, rules);
     if (concerns && key !== memory.place) {
       once.clear();
-      save({ place: key, reverted: false, acted: null, followed: [] });
+      // a kill switch stays on where an administrator refused to turn it off
+      const made = memory.made.map(({ denied, ...entry }) => (denied ? { ...entry, returns: false } : entry));
+      save({ place: key, reverted: false, reverting: false, acted: null, followed: [], made });
     }
+    if (concerns && memory.reverting && !isReverting) await revert(false);
     const decision = decide(places, rules, situation());
-    if (concerns && !memory.reverted) await holder.hold(decision, { limit, rules, hasWarp: isReady(context) });
+    if (concerns && !memory.reverted && !memory.reverting)
+      await holder.hold(decision, { limit, rules, hasWarp: isReady(context) });
     return {
       ...reading,
       rules: rules.map(rule => describe(rule, answers())),
       decision,
       acted: memory.acted,
       reverted: memory.reverted,
+      ...(memory.reverting && { reverting: true as const }),
       problem: holder.problem(),
     };
   }
@@ -117,12 +128,10 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
       else save({ answers: { ...memory.answers, [keyOf(rule)]: answer === 'always' } });
     },
 
+    /** True if values are not restored that have to be. */
+    isPending: () => holder.isPending(),
     /** Reverts the rules' changes, and makes no further changes until the network changes. */
-    revert: () =>
-      inTurn(async () => {
-        await holder.revert();
-        save({ reverted: true });
-      }),
+    revert: () => inTurn(() => revert(true)),
   };
 }
 
@@ -161,6 +170,8 @@ export interface Following {
   limit?: Limit;
   /** False for a plain read, which asks beacons only after a change of the network or the rules. */
   asks?: boolean;
+  /** True right after an attempt to revert, which is then not repeated at once. */
+  isReverting?: boolean;
 }
 
 /** Evidence for rules that is missing, but may be in a later reading. */

@@ -5,11 +5,13 @@ import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import type { TunnelSubject } from '../../api/actions.ts';
 import { type DecidedEffect, type NetworkDecision, RuleEffect, type RuleRecord } from '../../api/networks.ts';
+import type { KillSwitch } from '../../api/schema.ts';
 import { Time } from '../../api/values.ts';
 import { actionsTo, currentValue, knownNow, Value, valueNotRead } from '../../changes/values.ts';
 import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../../controls.ts';
 import { errno, reason } from '../../core/errors.ts';
 import { makeDirectory, replaceFile } from '../../core/files.ts';
+import { Problem } from '../../problem.ts';
 import { addedTo, canonical, parseDocument, removedFrom } from '../../routes/document.ts';
 import { isReturning } from './decide.ts';
 import { keyOf, type Rule } from './rules.ts';
@@ -34,6 +36,8 @@ export function createHolder(
   { say, ruled }: { say(line: string): void } & Pick<Parts, 'ruled'>,
 ) {
   let problem: string | null = null;
+  /** True if a value was not restored, and has to be later. */
+  let isPending = false;
 
   async function attempt(what: string, work: () => Promise<void>): Promise<void> {
     try {
@@ -44,15 +48,26 @@ export function createHolder(
     }
   }
 
-  /** Forgets changes, and restores the previous values of those with `returns`, or of all. */
-  async function end(subjects: (made: Made) => boolean, returnsAll: boolean): Promise<void> {
+  /** Restores the previous values of changes with `returns`, and forgets changes. Keeps those that are not restored. */
+  async function end(subjects: (made: Made) => boolean): Promise<void> {
     for (const entry of memory.made.filter(({ change }) => subjects(change)))
       await attempt(entry.change.subject, async () => {
-        const isRestored = (entry.returns || returnsAll) && (await applier.restore(entry.change));
+        const isRestored = entry.returns && (await restore(entry));
         if (isRestored && entry.effect) ruled({ ...entry.effect, ended: true });
         const followed = memory.followed.filter(name => !name.startsWith(`${entry.change.subject} `));
         save({ made: memory.made.filter(each => each !== entry), followed });
       });
+  }
+
+  async function restore(entry: Memory['made'][number]): Promise<boolean> {
+    try {
+      return await applier.restore(entry.change, entry.denied !== true);
+    } catch (error) {
+      isPending = true;
+      const isDenied = error instanceof Problem && error.code === 'killswitch-denied';
+      if (isDenied) save({ made: memory.made.map(each => (each === entry ? { ...each, denied: true } : each)) });
+      throw error;
+    }
   }
 
   /** Removes the routes that rules added, except those of `preset`. */
@@ -62,7 +77,7 @@ export function createHolder(
       if (change.subject !== 'routes') continue;
       const { kept, others } = await applier.split(change, preset);
       if (!others.length) continue;
-      await applier.restore({ subject: 'routes', set: others });
+      await restore({ ...entry, change: { subject: 'routes', set: others } });
       const rest = { ...entry, change: { subject: 'routes' as const, set: kept } };
       save({ made: memory.made.map(each => (each === entry ? rest : each)) });
     }
@@ -108,24 +123,35 @@ export function createHolder(
 
   return {
     problem: () => problem,
+    /** True if a value that had to be restored was not. */
+    isPending: () => isPending,
     async hold({ effects }: NetworkDecision, { limit, rules, hasWarp }: Holding): Promise<void> {
       problem = null;
+      isPending = false;
       const holding = effects.filter(
         ({ state, subject }) => state === 'holds' && (hasWarp || subject === 'killSwitch'),
       );
       if (hasWarp) {
         learn();
         const lasts = ({ subject }: Made) => holding.some(each => each.subject === subject);
-        await end(made => !lasts(made), false);
+        await end(made => !lasts(made));
         const routes = holding.find(({ subject }) => subject === 'routes');
         if (routes) await attempt('routes', () => endOtherRoutes(routes.value));
       }
       for (const effect of holding) await attempt(effect.rule, () => set(effect, limit, rules));
     },
-    /** Restores all values that rules changed. Turning a kept kill switch off needs an administrator. */
-    async revert(): Promise<void> {
+    /**
+     * Restores all values that rules changed, or some of them; `isPending` then. Turning a kept kill switch off needs an
+     * administrator.
+     * @param isAsked true if the user asks for it, so that an administrator who refused is asked again
+     */
+    async revert(isAsked: boolean): Promise<void> {
       problem = null;
-      await end(() => true, true);
+      isPending = false;
+      save({
+        made: memory.made.map(entry => ({ ...entry, returns: true, ...(isAsked && { denied: undefined }) })),
+      });
+      await end(() => true);
     },
   };
 }
@@ -146,7 +172,7 @@ type Settable = Parameters<typeof actionsTo>[0];
 export interface Parts {
   changes: Pick<ChangesControl, 'runWithLimit'>;
   routes(): Promise<RoutesControl>;
-  killSwitch(): Promise<Pick<KillSwitchControl, 'set' | 'decide'>>;
+  killSwitch(): Promise<Pick<KillSwitchControl, 'read' | 'set' | 'decide'>>;
   /** Called with each effect that a rule set or that ended. */
   ruled(effect: RuleRecord): void;
 }
@@ -159,13 +185,13 @@ export function createApplier(
   const valueNow = (subject: TunnelSubject) => currentValue(subject, knownNow(context));
 
   /**
-   * Returns the current value with its subject, or null if the tunnel client reports no value.
-   * @throws Problem tunnel-cli-failed if the value can't be read; the rule then applies later
+   * Returns the current value with its subject.
+   * @throws Problem tunnel-cli-failed if the value is unknown; the rule then applies or ends later
    */
-  async function readValue(subject: TunnelSubject) {
+  async function readValue(subject: TunnelSubject): Promise<Value> {
     await tunnel.refresh('stale');
     const now = valueNow(subject);
-    if (!now && tunnel.stale().length > 0) throw valueNotRead();
+    if (!now) throw valueNotRead();
     return now;
   }
 
@@ -209,7 +235,7 @@ export function createApplier(
       if (subject === 'routes') return addPreset(value, limit, intend);
       const now = await readValue(subject);
       const set = subject === 'connection' ? value === 'on' : value;
-      if (!now || now.value === set) return null;
+      if (now.value === set) return null;
       const made: Made = { subject, before: now.value as Plain | null, set };
       intend(made);
       await setValue(subject, set, limit);
@@ -229,21 +255,25 @@ export function createApplier(
     isKept({ subject, value }: Pick<RuleEffect, 'subject' | 'value'>): boolean | null {
       const { changes, killSwitch } = state.snapshot();
       if (changes.some(change => change.subject === subject && change.confirmBy !== null)) return null;
-      if (subject === 'killSwitch') return killSwitch.enabled;
+      if (subject === 'killSwitch') return isUnknown(killSwitch) ? null : killSwitch.enabled;
       const now = valueNow(subject);
       return now && now.value === value;
     },
 
     /**
-     * Restores the previous value, unless the value changed since.
+     * Restores the previous value, unless the value is known to have changed since.
+     * @param mayAsk false to turn no kill switch off, which may ask for an administrator
      * @returns true if the value was restored
-     * @throws Problem in the same cases as `set`
+     * @throws Problem in the same cases as `set`, and if the present value is unknown
      */
-    async restore(made: Made): Promise<boolean> {
+    async restore(made: Made, mayAsk: boolean): Promise<boolean> {
       if (made.subject === 'killSwitch') {
-        const { enabled, allowLan, unconfirmed } = state.snapshot().killSwitch;
-        if (!enabled) return false;
         const control = await killSwitch();
+        const now = await control.read();
+        if (isUnknown(now)) throw new Problem('killswitch-failed', 'The kill switch does not report its state.');
+        const { enabled, allowLan, unconfirmed } = now;
+        if (!enabled) return false;
+        if (!mayAsk) throw new Problem('killswitch-denied', 'An administrator has to turn the kill switch off.');
         await (unconfirmed ? control.decide('revert') : control.set({ enabled: false, allowLan }));
         return true;
       }
@@ -255,11 +285,16 @@ export function createApplier(
         if (isChanged) await control.apply({ document: left, cause: 'preset' });
         return isChanged;
       }
-      if ((await readValue(made.subject))?.value !== made.set) return false;
+      if ((await readValue(made.subject)).value !== made.set) return false;
       await setValue(made.subject, made.before, {});
       return true;
     },
   };
+}
+
+/** True if an installed kill switch that was not seen to be on may be on. */
+function isUnknown({ enabled, active, installed }: KillSwitch): boolean {
+  return !enabled && installed && active === null;
 }
 
 const Plain = z.union([z.boolean(), z.string()]);
@@ -289,11 +324,23 @@ const Memory = z.object({
   place: z.nullable(z.string()),
   /** True if the user reverted the rules' changes at that place. */
   reverted: z.boolean(),
+  /** True if the user's revert at that place is not complete. No rule acts until then, and it is tried again. */
+  reverting: z._default(z.boolean(), false),
   acted: z.nullable(z.object({ rule: z.string(), at: Time })),
   /** Effects that were set at that place, as `subject value`. The user's later changes are kept. */
   followed: z.array(z.string()),
-  /** Changes by rules. A change with `returns` reverts when the device leaves the network. */
-  made: z.array(z.object({ change: Made, returns: z.boolean(), effect: z.optional(RuleEffect) })),
+  /**
+   * Changes by rules. A change with `returns` reverts when the device leaves the network. `denied`: an administrator
+   * refused that, and is asked again only if the user asks for it.
+   */
+  made: z.array(
+    z.object({
+      change: Made,
+      returns: z.boolean(),
+      effect: z.optional(RuleEffect),
+      denied: z.optional(z.boolean()),
+    }),
+  ),
   /** Effects in CUT_OFF that the user has neither kept nor reverted yet, as `key subject value` with the rule's key. */
   tried: z._default(z.array(z.string()), []),
   /** Effects in CUT_OFF that the user has kept once. They are set without a limit. */

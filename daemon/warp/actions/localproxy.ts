@@ -103,9 +103,11 @@ function portInUse(port: number, program: string | null): Problem {
     program === null
       ? message('Port %s of the local proxy is in use by another program.', String(port))
       : message('Port %s of the local proxy is in use by %s.', String(port), program);
-  return new Problem('proxy-port-in-use', said, {
+  const problem = new Problem('proxy-port-in-use', said, {
     hint: `End that program, or choose another port with the action setProxyPort, such as ${port + 1}.`,
   });
+  problem.uncertain = false; // the port is checked before the first change, or the changes are reverted
+  return problem;
 }
 
 async function untilAnswering(parts: Parts): Promise<void> {
@@ -162,7 +164,11 @@ async function undone(cause: unknown, undo: ActionRequest[], { run, readSettings
   for (const request of stopped() ? [] : undo)
     await run(request).catch(() => left.push([request.action, request.value].filter(Boolean).join(' ')));
   if (undo.length > 0 && !stopped()) await readSettings();
-  if (left.length === 0 || !(cause instanceof Problem)) return cause;
+  if (!(cause instanceof Problem)) return cause;
+  cause.uncertain = stopped() || (cause.uncertain ?? false);
+  if (left.length === 0) return cause;
   const hint = [cause.extras.hint, `This could not be reverted: ${left.join(', ')}.`].filter(Boolean).join(' ');
-  return new Problem(cause.code, cause.said, { ...cause.extras, hint }, cause);
+  const problem = new Problem(cause.code, cause.said, { ...cause.extras, hint }, cause);
+  problem.uncertain = true;
+  return problem;
 }

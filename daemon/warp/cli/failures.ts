@@ -2,6 +2,7 @@
 
 import type { Blocked, RegistrationCause, Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
+import { errno } from '../../core/errors.ts';
 import { Problem } from '../../problem.ts';
 import { demoFault, nextStep, serviceStep, setupText } from '../../view/client/labels.ts';
 import { serviceCommand } from '../../view/client/service-words.ts';
@@ -38,6 +39,15 @@ const REFUSALS: readonly Failure['kind'][] = [
 
 /** True for a failed command that may still have taken effect. */
 export const isUncertain = ({ kind }: Failure): boolean => !REFUSALS.includes(kind);
+
+/** Codes of problems with actions that certainly changed nothing; `busy`: the command never ran. */
+const REFUSAL_CODES: readonly string[] = [...REFUSALS, 'unsupported-by-cli', 'argument-rejected', 'busy'];
+
+/** True unless the error of an action, of `Tunnel.runAction` or of the API, says that nothing was changed. */
+export function mayHaveChanged(error: unknown): boolean {
+  const uncertain = error instanceof Problem ? error.uncertain : undefined;
+  return uncertain ?? !REFUSAL_CODES.includes(errno(error) ?? '');
+}
 
 /** The output of a finished command, or the text of its failure. */
 export function outputText({ output }: Finished): string {
@@ -84,7 +94,13 @@ function onceHint({ emulated, serviceManager: manager }: Snapshot['tunnelCli']):
 }
 
 /** The problem for a failed command. `what` names the command: `the action connect`. @param shown the state after the command */
-export function problemOf(
+export function problemOf(...failed: Parameters<typeof wordedProblem>): Problem {
+  const problem = wordedProblem(...failed);
+  problem.uncertain = isUncertain(failed[1]);
+  return problem;
+}
+
+function wordedProblem(
   what: string,
   failure: Failure,
   finished: Finished,

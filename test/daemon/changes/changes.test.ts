@@ -7,6 +7,8 @@ import { type TestContext, test } from 'node:test';
 import type { ActionRequest } from '../../../daemon/api/actions.ts';
 import type { ChangeOptions } from '../../../daemon/api/changes.ts';
 import { Problem } from '../../../daemon/problem.ts';
+import { createState } from '../../../daemon/state/store.ts';
+import { failureIn, problemOf } from '../../../daemon/warp/cli/failures.ts';
 import { stoppedClock as machine } from '../../support/changes/stopped-clock.ts';
 import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
 import { until } from '../../support/until.ts';
@@ -167,38 +169,74 @@ test('a change that changes nothing is not reverted', async t => {
   assert.deepEqual(memory.state.snapshot().changes, []);
 });
 
-test('a change that fails schedules no return, and the previous change stays', async t => {
-  const m = machine(t);
-  const memory = memoryTunnel();
-  const service = m.boot(memory);
-  memory.before = () => {
-    throw new Problem('tunnel-cli-failed', 'No.');
-  };
-  await assert.rejects(service.runWithLimit(doh), { code: 'tunnel-cli-failed' });
-  assert.equal(existsSync(m.paths.changes), false);
-  memory.before = () => {};
-  await service.runWithLimit(doh);
-  memory.before = () => {
-    throw new Problem('tunnel-cli-failed', 'No.');
-  };
-  await assert.rejects(service.runWithLimit({ action: 'setMode', value: 'proxy', confirmWithin: 30 }));
-  assert.equal(memory.state.snapshot().changes[0]?.value, 'doh');
-});
+/** The problem of an action whose command ended with an output. */
+function failed(stderr: string, exitCode = 1): Problem {
+  const output = { ok: false, argv: [], exitCode, stdout: '', stderr, durationMs: 1, at: '' };
+  const finished = { output, notStarted: false, timedOut: false };
+  const shown = createState({ available: true, path: null, version: null, emulated: false }).snapshot();
+  return problemOf('the action setMode', failureIn(finished)!, finished, shown);
+}
 
-test('a command that was killed at its time limit may have changed something, and is reverted', async t => {
-  const m = machine(t);
-  const memory = memoryTunnel();
-  const service = m.boot(memory);
-  memory.before = () => {
-    memory.values.mode = 'doh';
-    throw new Problem('tunnel-cli-timeout', 'No answer.');
-  };
-  await assert.rejects(service.runWithLimit(doh), { code: 'tunnel-cli-timeout' });
-  memory.before = () => {};
-  m.pass(31);
-  m.boot(memory);
-  await until(() => memory.values.mode === 'warp');
-});
+const REFUSED: Record<string, Problem> = {
+  'a value': failed("error: invalid value 'doh' for '<MODE>'\n", 2),
+  'an unknown command': failed("error: unrecognized subcommand 'mode'\n", 2),
+  'a policy': failed('Error: Operation not authorized in this context\n'),
+  'a lost registration': failed('Error: Missing registration\n'),
+  'a tunnel that is down': failed('Error: WARP is not connected\n'),
+  'a missing CLI': new Problem('cli-missing', 'No CLI.'),
+  'many waiting commands': new Problem('busy', 'Wait.'),
+};
+
+for (const [title, problem] of Object.entries(REFUSED))
+  test(`a change that is refused for ${title} schedules no return, and the previous change stays`, async t => {
+    const m = machine(t);
+    const memory = memoryTunnel();
+    const service = m.boot(memory);
+    const refuse = () => {
+      throw problem;
+    };
+    memory.before = refuse;
+    await assert.rejects(service.runWithLimit(doh), { code: problem.code });
+    assert.equal(existsSync(m.paths.changes), false);
+    memory.before = () => {};
+    await service.runWithLimit(doh);
+    memory.before = refuse;
+    await assert.rejects(service.runWithLimit({ action: 'setMode', value: 'proxy', confirmWithin: 30 }));
+    assert.equal(memory.state.snapshot().changes[0]?.value, 'doh');
+  });
+
+const panic = "thread 'main' panicked at stdio.rs:1165:9: failed printing to stdout: Broken pipe (os error 32)\n";
+const UNCLEAR: Record<string, Error> = {
+  'was killed at its time limit': new Problem('tunnel-cli-timeout', 'No answer.'),
+  crashed: failed(panic, 101),
+  'lost its service': failed('Error: Unable to connect to the CloudflareWARP daemon: daemon is not running\n'),
+  'failed without a known reason': failed('Error: something new\n', 7),
+  'left a part behind': Object.assign(new Problem('not-registered', 'No.'), { uncertain: true }),
+  'failed in Culvert itself': new TypeError('x is not a function'),
+};
+
+for (const [title, error] of Object.entries(UNCLEAR))
+  for (const limit of [{ confirmWithin: 30 }, { forSeconds: 900 }])
+    test(`a change whose command ${title} may be made, and is reverted (${Object.keys(limit)})`, async t => {
+      for (const [request, read] of SUBJECTS) {
+        const m = machine(t);
+        const memory = memoryTunnel();
+        const before = read(memory);
+        const service = m.boot(memory);
+        const apply = memory.tunnel.runAction;
+        memory.tunnel.runAction = async given => {
+          await apply(given);
+          throw error;
+        };
+        await assert.rejects(service.runWithLimit({ ...request, ...limit }), error);
+        assert.equal(memory.state.snapshot().changes.length, 1, request.action);
+        memory.tunnel.runAction = apply;
+        m.pass(901);
+        m.boot(memory);
+        await until(() => memory.state.snapshot().changes.length === 0);
+        assert.deepEqual(read(memory), before, request.action);
+      }
+    });
 
 test('says why a value does not return, and tries until it does', async t => {
   const m = machine(t);

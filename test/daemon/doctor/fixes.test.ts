@@ -23,7 +23,7 @@ import type { Failure } from '../../../daemon/core/errors.ts';
 import { startTime } from '../../../daemon/core/process.ts';
 import { message } from '../../../daemon/doctor/check.ts';
 import { fileFix } from '../../../daemon/doctor/file-fix.ts';
-import { abandon, begin, type Entry, forget, settle } from '../../../daemon/doctor/fix-journal.ts';
+import { abandon, begin, type Entry, forgetStep, settle } from '../../../daemon/doctor/fix-journal.ts';
 import {
   applyFix,
   type FixContext,
@@ -34,6 +34,7 @@ import {
 } from '../../../daemon/doctor/fixes.ts';
 import { adminCommands } from '../../../daemon/doctor/world/facts.ts';
 import { createTools } from '../../../daemon/doctor/world/tools.ts';
+import { Problem } from '../../../daemon/problem.ts';
 import { adminLines, adminUndoLines } from '../../../daemon/view/fix.ts';
 import { ENV } from '../../support/doctor/world.ts';
 import { missing, temporary } from '../../support/temporary.ts';
@@ -45,7 +46,7 @@ function setUp(t: TestContext) {
     tools: createTools({ env: ENV, signal: new AbortController().signal }),
     journal: join(directory, 'state', 'undo.json'),
     async runAction(action, value) {
-      if (value === 'refused') throw new Error('The tunnel CLI refused.');
+      if (value === 'refused') throw new Problem('tunnel-cli-failed', 'The tunnel CLI refused.');
       performed.push([action, value].filter(Boolean).join(' '));
     },
   };
@@ -291,6 +292,74 @@ test('undo goes on after a step that may not have been made', async t => {
   assert.deepEqual([performed, undoable(context.journal)], [['setMode doh'], []]);
 });
 
+for (const [title, error, isUndoable] of [
+  ['timed out', new Problem('tunnel-cli-timeout', 'No answer.'), true],
+  ['crashed', new Problem('tunnel-cli-failed', 'It panicked.'), true],
+  ['failed in a way that nobody knows', new Error('socket hang up'), true],
+  ['was refused', new Problem('not-authorized', 'No.'), false],
+  ['was not understood', new Problem('argument-rejected', 'No.'), false],
+] as const)
+  test(`a fix whose action ${title} can be undone: ${isUndoable}`, async t => {
+    const { context } = setUp(t);
+    let mode = 'warp';
+    const within: FixContext = {
+      ...context,
+      async runAction(_, value) {
+        if (value === 'doh' && !isUndoable) throw error;
+        mode = value!;
+        if (value === 'doh') throw error;
+      },
+    };
+    const actions = (value: string) => [{ action: 'setMode' as const, value }];
+    const fix: Fix = { kind: 'action', label: 'Use DNS only', actions: actions('doh'), undo: actions('warp') };
+    await assert.rejects(applyFix(result(fix), within), /Use DNS only failed/);
+    assert.equal(undoable(context.journal).length, Number(isUndoable));
+    if (!isUndoable) return;
+    assert.equal(mode, 'doh');
+    assert.deepEqual(await undoLast(within), ['setMode warp']);
+    assert.deepEqual([mode, undoable(context.journal)], ['warp', []]);
+  });
+
+test('a fix whose command failed can be undone, unless its program is missing', async t => {
+  const { directory, context } = setUp(t);
+  const path = join(directory, 'made');
+  const fix = (command: string[]): Fix => ({
+    kind: 'commands',
+    label: 'Make',
+    commands: [command],
+    undo: [['rm', path]],
+    privileged: false,
+  });
+  await assert.rejects(applyFix(result(fix(['no-such-program'])), context), /not installed/);
+  assert.deepEqual(undoable(context.journal), []);
+  await assert.rejects(applyFix(result(fix(['sh', '-c', `touch ${path}; exit 1`])), context), /exit code 1/);
+  assert.deepEqual([existsSync(path), await undoLast(context), existsSync(path)], [true, [`rm ${path}`], false]);
+  await assert.rejects(applyFix(result(fix(['sh', '-c', 'exit 1'])), context), /exit code 1/);
+  assert.deepEqual([await undoLast(context), undoable(context.journal)], [[], []], 'there was nothing to remove');
+});
+
+test('an undo without an answer forgets only what was undone, and can be repeated', async t => {
+  const { context, performed } = setUp(t);
+  const entry = { id: 'test', label: 'Both', at: '2026-01-01T00:00:00.000Z', steps: [] };
+  begin(context.journal, entry, () => ({ kind: 'action', action: 'setMode', value: 'warp' }));
+  begin(context.journal, entry, () => ({ kind: 'action', action: 'removeSplitRange', value: '10.1.0.0/16' }));
+  const within: FixContext = {
+    ...context,
+    async runAction(action, value) {
+      if (action === 'setMode') throw new Problem('service-stopped', 'It does not run.');
+      return context.runAction(action, value);
+    },
+  };
+  await assert.rejects(undoLast(within), /does not run/);
+  assert.deepEqual(
+    undoable(context.journal).map(({ steps }) => steps),
+    [['setMode warp']],
+  );
+  assert.deepEqual(await undoLast(context), ['setMode warp']);
+  assert.deepEqual(performed, ['removeSplitRange 10.1.0.0/16', 'setMode warp']);
+  assert.deepEqual(undoable(context.journal), []);
+});
+
 test('copies are made and deleted under the lock of the journal only', t => {
   const { context } = setUp(t);
   const { journal } = context;
@@ -301,7 +370,7 @@ test('copies are made and deleted under the lock of the journal only', t => {
   const holder = spawn('sleep', ['600'], { stdio: 'ignore' });
   t.after(() => holder.kill('SIGKILL'));
   writeFileSync(`${journal}.lock`, `${holder.pid} ${startTime(holder.pid!)}`);
-  assert.throws(() => forget(journal, entry), { code: 'busy' });
+  assert.throws(() => forgetStep(journal, entry, entry.steps[0]!), { code: 'busy' });
   let isMade = false;
   const undo = () => {
     isMade = true;
@@ -312,7 +381,7 @@ test('copies are made and deleted under the lock of the journal only', t => {
   abandon(journal, { ...entry, steps: [...entry.steps] });
   assert.deepEqual(copies(), ['before-fix-1']);
   rmSync(`${journal}.lock`);
-  forget(journal, entry);
+  forgetStep(journal, entry, entry.steps[0]!);
   assert.deepEqual(copies(), []);
 });
 

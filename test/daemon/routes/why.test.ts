@@ -102,6 +102,8 @@ describe('the forecast', () => {
     const blocking = connected({ killSwitch: { ...NO_KILL_SWITCH, enabled: true, active: true } });
     assert.equal(ask('10.1.2.3', '10.1.2.3', blocking).blocked, true);
     assert.equal(ask('192.0.2.1', '192.0.2.1', blocking, 'CloudflareWARP').blocked, false);
+    const paused = { ...NO_KILL_SWITCH, enabled: true, active: true, pausedUntil: '2026-01-01T00:00:00.000Z' };
+    assert.equal(ask('10.1.2.3', '10.1.2.3', connected({ killSwitch: paused })).blocked, false, 'not in a pause');
   });
 
   test('says that the local network is not blocked where the kill switch leaves it reachable', () => {

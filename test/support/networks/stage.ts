@@ -45,6 +45,7 @@ function playKillSwitch(state: State) {
   };
   show({ ...NO_KILL_SWITCH, confirmable: true });
   const killSwitch = {
+    read: async () => state.snapshot().killSwitch,
     async set(request: KillSwitchRequest) {
       killSwitches.push(request);
       const { enabled, confirmWithin } = request;
@@ -109,6 +110,7 @@ export function stage(t: TestContext, given: Partial<Values> = {}) {
         settleMs: 1,
         leaseMs: 60_000,
         againMs: [1, 1],
+        restoreFirstMs: 1,
         greet: address => void greeted.push(address),
         read: async () => {
           const present = structuredClone(links);
@@ -139,12 +141,14 @@ export function stage(t: TestContext, given: Partial<Values> = {}) {
     said,
     memory,
     changes,
+    killSwitch,
     killSwitches,
     decided,
     ruled,
     proven,
     presets,
     greeted,
+    isOn: () => state.snapshot().killSwitch.enabled,
     reads: () => reads,
     asked: () => asked,
     words,

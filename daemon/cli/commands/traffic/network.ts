@@ -53,9 +53,10 @@ function linkTable({ style, width }: Context, { service, links }: Networks): str
   );
 }
 
-function holdLines({ style }: Context, { decision, reverted, problem }: Networks): string[] {
+function holdLines({ style }: Context, { decision, reverted, reverting, problem }: Networks): string[] {
   return [
     ...decisionLines(decision),
+    ...(reverting ? [style.yellow('The rules could not be reverted yet. Culvert tries again.')] : []),
     ...(reverted ? ['You reverted what the rules did. They do nothing until the network changes.'] : []),
     ...(problem === null ? [] : [style.red(`Failed: ${problem}`)]),
   ];

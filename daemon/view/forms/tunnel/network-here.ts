@@ -132,8 +132,9 @@ function ownTexts({ links, decision }: NetworksState, snapshot: State | null, tr
   return [...new Set(texts.filter(text => text !== null))];
 }
 
-function sentenceOf({ decision, reverted }: NetworksState, own: readonly string[], tr: Translator): string {
+function sentenceOf({ decision, reverted, reverting }: NetworksState, own: readonly string[], tr: Translator): string {
   const { _ } = tr;
+  if (reverting) return [...own, _('The rules could not be reverted yet.')].join(' ');
   if (reverted) return [...own, _('You reverted the rules. They act again on the next network.')].join(' ');
   const { effects } = decision;
   const held = effects.filter(({ state }) => state === 'holds');

@@ -390,7 +390,8 @@ test('without an answer, the preset and the tunnel are both reverted', async t =
 
 test('changes nothing if the user cancels, and reverts the preset if the tunnel refuses', async t => {
   const { values, daemon, memory, listed, onTerminal } = await setUp(t, ({ action }) => {
-    if (action === 'connect') throw new Problem('tunnel-cli-failed', 'It refuses.');
+    const refusal = Object.assign(new Problem('tunnel-cli-failed', 'It refuses.'), { uncertain: false });
+    if (action === 'connect') throw refusal;
   });
   const before = listed();
   values.connected = false;
