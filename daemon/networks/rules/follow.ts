@@ -170,7 +170,7 @@ export interface Following {
   limit?: Limit;
   /** False for a plain read, which asks beacons only after a change of the network or the rules. */
   asks?: boolean;
-  /** True right after an attempt to revert, which is then not repeated at once. */
+  /** True right after an attempt to revert, which is then not repeated immediately. */
   isReverting?: boolean;
 }
 

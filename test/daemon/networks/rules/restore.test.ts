@@ -1,4 +1,4 @@
-// What rules changed stays pending until it is restored, or known to be the user's: for every subject and failure.
+// Changes of rules stay pending until they are restored, or known to be the user's: for every subject and failure.
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type NetworkDecision, RuleEffect } from '../../../../daemon/api/networks.ts';
@@ -106,7 +106,7 @@ for (const subject of RuleEffect.shape.subject.options)
         await until(() => staged.state.snapshot().networks?.reverted === true);
         assert.deepEqual(now(), before);
         staged.words();
-        assert.deepEqual(await staged.go(home), [], 'no rule acts here any more');
+        assert.deepEqual(await staged.go(home), [], 'no rule acts here anymore');
         const networks = await staged.networks().read();
         assert.deepEqual([networks.reverting, networks.problem], [undefined, null]);
       });
