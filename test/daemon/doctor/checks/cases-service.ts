@@ -8,6 +8,7 @@ import { clock, nftFeatures, resources, serviceJournal } from '../../../../daemo
 import { packageRepository } from '../../../../daemon/doctor/checks/packages.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../../daemon/doctor/checks/registration.ts';
 import { registration } from '../../../../daemon/doctor/checks/registration-cause.ts';
+import { inEnglish } from '../../../../daemon/view/message.ts';
 import { POLICY_FILE } from '../../../../daemon/warp/parse/policy-file.ts';
 import { ENV, type Fixture, KNOWLEDGE, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
 import { type Ends, temporary } from '../../../support/temporary.ts';
@@ -30,7 +31,7 @@ const HIDDEN_CAUSES: [cause: Pick<RegistrationCause, 'code' | 'evidence'>, why: 
   [{ code: 'changed', evidence: [] }, 'Invalidated', /\[\["warp-cli","registration","new"\]\]/],
   [{ code: 'removed', evidence: [] }, 'Revoked', null],
   [
-    { code: 'old-registration', evidence: [{ text: 'Error: Old registration is still around.', values: [], language: 'en' }] },
+    { code: 'old-registration', evidence: [inEnglish('Error: Old registration is still around.')] },
     'Daemon Startup',
     /\[\["warp-cli","registration","delete"\],\["warp-cli","registration","new"\]\]/,
   ],
