@@ -76,8 +76,9 @@ export function judge(
     ? yes('The demo routes nothing.')
     : throughTunnel
       ? ofTunnelSession(now, after)
-      : (ofDirectSession(peer, { now, after, device, own: peer !== null && devices.has(peer) }) ??
-        (peer === null ? unknown('sshd does not know its address.') : ofForecast(peer, after, snapshot)));
+      : peer === null
+        ? unknown('sshd does not know its address.')
+        : (ofDirectSession(peer, { now, after, device, own: devices.has(peer) }) ?? ofForecast(peer, after, snapshot));
   const { mode: list } = snapshot.splitTunnel;
   const canExclude = survives === 'no' && !throughTunnel && list === 'exclude' && !snapshot.account.managed;
   return {
@@ -121,8 +122,8 @@ interface Facts {
 }
 
 /** Returns the outcome for a session that the split tunnel does not affect; null for others. */
-function ofDirectSession(peer: string | null, { now, after, device, own }: Facts): Outcome | null {
-  if (peer !== null && /^127\.|^::1$/.test(peer))
+function ofDirectSession(peer: string, { now, after, device, own }: Facts): Outcome | null {
+  if (/^127\.|^::1$/.test(peer))
     return unknown(
       'It comes from a program on this machine, such as cloudflared, whose own connection may go into the tunnel.',
     );

@@ -2,7 +2,7 @@
 import type { Fix } from '../../api/doctor.ts';
 import type { RegistrationCause, Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
-import { causeMessages, registrationStep } from '../../view/states/registration.ts';
+import { causeMessages, type RegistrationStep, registrationStep } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
 import { judgePolicy, type PolicyFile } from '../../warp/parse/policy-file.ts';
 import { chosenConfiguration, isOfAttempt, registrationCause } from '../../warp/registration.ts';
@@ -40,8 +40,7 @@ export const registration: Check = {
       return problem(
         [status.reason?.text ? inEnglish(status.reason.text) : message('warp-cli reports a missing registration')],
         message('This device is not registered.'),
-        // a daemon that may not read the policy file refuses to register the device
-        status.registration?.managed ? REGISTER_BY_HAND : register(message('Register this device')),
+        stepFix(['register'], message('Register this device'), snapshot),
       );
     if (account.registered === null) return notApplicable(message('The registration was not read yet.'));
     return ok(describeAccount(account));
@@ -62,18 +61,27 @@ async function causeOf(
   const lines = isMissing && !cli.emulated ? await rawJournalOf(world).catch(() => []) : [];
   const inJournal = registrationIn(lines, world.knowledge.patterns, { now: world.now() });
   const line = inJournal && (await redactLine({ at: null, text: inJournal.line }, world.redact)).text;
+  const policy = judgePolicy(file, world.owner, cli.version);
   const found = registrationCause({
     status,
     account,
-    policy: judgePolicy(file, world.owner, cli.version),
+    policy,
     chosen: chosenConfiguration(settings),
     version: cli.version,
     attempt: null,
     journal: inJournal && { ...inJournal, line: line! },
   });
   const told = status.registration;
-  // root reads what the daemon of a user can't
-  if (told?.code === 'policy-hidden' && file !== null && file.text !== null) return found;
+  // root reads what a user's daemon can't, which takes such a file for that of an organization
+  if (
+    told &&
+    file !== null &&
+    file.text !== null &&
+    (told.code === 'policy-hidden' || (told.managed && !policy.managed))
+  )
+    return isOfAttempt(told)
+      ? { ...told, managed: false, organization: null, host: found?.code === told.code ? found.host : null }
+      : found;
   if (!told || !found) return told ?? found;
   // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
   return isOfAttempt(told) || (told.managed && !found.managed) ? told : found;
@@ -89,20 +97,23 @@ function addresses({ knowledge }: World): Message {
   return message('addresses, on TCP port 443: %s', limitValues(knowledge, 'api-addresses').join(', '));
 }
 
-const register = (label: Message): Fix => ({
-  kind: 'action',
-  ...labeled(label),
-  actions: [{ action: 'register' }],
-  undo: [],
-});
-
-const REGISTER_BY_HAND: Fix = {
-  kind: 'commands',
-  ...labeled(message('Register this device')),
-  commands: [['warp-cli', 'registration', 'new']],
-  undo: [],
-  privileged: false,
+const BY_HAND: Record<RegistrationStep['actions'][number], string[]> = {
+  register: ['warp-cli', 'registration', 'new'],
+  deleteRegistration: ['warp-cli', 'registration', 'delete'],
 };
+
+/** Makes a fix of actions. A daemon that may not read the policy file refuses to register the device: then it takes commands. */
+function stepFix(actions: RegistrationStep['actions'], label: Message, { status }: Snapshot): Fix {
+  if (actions.includes('register') && status.registration?.managed)
+    return {
+      kind: 'commands',
+      ...labeled(label),
+      commands: actions.map(action => BY_HAND[action]),
+      undo: [],
+      privileged: false,
+    };
+  return { kind: 'action', ...labeled(label), actions: actions.map(action => ({ action })), undo: [] };
+}
 
 const openPage = (label: Message, path: string): Fix => ({ kind: 'open', ...labeled(label), url: vendorPage(path) });
 const PARAMETERS = openPage(
@@ -113,6 +124,7 @@ const PARAMETERS = openPage(
 /** Returns the one step that helps. On a machine of an organization, none registers it as a consumer's device. */
 async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | null): Promise<Fix | null> {
   const { code, managed, organization } = cause;
+  const byActions = (label: Message) => stepFix(registrationStep(cause).actions, label, tunnelOf(world));
   switch (code) {
     case 'policy-link':
       return file && linkFix(file);
@@ -127,6 +139,8 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
     case 'token-refused':
       return openPage(message('Open Cloudflare’s page on service tokens'), 'deployment/device-enrollment/');
     case 'policy-hidden':
+    // a device that joined by sign-in has no policy file, and must not become a private one
+    case 'removed':
       return null;
     case 'sign-in':
       // a sign-in begins with this command, which the browser's way back needs
@@ -142,23 +156,14 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
     case 'client-too-old':
       return installFix(world);
     case 'consumer':
-      return actionsOf(cause, message('Remove the registration'));
+      return byActions(message('Remove the registration'));
     case 'old-registration':
-      return actionsOf(cause, managed ? message('Remove the registration') : message('Register again'));
-    case 'removed':
-      return managed ? null : actionsOf(cause, message('Register again'));
+      return byActions(managed ? message('Remove the registration') : message('Register again'));
     case 'unknown-to-api':
     case 'changed':
-      return managed ? RESTART_WARP : actionsOf(cause, message('Register again'));
+      return managed ? RESTART_WARP : byActions(message('Register again'));
   }
 }
-
-const actionsOf = (cause: RegistrationCause, label: Message): Fix => ({
-  kind: 'action',
-  ...labeled(label),
-  actions: registrationStep(cause).actions.map(action => ({ action })),
-  undo: [],
-});
 
 /** Replaces a link by a copy of its file, which others can't read at any time, and which a failure removes. */
 const REPLACE_LINK = 'install -m 600 -- "$1" "$1.new" && mv -fT -- "$1.new" "$1" || { rm -f -- "$1.new"; exit 1; }';

@@ -80,12 +80,13 @@ export function lostRegistration(
   // an older daemon sends the tunnel CLI's reason only
   const entry = blocked && reason ? find(reason, tr) : undefined;
   if (entry?.[3] !== 'account') return null;
+  const code = entry[0].includes('Revoked') ? 'removed' : 'unknown-to-api';
   return {
     title: entry[1],
     sentence: entry[2],
-    offer: 'register',
+    offer: code === 'removed' ? null : 'register',
     organization: null,
-    step: registrationStep({ code: 'unknown-to-api', managed: false, organization: null }),
+    step: registrationStep({ code, managed: false, organization: null }),
   };
 }
 

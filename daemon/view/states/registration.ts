@@ -148,7 +148,7 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
     sentence: managed
       ? message('Ask your administrator to let this device join again.')
       : message('Ask your administrator, or set up WARP again if you may.'),
-    offer: 'register',
+    offer: null,
   }),
   'unknown-to-api': () => ({
     title: message('Cloudflare does not know this registration'),
@@ -187,6 +187,8 @@ export function generalWords(code: RegistrationCause['code'], tr: Translator): R
   return registrationWords({ code, managed: false, organization: null, host: null }, tr);
 }
 
+type StepAction = Extract<ActionName, 'register' | 'deleteRegistration'>;
+
 /** The step that ends a cause: the same one in a terminal, in the API's hints and as the doctor's fix. */
 export interface RegistrationStep {
   /** English words for a terminal, to stand before the command and a colon. */
@@ -194,10 +196,10 @@ export interface RegistrationStep {
   /** Command for a terminal. */
   command: string;
   /** Actions of the API that make the step; empty if none does. */
-  actions: readonly ActionName[];
+  actions: readonly StepAction[];
 }
 
-const step = (does: string, command: string, ...actions: ActionName[]): RegistrationStep => ({
+const step = (does: string, command: string, ...actions: StepAction[]): RegistrationStep => ({
   does,
   command,
   actions,
@@ -222,7 +224,6 @@ export function registrationStep({
         : step('Remove it with', DELETE, 'deleteRegistration', 'register');
     case 'sign-in':
       return step('Sign in with', `culvert account register --organization ${organization ?? 'NAME'}`);
-    case 'removed':
     case 'unknown-to-api':
     case 'changed':
       // the client has removed the registration itself

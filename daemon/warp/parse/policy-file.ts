@@ -25,7 +25,7 @@ export interface Dictionary {
 interface Plist {
   /** Why the file is not well-formed, in one line; null if it is. */
   error: string | null;
-  /** The dictionaries with values, in order; empty if the file is not well-formed. */
+  /** All dictionaries, in order; empty if the file is not well-formed. */
   dictionaries: Dictionary[];
 }
 
@@ -75,7 +75,7 @@ function parsePlist(text: string): Plist {
   } catch (error) {
     return { error: reason(error).split('\n')[0]!, dictionaries: [] };
   }
-  return { error: null, dictionaries: all.filter(({ values }) => values.size > 0) };
+  return { error: null, dictionaries: all };
 }
 
 function take({ values, repeated, strange }: Dictionary, key: string, element: string, content: string): void {
@@ -137,8 +137,8 @@ export interface Fault {
 
 export interface Policy {
   /**
-   * True if an organization manages this machine: the file names one, or is meant to and can't be read. Then only the
-   * file or a sign-in may register the device.
+   * True if an organization manages this machine: the file names one, or nobody can tell because it is empty or can't be
+   * read. Then only the file or a sign-in may register the device.
    */
   managed: boolean;
   /** Faults of the file as a whole; WARP then uses nothing of it. */
@@ -178,15 +178,21 @@ export function judgePolicy(file: PolicyFile | null, root = 0, version: string |
 
 function judgeText(path: string, text: string): Policy {
   // versions before 2026.3.846.0 take an empty file for a configuration (Cloudflare's release notes)
-  if (text === '') return unusable('policy-form', message('%s is empty', path), false);
+  if (text === '') return unusable('policy-form', message('%s is empty', path));
   // text in UTF-8 has no zero bytes
   if (text.includes('\0')) return unusable('policy-form', message('%s is in UTF-16', path));
   const { error, dictionaries } = parsePlist(text);
   if (error !== null) return unusable('policy-form', quoted(`${path}: ${error}`));
   // a dictionary inside another key, such as organization_configs, is no configuration
-  const configurations = dictionaries.filter(({ inside }) => inside === null || inside === LIST);
+  const filled = dictionaries.filter(({ values }) => values.size > 0);
+  const configurations = filled.filter(({ inside }) => inside === null || inside === LIST);
+  // only a dictionary that is empty is known to name nobody
   if (configurations.length === 0)
-    return unusable('policy-form', message('%s has no <dict> with settings', path), dictionaries.length > 0);
+    return unusable(
+      'policy-form',
+      message('%s has no <dict> with settings', path),
+      dictionaries.length === 0 || filled.length > 0,
+    );
   return { managed: configurations.some(namesOrganization), faults: [], configurations };
 }
 

@@ -184,13 +184,21 @@ test('finds no session in an environment without one', () => {
   ])
     assert.equal(sessionIn({ SSH_CONNECTION: text }), null, text);
   assert.deepEqual(sessionIn({ SSH_CONNECTION: 'fe80::1%eth0 5' }), { peer: 'fe80::1', local: null });
+  assert.deepEqual(sessionIn({ SSH_CONNECTION: 'UNKNOWN 65535 UNKNOWN 65535' }), { peer: null, local: null });
 });
 
-test('a session whose peer sshd does not know may end', () => {
-  const session = sessionIn({ SSH_CONNECTION: 'UNKNOWN 65535 UNKNOWN 65535' })!;
-  assert.deepEqual(session, { peer: null, local: null });
-  const { survives, exclude } = judge(session, CONNECT, off(), DEVICES)!;
-  assert.deepEqual([survives, exclude], ['unknown', null]);
-  // the mode alone decides, without an address
-  assert.equal(judge(session, { connected: true, mode: 'proxy' }, off(), DEVICES)!.survives, 'yes');
-});
+const PROXY: After = { connected: true, mode: 'proxy' };
+for (const [when, after, now] of [
+  ['as the tunnel connects', CONNECT, off()],
+  ['for a proxy', PROXY, off()],
+  ['for a proxy, with the tunnel up', PROXY, on()],
+  ['with the tunnel up', CONNECT, on()],
+  ['in a mode that is not known', { connected: true, mode: null }, off()],
+] as const)
+  test(`a session whose peer sshd does not know may end, ${when}`, () => {
+    // such a peer may be cloudflared, as with a session from this machine
+    for (const from of ['UNKNOWN 65535 UNKNOWN 65535', 'UNKNOWN 65535 192.0.2.1 22', '127.0.0.1 5 127.0.0.1 22']) {
+      const { survives, exclude } = judge(sessionIn({ SSH_CONNECTION: from })!, after, now, DEVICES)!;
+      assert.deepEqual([survives, exclude], ['unknown', null], from);
+    }
+  });

@@ -1,10 +1,13 @@
 // The one function that says why a device is not registered: a row for each cause, and which of two causes wins.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { REGISTRATION_CAUSES } from '../../../daemon/api/tunnel.ts';
 import { explain } from '../../../daemon/doctor/knowledge.ts';
+import { lostRegistration } from '../../../daemon/view/states/causes.ts';
 import { generalWords, registrationStep, registrationWords } from '../../../daemon/view/states/registration.ts';
 import { english } from '../../../daemon/view/translator.ts';
+import { registrationProblem } from '../../../daemon/warp/cli/failures.ts';
 import { judgePolicy, type Policy } from '../../../daemon/warp/parse/policy-file.ts';
 import {
   chosenConfiguration,
@@ -31,6 +34,7 @@ const LISTED = policy(`<dict><key>configs</key><array><dict>${text('organization
 const HIDDEN = judgePolicy({ path: '/mdm.xml', link: null, uid: 0, gid: 0, mode: 0o600, isFile: true, text: null });
 const LINK = judgePolicy({ path: '/mdm.xml', link: '/etc/x', uid: 0, gid: 0, mode: 0o777, isFile: false, text: null });
 
+const BLOCKED = { state: 'unable', blocked: 'not-registered', raw: null };
 const reason = (words: string) => ({
   status: { blocked: 'not-registered' as const, reason: { code: 'RegistrationMissing', text: words }, raw: null },
 });
@@ -167,6 +171,19 @@ test('uses the organization that WARP names, or else the first one', () => {
   assert.equal(cause('Second').code, 'policy-variables');
   assert.equal(chosenConfiguration({ 'MDM Configuration': 'Second' }), 'Second');
   assert.equal(chosenConfiguration({ 'MDM Configuration': '<single-config>' }), null);
+});
+
+test('a device that an organization removed is never offered a private registration, with a policy file or without', () => {
+  const told = { reason: { code: 'Revoked', text: 'Revoked' }, registration: undefined };
+  for (const managed of [true, false]) {
+    const cause = { code: 'removed' as const, managed, organization: null, host: null, evidence: [] };
+    // an older daemon sends the reason only
+    for (const status of [{ ...told, registration: cause }, told]) {
+      const lost = lostRegistration({ ...BLOCKED, ...status } as Snapshot['status'], english)!;
+      assert.deepEqual([lost.offer, lost.step.command, lost.step.actions], [null, 'culvert doctor', []]);
+    }
+    assert.match(registrationProblem(cause).extras.hint ?? '', /^See the evidence and the fix with: culvert doctor$/);
+  }
 });
 
 for (const code of REGISTRATION_CAUSES) {

@@ -2,11 +2,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import type { RegistrationCause } from '../../../../daemon/api/schema.ts';
 import { knowledgeFiles, knownIssues, unknownValues } from '../../../../daemon/doctor/checks/issues.ts';
 import { clock, nftFeatures, resources, serviceJournal } from '../../../../daemon/doctor/checks/machine.ts';
 import { packageRepository } from '../../../../daemon/doctor/checks/packages.ts';
 import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../../daemon/doctor/checks/registration.ts';
 import { registration } from '../../../../daemon/doctor/checks/registration-cause.ts';
+import { inEnglish } from '../../../../daemon/view/message.ts';
 import { POLICY_FILE } from '../../../../daemon/warp/parse/policy-file.ts';
 import { ENV, type Fixture, KNOWLEDGE, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
 import { type Ends, temporary } from '../../../support/temporary.ts';
@@ -23,6 +25,17 @@ const missing = (why: string) => ({
 });
 /** Cause that a daemon finds that may not read the policy file. */
 const HIDDEN = { code: 'policy-hidden' as const, managed: true, organization: null, host: null, evidence: [] };
+/** Other causes that it finds, which are those of an organization to it, and the fixes of a doctor that reads the file. */
+const HIDDEN_CAUSES: [cause: Pick<RegistrationCause, 'code' | 'evidence'>, why: string, fix: RegExp | null][] = [
+  [{ code: 'unknown-to-api', evidence: [] }, 'Does not exist in API', /\[\["warp-cli","registration","new"\]\]/],
+  [{ code: 'changed', evidence: [] }, 'Invalidated', /\[\["warp-cli","registration","new"\]\]/],
+  [{ code: 'removed', evidence: [] }, 'Revoked', null],
+  [
+    { code: 'old-registration', evidence: [inEnglish('Error: Old registration is still around.')] },
+    'Daemon Startup',
+    /\[\["warp-cli","registration","delete"\],\["warp-cli","registration","new"\]\]/,
+  ],
+];
 const organization = { account: { registered: true, type: 'team', organization: 'example', managed: true } };
 
 const systemd1 = (load: string, active: string) => ({
@@ -189,7 +202,7 @@ const REGISTRATION: Case[] = [
       title: 'a device that its organization removed',
       verdict: 'problem',
       shows: /Your organization removed this device\./,
-      fix: /"actions":\[\{"action":"register"\}\]/,
+      fix: null,
       tunnel: missing('Revoked'),
     },
     { title: 'a registered device', verdict: 'ok', shows: /^free/ },
@@ -226,6 +239,16 @@ const REGISTRATION: Case[] = [
       files: { [POLICY_FILE]: '<dict><key>override_warp_endpoint</key><string>203.0.113.1:2408</string></dict>' },
       tunnel: { ...missing('Daemon Startup'), status: { ...missing('Daemon Startup').status, registration: HIDDEN } },
     },
+    ...HIDDEN_CAUSES.map(([cause, why, fix]): Pick<Case, 'title' | 'verdict' | 'fix' | 'files' | 'tunnel'> => {
+      const told = { ...HIDDEN, code: cause.code, evidence: cause.evidence };
+      return {
+        title: `such a file, for a daemon that may not read it and tells ${cause.code}`,
+        verdict: 'problem',
+        fix,
+        files: { [POLICY_FILE]: '<dict><key>override_warp_endpoint</key><string>203.0.113.1:2408</string></dict>' },
+        tunnel: { ...missing(why), status: { ...missing(why).status, registration: told } },
+      };
+    }),
   ]),
   ...proofs(registrationStuck, 'snapshot', [
     {
