@@ -8,20 +8,23 @@ const PACKAGE = '[a-z0-9][a-z0-9.+-]*';
 const UNIT = '\\w[\\w@.-]*';
 /** Programs that texts may tell people to run as root. */
 const AS_ROOT: Record<string, Allowed> = {
-  // which organization to join is the reader's choice, so no text names one
+  // the reader chooses an organization, so no text names one
   'warp-cli': /^(?!.*\b(?:new|token) (?![A-Z]+$|<)).*$/,
   'warp-diag': /^(?:feedback)?$/,
   systemctl: new RegExp(
     `^(?:(?:start|stop|restart|try-restart|status|show|cat|enable|disable|is-active|is-enabled|reset-failed|daemon-reload|list-units)(?: (?:--now|--no-pager|--value|-p|${UNIT}))*)?$`,
   ),
-  journalctl: /^(?:(?:-[bfexkrq]+|-[unpgo]|--(?:no-pager|(?:unit|since|until|boot|lines|grep|output)=[\w@.-]+)|[\w@.][\w@.-]*)(?: |$))*$/,
+  journalctl:
+    /^(?:(?:-[bfexkrq]+|-[unpgo]|--(?:no-pager|(?:unit|since|until|boot|lines|grep|output)=[\w@.-]+)|[\w@.][\w@.-]*)(?: |$))*$/,
   resolvectl: /^(?:status|query|statistics|flush-caches)?(?: [a-z0-9][\w.-]*)?$/,
   nmcli: /^(?:(?:general|device|connection|networking)(?: (?:status|show|up|down|reapply))?(?: [A-Za-z0-9][\w.-]*)?)?$/,
   nft: /^(?:(?:-a )?list (?:ruleset|tables|table [\w -]+))?$/,
   ip: /^(?:-(?:4|6|j|br|d|s) )*(?:addr|address|link|route|rule|neigh)(?: [\w.:/][\w.:/-]*)*$/,
   ss: /^(?:-[lntuapw46]+)?$/,
   dpkg: new RegExp(`^(?:--configure -a|(?:-l|-s|-L|--list|--status|--listfiles) ${PACKAGE})$`),
-  apt: new RegExp(`^(?:update|upgrade|(?:install|policy|show|list)(?: (?:--reinstall|--only-upgrade|-y|${PACKAGE}))+)$`),
+  apt: new RegExp(
+    `^(?:update|upgrade|(?:install|policy|show|list)(?: (?:--reinstall|--only-upgrade|-y|${PACKAGE}))+)$`,
+  ),
   'apt-get': new RegExp(`^(?:update|upgrade|install(?: (?:--reinstall|--only-upgrade|-y|${PACKAGE}))+)$`),
   dnf: new RegExp(`^(?:upgrade|reinstall|install|info)(?: (?:-y|${PACKAGE}))*$`),
   rpm: new RegExp(`^-q(?:[ail])? ${PACKAGE}$`),
@@ -68,16 +71,15 @@ export function explainCommands(text: string): string | undefined {
     // with a backtick more in front, a reader takes what is between two spans for a command
     const isBetween = !isSpan && at > 0 && at < parts.length - 1 && /^[\w~./$].*\S$/s.test(part);
     if (isSpan && part !== part.trim()) return `has a backtick next to a blank: ${JSON.stringify(text.slice(0, 80))}`;
-    if ((isSpan || isBetween) && isForbiddenSpan(part)) return `can't name the command ${JSON.stringify(part.slice(0, 80))}`;
+    if ((isSpan || isBetween) && isForbiddenSpan(part))
+      return `can't name the command ${JSON.stringify(part.slice(0, 80))}`;
   }
   return undefined;
 }
 
 function isForbiddenSpan(span: string): boolean {
   if (OUTPUT.test(span)) return false;
-  return span
-    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(|[()]/)
-    .some(command => isForbidden(command.trim().split(/\s+/)));
+  return span.split(/\|\|?|&&?|;|\n|\$\(|[<>]\(|[()]/).some(command => isForbidden(command.trim().split(/\s+/)));
 }
 
 /** @param words of one simple command */
