@@ -6,7 +6,7 @@ type Allowed = RegExp;
 
 const PACKAGE = '[a-z0-9][a-z0-9.+-]*';
 const UNIT = '\\w[\\w@.-]*';
-/** Programs that texts may tell people to run as root. */
+/** Programs for root that texts may name. */
 const AS_ROOT: Record<string, Allowed> = {
   // the reader chooses an organization, so no text names one
   'warp-cli': /^(?!.*\b(?:new|token) (?![A-Z]+$|<)).*$/,
@@ -60,7 +60,7 @@ const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const ASSIGNMENT = /^(\w+)\+?=/;
 
 /**
- * Returns which command of a text is not one that knowledge may name, or why its commands can't be told from its prose.
+ * Returns which command of a text is not one that knowledge may name, or why its commands can't be distinguished from its prose.
  * @param text a sentence with commands in backticks
  */
 export function explainCommands(text: string): string | undefined {
