@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
-import { readUpdated } from '../../wrapper/catalog/updated.ts';
+import { INSTALLED, readUpdated } from '../../wrapper/catalog/updated.ts';
 import { pathsFor } from '../../wrapper/store/paths.ts';
 import { REGISTRATION_CAUSES } from '../api/tunnel.ts';
 import { reason } from '../core/errors.ts';
@@ -222,10 +222,16 @@ function firstLine(text: string): string {
  * Returns the sources of knowledge: the program's directory, the signed catalog that `culvert-wrap catalog update` took, and the
  * user's directory.
  * @param shipped directory of the installed files @param userConfig the user's configuration file
+ * @param rules the version whose rules the catalog must have passed; undefined in the sources
  */
-export function knowledgeSources(shipped: string, userConfig: string, env: NodeJS.ProcessEnv): KnowledgeSource[] {
+export function knowledgeSources(
+  shipped: string,
+  userConfig: string,
+  env: NodeJS.ProcessEnv,
+  rules: string | undefined = INSTALLED || undefined,
+): KnowledgeSource[] {
   const directory = pathsFor(env).catalogUpdates;
-  const { updated, problem } = readUpdated(directory, { version: VERSION });
+  const { updated, problem } = readUpdated(directory, { version: VERSION, rules });
   const signed = { name: `the catalog of ${updated?.generatedAt ?? directory}`, files: updated?.files ?? {}, problem };
   return [shipped, signed, join(dirname(userConfig), 'knowledge')];
 }

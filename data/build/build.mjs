@@ -1,7 +1,7 @@
 // Bundles every program: node data/build/build.mjs OUTDIR DEPFILE FORMAT COMMIT PROFILE. Writes a make depfile, so that ninja knows when to.
 // A release's source has the bundles in prebuilt/FORMAT, and where there are no npm packages those are taken.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -47,8 +47,10 @@ function commitTime() {
   const named = process.env.SOURCE_DATE_EPOCH;
   if (named) return Number.parseInt(named, 10) || 0;
   try {
-    const text = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
-    return Number.parseInt(text, 10) || 0;
+    const git = (...words) => execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();
+    // an unpacked source below another repository has a time of its own, which that one's commits don't tell
+    if (realpathSync(git('rev-parse', '--show-toplevel')) !== realpathSync(root)) return 0;
+    return Number.parseInt(git('log', '-1', '--format=%ct'), 10) || 0;
   } catch {
     return 0;
   }

@@ -1,5 +1,6 @@
 // Judges patterns and texts of a signed catalog without running them: how long they may take, and whether they can be shown.
 import { isRecord, isText } from '../../daemon/core/shape.ts';
+import { explainCommands } from './knowledge-commands.ts';
 
 /** Longest pattern, and the most repetitions without a limit in one: the time grows with that power of the text's length. */
 const LENGTH = 1_200;
@@ -8,6 +9,11 @@ const OPEN = 6;
 const REPEATED = 2_000;
 /** Most ways to match one text by choices and limited repetitions, such as 2 for `a?` and 400 for `.{1,400}`: their product. */
 const WAYS = 10_000_000;
+
+interface Most {
+  open: number;
+  ways: number;
+}
 
 interface Group {
   /** True if a repetition or an alternative is in it: repeated, it has many ways to match one text. */
@@ -23,9 +29,9 @@ const newGroup = (): Group => ({ isAmbiguous: false, before: 0, ways: 1 });
  * Returns why a pattern may take exponential time or too long, or undefined. It is stricter than it has to be: a group is repeated only
  * if there is no choice in it, so that no text has two ways through the repetition.
  * @param source a pattern that compiles
- * @param most repetitions without a limit
+ * @param most repetitions without a limit, and ways to match one text
  */
-export function explainPattern(source: string, most = OPEN): string | undefined {
+export function explainPattern(source: string, most: Most = { open: OPEN, ways: WAYS }): string | undefined {
   if (source.length > LENGTH) return `has a pattern of more than ${LENGTH} characters`;
   if (/\(\?<?[=!]/.test(source.replaceAll(/\\./g, ''))) return 'has a pattern that looks ahead or behind';
   if (/\\(?:[1-9]|k<)/.test(source.replaceAll('\\\\', ''))) return 'has a pattern that refers to its own groups';
@@ -59,9 +65,10 @@ export function explainPattern(source: string, most = OPEN): string | undefined 
     else if (times > REPEATED) return `has a pattern that repeats more than ${REPEATED} times`;
     if (quantifier !== '' || closed?.isAmbiguous) parent.isAmbiguous = true;
     parent.ways *= (closed ? closed.before + closed.ways : 1) * waysOf(quantifier);
-    if (parent.before + parent.ways > WAYS) return 'has a pattern with too many choices and repetitions';
+    if (parent.before + parent.ways > most.ways) return 'has a pattern with too many choices and repetitions';
   }
-  return open > most ? `has a pattern with more than ${most} repetitions without a limit` : undefined;
+  if (open <= most.open) return undefined;
+  return `has a pattern with more than ${most.open} ${most.open === 1 ? 'repetition' : 'repetitions'} without a limit`;
 }
 
 function mostOf(quantifier: string): number {
@@ -122,26 +129,6 @@ export function explainTexts(document: unknown): string | undefined {
   return visit(document, 0);
 }
 
-/** Commands in backticks that knowledge of WARP may tell people to run as root. */
-const AS_ROOT =
-  /^(?:warp-cli|warp-diag|systemctl|journalctl|resolvectl|nmcli|nft|ip|ss|dpkg|apt|apt-get|dnf|rpm|pacman)$/;
-/** Further commands that it may name: they only read. */
-const READS =
-  /^(?:culvert|culvert-wrap|cat|dig|echo|getent|gpg|grep|head|id|ls|lsmod|pgrep|ping|printf|sort|tail|timedatectl|uname|wc|xmllint)$/;
-/** Groups of `warp-cli` commands, which texts name without the program: `tunnel stats`. */
-const GROUPS =
-  /^(?:certs|connector|debug|dns|environment|mdm|mode|override|proxy|registration|search|settings|target|trusted|tunnel|vnet)$/;
-/**
- * Texts that are no command: a line of output such as `Mode: Warp`, the place of a command (daemon/doctor/knowledge.ts), and that of a
- * secret in a workflow.
- */
-const OUTPUT =
-  /^(?:[A-Z][A-Za-z]+\b(?:[^`|;&$<>\\\n]|\$(?=[A-Z]))*|\{[a-z][a-z -]*\}|\$\{\{ [\w.]+ \}\}|\(network policy\))$/;
-/** Programs whose name alone says what to start. */
-const NEVER =
-  /^(?:sh|bash|dash|ksh|zsh|fish|t?csh|su|sudo|pkexec|doas|run0|eval|exec|source|env|python[\d.]*|perl|ruby|node|npm|npx|pip3?|curl|wget|nc|ncat|socat|ssh|visudo|crontab|passwd)$/;
-/** Directories of the system's commands. A file at any other path may belong to any user. */
-const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const INTO_SHELL = /\|\s*(?:sudo\s+)?(?:sh|bash|zsh|python[\d.]*|perl|node)\b|\b(?:curl|wget)\b[^\n]*\|/;
 const ADDRESSES = /[a-z][a-z0-9+.-]*:\/\/[^\s"'`<>]+/gi;
 /** The last one is the place of a reader's own organization. */
@@ -165,46 +152,28 @@ export function explainKnowledge(document: unknown): string | undefined {
     if (INTO_SHELL.test(text)) return `pipes into a shell: ${JSON.stringify(text.slice(0, 80))}`;
     for (const [address] of text.matchAll(ADDRESSES))
       if (!DOCUMENTATION.test(address)) return `can't link to ${JSON.stringify(address.slice(0, 80))}`;
-    for (const [, span] of text.matchAll(/`([^`]*)`/g)) {
-      if (commandsIn(span!).some(isForbidden)) return `can't name the command ${JSON.stringify(span!.slice(0, 80))}`;
-    }
+    const command = explainCommands(text);
+    if (command !== undefined) return command;
   }
   return undefined;
 }
 
-/** Most repetitions without a limit in a pattern for the journal: the daemon tries it on many lines, without a limit on time. */
-const OPEN_IN_JOURNAL = 2;
+/**
+ * The daemon tries a pattern for the journal at every position of hundreds of texts of 2,000 characters: with one repetition without
+ * a limit that takes two million steps a text, times the ways.
+ */
+const MOST_IN_JOURNAL: Most = { open: 1, ways: 16 };
+/** Most entries for the journal. */
+const JOURNAL_ENTRIES = 100;
 
 /** Returns which pattern for lines of the journal may take too long. @param document the parsed journal.toml */
 export function explainJournal(document: Record<string, unknown>): string | undefined {
   const list = Array.isArray(document.pattern) ? document.pattern : [];
+  if (list.length > JOURNAL_ENTRIES) return `has more than ${JOURNAL_ENTRIES} patterns`;
   const patterns = list.flatMap(entry => (isRecord(entry) ? [entry.line, entry.pattern, entry.unless] : []));
   for (const pattern of patterns.filter(isText)) {
-    const problem = explainPattern(pattern, OPEN_IN_JOURNAL);
+    const problem = explainPattern(pattern, MOST_IN_JOURNAL);
     if (problem !== undefined) return `${problem}: ${JSON.stringify(pattern.slice(0, 80))}`;
   }
   return undefined;
-}
-
-/** Returns the words of each simple command, without the assignments before it. */
-function commandsIn(span: string): string[][] {
-  if (OUTPUT.test(span)) return [];
-  return span
-    .split(/\|\|?|&&?|;|\n|\$\(|[<>]\(|[()]/)
-    .map(command => command.trim().split(/\s+/))
-    .map(words => {
-      const first = words.findIndex(word => !/^\w+=/.test(word));
-      return first < 0 ? [] : words.slice(first);
-    });
-}
-
-function isForbidden([first = '', ...rest]: string[]): boolean {
-  // a redirection, and not the place of a word: `<KEY>`
-  if ([first, ...rest].some(word => word.replaceAll(/<\/?[\w-]+>|->/g, '').includes('>'))) return true;
-  const name = first.replace(SYSTEM, '');
-  if (name === 'sudo') return !AS_ROOT.test((rest[0] ?? '').replace(SYSTEM, ''));
-  // one word is also the name of a setting, a file or a field
-  if (rest.length === 0) return NEVER.test(name.slice(name.lastIndexOf('/') + 1).replace(/^\\/, ''));
-  if (rest.length === 1 && /^--(?:version|help)$/.test(rest[0]!) && /^[a-z][\w-]*$/.test(name)) return NEVER.test(name);
-  return !AS_ROOT.test(name) && !READS.test(name) && !GROUPS.test(name);
 }

@@ -4,7 +4,14 @@ import { sha256 } from '../../daemon/core/hash.ts';
 import { escaped } from '../../daemon/core/printable.ts';
 import { Refusal, type Trust, type Verified, verifySidecar } from '../../manifest/verify.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { CATALOG_FILES, CATALOG_LIMIT, type Container, readContainer, type UpdateState } from './updated.ts';
+import {
+  CATALOG_FILES,
+  CATALOG_LIMIT,
+  type Container,
+  isOlderBuild,
+  readContainer,
+  type UpdateState,
+} from './updated.ts';
 
 /** A verified catalog. Its texts are signed, and still have to keep to the rules (`rules/check.ts`). */
 export interface SignedCatalog {
@@ -22,6 +29,8 @@ interface CatalogExpectations extends Trust {
   now: number;
   /** The version of the program; empty if it is unknown, as in the sources. */
   installed: string;
+  /** Time of the catalog that the program brings, in seconds since 1970; by default that of the build. */
+  shippedAt?: number | undefined;
   /** The state after earlier updates. */
   seen: Pick<UpdateState, 'serial' | 'manifest' | 'revoked'> | undefined;
 }
@@ -48,7 +57,7 @@ const HINTS: Partial<Record<string, string>> = {
 export function verifyCatalog(bytes: Uint8Array, expected: CatalogExpectations): SignedCatalog {
   const { files, manifest, sidecar } = contentOf(bytes);
   const text = Buffer.from(manifest);
-  const { seen, installed, revoked = [], ...rest } = expected;
+  const { seen, installed, shippedAt, revoked = [], ...rest } = expected;
   const known = { ...rest, revoked: [...revoked, ...(seen?.revoked ?? [])], lastSerial: seen?.serial };
   const release = refusing(() =>
     verifySidecar(text, sidecar === '' ? undefined : Buffer.from(sidecar), {
@@ -57,6 +66,11 @@ export function verifyCatalog(bytes: Uint8Array, expected: CatalogExpectations):
       installed: installed || undefined,
     }),
   );
+  const { tag, generated_at: generatedAt } = release.manifest;
+  if (isOlderBuild({ tag, generatedAt }, { version: installed, shippedAt }))
+    throw refused('version-older', `it was made on ${generatedAt}, before the catalog of this version`, {
+      hint: HINTS['version-older']!,
+    });
   const own = sha256(text);
   if (seen && release.serial === seen.serial && own !== seen.manifest)
     throw refused('serial-reused', `it has the serial ${release.serial} of another catalog, which was used before`, {

@@ -90,8 +90,12 @@ export function foreignVariable(name: string, { others }: Judged): string | unde
  * Likewise for a package that is named like another tool, such as `tavily-search`: people may have a key of that tool next to it.
  */
 export function foreignServer(name: string, { others }: Judged): string | undefined {
-  const brands = brandsOf(others);
-  const isForeign = name.split(/[@/._-]+/).some(word => brands.has(word.toUpperCase()));
+  const text = name.toUpperCase();
+  const words = text.split(/[@/._-]+/);
+  // a short brand, such as EXA, is part of ordinary words
+  const isForeign = [...brandsOf(others)].some(brand =>
+    brand.length < 4 ? words.includes(brand) : text.includes(brand),
+  );
   return isForeign ? `can't name the program ${shown(name)}, which is another tool's` : undefined;
 }
 
@@ -169,7 +173,9 @@ export const template: FieldRule<string | undefined> = (next, shipped, entry) =>
   const { hosts, http } = entry.shipped ?? entry.next;
   const isKnown =
     name === undefined ||
-    ([...hosts.env, http?.base_variable].includes(name) && foreignVariable(name, entry) === undefined);
+    ([...hosts.env, http?.base_variable].includes(name) &&
+      foreignVariable(name, entry) === undefined &&
+      (entry.shipped !== undefined || ownVariable(name, entry, ADDRESS) === undefined));
   return [
     ...(isKnown ? [] : [`can't read the variable ${shown(name)}`]),
     ...[addressProblem(base, entry) ?? []].flat(),

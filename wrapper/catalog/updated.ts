@@ -74,8 +74,8 @@ interface Updated {
 interface Reader {
   version: string;
   /** Time of the catalog that it brings, in seconds since 1970; 0 if unknown. */
-  shippedAt?: number;
-  /** The version whose rules the entries must have passed; missing where only the knowledge of WARP is read, which has its own. */
+  shippedAt?: number | undefined;
+  /** The version whose rules the catalog must have passed; missing in the sources. */
   rules?: string | undefined;
 }
 
@@ -97,6 +97,14 @@ export function readContainer(bytes: Uint8Array): Container {
   const container = Container.safeParse(parseJson(bytes));
   if (!container.success) throw new Error('it is no catalog of this format');
   return container.data;
+}
+
+/** Reports whether a catalog of a reader's own version is older than the one that it brings: two builds of a version may differ. */
+export function isOlderBuild(
+  { tag, generatedAt }: { tag: string; generatedAt: string },
+  { version, shippedAt = SHIPPED_AT }: Pick<Reader, 'version' | 'shippedAt'>,
+): boolean {
+  return valid(tag) === version && Date.parse(generatedAt) < shippedAt * 1_000;
 }
 
 /**
@@ -121,9 +129,7 @@ export function readUpdated(
     const { tag, generated_at: generatedAt } = readManifest(Buffer.from(manifest));
     const version = valid(tag) ?? '';
     const isEarlier = valid(installed) !== null && lt(version, installed);
-    // between releases, two builds of one version may bring different catalogs
-    const isOlder = version === installed && Date.parse(generatedAt) < shippedAt * 1_000;
-    if (isEarlier || isOlder) return { outdated: true };
+    if (isEarlier || isOlderBuild({ tag, generatedAt }, { version: installed, shippedAt })) return { outdated: true };
     if (rules !== undefined && (state.checkedBy ?? '') !== rules)
       throw new Error('another version of Culvert took the catalog; `culvert-wrap catalog update` takes it again');
     return { updated: { files, version, generatedAt } };

@@ -151,6 +151,7 @@ function changeIn(
   if (table.program !== undefined) {
     // an install stores keys and opens gateways, so a trial comes first
     const why = whyNotBack(document, { server, entry }, table);
+    if (why === OWN) return { server, why, lines: [] };
     if (why !== undefined) return byHand(document, { server, entry }, { table, why });
   }
   const form = usualEntry(structuredClone(entry), table.file.fields);
@@ -163,6 +164,10 @@ function changeIn(
     return byHand(document, { server, entry }, { table, why: error.message });
   }
 }
+
+/** Why an entry stays that the user put behind the program: a removal can't tell it from one of an install. */
+const OWN =
+  'you put `culvert-wrap mcp --` there yourself, and `mcp uninstall` would remove that as well: remove these words, then repeat this';
 
 /**
  * Tries an install and its removal with stand-ins for keys, accounts and gateways.
@@ -183,13 +188,26 @@ function whyNotBack(document: Configuration, { server, entry }: Named, table: Ta
       const form = usualEntry(structuredClone(fields), table.file.fields);
       return changeEntry(server, form.fields, removal) ? from.replace(path, form.back(form.fields)) : from;
     };
-    // an earlier install, or the user, may have put the program there before
+    const isOwn = !wasInstalled(server, entry, table) && removed(document, entry).text !== document.text;
+    if (isOwn) return OWN;
+    // an earlier install may have put the program there before
     const isBack = removed(changed, now).text === removed(document, entry).text;
     return isBack ? undefined : 'its layout could not be restored';
   } catch (error) {
     if (error instanceof LayoutError) return error.message;
     throw error;
   }
+}
+
+/** Reports whether an earlier install changed an entry: it has this program's path, or the record has one of its variables. */
+function wasInstalled(server: string, entry: Record<string, unknown>, table: Table): boolean {
+  const { fields } = usualEntry(structuredClone(entry), table.file.fields);
+  const place = [table.file.file, ...table.path, server];
+  const variables = isRecord(fields.env) ? Object.keys(fields.env) : [];
+  return (
+    fields.command === table.program ||
+    variables.some(name => Object.hasOwn(table.originals, digestOf([...place, name])))
+  );
 }
 
 /** Stand-ins for gateways and accounts, which need no storage. */

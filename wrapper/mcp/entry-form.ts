@@ -56,7 +56,10 @@ function wholeCommand(fields: Fields): UsualEntry {
   const { command } = fields;
   if (Array.isArray(command) && command.length > 0 && command.every(isText)) {
     const [program, ...args] = command;
-    const { args: _, ...others } = replaceField(fields, 'command', { command: program });
+    // separate arguments are not those of the list, and stay where they are
+    const others = rename(replaceField(fields, 'command', { command: program }), name =>
+      name === 'args' ? UNUSED + name : name,
+    );
     return {
       fields: { ...others, args },
       back: ({ args: after, ...changed }) =>

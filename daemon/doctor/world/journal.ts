@@ -148,18 +148,45 @@ const RECENT_MS = 10 * 60_000;
 /** The first line of a started service (public logs of 2023 to 2025: `INFO warp::warp_service: Starting WarpService pid=15`). */
 const STARTED = /\bStarting WarpService\b/;
 
+/** Characters of a chain that patterns are tried on, and of its first line. */
+const CHAIN_CHARACTERS = 2_048;
+const FIRST_CHARACTERS = 1_024;
+/** Time of the processor for one search. Patterns of the user's own directory have no other bound than it. */
+const SEARCH_MICROSECONDS = 1_000_000;
+
 /** The start of another message (public logs of 2023 to 2026: `2025-07-31T00:00:00.000Z ERROR main_loop: …`). */
 const ANOTHER = /^(?:.{0,200}\[\d+\]: )?\s*(?:\d{4}-\d\d-\d\dT\S+|TRACE|DEBUG|INFO|WARN|ERROR)\s/;
 
 /** Returns a line and the causes after it, of the same message. */
 function chainAt(lines: readonly Line[], at: number): string[] {
-  const [first = '', ...after] = lines.slice(at, at + 3).map(({ text }) => text.slice(0, RAW_CHARACTERS));
+  const [first = '', ...after] = lines.slice(at, at + 3).map(({ text }) => text.slice(0, FIRST_CHARACTERS));
   const end = after.findIndex(text => ANOTHER.test(text));
   return [first, ...(end < 0 ? after : after.slice(0, end))];
 }
 
+interface PatternTest {
+  pattern: JournalPattern;
+  own: RegExp;
+  whole: RegExp;
+  unless: RegExp | undefined;
+}
+
+function testOf(pattern: JournalPattern): PatternTest {
+  return {
+    pattern,
+    own: new RegExp(pattern.line ?? pattern.pattern, 'i'),
+    whole: new RegExp(pattern.pattern, 'i'),
+    unless: pattern.unless === undefined ? undefined : new RegExp(pattern.unless, 'i'),
+  };
+}
+
+function explains({ own, whole, unless }: PatternTest, chain: readonly string[]): boolean {
+  const text = chain.join('\n').slice(0, CHAIN_CHARACTERS);
+  return own.test(chain[0]!) && whole.test(text) && unless?.test(text) !== true;
+}
+
 /**
- * Returns the newest line that an entry explains; null without one.
+ * Returns the newest line that an entry explains; null without one, or where the search takes too long.
  * @param lines as they are: show the found line only after {@link redactLine}
  */
 export function seenIn(
@@ -167,27 +194,18 @@ export function seenIn(
   patterns: readonly JournalPattern[],
   { now, blocked = null }: Moment,
 ): Seen | null {
-  const tests = patterns
-    .filter(({ when }) => when === undefined || when === blocked)
-    .map(pattern => ({
-      pattern,
-      own: new RegExp(pattern.line ?? pattern.pattern, 'i'),
-      chain: new RegExp(pattern.pattern, 'i'),
-      unless: pattern.unless === undefined ? undefined : new RegExp(pattern.unless, 'i'),
-    }));
+  const tests = patterns.filter(({ when }) => when === undefined || when === blocked).map(testOf);
   const started = lines.findLastIndex(({ text }) => STARTED.test(text));
   const isCurrent = ({ span }: JournalPattern, at: number) => {
     const time = lines[at]!.at;
     if (span === 'recent') return time === null || now - time <= RECENT_MS;
     return span === 'boot' || at > started;
   };
-  for (let at = lines.length - 1; at >= 0; at--) {
+  const start = process.cpuUsage();
+  const isLate = () => process.cpuUsage(start).user > SEARCH_MICROSECONDS;
+  for (let at = lines.length - 1; at >= 0 && !isLate(); at--) {
     const chain = chainAt(lines, at);
-    const whole = chain.join('\n');
-    const found = tests.find(
-      ({ pattern, own, chain: all, unless }) =>
-        own.test(chain[0]!) && all.test(whole) && unless?.test(whole) !== true && isCurrent(pattern, at),
-    );
+    const found = tests.find(test => explains(test, chain) && isCurrent(test.pattern, at));
     if (found) return { pattern: found.pattern, meaning: meaningOf(found.pattern), line: lines[at]! };
   }
   return null;
@@ -214,7 +232,8 @@ const HOST = /\bhttps?:\/\/((?:[\w-]+\.)*cloudflare(?:client)?\.com)\.?(?![\w.-]
 
 /** Returns the entry that explains a line that a user typed or pasted; null without one. */
 export function patternOf(line: string, patterns: readonly JournalPattern[]): JournalPattern | null {
-  return patterns.find(({ pattern }) => new RegExp(pattern, 'i').test(line)) ?? null;
+  const chain = [line.slice(0, CHAIN_CHARACTERS)];
+  return patterns.find(pattern => explains(testOf(pattern), chain)) ?? null;
 }
 
 /** The meanings of the shipped entries, for the catalogs. An entry with other words, of a user or an update, is in English. */

@@ -7,11 +7,13 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { saveUpdateState } from '../../../daemon/update/update-state.ts';
-import { keyId as idOf } from '../../../manifest/keys.ts';
+import { keyId as idOf, pinnedKeys } from '../../../manifest/keys.ts';
+import { verifyCatalog } from '../../../wrapper/catalog/release.ts';
 import { CATALOG_LIMIT } from '../../../wrapper/catalog/updated.ts';
+import type { WrapError } from '../../../wrapper/system/errors.ts';
 import { serve } from '../../support/listen.ts';
 import { assertSameFiles, snapshot } from '../../support/manifest/release.ts';
-import { KEYS, STRANGER } from '../../support/wrapper/release-keys.ts';
+import { KEYS, PINS, STRANGER } from '../../support/wrapper/release-keys.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { at, edited, makeCatalog, type Wanted, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
 
@@ -111,6 +113,26 @@ test('an older catalog, and another one with the serial of the one in use, are r
       'serial-reused',
     );
   }
+});
+
+test('a catalog of this version that was made before its build is refused, because no program would use it', () => {
+  const now = Date.now();
+  const generated_at = at(-2);
+  const made = Date.parse(generated_at) / 1_000;
+  const bytes = makeCatalog({ manifest: { generated_at } });
+  const trust = { keys: pinnedKeys(JSON.parse(PINS)), threshold: 1 };
+  const take = (shippedAt: number, installed: string) =>
+    verifyCatalog(bytes, { ...trust, now, installed, shippedAt, seen: undefined }).release.version;
+  assert.throws(
+    () => take(made + 1, '0.2.7'),
+    (error: WrapError) => error.code === 'version-older' && /brings a newer catalog/.test(error.hint ?? ''),
+  );
+  for (const [shippedAt, installed] of [
+    [0, '0.2.7'],
+    [made, '0.2.7'],
+    [made + 1, '0.2.6'],
+  ] as const)
+    assert.equal(take(shippedAt, installed), '0.2.7');
 });
 
 test('a key counts for nothing once a catalog or a release has revoked it', async t => {

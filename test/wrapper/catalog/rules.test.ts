@@ -51,6 +51,21 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
     withMore(`${NEW}[[providers.newtool.mcp]]\npackage = "newtool-tavily"\n`),
     /newtool: mcp can't name the program "newtool-tavily", which is another tool's/,
   ],
+  ...Object.fromEntries(
+    ['mynewtooltavily-mcp', 'newtool-tavilysearch', '@newtool/mytavily'].map(name => [
+      `a new tool with the server ${name}`,
+      [
+        withMore(`${NEW}[[providers.newtool.mcp]]\npackage = "${name}"\n`),
+        /newtool: mcp can't name the program/,
+      ] satisfies [Record<string, string>, RegExp],
+    ]),
+  ),
+  "a key that people keep under a tool's further name in the place of an address": [
+    withMore(
+      `${NEW.replace('] }', '], env = ["TAVILY_TOKEN"] }')}[providers.newtool.usage]\nurl = "{TAVILY_TOKEN:https://api.newtool.dev}/v1"\nremaining = "left"\n`,
+    ),
+    /newtool: usage\.url can't read the variable "TAVILY_TOKEN"/,
+  ],
   "another tool's key in the place of an address": [
     withMore(
       `${NEW.replace('] }', '], env = ["GITHUB_TOKEN"] }')}[providers.newtool.usage]\nurl = "{GITHUB_TOKEN:https://api.newtool.dev}/v1"\nremaining = "left"\n`,
@@ -227,7 +242,28 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
         "pattern = 'a.*b.*c.*d|Failed to run NFT command",
       ),
     },
-    /journal\.toml has a pattern with more than 2 repetitions/,
+    /journal\.toml has a pattern with more than 1 repetition without a limit/,
+  ],
+  ...Object.fromEntries(
+    ['.*.{0,2000}.{0,2000}.*Q', '[^]*[^]*Q', '.*.{0,999}Q', '.{0,2000}Q'].map(pattern => [
+      `the pattern ${pattern} for the journal`,
+      [
+        {
+          'journal.toml': edited(
+            TEXTS['journal.toml']!,
+            "pattern = 'Failed to run NFT command",
+            `pattern = '${pattern}|Failed to run NFT command`,
+          ),
+        },
+        /journal\.toml has a pattern with (?:more than 1 repetition|too many choices)/,
+      ] satisfies [Record<string, string>, RegExp],
+    ]),
+  ),
+  'a journal of a thousand patterns': [
+    {
+      'journal.toml': `${TEXTS['journal.toml']}${Array.from({ length: 100 }, (_, n) => `[[pattern]]\nid = "p${n}"\npattern = "x"\n`).join('')}`,
+    },
+    /journal\.toml has more than 100 patterns/,
   ],
   'a link in a sentence of knowledge': [
     { 'codes.toml': edited(TEXTS['codes.toml']!, '"Try again"', '"See https://evil.example/x for more"') },
@@ -282,6 +318,10 @@ test('accepts legitimate changes: new rules, paths, options, and another tool', 
     withMore(
       `${NEW}[[providers.newtool.mcp]]\npackage = "@newtool/mcp-server"\nversions = { from = "1.0.0", below = "2.0.0" }\n`,
     ),
+    withMore(
+      `${NEW.replace('] }', '], env = ["NEWTOOL_API_URL"] }')}[providers.newtool.usage]\nurl = "{NEWTOOL_API_URL:https://api.newtool.dev}/v1"\nremaining = "left"\n`,
+    ),
+    withMore(`${NEW}[[providers.newtool.mcp]]\npackage = "newtool-example-mcp"\n`),
     withEntry('own_credential = ["-k", "--api-key"]', 'own_credential = ["-k", "--api-key", "--token"]'),
     withEntry('address = "/{key}/v2/mcp"', 'address = "/v3/{key}/mcp"'),
     withEntry(
@@ -315,6 +355,50 @@ test('knowledge names no command that starts another, whatever its spelling', ()
     'echo x>/etc/hosts',
     'Mode\nrm -rf x',
   );
+  // a variable before a command, redirections that look like places, and programs that write or start others
+  forbidden.push(
+    'AA=1 rm x',
+    'AA=1 rm -rf ~',
+    'HOME=/ bash /tmp/x',
+    'PATH=/tmp/evil:$PATH warp-cli status',
+    'LD_PRELOAD=/tmp/x.so ls x',
+    'PATH=/tmp/evil; warp-cli status',
+    'ID=$(rm x)',
+    'printf "evil" ->~/.bashrc',
+    'printf evil -> ~/.bashrc',
+    'ls <a>/etc/passwd',
+    'ls <a> /etc/passwd',
+    "echo ' '<a>x</a>' '",
+    'culvert run -- bash -c "rm -rf ~"',
+    'culvert killswitch off',
+    'culvert account register --organization evil',
+    'culvert-wrap mcp -- sh -c x',
+    'sort -o /etc/passwd x',
+    'sort -uo/etc/passwd x',
+    'gpg --yes -o ~/.bashrc -d x',
+    'xmllint --output ~/.bashrc x',
+    'timedatectl set-ntp false',
+    'sudo ip netns exec x rm -rf /',
+    'ip vrf exec x sh',
+    'ip -b /tmp/x',
+    'sudo ip netn e x sh',
+    'sudo dpkg -i /tmp/x.deb',
+    'sudo rpm -Uvh /tmp/x.rpm',
+    'rpm --eval x',
+    'sudo apt-get -o APT::Update::Pre-Invoke::=/tmp/x update',
+    'sudo apt install /tmp/x.deb',
+    'sudo dnf install ./x.rpm',
+    'sudo pacman -U /tmp/x',
+    'sudo systemctl link /tmp/x.service',
+    'sudo systemctl set-environment LD_PRELOAD=/tmp/x',
+    'sudo nft -f /tmp/x',
+    'sudo ss -D /etc/passwd',
+    'sudo journalctl --vacuum-size=1',
+    'warp-cli registration new evil',
+    'registration new evil',
+  );
+  for (const advice of ['Run ` now `rm -rf ~` at once `.', 'Run `ls`rm -rf ~`ls`.', 'Run `ls -l, or rm -rf ~.'])
+    assert.ok(explainKnowledge({ advice }), advice);
   for (const command of forbidden) assert.ok(explainKnowledge({ advice: `Run \`${command}\`.` }), command);
   for (const command of [
     'sudo systemctl restart warp-svc',
@@ -325,6 +409,11 @@ test('knowledge names no command that starts another, whatever its spelling', ()
     'tunnel stats',
     'warp-cli registration license <KEY>',
     '/etc/hosts',
+    'ID=debian',
+    '->',
+    'sudo apt-get install --only-upgrade cloudflare-warp',
+    "grep -c '<key>configs</key>' /x",
+    'culvert doctor fix registration',
   ])
     assert.equal(explainKnowledge({ advice: `Run \`${command}\`.` }), undefined, command);
 });

@@ -14,7 +14,7 @@ import { moments } from '../../support/moments.ts';
 import { missing } from '../../support/temporary.ts';
 import { KEYS } from '../../support/wrapper/release-keys.ts';
 import { buildWrapper, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
-import { edited, makeCatalog, TEXTS, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
+import { at, edited, makeCatalog, TEXTS, withEntry, withMore } from '../../support/wrapper/signed-catalog.ts';
 
 const CHECKED = 'checked = { version = "1.23.3", on = 2026-11-22 }';
 const NEWTOOL =
@@ -253,7 +253,7 @@ test("a version's own catalog wins over one of an earlier version, and over an o
   const box = sandbox(t);
   const { catalogUpdates } = pathsFor(box.env);
   assert.deepEqual(readUpdated(missing(t)), {});
-  const generated_at = '2026-11-28T10:00:00Z';
+  const generated_at = at(-1);
   const signed = put(box, 'catalog', makeCatalog({ files: FILES, manifest: { generated_at } }));
   await box.json('catalog', 'update', signed, '--yes');
   const made = Date.parse(generated_at) / 1_000;
@@ -285,6 +285,13 @@ test('entries that the rules of another version checked are not used until they 
   fs.writeFileSync(state, text.replace('"checkedBy":"0.0.0-test"', '"checkedBy":"0.0.0-earlier"'));
   assert.equal((await origins(box)).newtool, undefined);
   assert.match((await box.wrap(['doctor'])).stdout, /is not used: another version of Culvert took the catalog/);
+  // nor does the daemon use what it says of WARP
+  const config = path.join(box.home, '.config/culvert/config.toml');
+  const known = () => loadKnowledge(knowledgeSources('data/knowledge', config, box.env, '0.0.0-test'));
+  const ofToday = () => known().issues.some(({ id }) => id === 'of-today');
+  assert.equal(ofToday(), false);
+  assert.match(known().problems.join(), /another version of Culvert took the catalog/);
   assert.equal((await box.json('catalog', 'update', signed, '--yes')).applied, true);
   assert.equal((await origins(box)).newtool, 'signed');
+  assert.equal(ofToday(), true);
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { usualEntry } from '../../../wrapper/mcp/entry-form.ts';
 import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
 import { atTerminal } from '../../support/wrapper/terminal.ts';
 
@@ -139,6 +140,41 @@ function withTavily(t: Parameters<typeof sandbox>[0]) {
   };
   return { box, file, text, change, names, now: () => fs.readFileSync(file, 'utf8') };
 }
+
+test('an entry that the user put behind the program keeps it: an uninstall would take it away', async t => {
+  const { file, change, now } = withTavily(t);
+  const own = { ...SERVERS.tavily, command: 'culvert-wrap', args: ['mcp', '--', 'npx', '-y', 'tavily-mcp'] };
+  const text = JSON.stringify({ mcpServers: { own, tavily: SERVERS.tavily } }, null, 2);
+  fs.writeFileSync(file, text);
+  const { stdout } = await change('install', '--yes', '--file');
+  assert.match(
+    stdout,
+    /^ {2}own\n {2}It can't be changed here, because you put `culvert-wrap mcp --` there yourself, .*\.$/m,
+  );
+  assert.deepEqual(JSON.parse(now()).mcpServers.own, own);
+  assert.equal(JSON.parse(now()).mcpServers.tavily.env.TAVILY_API_KEY, 'culvert-wrap:tvly:mcp');
+  await change('uninstall', '--yes');
+  assert.deepEqual(JSON.parse(now()).mcpServers.tavily, SERVERS.tavily);
+  // an uninstall removes the program of an install, also where the key came later
+  const { TAVILY_API_KEY: _, ...keyless } = SERVERS.tavily.env;
+  fs.writeFileSync(file, JSON.stringify({ mcpServers: { tavily: { ...SERVERS.tavily, env: keyless } } }, null, 2));
+  await change('install', '--yes', '--file');
+  const installed = JSON.parse(now());
+  installed.mcpServers.tavily.env = SERVERS.tavily.env;
+  fs.writeFileSync(file, JSON.stringify(installed, null, 2));
+  await change('install', '--yes', '--file');
+  assert.equal(JSON.parse(now()).mcpServers.tavily.env.TAVILY_API_KEY, 'culvert-wrap:tvly:mcp');
+  await change('uninstall', '--yes');
+  assert.deepEqual(JSON.parse(now()).mcpServers.tavily, SERVERS.tavily);
+});
+
+test('separate arguments next to a command that is a list stay as they are', () => {
+  const entry = { command: ['npx', 'tavily-mcp'], args: ['own'], env: {} };
+  const { fields, back } = usualEntry(structuredClone(entry));
+  assert.deepEqual([fields.command, fields.args], ['npx', ['tavily-mcp']]);
+  fields.command = 'culvert-wrap';
+  assert.deepEqual(back(fields), { ...entry, command: ['culvert-wrap', 'tavily-mcp'] });
+});
 
 test('a key that an account has is not stored again, and its account may be removed', async t => {
   const { box, file, text, change, names, now } = withTavily(t);

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { machineRedactor } from '../../../../daemon/doctor/diagnose/bundle.ts';
-import { readServiceJournal, redactLine, registrationIn, seenIn } from '../../../../daemon/doctor/world/journal.ts';
+import {
+  patternOf,
+  readServiceJournal,
+  redactLine,
+  registrationIn,
+  seenIn,
+} from '../../../../daemon/doctor/world/journal.ts';
 import { redact } from '../../../../daemon/state/redact.ts';
 import { KNOWLEDGE, snapshot } from '../../../support/doctor/world.ts';
 
@@ -47,6 +53,18 @@ test('the journal of the service keeps the lines around a key', async () => {
     '-----BEGIN PRIVATE KEY-----[redacted]-----END PRIVATE KEY-----',
     'ERROR after',
   ]);
+});
+
+test('patterns are tried on the start of a long line, and where an entry names its line, on that one only', () => {
+  const found = (text: string) => seenIn([{ at: null, text }], KNOWLEDGE.patterns, { now: 0 })?.pattern.id ?? null;
+  assert.equal(found(`${'x'.repeat(900)} Failed to run NFT command`), 'firewall-nft-failed');
+  assert.equal(found(`${'x'.repeat(2_000)} Failed to run NFT command`), null);
+  const explained = (text: string) => patternOf(text, KNOWLEDGE.patterns)?.id ?? null;
+  const certificate = 'invalid peer certificate: InvalidCertificate(UnknownIssuer)';
+  assert.equal(explained(certificate), null);
+  assert.equal(explained(`https://api.cloudflareclient.com: ${certificate}`), 'api-intercepted');
+  assert.equal(explained(`${certificate} at api.cloudflareclient.com`), 'api-intercepted');
+  assert.equal(explained("thread 'main' panicked at 'failed printing to stdout: Broken pipe (os error 32)'"), null);
 });
 
 test('a panic of warp-cli, whose reader ended first, is no crash of the service', () => {
