@@ -1,5 +1,5 @@
 // Defines the interfaces between features, apart from their implementations, so that both sides import them.
-import type { ActionRequest } from './api/actions.ts';
+import type { ActionRequest, TunnelSubject } from './api/actions.ts';
 import type { ChangeOptions, ChangeRequest, Changes } from './api/changes.ts';
 import type { History, HistoryQuery } from './api/history.ts';
 import type { RuleRecord } from './api/networks.ts';
@@ -79,6 +79,11 @@ export interface ChangesControl {
   confirm(request: ChangeRequest): Promise<Changes>;
   /** @throws Problem nothing-pending, and what setting the previous value throws */
   revert(request: ChangeRequest): Promise<Changes>;
+  /**
+   * Returns a function that restores a subject's value and pending change as they are now; null if no change is pending, or
+   * the value is unknown. The function throws what setting the value throws; the pending change is then restored anyway.
+   */
+  checkpoint(subject: TunnelSubject): Promise<(() => Promise<void>) | null>;
 }
 
 /** The split tunnel as a document. Each method throws Problem routes-failed if the list is not known. */

@@ -121,6 +121,17 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
         });
     },
 
+    async checkpoint(subject: Subject): Promise<(() => Promise<void>) | null> {
+      const entry = store.get(subject);
+      const value = entry && !entry.making ? await readValue(subject, context) : null;
+      if (!entry || !value) return null;
+      return () =>
+        attempt(subject, async () => {
+          store.note(subject, entry);
+          await restore(value);
+        });
+    },
+
     /** Reverts unconfirmed changes before the daemon ends. The next start retries failed attempts. */
     async revertUnconfirmed(): Promise<void> {
       const revertUnlessConfirmed = async (subject: Subject) => {

@@ -67,6 +67,7 @@ export function openChanges(
     setRoutes: async change => (await service()).setRoutes(change),
     confirm: ({ subject }) => decide('confirm', subject),
     revert: ({ subject }) => decide('revert', subject),
+    checkpoint: async subject => (isNeeded() ? (await service()).checkpoint(subject) : null),
   };
 
   /** Confirms or reverts a subject's change; without a subject, all changes, including the root service's. */

@@ -20,6 +20,8 @@ export const FIX_FAILURES = {
   changed: 'fix-failed',
   nothing: 'fix-failed',
   failed: 'fix-failed',
+  /** A signal ended the command, which may have taken effect. */
+  ended: 'fix-failed',
   busy: 'busy',
 } as const;
 

@@ -8,7 +8,7 @@ import { replaceFile, temporaryName } from '../core/files.ts';
 import { contentOf, digest, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
 import { isRestart } from '../view/client/service-words.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
-import { mayHaveChanged } from '../warp/cli/failures.ts';
+import { hasCrashed, mayHaveChanged } from '../warp/cli/failures.ts';
 import { withoutText } from './file-fix.ts';
 import {
   abandon,
@@ -240,7 +240,7 @@ export async function undoLast(context: FixContext): Promise<string[]> {
   return done;
 }
 
-/** Codes of answers, such as that there is no such entry. Other failures say nothing about what is set. */
+/** Codes of answers, such as that there is no such entry. Other failures, and crashes, say nothing about what is set. */
 const ANSWERS: readonly string[] = [
   'tunnel-cli-failed',
   'argument-rejected',
@@ -248,7 +248,7 @@ const ANSWERS: readonly string[] = [
   'failed' satisfies keyof typeof FIX_FAILURES,
 ];
 
-const isAnswer = (error: unknown) => ANSWERS.includes(errno(error) ?? '');
+const isAnswer = (error: unknown) => ANSWERS.includes(errno(error) ?? '') && !hasCrashed(error);
 
 /** Returns the steps with restarts of WARP's service at the end, where it reads what the others restored. */
 function inOrder(steps: readonly Step[]): Step[] {
@@ -274,6 +274,7 @@ function restore({ path, copy, after }: Extract<Step, { kind: 'file' }>, journal
 async function runCommand(argv: readonly string[], tools: Tools): Promise<void> {
   const [program = '', ...args] = argv;
   const { exitCode, stderr } = await tools.run(program, args, { limitMs: COMMAND_MS });
+  if (exitCode === null) throw fixFailure('ended', `${quote(argv)} was ended by a signal. It may have taken effect.`);
   if (exitCode !== 0) throw fixFailure('failed', `${quote(argv)} failed: ${stderr.trim() || `exit code ${exitCode}`}`);
 }
 

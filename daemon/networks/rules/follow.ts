@@ -57,6 +57,8 @@ export function createFollower(context: Context, parts: Parts, proves: typeof is
 
   /** Reverts the rules' changes. No rule acts before all are reverted, nor after that, until the network changes. */
   async function revert(isAsked: boolean): Promise<void> {
+    // on disk first: a daemon that dies here must not set the rules again
+    save({ reverting: true });
     await holder.revert(isAsked);
     save(holder.isPending() ? { reverting: true } : { reverting: false, reverted: true });
   }

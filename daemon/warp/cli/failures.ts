@@ -49,16 +49,25 @@ export function mayHaveChanged(error: unknown): boolean {
   return uncertain ?? !REFUSAL_CODES.includes(errno(error) ?? '');
 }
 
+/** True if the command of a failed action crashed, which says nothing about what is set. */
+export function hasCrashed(error: unknown): boolean {
+  if (!(error instanceof Problem)) return false;
+  const { exitCode, stderr = '' } = error.extras;
+  return exitCode === null || exitCode === PANIC.exitCode || PANIC.seen.test(stderr);
+}
+
 /** The output of a finished command, or the text of its failure. */
 export function outputText({ output }: Finished): string {
   return output.ok ? output.stdout : output.stderr || output.stdout;
 }
 
+/** Rust ends a program that panics with this exit code; public reports of 2025 and 2026 have "Broken pipe" after it. */
+const PANIC = { seen: /\bpanicked at\b/i, exitCode: 101 };
+
 /** Failures whose messages explain little. */
 const KNOWN: readonly { seen: RegExp; meaning: Message; hint: string }[] = [
   {
-    // Rust ends a program that panics with exit code 101; public reports of 2025 and 2026 have "Broken pipe" after it
-    seen: /\bpanicked at\b/i,
+    seen: PANIC.seen,
     meaning: message('The program warp-cli crashed. The change may have been made anyway.'),
     hint: 'Look at what is set now: culvert status. If it crashes again, install WARP again.',
   },

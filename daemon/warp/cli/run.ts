@@ -93,7 +93,7 @@ export function createRunner(options: { env: NodeJS.ProcessEnv; log: CommandLog;
 
   return {
     run(command) {
-      if (stopped) return Promise.reject(new Problem('internal-error', 'The daemon is shutting down.'));
+      if (stopped) return Promise.reject(notRun());
       if (waiting.length >= WAITING) {
         return Promise.reject(
           new Problem('busy', 'Too many commands are waiting for the tunnel CLI. Try again in a few seconds.'),
@@ -121,11 +121,18 @@ export function createRunner(options: { env: NodeJS.ProcessEnv; log: CommandLog;
     },
     async stop() {
       stopped = true;
-      for (const { refuse } of waiting.splice(0)) refuse(new Problem('internal-error', 'The daemon is shutting down.'));
+      for (const { refuse } of waiting.splice(0)) refuse(notRun());
       for (const child of running.values()) signalGroup(child, 'SIGKILL');
       await Promise.allSettled(running.keys());
     },
   };
+}
+
+/** Returns the problem of a command that never started. */
+function notRun(): Problem {
+  const problem = new Problem('internal-error', 'The daemon is shutting down.');
+  problem.uncertain = false;
+  return problem;
 }
 
 interface Waiting {

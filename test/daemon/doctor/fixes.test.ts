@@ -360,6 +360,64 @@ test('an undo without an answer forgets only what was undone, and can be repeate
   assert.deepEqual(undoable(context.journal), []);
 });
 
+for (const [title, extras] of [
+  ['is killed', { exitCode: null, stderr: '' }],
+  ['panics', { exitCode: 101, stderr: '' }],
+  ['panics behind a script', { exitCode: 1, stderr: "thread 'main' panicked at src/main.rs:1" }],
+] as const)
+  test(`an undo whose WARP command ${title} forgets nothing, and can be repeated`, async t => {
+    const { context, performed } = setUp(t);
+    const crash = new Problem('tunnel-cli-failed', 'It crashed.', extras);
+    crash.uncertain = true;
+    const fails: FixContext = {
+      ...context,
+      async runAction() {
+        throw crash;
+      },
+    };
+    const actions = (value: string) => [{ action: 'setMode' as const, value }];
+    const fix: Fix = { kind: 'action', label: 'Use DNS only', actions: actions('doh'), undo: actions('warp') };
+    await assert.rejects(applyFix(result(fix), fails), /Use DNS only failed/);
+    await assert.rejects(undoLast(fails), { code: 'failed', message: 'setMode warp failed: It crashed.' });
+    assert.equal(undoable(context.journal).length, 1);
+    assert.deepEqual(await undoLast(context), ['setMode warp']);
+    assert.deepEqual([performed, undoable(context.journal)], [['setMode warp'], []]);
+  });
+
+test('an undo goes on where WARP answers a begun step, although the answer may be uncertain', async t => {
+  const { context } = setUp(t);
+  const entry = { id: 'test', label: 'Exclude', at: '2026-01-01T00:00:00.000Z', steps: [] };
+  begin(context.journal, entry, () => ({ kind: 'action', action: 'removeSplitRange', value: '10.1.0.0/16' }));
+  const answers: FixContext = {
+    ...context,
+    async runAction() {
+      const problem = new Problem('tunnel-cli-failed', 'No such route.', { exitCode: 1, stderr: 'No such route.' });
+      problem.uncertain = true;
+      throw problem;
+    },
+  };
+  assert.deepEqual([await undoLast(answers), undoable(context.journal)], [[], []]);
+});
+
+test('an undo whose command a signal ends forgets nothing, and can be repeated', async t => {
+  const { directory, context } = setUp(t);
+  const [made, ready] = [join(directory, 'made'), join(directory, 'ready')];
+  const fix: Fix = {
+    kind: 'commands',
+    label: 'Make',
+    commands: [['sh', '-c', `touch ${made}; kill -9 $$`]],
+    undo: [['sh', '-c', `[ -e ${ready} ] || kill -9 $$; rm ${made}`]],
+    privileged: false,
+  };
+  const ended = { code: 'ended', message: /was ended by a signal\. It may have taken effect\.$/ };
+  await assert.rejects(applyFix(result(fix), context), ended);
+  await assert.rejects(undoLast(context), ended);
+  assert.deepEqual([existsSync(made), undoable(context.journal).length], [true, 1]);
+  writeFileSync(ready, '');
+  assert.equal((await undoLast(context)).length, 1);
+  assert.deepEqual([existsSync(made), undoable(context.journal)], [false, []]);
+});
+
 test('copies are made and deleted under the lock of the journal only', t => {
   const { context } = setUp(t);
   const { journal } = context;

@@ -142,6 +142,53 @@ test('a step that fails reverts the earlier steps, and itself where it may have 
     }
 });
 
+const FAILING = {
+  'crashes before it has an effect': ['setMode', false],
+  'crashes after it has an effect': ['setMode', true],
+  'is made before another step fails': ['setProtocol', false],
+} as const;
+const LIMITS = { 'for an hour': { forSeconds: 3600 }, 'until it is confirmed': { confirmWithin: 300 } };
+
+for (const mode of ['warp', 'dot'])
+  for (const [when, [failing, hasEffect]] of Object.entries(FAILING))
+    for (const [limit, limits] of Object.entries(LIMITS))
+      test(`the user's own mode ${limit} stays where that of a file, ${mode}, ${when}`, async t => {
+        const machine = await setUp(t);
+        await machine.changes.runWithLimit({ action: 'setMode', value: 'doh', ...limits });
+        const pending = machine.pending();
+        assert.equal(pending.length, 1);
+        const { tunnel } = machine.memory;
+        const { runAction } = tunnel;
+        tunnel.runAction = async request => {
+          const isFailing = request.action === failing;
+          if (isFailing) tunnel.runAction = runAction;
+          if (!isFailing || hasEffect) await runAction(request);
+          if (isFailing) throw new Problem('tunnel-cli-failed', 'It crashed.');
+          return null;
+        };
+        const toml = `[tunnel]\nmode = "${mode}"\nprotocol = "WireGuard"\n`;
+        await assert.rejects(machine.file.apply({ toml }), { code: 'tunnel-cli-failed' });
+        const { values } = machine.memory;
+        assert.deepEqual([values.mode, values.protocol, machine.pending()], ['doh', 'MASQUE', pending]);
+        await machine.changes.revert({ subject: 'mode' });
+        assert.deepEqual([values.mode, machine.pending()], ['warp', []]);
+      });
+
+test("the user's own list, to be confirmed, stays where a file sets another and then fails", async t => {
+  const machine = await setUp(t);
+  const { action, value } = { action: 'addSplitRange', value: '10.9.0.0/16' } as const;
+  await machine.changes.runWithLimit({ action, value, confirmWithin: 300 });
+  const pending = machine.pending();
+  const list = all(machine)[4];
+  machine.settings.setUser = async () => {
+    throw new Problem('config-not-writable', 'No.');
+  };
+  await assert.rejects(machine.file.apply({ toml: OTHER }), { code: 'config-not-writable' });
+  assert.deepEqual([new Set(all(machine)[4]), machine.pending()], [new Set(list), pending]);
+  await machine.changes.revert({ subject: 'routes' });
+  assert.deepEqual([new Set(all(machine)[4]), machine.pending()], [new Set(BEFORE[4]), []]);
+});
+
 test('leaves out what this machine or version lacks, and lists it', async t => {
   const machine = await setUp(t);
   machine.memory.tunnel.supports = async action => action !== 'setProtocol';

@@ -1,5 +1,6 @@
 // Changes of rules stay pending until they are restored, or known to be the user's: for every subject and failure.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { type NetworkDecision, RuleEffect } from '../../../../daemon/api/networks.ts';
 import { Problem } from '../../../../daemon/problem.ts';
@@ -110,6 +111,31 @@ for (const subject of RuleEffect.shape.subject.options)
         const networks = await staged.networks().read();
         assert.deepEqual([networks.reverting, networks.problem], [undefined, null]);
       });
+
+for (const subject of ['connection', 'mode', 'protocol', 'routes'] as const)
+  test(`a revert of ${subject} that the daemon's end interrupts goes on at its next start, and no rule acts`, async t => {
+    const { before, now, ...staged } = await setUp(t, subject);
+    const { memory } = staged;
+    const file = staged.paths.networksState;
+    let left = '';
+    memory.before = () => {
+      left ||= readFileSync(file, 'utf8');
+      throw new Problem('tunnel-cli-failed', 'The daemon ends here.');
+    };
+    await staged.networks().revert();
+    staged.networks().stop();
+    assert.equal(JSON.parse(left).reverting, true, 'on disk before the first value is restored');
+    writeFileSync(file, left);
+    memory.before = () => {};
+    staged.words();
+    staged.restart();
+    await until(() => staged.state.snapshot().networks?.reverted === true);
+    assert.deepEqual(now(), before);
+    assert.deepEqual(
+      staged.words().filter(word => /^(disconnect|setMode doh|setProtocol WireGuard|addSplit)/.test(word)),
+      [],
+    );
+  });
 
 for (const subject of ['connection', 'mode', 'routes'] as const)
   for (const [title, fail] of Object.entries(FAILURES))
