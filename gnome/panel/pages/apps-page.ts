@@ -158,7 +158,8 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     });
     for (const child of [this.#all, this.#verify])
       options.append(new Gtk.FlowBoxChild({ child, focusable: false, accessible_role }));
-    for (const child of [about, this.#enable, this.#warning, this.#remedy, searching, options, this.#failed]) top.append(child);
+    for (const child of [about, this.#enable, this.#warning, this.#remedy, searching, options, this.#failed])
+      top.append(child);
     const list = this.#list;
     list.model = new Gtk.NoSelection({ model: this.#shown });
     list.factory = this.#rows.factory;
