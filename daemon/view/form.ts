@@ -171,7 +171,7 @@ export type Row = Common &
     | { kind: 'link'; value?: string; page: PageName; row?: string; task?: ClientTask }
     /** An entry of a list. `remove` deletes the entry, and `edit` opens it. */
     | { kind: 'item'; remove: Command | null; removeLabel: string; edit?: Button }
-    /** A text field. `check` returns the error of a text, or null. */
+    /** A text field. `check` returns the error of a text, or null. `type` gets each change, also when the field is emptied. */
     | {
         kind: 'entry';
         placeholder?: string;
@@ -180,6 +180,7 @@ export type Row = Common &
         name?: string;
         secret?: boolean;
         check(text: string): string | null;
+        type?(text: string): void;
         command(text: string): Command;
       }
     /** A multi-line text to edit, without a button; `type` gets each change. It is read-only if not sensitive. */

@@ -13,22 +13,33 @@ export const ENGLISH: Translator = {
   locale: 'en',
 };
 
-/** True once the page needs the texts of its further pages. */
+/** True once the page needs the texts of its further pages; false again after these texts could not be loaded. */
 let isWhole = false;
-/** Loads and shows the language in use. */
-let show = async () => {};
+/** True if the newest load of the further texts failed. */
+let hasFailed = false;
+/** Starts a load of the language in use, and shows the texts. */
+let load = async () => {};
+/** The newest load. */
+let newest = Promise.resolve();
 
 /** Follows `ui.locale`: loads texts, sets the page's language and direction. Resolves after the first language. */
 export function followLocale({ host: { model }, tr }: App): Promise<void> {
   let { config } = model.state();
   let language = wantedLanguage(config);
-  show = async () => {
-    const [wanted, whole] = [language, isWhole];
-    const loaded = await loadTranslator(wanted, whole);
-    if (!loaded || language !== wanted || isWhole !== whole) return;
-    tr.value = loaded;
+  let begun = 0;
+  load = async () => {
+    begun += 1;
+    const [turn, wanted, whole] = [begun, language, isWhole];
+    const loaded = await loadTexts(wanted, whole);
+    // whoever waits for these texts needs the newer ones
+    if (turn < begun) return newest;
+    hasFailed = whole && !loaded?.whole;
+    isWhole = whole && !hasFailed;
+    const isShown = hasFailed && tr.peek().locale === wanted;
+    if (!loaded || isShown) return;
+    tr.value = loaded.translator;
     document.documentElement.lang = wanted;
-    document.documentElement.dir = isRightToLeft(loaded) ? 'rtl' : 'ltr';
+    document.documentElement.dir = isRightToLeft(loaded.translator) ? 'rtl' : 'ltr';
   };
   model.subscribe(() => {
     const state = model.state();
@@ -42,11 +53,21 @@ export function followLocale({ host: { model }, tr }: App): Promise<void> {
   return show();
 }
 
-/** Loads the texts of the further pages as well, once. Never rejects. */
-export async function loadFurtherTexts(): Promise<void> {
-  if (isWhole) return;
+function show(): Promise<void> {
+  newest = load();
+  return newest;
+}
+
+/** Loads the texts of the further pages as well, unless they are loaded. Resolves once they are shown or have failed. Never rejects. */
+export function loadFurtherTexts(): Promise<void> {
+  if (isWhole) return newest;
   isWhole = true;
-  await show();
+  return show();
+}
+
+/** Loads the further texts for the first missing text. After a failure, only the opening of a page loads them again. */
+function loadMissed(): void {
+  if (!hasFailed) void loadFurtherTexts();
 }
 
 /** Returns the catalogs' file names by language. */
@@ -58,21 +79,26 @@ function wantedLanguage(config: ConfigResponse | null): string {
   return chooseLanguage(chosen ? [chosen] : navigator.languages, Object.keys(files()));
 }
 
+interface Loaded {
+  translator: Translator;
+  /** True if it has the texts of the further pages. */
+  whole: boolean;
+}
+
 /**
- * Returns a translator; null if its catalog can't be loaded. The stream reports a daemon that is gone.
- * @param whole true for the texts of the further pages as well; otherwise the first missing text loads them
+ * Loads a translator. If the further texts fail, it has those of the first page alone.
+ * @param whole true for the texts of the further pages as well
+ * @returns null if the texts of the first page can't be loaded; the stream reports a daemon that is gone
  */
-async function loadTranslator(language: string, whole: boolean): Promise<Translator | null> {
+async function loadTexts(language: string, whole: boolean): Promise<Loaded | null> {
   const file = files()[language];
-  if (!file) return ENGLISH;
-  const names = whole ? [file, file.replace('.json', '-further.json')] : [file];
-  try {
-    const [first, further] = await Promise.all(names.map(readCatalog));
-    if (!further) return translatorOf(language, first!, () => void loadFurtherTexts());
-    return translatorOf(language, { ...first!, texts: { ...first!.texts, ...further.texts } });
-  } catch {
-    return null;
-  }
+  if (!file) return { translator: ENGLISH, whole };
+  const names = [file, ...(whole ? [file.replace('.json', '-further.json')] : [])];
+  const [first, further] = await Promise.all(names.map(name => readCatalog(name).catch(() => null)));
+  if (!first) return null;
+  if (!further) return { translator: translatorOf(language, first, loadMissed), whole: false };
+  const texts = { ...first.texts, ...further.texts };
+  return { translator: translatorOf(language, { ...first, texts }), whole: true };
 }
 
 /** @throws Error if the file can't be loaded, or is not a catalog */

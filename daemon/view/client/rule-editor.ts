@@ -41,6 +41,10 @@ export interface RuleEditor {
   change(part: Partial<RuleDraft>): Promise<void>;
   /** Begins or ends the edit of what else identifies the draft's network. */
   mark(marking: boolean): void;
+  /** Keeps the text in a field of what else identifies the network, by the row's id, until its edit ends. The draft stays as it is. */
+  type(id: string, text: string): void;
+  /** Returns the texts that are in these fields, by the rows' ids. */
+  typed(): ReadonlyMap<string, string>;
   cancel(): void;
   /** @param allow true if the user agreed that the rule may lower the protection. @throws ApiError, Unreachable */
   save(allow: boolean): Promise<void>;
@@ -61,6 +65,8 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     answer: null,
   };
 
+  const typed = new Map<string, string>();
+
   function update(change: Partial<RuleEditorState>): void {
     state = { ...state, ...change };
     changed();
@@ -75,6 +81,12 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     const body = { document: withRule(document, { ...draft, lines: linesOf(draft) }) };
     const tried = await call('POST /api/networks/what-if', { body });
     if (state.draft === draft) update({ tried });
+  }
+
+  /** Ends the edit of the draft, and shows the given state. */
+  function end(change: Partial<RuleEditorState> = {}): void {
+    typed.clear();
+    update({ draft: null, tried: null, marking: false, ...change });
   }
 
   async function set(draft: RuleDraft): Promise<void> {
@@ -93,13 +105,21 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     async change(part) {
       if (state.draft) await set({ ...state.draft, ...part });
     },
-    mark: marking => update({ marking }),
-    cancel: () => update({ draft: null, tried: null, marking: false }),
+    mark(marking) {
+      typed.clear();
+      update({ marking });
+    },
+    type(id, text) {
+      if (text === '') typed.delete(id);
+      else typed.set(id, text);
+    },
+    typed: () => typed,
+    cancel: () => end(),
     async save(allow) {
       const { draft } = state;
       if (!draft) return;
       await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), ...(allow && { allow }) });
-      update({ draft: null, tried: null, supposed: null, answer: null });
+      end({ supposed: null, answer: null });
     },
     test: testing => update({ testing, supposed: null, answer: null }),
     async suppose(network) {

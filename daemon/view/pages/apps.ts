@@ -76,8 +76,9 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
   };
   return {
     /**
-     * Returns the listed apps by id (the same map until something changes), the ids of apps with a request under way, and the
-     * status in place of a list. Without apps and a status, the list is being read.
+     * Returns the listed apps by id (the same map until something changes), the ids of apps with a request under way, the status
+     * in place of a list, and why a list that was read before can't be read again. Without apps and a status, the list is being
+     * read.
      */
     view(view: View) {
       const { value, failed, running } = list.now(view);
@@ -88,8 +89,10 @@ export function openApps(host: Host, changed: () => void, first: Partial<Narrowe
       listed ??= new Map(apps.filter(passes).map(app => [app.id, app]));
       const isOffline = view.client.offline !== null;
       const why = failed !== null && !running ? failed : isOffline && !value ? view.tunnel.sentence : null;
+      const wasRead = apps.length > 0;
       const isEmpty = value !== null && listed.size === 0;
-      return { by, listed, busy, status: why !== null || isEmpty ? emptyStatus(why, !isOffline) : null };
+      const status = isEmpty || (why !== null && !wasRead) ? emptyStatus(wasRead ? null : why, !isOffline) : null;
+      return { by, listed, busy, status, failed: wasRead ? why : null };
     },
     narrow,
     /**

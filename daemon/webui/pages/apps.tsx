@@ -1,6 +1,6 @@
 // Renders the desktop apps of the computer, and starts them through its local proxy.
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { App as DesktopApp } from '../../api/schema.ts';
 import { workCommand } from '../../view/form.ts';
 import { searchedText } from '../../view/forms/search-rows.ts';
@@ -66,16 +66,22 @@ function AppList() {
   );
   void changes.value; // renders again after each change
   useEffect(() => page.close, [page]);
-  const { by, listed, status, busy } = page.view(app.view.value);
+  const { by, listed, status, busy, failed } = page.view(app.view.value);
   const apps = useMemo(() => [...listed.values()], [listed]);
   const general = useGeneralReason();
   const isFree = busy.size === 0;
   const mayChange = app.client.value.offline === null && isFree;
   const startable = mayChange && (proxy.look === 'on' || proxy.sensitive);
   const reason = isFree || general ? null : _('An app is being started.');
+  const toolbar = useRef<HTMLDivElement>(null);
+  const hadFocus = document.activeElement !== document.body;
+  useLayoutEffect(() => {
+    // the button of the status is gone
+    if (hadFocus && document.activeElement === document.body) toolbar.current!.querySelector('input')!.focus();
+  });
   return (
     <>
-      <div class="toolbar">
+      <div class="toolbar" ref={toolbar}>
         <SearchField label={_('Search apps')} text={by.query} type={query => page.narrow({ query })} />
         <label>
           <input
@@ -89,6 +95,11 @@ function AppList() {
       {reason !== null && (
         <p id={WHY_BUSY} class="subtitle">
           {reason}
+        </p>
+      )}
+      {failed !== null && (
+        <p class="problem" role="alert">
+          {failed}
         </p>
       )}
       {status && <StatusView status={status} alone />}

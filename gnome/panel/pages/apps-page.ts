@@ -35,6 +35,8 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   readonly #copy: Gtk.Button;
   readonly #warning = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['warning'] });
   readonly #remedy = new Gtk.Button({ halign: Gtk.Align.START });
+  /** Why the list can't be read again. */
+  readonly #failed = new Gtk.Label({ xalign: 0, wrap: true, visible: false, css_classes: ['error'] });
   readonly #all = checkButton(_('Show all'));
   readonly #verify = checkButton(_('Check the tunnel first'));
   readonly #states = new Gtk.Stack({ vexpand: true });
@@ -156,7 +158,8 @@ export class AppsPage extends Adw.Bin implements PageWidget {
     });
     for (const child of [this.#all, this.#verify])
       options.append(new Gtk.FlowBoxChild({ child, focusable: false, accessible_role }));
-    for (const child of [about, this.#enable, this.#warning, this.#remedy, searching, options]) top.append(child);
+    for (const child of [about, this.#enable, this.#warning, this.#remedy, searching, options, this.#failed])
+      top.append(child);
     const list = this.#list;
     list.model = new Gtk.NoSelection({ model: this.#shown });
     list.factory = this.#rows.factory;
@@ -195,7 +198,9 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   }
 
   #showList(view: View): void {
-    const { by, listed, status, busy } = this.#page.view(view);
+    const { by, listed, status, busy, failed } = this.#page.view(view);
+    this.#failed.label = failed ?? '';
+    this.#failed.visible = failed !== null;
     if (this.#search.text !== by.query) this.#search.text = by.query;
     this.#all.active = by.all;
     const changing = [...this.#busy, ...busy].filter(id => this.#busy.has(id) !== busy.has(id));

@@ -1,7 +1,7 @@
 // The browser page in other languages: nothing shown that can't be translated, nothing cut where texts are longer.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -11,7 +11,7 @@ import { quoted } from '../../../daemon/view/message.ts';
 import { PAGE_NAMES } from '../../../daemon/view/page-list.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';
 import { emulate, launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
-import type { Home } from '../../support/e2e/culvert.ts';
+import { type Home, prefix } from '../../support/e2e/culvert.ts';
 import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
 import { temporary } from '../../support/temporary.ts';
 import { FULL, inTurn } from '../../support/thoroughness.ts';
@@ -99,6 +99,46 @@ const CUT = `[...document.body.querySelectorAll('*')]
   .filter(element => element.scrollWidth > element.clientWidth)
   .map(element => element.textContent)`;
 
+const PartOfCatalog = z.object({ texts: z.record(z.string(), z.unknown()) });
+
+interface Served {
+  /** Called before a part of the catalog is served. It returns false to refuse it. */
+  before?(part: 'first' | 'further'): unknown;
+  /** A text of the first page that only the further part has. */
+  late?: string;
+}
+
+/** Serves German in the pseudo-language, in the two parts of the build. */
+async function servePseudo(page: Page, { before = () => true, late }: Served = {}) {
+  const { plurals, texts } = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
+  const webui = join(prefix, 'share/culvert/webui');
+  const file = readdirSync(webui).find(name => /^de-\w+-further\.json$/.test(name))!;
+  const further = z.parse(PartOfCatalog, JSON.parse(readFileSync(join(webui, file), 'utf8'))).texts;
+  await page.route(/\/de-[\w-]+\.json$/, async route => {
+    const part = route.request().url().endsWith('-further.json') ? 'further' : 'first';
+    if ((await before(part)) === false) return route.fulfill({ status: 503 });
+    const isOf = (text: string) => (text in further || text === late) === (part === 'further');
+    const served = Object.fromEntries(Object.entries(texts).filter(([text]) => isOf(text)));
+    return route.fulfill({ json: { plurals, texts: served } });
+  });
+}
+
+/** Number of scripts that the page has loaded. */
+const SCRIPTS = `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length`;
+/** Runs the scripts that the page has loaded, and draws what they changed. */
+const DRAW = `(async () => {
+  const scripts = performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js'));
+  for (const { name } of scripts) await import(name);
+  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+})()`;
+/** Records whether the page of the DNS settings ever shows an English text. */
+const WATCH = `globalThis.wasEnglish = false;
+  const look = () => {
+    if (/Malware/.test(document.querySelector('main[data-page=dns]')?.innerText ?? '')) wasEnglish = true;
+    requestAnimationFrame(look);
+  };
+  look();`;
+
 describe('the page in other languages', { concurrency: false }, () => {
   const ends: (() => Promise<void>)[] = [];
   let address = '';
@@ -145,10 +185,11 @@ describe('the page in other languages', { concurrency: false }, () => {
 
   test('every visible and spoken text can be translated', async () => {
     const { page, complaints } = await openTab(browser, address, { locale: 'de-DE' });
-    const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
-    await page.route(/\/de-[\w-]+\.json$/, route => route.fulfill({ json: catalog }));
+    const parts: string[] = [];
+    await servePseudo(page, { before: part => parts.push(part) });
     await page.reload();
     await page.getByText(pseudo('Disconnected')).first().waitFor();
+    assert.deepEqual(parts, ['first'], 'the first page needs no further texts');
     const untranslated: string[] = [];
     for (const name of PAGE_NAMES) {
       await visit(page, name);
@@ -159,6 +200,52 @@ describe('the page in other languages', { concurrency: false }, () => {
     }
     assert.deepEqual(untranslated, []);
     assert.deepEqual(complaints, []);
+  });
+
+  test('further texts that can’t be loaded leave those of the first page, and come with the next page', async () => {
+    const { page } = await openTab(browser, 'about:blank', { locale: 'de-DE' });
+    let fails = true;
+    await servePseudo(page, { before: part => !(fails && part === 'further') });
+    await page.goto(`${address}#/dns`);
+    const filter = (name: string) => page.getByRole('radio', { name, exact: true });
+    await filter('Malware').waitFor();
+    await page.getByRole('navigation', { name: pseudo('Pages') }).waitFor();
+    await visit(page, 'routes');
+    await page.getByRole('navigation', { name: pseudo('Pages') }).waitFor();
+    fails = false;
+    await visit(page, 'dns');
+    await filter(pseudo('Malware')).waitFor();
+    await page.context().close();
+  });
+
+  test('a page waits for its texts, also while a missing text of the first page loads them', async () => {
+    const { page, complaints } = await openTab(browser, 'about:blank', { locale: 'de-DE' });
+    let release = () => {};
+    const released = new Promise<void>(resolve => {
+      release = resolve;
+    });
+    let isAsked = false;
+    await servePseudo(page, {
+      late: 'Pages',
+      before(part) {
+        if (part === 'first') return true;
+        isAsked = true;
+        return released;
+      },
+    });
+    await page.goto(address);
+    await page.getByText(pseudo('Disconnected')).first().waitFor();
+    await until(() => isAsked, 'the further texts are asked for');
+    await page.evaluate(WATCH);
+    const scripts = await page.evaluate<number>(SCRIPTS);
+    await page.evaluate("location.hash = '#/dns'");
+    await until(async () => (await page.evaluate<number>(SCRIPTS)) > scripts, 'the script of the page is loaded');
+    await page.evaluate(DRAW);
+    release();
+    await page.getByRole('radio', { name: pseudo('Malware'), exact: true }).waitFor();
+    assert.equal(await page.evaluate('wasEnglish'), false);
+    assert.deepEqual(complaints, []);
+    await page.context().close();
   });
 
   test('the results of the checks are in the language, and quote what this computer says', async () => {
@@ -285,8 +372,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     if (FULL) assert.deepEqual(await misfits(page), []);
     await page.context().close();
     const foreign = await openTab(browser, address, { locale: 'de-DE' });
-    const catalog = readCatalog(pseudoCatalog(readFileSync('po/culvert.pot', 'utf8'), 'de'), 'de');
-    await foreign.page.route(/\/de-[\w-]+\.json$/, route => route.fulfill({ json: catalog }));
+    await servePseudo(foreign.page);
     await foreign.page.reload();
     await foreign.page.getByText(pseudo('Connected')).first().waitFor();
     assert.deepEqual(await misfits(foreign.page), []);

@@ -143,6 +143,35 @@ describe('rows', { concurrency: false }, () => {
     assert.deepEqual(complaints, []);
   });
 
+  test('the focus goes to the search of the apps when a button in place of their list is gone', async t => {
+    const opened = await openPage(t);
+    const { page, daemon } = opened;
+    let answer = () => {};
+    const answered = new Promise<void>(resolve => {
+      answer = resolve;
+    });
+    let reads = 0;
+    const read = async () => {
+      reads += 1;
+      if (reads === 1) throw new Error('The disk is full.');
+      await answered;
+      return { apps: [app('calc', 'Calculator', { method: 'none' })] };
+    };
+    Object.assign(daemon.features.handlers, { 'GET /api/apps': read });
+    await page.evaluate("location.hash = '#/apps'");
+    const press = async (name: string) => {
+      await page.getByRole('main').getByRole('button', { name, exact: true }).focus();
+      await page.keyboard.press('Enter');
+    };
+    await press('Try Again');
+    await page.getByText('Reading…').waitFor();
+    assert.equal(await focused(page), 'Search apps');
+    answer();
+    await press('Show all');
+    await page.getByText('Calculator').waitFor();
+    assert.equal(await focused(page), 'Search apps');
+  });
+
   test('Delete removes the row that has the focus, also when the list has changed around it', async t => {
     const { page, daemon } = await openPage(t, '#/routes');
     const route = (value: string) => ({ value, description: null });

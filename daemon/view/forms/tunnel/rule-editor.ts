@@ -24,11 +24,12 @@ import { fill, type Translator } from '../../translator.ts';
 import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow } from './rule-match.ts';
 
 /** Returns the form of the draft; empty without a draft. */
-export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Translator): Group[] {
+export function draftGroups(editor: RuleEditor, { links }: Pick<NetworksState, 'links'>, tr: Translator): Group[] {
   const { _ } = tr;
   const { draft, marking } = editor.state();
   if (!draft) return [];
-  if (marking) return [marksGroup(editor, draft, links, tr)];
+  const end = { id: 'draft-end', rows: endRows(editor, draft, links, tr) };
+  if (marking) return [marksGroup(editor, draft, links, tr), end];
   return [
     {
       id: 'draft',
@@ -37,7 +38,7 @@ export function draftGroups(editor: RuleEditor, { links }: NetworksState, tr: Tr
       menu: [{ label: _('Also Identified By…'), command: workCommand(async () => editor.mark(true)) }],
       rows: [...matchRows(editor, draft, links, tr), ...effectRows(editor, draft, tr), nameRow(editor, draft, tr)],
     },
-    { id: 'draft-end', rows: endRows(editor, draft, tr) },
+    end,
   ];
 }
 
@@ -49,7 +50,7 @@ function marksGroup(editor: RuleEditor, draft: RuleDraft, links: readonly Networ
     title: _('Back to the rule'),
     label: _('Done'),
     style: 'suggested',
-    command: workCommand(async () => editor.mark(false)),
+    command: workCommand(async () => (await addTyped(editor, links, tr)) ?? editor.mark(false)),
   };
   return {
     id: 'draft-marks',
@@ -57,6 +58,25 @@ function marksGroup(editor: RuleEditor, draft: RuleDraft, links: readonly Networ
     description: _('The rule is only for networks with all of this. Anyone can copy it, except the beacon.'),
     rows: [...markRows(editor, draft, links, tr), done],
   };
+}
+
+/**
+ * Adds the texts that are in the fields of what else identifies the network, whose buttons nobody pressed: without them, the
+ * rule would be for more networks than its author means.
+ * @returns why a text can't be added, or null
+ */
+async function addTyped(editor: RuleEditor, links: readonly NetworkLink[], tr: Translator): Promise<string | null> {
+  for (const [id, text] of editor.typed()) {
+    // described again for each text, since a row's command changes the draft that it was described for
+    const { draft } = editor.state();
+    const row = draft && markRows(editor, draft, links, tr).find(each => each.id === id);
+    if (row?.kind !== 'entry') continue;
+    const problem = row.check(text);
+    if (problem !== null) return problem;
+    const { ask } = row.command(text);
+    if (ask.kind === 'work') await ask.work();
+  }
+  return null;
 }
 
 function effectRows(editor: RuleEditor, { effects }: RuleDraft, tr: Translator): Row[] {
@@ -93,7 +113,7 @@ function nameRow(editor: RuleEditor, { name }: RuleDraft, tr: Translator): Row {
   return textRow({ id: 'draft-name', title }, text => editor.change({ name: text }), tr);
 }
 
-function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
+function endRows(editor: RuleEditor, draft: RuleDraft, links: readonly NetworkLink[], tr: Translator): Row[] {
   const { _ } = tr;
   const { tried } = editor.state();
   const rule = tried?.rules.find(({ name }) => name === draft.name);
@@ -101,6 +121,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
   const fault = invalid ? wordMessage(invalid.message, tr) : null;
   const asks = rule?.weakens === true && rule.proof === 'copyable' && rule.allowed !== true;
   const confirm: Question | undefined = asks ? allowQuestion(draft.name, tr) : undefined;
+  const save = async () => (await addTyped(editor, links, tr)) ?? editor.save(asks);
   const cancel: Row = {
     kind: 'button',
     id: 'draft-cancel',
@@ -129,7 +150,7 @@ function endRows(editor: RuleEditor, draft: RuleDraft, tr: Translator): Row[] {
       style: 'suggested',
       sensitive: rule !== undefined && !fault,
       reason: fault ?? _('It is being tried.'),
-      command: { ...workCommand(() => editor.save(asks)), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
+      command: { ...workCommand(save), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
     },
     cancel,
   ];

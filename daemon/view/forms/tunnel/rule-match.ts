@@ -105,7 +105,11 @@ export function markRows(
   const change = (next: NetworkMatch) => editor.change({ match: next });
   const add = (mark: NetworkMatch) => change(withMark(match, mark));
   const entry = (words: Parameters<typeof textRow>[0], markIn: (text: string) => NetworkMatch): Row =>
-    textRow({ label: _('Add'), ...words }, async text => add(markIn(text)), tr);
+    textRow(
+      { label: _('Add'), type: text => editor.type(words.id, text.trim()), ...words },
+      async text => add(markIn(text)),
+      tr,
+    );
   const { hardware: check, beacon } = checks(tr);
   return [
     ...listed(match).map(
@@ -208,7 +212,7 @@ export function select<T>(
 /** Returns a row to type a text; without a check in `words`, the text is checked as a name. */
 export function textRow(
   words: Pick<Extract<Row, { kind: 'entry' }>, 'id' | 'title'> &
-    Partial<Pick<Extract<Row, { kind: 'entry' }>, 'label' | 'check'>>,
+    Partial<Pick<Extract<Row, { kind: 'entry' }>, 'label' | 'check' | 'type'>>,
   given: (text: string) => Promise<unknown>,
   tr: Translator,
 ): Row {

@@ -15,6 +15,10 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
   const sent = useSignal<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const given = text.value.trim();
+  const type = (next: string) => {
+    text.value = next;
+    row.type?.(next);
+  };
   const general = useGeneralReason();
   const reason = useOwnReason(row);
   const group = useContext(GroupDescription);
@@ -32,7 +36,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
     placeholder: row.placeholder,
     value: text,
     onInput(event: TargetedInputEvent<HTMLInputElement>) {
-      text.value = event.currentTarget.value;
+      type(event.currentTarget.value);
     },
     'aria-invalid': problem !== null,
     'aria-describedby': problemId,
@@ -50,7 +54,7 @@ export function EntryRow({ row }: { row: RowOf<'entry'> }) {
     if (!done) return;
     missing.value = false;
     // keep text that was typed since
-    if (text.value.trim() === given) text.value = '';
+    if (text.value.trim() === given) type('');
   };
   return (
     <form

@@ -59,6 +59,7 @@ export function entryRow(first: RowOf<'entry'>, host: Host): RowWidget<'entry'> 
   };
   entry.connect('changed', () => {
     missing = false;
+    now.type?.(entry.text);
     check();
   });
   entry.connect('activate', () => void submit());

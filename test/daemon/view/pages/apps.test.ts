@@ -59,6 +59,27 @@ test('a list that can’t be read says why, also without a daemon, until it is r
   assert.deepEqual(without.asked, []);
 });
 
+test('a list that can’t be read again stays, with the reason beside it, also during a search', async () => {
+  const { page, view, ids, world } = await openedApps();
+  const readAgain = async () => {
+    page.shown();
+    world.open.at(-1)!.fail(new Error('The disk is full.'));
+    await settled();
+  };
+  await readAgain();
+  assert.deepEqual([ids(), view().status, view().failed], [['mail', 'web'], null, 'The disk is full.']);
+  page.narrow({ query: 'nothing' });
+  assert.deepEqual([view().status?.title, view().failed], ['Nothing found', 'The disk is full.']);
+  page.narrow({ query: '' });
+  page.shown();
+  assert.equal(view().failed, null, 'it is being read');
+  world.open.at(-1)!.answer({ apps: [] });
+  await settled();
+  assert.deepEqual([ids(), view().status?.title, view().failed], [[], 'No apps', null]);
+  await readAgain();
+  assert.deepEqual([view().status?.title, view().failed], ['Can’t list apps', null]);
+});
+
 test('one request about an app runs at a time, and a new shortcut does not move the app', async () => {
   const { page, view, ids, world } = await openedApps();
   const done = page.toggleShortcut('web.desktop');

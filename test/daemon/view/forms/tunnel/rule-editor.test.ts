@@ -139,6 +139,9 @@ test('a name that another rule has is refused before it is saved, and Cancel cha
   assert.deepEqual([sent, rows().filter(({ id }) => id.startsWith('draft'))], [[], []]);
 });
 
+/** What a command's work resolves with. */
+const result = ({ ask }: Command) => (ask.kind === 'work' ? ask.work() : assert.fail(ask.kind));
+
 const SHA256 = 'ab'.repeat(32);
 
 test('everything that a document says of a network is set by the form, and removed again', async () => {
@@ -196,6 +199,52 @@ test('everything that a document says of a network is set by the form, and remov
   await marking(() => run(row('entry', 'draft-gateway').command('02:00:00:00:00:0A')));
   await run(row('button', 'draft-save').command);
   assert.deepEqual(parseRules(document()).rules[0]?.match, { any: 'ethernet', gateway: '02:00:00:00:00:0a' });
+});
+
+test('a text that is typed but not added is added by Done and by Save, or refused with its reason', async () => {
+  const { form, row, run, choose, press, rows, document } = setUp('');
+  const gateway = '02:00:00:00:00:0a';
+  const type = (id: string, text: string) => row('entry', id).type?.(text);
+  await press('Add Rule…');
+  await choose('draft-warp', 'Connect');
+  await press('Also Identified By…');
+  assert.deepEqual(
+    form().groups.map(({ id }) => id),
+    ['here', 'draft-marks', 'draft-end'],
+  );
+  type('draft-gateway', gateway.slice(0, -1));
+  const done = row('button', 'draft-marked').command;
+  const refused = await result(done);
+  assert.equal(refused, row('entry', 'draft-gateway').check('no address'));
+  assert.equal(await result(row('button', 'draft-save').command), refused);
+  assert.equal(document(), '', 'nothing is saved');
+  type('draft-gateway', ` ${gateway.toUpperCase()} `);
+  type('draft-bssid', '02:00:00:00:00:0b');
+  type('draft-uuid', '1f0c');
+  type('draft-uuid', '');
+  await run(done);
+  assert.equal(
+    rows().some(({ id }) => id === 'draft-marked'),
+    false,
+  );
+  await press('Also Identified By…');
+  assert.deepEqual(
+    rows().flatMap(each => (each.kind === 'item' ? [each.title] : [])),
+    [`Gateway ${gateway}`, 'Access point 02:00:00:00:00:0b'],
+  );
+  type('draft-beacon', `192.0.2.1:8443 ${SHA256}`);
+  await run(row('button', 'draft-save').command);
+  const { match } = parseRules(document()).rules[0]!;
+  assert.deepEqual(
+    [match.gateway, match.bssid, match.uuid, match.beacon],
+    [gateway, ['02:00:00:00:00:0b'], undefined, { address: '192.0.2.1:8443', sha256: SHA256 }],
+  );
+  await press('Edit Home');
+  assert.equal(
+    rows().some(({ id }) => id === 'draft-marked'),
+    false,
+    'the next edit begins at the rule',
+  );
 });
 
 test('the form takes what the document takes, and nothing else', async () => {
