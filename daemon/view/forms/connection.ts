@@ -135,7 +135,7 @@ interface Lines {
 
 /** Words the notes and the time left of a countdown, or the duration and the place of the state; then the result of a proof. */
 function lineOf(snapshot: Snapshot | null, lines: Lines, tr: Translator): string | null {
-  const { countdown, proof, now, notes } = lines;
+  const { countdown, proof, notes } = lines;
   const isAsking = proof?.button.sensitive === false;
   const proven = isAsking ? proof.button.label : (proof?.text ?? null);
   const parts = countdown ? countdownWords(countdown, lines, tr) : sinceWords(snapshot, lines, tr);
