@@ -49,17 +49,23 @@ const REASONS: { [code: string]: string | undefined } = {
   ETIMEDOUT: 'No answer in time',
   ENETUNREACH: 'This network has no way there',
   EHOSTUNREACH: 'This network has no way there',
+  ENOTFOUND: 'Name not found',
+  EAI_AGAIN: 'No name server answered',
 };
 
 /**
  * Matches messages of Node and libuv about a failed call, with the code and libuv's own words: `ENOENT: no such file or
- * directory, open '/x'`, `listen EADDRINUSE: address already in use 127.0.0.1:80`, `connect ECONNREFUSED 127.0.0.1:80`.
+ * directory, open '/x'`, `listen EADDRINUSE: address already in use 127.0.0.1:80`, `connect ECONNREFUSED 127.0.0.1:80`,
+ * `getaddrinfo EAI_AGAIN example.com`. A place on the network is the third group; a path is none.
  */
-const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d]+)(?:: ([^,]+)|$| )/;
+const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d_]+)(?:: ([^,]+)|$| ([^\s/]\S*)?)/;
 /** Matches the message about a program that was not started: `spawn warp-cli ENOENT`. */
 const FAILED_SPAWN = /^spawn (\S+) (E[A-Z\d]+)$/;
 
-/** Returns the message of a thrown value, in words: an error of the system without its code and the call. */
+/**
+ * Returns the message of a thrown value, in words: an error of the system without its code and the call, but with its place
+ * on the network.
+ */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // execa puts its command line before the message
@@ -67,9 +73,11 @@ export function reason(error: unknown): string {
   const message = typeof original === 'string' ? original : error.message;
   const [, program, refusal] = FAILED_SPAWN.exec(message) ?? [];
   if (program !== undefined && refusal === errno(error)) return `${program}: ${REASONS[refusal!] ?? refusal}`;
-  const [, code, own] = FAILED_CALL.exec(message) ?? [];
+  const [, code, own, place] = FAILED_CALL.exec(message) ?? [];
   if (code === undefined || code !== errno(error)) return error.message;
-  return REASONS[code] ?? (own === undefined ? message : `${own[0]!.toUpperCase()}${own.slice(1)}`);
+  const words = REASONS[code];
+  if (words !== undefined && place !== undefined) return `${words}: ${place}`;
+  return words ?? (own === undefined ? message : `${own[0]!.toUpperCase()}${own.slice(1)}`);
 }
 
 /** Returns the message of a thrown value for a place that does not name the file: the words of `reason`, after the path. */

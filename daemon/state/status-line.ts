@@ -78,7 +78,8 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   const isUnread = state === 'unknown' && status.raw === null;
   const isStale = isOld(status);
   const known = isUnread ? 'Reading the state…' : stateName(state, false, english);
-  const name = isStale ? asOf(known, status, english) : known;
+  // Culvert measures the block itself
+  const name = isStale && state !== 'blocked' ? asOf(known, status, english) : known;
   const parts = [`${paint(stateSign(state))} ${style.bold(paint(name))}`];
   if (isStale) parts.push(style.yellow(printable(silenceText(status, english).replace(/\.$/, ''))));
   if (isOffline(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));

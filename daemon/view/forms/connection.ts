@@ -9,6 +9,7 @@ import { placeDetail, placeName } from '../places.ts';
 import { usesHttp2 } from '../states/http2.ts';
 import { killSwitchSummary, leaveDemo, pauseName } from '../states/killswitch.ts';
 import { describeProof, type ProofView } from '../states/proof.ts';
+import { isOld } from '../states/summary.ts';
 import { type Countdown, describeCountdown, offCommands, timedRows, timeLeftText } from '../states/timed.ts';
 import { durationText, type TunnelView } from '../states/tunnel.ts';
 import { figuresOf } from '../states/words.ts';
@@ -134,13 +135,19 @@ interface Lines {
 
 /** Words the notes and the time left of a countdown, or the duration and the place of the state; then the result of a proof. */
 function lineOf(snapshot: Snapshot | null, lines: Lines, tr: Translator): string | null {
-  const { countdown, proof, now, notes } = lines;
+  const { countdown, proof, notes } = lines;
   const isAsking = proof?.button.sensitive === false;
   const proven = isAsking ? proof.button.label : (proof?.text ?? null);
-  const parts = countdown
-    ? [countdown.isSaid || notes.length > 0 ? null : countdown.text, timeLeftText(countdown.span, now, tr)]
-    : sinceWords(snapshot, lines, tr);
+  const parts = countdown ? countdownWords(countdown, lines, tr) : sinceWords(snapshot, lines, tr);
   return [...notes, ...parts, proven].filter(Boolean).join(' · ') || null;
+}
+
+/** Words what ends and the time left: both or neither, because a time alone would belong to the fact before it. */
+function countdownWords({ isSaid, text, span }: Countdown, { notes, now }: Lines, tr: Translator): string[] {
+  const left = timeLeftText(span, now, tr);
+  if (isSaid) return [left];
+  // both would take two lines
+  return notes.length > 0 ? [] : [text, left];
 }
 
 function sinceWords(
@@ -150,7 +157,7 @@ function sinceWords(
 ): (string | null)[] {
   // both would take two lines
   if (notes.length > 0) return [];
-  if (!snapshot || tunnel.look === 'unavailable') return [];
+  if (!snapshot || tunnel.look === 'unavailable' || isOld(snapshot.status)) return [];
   const text = durationText(tunnel, snapshot.status.since, now, tr);
   // a proof that succeeded names the place itself
   const code = tunnel.live && proof?.tone !== 'success' ? snapshot.tunnel.colo : null;

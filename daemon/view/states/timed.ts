@@ -5,7 +5,7 @@ import { actionCommand, type Button, type Command, type Row, type Span } from '.
 import { formatDuration, pauseText } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { changeText, isPause } from './changes.ts';
-import { stateOf } from './summary.ts';
+import { isOld, stateOf } from './summary.ts';
 
 /** Time that "15 Minutes More" adds, in seconds. */
 const EXTENSION_SECONDS = 900;
@@ -26,12 +26,14 @@ export interface Timed {
 export function describeTimed(client: ClientState, tr: Translator): Timed[] {
   const { _ } = tr;
   const state = stateOf(client);
-  return (current(client)?.changes ?? [])
+  const snapshot = current(client);
+  const saysPause = state === 'blocked' || (state === 'paused' && snapshot !== null && !isOld(snapshot.status));
+  return (snapshot?.changes ?? [])
     .filter(({ confirmBy, endsAt, problem }) => problem !== null || (confirmBy === null && endsAt !== null))
     .map(change => ({
       change,
       text: changeText(change, tr),
-      isSaid: (state === 'paused' || state === 'blocked') && isPause(change),
+      isSaid: saysPause && isPause(change),
       span: change.problem === null ? { from: Date.parse(change.setAt), until: Date.parse(change.endsAt!) } : null,
       // without internet, a longer pause is useless
       extend:

@@ -99,11 +99,18 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
   const end = state === 'paused' ? pauseEnd(snapshot) : null;
   if (end !== null) words.stateText = fill(tr._('%s until %s'), label, timeOfDay(end, false));
   if (isOld(status)) {
-    // the traffic may take another way by now
-    words.sentence = silenceText(status, tr);
-    words.label = asOf(words.label, status, tr);
-    words.stateText = asOf(words.stateText, status, tr);
+    const silence = silenceText(status, tr);
     if (words.tone !== 'error') words.tone = 'warning';
+    if (state === 'blocked') {
+      // Culvert measures the block itself, but only WARP knows the cause
+      const pause = snapshot.changes.find(isPause);
+      words.sentence = [blockedSentence(tr), silence, pause && changeText(pause, tr)].filter(Boolean).join('\n');
+    } else {
+      // the traffic may take another way by now
+      words.sentence = silence;
+      words.label = asOf(words.label, status, tr);
+      words.stateText = asOf(words.stateText, status, tr);
+    }
   }
   if (!isOffline(snapshot)) return words;
   // the sentence of a blocked state already says that internet is blocked

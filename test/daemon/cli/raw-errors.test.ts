@@ -10,8 +10,13 @@ import { errno, FileError, reason, reasonWithPath } from '../../../daemon/core/e
 import { createHome, culvert } from '../../support/daemon/command.ts';
 import { temporary } from '../../support/temporary.ts';
 
+/** An error as Node makes it for a call on the network. */
+function failedCall(call: string, code: string, place = ''): Error {
+  return Object.assign(new Error([call, code, place].filter(Boolean).join(' ')), { code });
+}
+
 /** Node's words for a failed call. */
-const RAW = /\bE[A-Z]{3,}\b/;
+const RAW = /\bE[A-Z_]{3,}\b/;
 
 test('no command shows an error of the system as Node prints it', async t => {
   const home = createHome(t);
@@ -61,7 +66,15 @@ test('each kind of failed call is worded without its code', async t => {
     [failed(() => mkdirSync(file)), 'A file is in its place'],
     [failed(() => statSync('n'.repeat(300))), 'File name too long'],
     [failed(() => readFileSync('/proc/self/mem')), 'Input or output failed'],
-    [await emitted(connect({ host: '127.0.0.1', port: 1 })), 'Connection refused'],
+    [await emitted(connect({ host: '127.0.0.1', port: 1 })), 'Connection refused: 127.0.0.1:1'],
+    [await emitted(connect({ path: join(directory, 'none') })), 'No such file or directory'],
+    [failedCall('getaddrinfo', 'ENOTFOUND', 'example.invalid'), 'Name not found: example.invalid'],
+    [failedCall('getaddrinfo', 'EAI_AGAIN', 'example.com'), 'No name server answered: example.com'],
+    [
+      failedCall('connect', 'ENETUNREACH', '2001:db8::1:443 - Local (:::0)'),
+      'This network has no way there: 2001:db8::1:443',
+    ],
+    [failedCall('read', 'ECONNRESET'), 'Connection closed by the other side'],
     [await emitted(createServer().listen(port)), `Address already in use :::${port}`],
     [await emitted(execFile(join(directory, 'none'))), `${directory}/none: No such file or directory`],
     [
@@ -72,6 +85,7 @@ test('each kind of failed call is worded without its code', async t => {
   for (const [error, words] of cases) {
     assert.ok(errno(error), words);
     assert.equal(reason(error), words);
+    assert.doesNotMatch(reason(error), RAW);
   }
   assert.equal(reasonWithPath(cases[0]![0]), `${directory}/none: No such file or directory`);
   assert.equal(reasonWithPath(new FileError(file, cases[1]![0])), `${file} can't be written: Is a directory.`);

@@ -4,6 +4,7 @@ import type { Snapshot } from '../../../api/schema.ts';
 import { linesOf } from '../../client/network-document.ts';
 import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
 import {
+  type Ask,
   actionCommand,
   type Button,
   type Command,
@@ -221,7 +222,7 @@ function distrustButtons({ snapshot, settable }: Here, links: readonly NetworkLi
       // Translators: %s is the name of a Wi-Fi network
       name: fill(_('Stop trusting “%s”'), ssid),
       sensitive: settable,
-      command: distrustCommand(ssid, tr),
+      command: distrustCommand(ssid, snapshot?.options.trustedSsids ?? null, tr),
     },
   ];
 }
@@ -234,34 +235,36 @@ export function trustedHere(links: readonly NetworkLink[], options: Snapshot['op
 
 /** Offers to add the present Wi-Fi to WARP's own list. */
 function trustButtons({ snapshot, settable }: Here, { links }: NetworksState, { _ }: Translator): MenuButton[] {
-  const ssids = snapshot?.options.trustedSsids ?? [];
+  const ssids = snapshot?.options.trustedSsids ?? null;
   return links.flatMap(({ kind, name }) =>
-    kind !== 'wifi' || name === null || ssids.includes(name)
+    kind !== 'wifi' || name === null || ssids?.includes(name)
       ? []
       : [
           {
             // Translators: %s is the name of a Wi-Fi network
             label: fill(_('Add “%s” to WARP’s Own List'), name),
             sensitive: settable,
-            command: trustCommand(name, _('Trusted')),
+            command: trustCommand(name, ssids, _('Trusted')),
           },
         ],
   );
 }
 
-/** Adds a Wi-Fi to WARP's own list. */
-export function trustCommand(name: string, done: string): Command {
-  return actionCommand(
-    { action: 'addTrustedSsid', value: name },
-    { undo: { kind: 'action', request: { action: 'removeTrustedSsid', value: name } }, done },
-  );
+/**
+ * Adds a Wi-Fi to WARP's own list. @param listed the list; null if WARP does not report it: an undo could then remove an
+ * earlier entry
+ */
+export function trustCommand(name: string, listed: readonly string[] | null, done: string): Command {
+  const undo: Ask = { kind: 'action', request: { action: 'removeTrustedSsid', value: name } };
+  return actionCommand({ action: 'addTrustedSsid', value: name }, { ...(listed && { undo }), done });
 }
 
-/** Removes a Wi-Fi from WARP's own list. */
-export function distrustCommand(value: string, { _ }: Translator): Command {
+/** Removes a Wi-Fi from WARP's own list. @param listed like that of `trustCommand`: an undo could add a new entry */
+export function distrustCommand(value: string, listed: readonly string[] | null, { _ }: Translator): Command {
+  const undo: Ask = { kind: 'action', request: { action: 'addTrustedSsid', value } };
   return actionCommand(
     { action: 'removeTrustedSsid', value },
-    { undo: { kind: 'action', request: { action: 'addTrustedSsid', value } }, done: fill(_('%s removed'), value) },
+    { ...(listed && { undo }), done: fill(_('%s removed'), value) },
   );
 }
 
@@ -302,11 +305,13 @@ function portalRows(snapshot: State | null, networks: NetworksState, tr: Transla
 }
 
 /** Offers the sign-in where no login page was noticed, unless WARP is connected there. */
-function signInButtons({ snapshot }: Here, networks: NetworksState, { _ }: Translator): MenuButton[] {
+function signInButtons({ snapshot }: Here, networks: NetworksState, tr: Translator): MenuButton[] {
+  const { _ } = tr;
   const { links, service } = networks;
   const isUseless = snapshot?.status.state === 'connected' || (service !== null && links.length === 0);
   if (isUseless || loginLink(networks)) return [];
-  return [{ label: _('Sign In to This Network…'), command: clientCommand('portal-by-hand') }];
+  const confirm = { heading: _('Sign in to this network'), body: signInText(snapshot, tr), accept: _('Open') };
+  return [{ label: _('Sign In to This Network…'), command: clientCommand('portal-by-hand', { confirm }) }];
 }
 
 /** Returns the switch of WARP's own list for the present Wi-Fi; a button if WARP does not report the list. */
@@ -315,7 +320,7 @@ function desktopRows({ kind, ssid }: CurrentNetwork, { snapshot, settable }: Her
   const ssids = snapshot?.options.trustedSsids ?? null;
   const subtitle = _('WARP is off on trusted networks');
   const row = { id: 'current', title: _('Trust this network'), subtitle, sensitive: settable };
-  if (ssids === null) return [{ kind: 'button', ...row, label: _('Trust'), command: trustCommand(ssid, _('Trusted')) }];
+  if (ssids === null) return [{ kind: 'button', ...row, label: _('Trust'), command: trustCommand(ssid, ssids, _('Trusted')) }];
   const on = ssids.includes(ssid);
   const command = actionCommand({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid });
   return [{ kind: 'switch', ...row, on, command }];

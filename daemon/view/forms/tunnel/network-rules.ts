@@ -116,15 +116,15 @@ function menuOf(state: ListState, tr: Translator): MenuButton[] {
 /** Returns the row that adds a Wi-Fi network to WARP's own list. */
 function trustRow({ options, settable }: ListState, tr: Translator): Row {
   const { _ } = tr;
-  const listed = options?.trustedSsids ?? [];
+  const listed = options?.trustedSsids ?? null;
   return {
     kind: 'entry',
     id: 'ssid-add',
     title: _('Add Wi-Fi name'),
     label: _('Add'),
     sensitive: settable,
-    check: text => checks(tr).ssid(text) ?? (listed.includes(text) ? _('It is already on the list') : null),
-    command: name => trustCommand(name, fill(_('%s is trusted'), name)),
+    check: text => checks(tr).ssid(text) ?? (listed?.includes(text) ? _('It is already on the list') : null),
+    command: name => trustCommand(name, listed, fill(_('%s is trusted'), name)),
   };
 }
 
@@ -135,7 +135,7 @@ function distrustButton({ settable }: ListState, tr: Translator): MenuButton {
     label: _('Remove a Trusted Wi-Fi…'),
     sensitive: settable,
     command: {
-      ask: { kind: 'answer', command: name => distrustCommand(name, tr) },
+      ask: { kind: 'answer', command: name => distrustCommand(name, null, tr) },
       confirm: {
         heading: _('Remove a Wi-Fi by its name'),
         body,
@@ -186,14 +186,15 @@ function ruleRow(rule: NetworkRule, before: string | null, editor: RuleEditor | 
 function ssidRows({ networks, options, settable }: ListState, tr: Translator): Row[] {
   const { _ } = tr;
   const here = trustedHere(networks?.links ?? [], options);
-  const others = (options?.trustedSsids ?? []).filter(ssid => ssid !== here);
+  const listed = options?.trustedSsids ?? [];
+  const others = listed.filter(ssid => ssid !== here);
   return others.map(ssid => ({
     kind: 'item',
     id: `ssid-${ssid}`,
     title: ssid,
     subtitle: ownText(tr),
     sensitive: settable,
-    remove: distrustCommand(ssid, tr),
+    remove: distrustCommand(ssid, listed, tr),
     removeLabel: fill(_('Remove %s'), ssid),
   }));
 }

@@ -21,6 +21,8 @@ const SINCE = `Since ${timeOfDay(at(-720), false, new Date(NOW))}`;
 const BLOCKS = { ...KILL_SWITCH, enabled: true, active: true };
 const PAUSED = change('connection', { value: 'off', setAt: at(-60), endsAt: at(840) });
 const TRIAL = change('mode', { value: 'doh', setAt: at(-5), confirmBy: at(25) });
+const OLD = { at: at(-600), said: null };
+const SILENCE = /^WARP does not answer\.$/m;
 const UNTIL = change('mode', { value: 'doh', setAt: at(-60), endsAt: at(840) });
 
 type Parts = Parameters<typeof clientState>[0];
@@ -435,7 +437,6 @@ test('a missing setup has the same skeleton, with its links and commands as rows
 });
 
 test('the sentence is one sentence, and the rest fits the gray line, in every state', () => {
-  const old = { at: at(-600), said: null };
   const failed = { subject: 'connection' as const, value: 'off', setAt: at(-60), endsAt: null, problem: 'No answer.' };
   const cases: [name: string, client: ClientState, line: RegExp][] = [
     [
@@ -449,11 +450,50 @@ test('the sentence is one sentence, and the rest fits the gray line, in every st
       given({ state: 'disconnected' }, {}, [change('connection', failed)]),
       /^Connection could not be reverted yet: No answer\.$/,
     ],
-    ['old', given({ state: 'connected', lastKnown: old }), /^WARP does not answer\.$/],
+    ['blocked, and old', given({ state: 'disconnected', lastKnown: OLD }, { killSwitch: BLOCKS }), SILENCE],
+    [
+      'blocked and old, in a pause',
+      given({ state: 'disconnected', lastKnown: OLD }, { killSwitch: BLOCKS }, [PAUSED]),
+      /^WARP does not answer\. · Back on at .* left$/,
+    ],
   ];
   for (const [name, client, line] of cases) {
     const { status } = formOf(client);
     assert.doesNotMatch(status!.sentence!, /\n/, name);
     assert.match(status!.line!, line, name);
   }
+});
+
+test('a state that could not be read again does not say how long it lasts', () => {
+  for (const [name, { snapshot, ...client }] of TABLE) {
+    const status = { ...snapshot!.status, lastKnown: OLD };
+    const old = { ...client, snapshot: { ...snapshot!, status } };
+    const { sentence, line, title } = formOf(old).status!;
+    assert.doesNotMatch(line ?? '', /Connected for|Trying for|Since|Frankfurt/, name);
+    if (status.state === 'unknown') continue;
+    assert.match([sentence, line].join('\n'), SILENCE, name);
+    const isBlocked = describe(old, '1', tr).tunnel.state === 'blocked';
+    assert.equal(/as of/.test(title), !isBlocked, name);
+    assert.equal(sentence, isBlocked ? 'The kill switch waits for WARP.' : 'WARP does not answer.', name);
+  }
+  assert.equal(formOf(given({ state: 'connected', lastKnown: OLD }, { tunnel: { colo: 'FRA' } })).status!.line, null);
+});
+
+test('the time left stands only where the line or the sentence says what ends', () => {
+  const lengths = { old: { lastKnown: OLD }, new: {} };
+  for (const [name, { snapshot, ...client }] of TABLE)
+    for (const [age, more] of Object.entries(lengths))
+      for (const killSwitch of [snapshot!.killSwitch, BLOCKS])
+        for (const change of [UNTIL, PAUSED]) {
+          const status = { ...snapshot!.status, ...more };
+          const given = { ...client, snapshot: { ...snapshot!, status, killSwitch, changes: [change] } };
+          const { sentence, line } = formOf(given).status!;
+          const parts = [sentence!, ...(line ?? '').split(' · ')];
+          const left = parts.findIndex(part => part.endsWith(' left'));
+          if (left < 0) continue;
+          const end = timeOfDay(at(840), false);
+          assert.ok(parts[left - 1]!.includes(end), `${name}, ${age}, ${killSwitch.active}: ${parts.join(' · ')}`);
+        }
+  const offline = given({ state: 'unable', reason: reason('NoNetwork') }, { killSwitch: BLOCKS }, [UNTIL]);
+  assert.equal(formOf(offline).status!.line, 'You are offline');
 });

@@ -134,11 +134,14 @@ test('a noticed login page has a row; without one, the sign-in is in the menu as
   assert.deepEqual([ask(noticed.portal!), noticed.byHand], [{ kind: 'client', task: 'portal' }, undefined]);
   const { portal, byHand } = find({});
   assert.equal(portal, undefined);
-  assert.deepEqual(byHand?.command, { ask: { kind: 'client', task: 'portal-by-hand' } });
-  assert.equal(
-    noticed.portal?.subtitle,
-    'Opens a browser just for the sign-in; WARP returns afterwards. Until then, no program uses WARP.',
-  );
+  const warning = 'Opens a browser just for the sign-in; WARP returns afterwards. Until then, no program uses WARP.';
+  assert.equal(noticed.portal?.subtitle, warning);
+  assert.deepEqual(byHand?.command.ask, { kind: 'client', task: 'portal-by-hand' });
+  assert.deepEqual(byHand?.command.confirm, {
+    heading: 'Sign in to this network',
+    body: warning,
+    accept: 'Open',
+  });
   const killSwitch = { ...NO_KILL_SWITCH, enabled: true, active: true };
   const blocking = find({ links: [{ ...home, connectivity: 'portal' }] }, { killSwitch });
   assert.match(blocking.portal!.subtitle!, /Only this browser gets out/);
@@ -337,6 +340,30 @@ test('the networks that WARP itself trusts are in the same list, and are added, 
   const typed = button(unlisted.menu, 'Remove a Trusted Wi-Fi…')!.command;
   assert.ok(typed.ask.kind === 'answer');
   assert.deepEqual(typed.ask.command('Café').ask, removalOf('Café'));
+});
+
+test('nothing is undone in a list that WARP does not report, because it may have had the entry before', () => {
+  for (const [trustedSsids, isKnown] of [
+    [['Office'], true],
+    [null, false],
+  ] as const) {
+    const options = { trustedSsids: trustedSsids && [...trustedSsids] };
+    const { status, groups } = page(state(''), { options });
+    const add = rowsOf({ groups }).find(({ id }) => id === 'ssid-add');
+    assert.ok(add?.kind === 'entry');
+    const here = button(status!.menu, 'Add “Home” to WARP’s Own List')!.command;
+    for (const { undo } of [add.command('Home'), here])
+      assert.deepEqual(undo, isKnown ? removalOf('Home') : undefined, String(trustedSsids));
+  }
+  const options = { trustedSsids: null };
+  const wifi = { network: { kind: 'wifi', ssid: 'Home' } } as const;
+  const current = rowsOf(page(null, { options }, wifi)).find(({ id }) => id === 'current');
+  assert.ok(current?.kind === 'button');
+  assert.equal(current.command.undo, undefined);
+  const { menu } = page(state(''), { options }).groups.find(({ id }) => id === 'rules')!;
+  const { ask: typed } = button(menu, 'Remove a Trusted Wi-Fi…')!.command;
+  assert.ok(typed.kind === 'answer');
+  assert.equal(typed.command('Home').undo, undefined);
 });
 const additionOf = (value: string) => ({ kind: 'action', request: { action: 'addTrustedSsid', value } });
 const removalOf = (value: string) => ({ kind: 'action', request: { action: 'removeTrustedSsid', value } });
