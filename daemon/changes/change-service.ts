@@ -123,13 +123,9 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
 
     async checkpoint(subject: Subject): Promise<(() => Promise<void>) | null> {
       const entry = store.get(subject);
-      const value = entry && !entry.making ? await readValue(subject, context) : null;
+      const value = entry && !entry.making && (await readValue(subject, context));
       if (!entry || !value) return null;
-      return () =>
-        attempt(subject, async () => {
-          store.note(subject, entry);
-          await restore(value);
-        });
+      return () => attempt(subject, async () => (store.note(subject, entry), restore(value)));
     },
 
     /** Reverts unconfirmed changes before the daemon ends. The next start retries failed attempts. */

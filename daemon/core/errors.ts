@@ -56,7 +56,7 @@ const REASONS: { [code: string]: string | undefined } = {
 /**
  * Matches messages of Node and libuv about a failed call, with the code and libuv's own words: `ENOENT: no such file or
  * directory, open '/x'`, `listen EADDRINUSE: address already in use 127.0.0.1:80`, `connect ECONNREFUSED 127.0.0.1:80`,
- * `getaddrinfo EAI_AGAIN example.com`. A place on the network is the third group; a path is none.
+ * `getaddrinfo EAI_AGAIN example.com`. A place on the network is the third group; a path is not.
  */
 const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d_]+)(?:: ([^,]+)|$| ([^\s/]\S*)?)/;
 /** Matches the message about a program that was not started: `spawn warp-cli ENOENT`. */

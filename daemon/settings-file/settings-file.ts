@@ -91,7 +91,7 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
     }
     if (diff.changes.length === 0) return diff;
     const also = new Set(planned.culvert.map(({ key }) => key));
-    const earlier = await pendingBefore(planned);
+    const earlier = await pendingBefore(planned, changes);
     keep(writeSettings(knownNow(context), settings.response(), also));
     const made: Subject[] = [];
     const limit = { confirmWithin: confirmWithin ?? STEPS_SECONDS };
@@ -114,7 +114,9 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
       if (changing && !made.includes(changing) && mayHaveChanged(error)) made.push(changing);
       // a change that can't be reverted now reverts when its limit expires
       for (const subject of made.toReversed())
-        await (earlier.get(subject)?.() ?? changes.revert({ subject })).catch(cause => say(`Settings: ${reason(cause)}`));
+        await (earlier.get(subject)?.() ?? changes.revert({ subject })).catch(cause =>
+          say(`Settings: ${reason(cause)}`),
+        );
       throw error;
     }
     // a change back to the previous value is already confirmed
@@ -122,17 +124,6 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
     if (confirmWithin === undefined)
       for (const subject of made) if (unconfirmed.has(subject)) await changes.confirm({ subject });
     return diff;
-  }
-
-  /** Returns the functions that restore the user's own pending changes, which the file may replace. */
-  async function pendingBefore({ steps, list }: Planned): Promise<Map<Subject, () => Promise<void>>> {
-    const found = new Map<Subject, () => Promise<void>>();
-    const routesToo: Subject[] = list ? ['routes'] : [];
-    for (const subject of new Set([...steps.map(step => step.subject), ...routesToo])) {
-      const restore = await changes.checkpoint(subject);
-      if (restore) found.set(subject, restore);
-    }
-    return found;
   }
 
   /** @throws Problem state-not-writable */
@@ -195,4 +186,18 @@ function toDiff({ steps, culvert, list, skipped, invalid, fromDemo }: Planned): 
 
 function shown(value: Value): string | null {
   return value.subject === 'fallback' ? value.value.join(', ') : textOf(value);
+}
+
+/** Returns the functions that restore the user's own pending changes, which the file may replace. */
+async function pendingBefore(
+  { steps, list }: Planned,
+  changes: ChangesControl,
+): Promise<Map<Subject, () => Promise<void>>> {
+  const found = new Map<Subject, () => Promise<void>>();
+  const routesToo: Subject[] = list ? ['routes'] : [];
+  for (const subject of new Set([...steps.map(step => step.subject), ...routesToo])) {
+    const restore = await changes.checkpoint(subject);
+    if (restore) found.set(subject, restore);
+  }
+  return found;
 }

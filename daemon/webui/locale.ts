@@ -31,7 +31,7 @@ export function followLocale({ host: { model }, tr }: App): Promise<void> {
     begun += 1;
     const [turn, wanted, whole] = [begun, language, isWhole];
     const loaded = await loadTexts(wanted, whole);
-    // whoever waits for these texts needs the newer ones
+    // callers that wait for these texts need the newer ones
     if (turn < begun) return newest;
     hasFailed = whole && !loaded?.whole;
     isWhole = whole && !hasFailed;

@@ -101,7 +101,7 @@ export function readContainer(bytes: Uint8Array): Container {
 
 /** Reports whether a catalog of a reader's own version is older than the one that it brings: two builds of a version may differ. */
 export function isOlderBuild(
-  { tag, generatedAt }: { tag: string; generatedAt: string },
+  { tag, generatedAt }: { tag?: string | undefined; generatedAt: string },
   { version, shippedAt = SHIPPED_AT }: Pick<Reader, 'version' | 'shippedAt'>,
 ): boolean {
   return valid(tag) === version && Date.parse(generatedAt) < shippedAt * 1_000;

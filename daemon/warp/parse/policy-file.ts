@@ -137,7 +137,7 @@ export interface Fault {
 
 export interface Policy {
   /**
-   * True if an organization manages this machine: the file names one, or nobody can tell because it is empty or can't be
+   * True if an organization manages this machine: the file names one, or it is unknown because the file is empty or can't be
    * read. Then only the file or a sign-in may register the device.
    */
   managed: boolean;
@@ -186,7 +186,7 @@ function judgeText(path: string, text: string): Policy {
   // a dictionary inside another key, such as organization_configs, is no configuration
   const filled = dictionaries.filter(({ values }) => values.size > 0);
   const configurations = filled.filter(({ inside }) => inside === null || inside === LIST);
-  // only a dictionary that is empty is known to name nobody
+  // only an empty dictionary is known to name no organization
   if (configurations.length === 0)
     return unusable(
       'policy-form',

@@ -320,7 +320,8 @@ function desktopRows({ kind, ssid }: CurrentNetwork, { snapshot, settable }: Her
   const ssids = snapshot?.options.trustedSsids ?? null;
   const subtitle = _('WARP is off on trusted networks');
   const row = { id: 'current', title: _('Trust this network'), subtitle, sensitive: settable };
-  if (ssids === null) return [{ kind: 'button', ...row, label: _('Trust'), command: trustCommand(ssid, ssids, _('Trusted')) }];
+  if (ssids === null)
+    return [{ kind: 'button', ...row, label: _('Trust'), command: trustCommand(ssid, ssids, _('Trusted')) }];
   const on = ssids.includes(ssid);
   const command = actionCommand({ action: on ? 'removeTrustedSsid' : 'addTrustedSsid', value: ssid });
   return [{ kind: 'switch', ...row, on, command }];

@@ -61,7 +61,7 @@ function marksGroup(editor: RuleEditor, draft: RuleDraft, links: readonly Networ
 }
 
 /**
- * Adds the texts that are in the fields of what else identifies the network, whose buttons nobody pressed: without them, the
+ * Adds the texts that are in the fields of what else identifies the network, whose buttons were not pressed: without them, the
  * rule would be for more networks than its author means.
  * @returns why a text can't be added, or null
  */

@@ -76,7 +76,7 @@ test('a panic of warp-cli, whose reader ended first, is no crash of the service'
   assert.equal(found(where, 'failed printing to stdout: Broken pipe (os error 32)'), null);
   assert.equal(found("thread 'main' panicked at 'failed printing to stdout: Broken pipe (os error 32)'"), null);
   assert.equal(found("thread 'main' panicked at src/main.rs:7:5:", 'no worker thread'), 'service-panicked');
-  const own = "thread 'main' panicked at src/ipc.rs:7:5: Os { code: 32, kind: BrokenPipe, message: \"Broken pipe\" }";
+  const own = 'thread \'main\' panicked at src/ipc.rs:7:5: Os { code: 32, kind: BrokenPipe, message: "Broken pipe" }';
   assert.equal(found(own), 'service-panicked', 'the service lost a pipe of its own');
 });
 

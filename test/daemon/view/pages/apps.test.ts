@@ -59,7 +59,7 @@ test('a list that can’t be read says why, also without a daemon, until it is r
   assert.deepEqual(without.asked, []);
 });
 
-test('a list that can’t be read again stays, with the reason beside it, also during a search', async () => {
+test('a list that can’t be read again stays, with the reason next to it, also during a search', async () => {
   const { page, view, ids, world } = await openedApps();
   const readAgain = async () => {
     page.shown();

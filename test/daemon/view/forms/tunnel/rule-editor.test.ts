@@ -139,7 +139,7 @@ test('a name that another rule has is refused before it is saved, and Cancel cha
   assert.deepEqual([sent, rows().filter(({ id }) => id.startsWith('draft'))], [[], []]);
 });
 
-/** What a command's work resolves with. */
+/** Result of a command's work. */
 const result = ({ ask }: Command) => (ask.kind === 'work' ? ask.work() : assert.fail(ask.kind));
 
 const SHA256 = 'ab'.repeat(32);
