@@ -114,7 +114,9 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
       if (changing && !made.includes(changing) && mayHaveChanged(error)) made.push(changing);
       // a change that can't be reverted now reverts when its limit expires
       for (const subject of made.toReversed())
-        await (earlier.get(subject)?.() ?? changes.revert({ subject })).catch(cause => say(`Settings: ${reason(cause)}`));
+        await (earlier.get(subject)?.() ?? changes.revert({ subject })).catch(cause =>
+          say(`Settings: ${reason(cause)}`),
+        );
       throw error;
     }
     // a change back to the previous value is already confirmed
