@@ -121,12 +121,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
         });
     },
 
-    async checkpoint(subject: Subject): Promise<(() => Promise<void>) | null> {
-      const entry = store.get(subject);
-      const value = entry && !entry.making && (await readValue(subject, context));
-      if (!entry || !value) return null;
-      return () => attempt(subject, async () => (store.note(subject, entry), restore(value)));
-    },
+    checkpoint: (subject: Subject) => checkpoint(subject, { store, context, attempt, restore }),
 
     /** Reverts unconfirmed changes before the daemon ends. The next start retries failed attempts. */
     async revertUnconfirmed(): Promise<void> {
@@ -269,4 +264,24 @@ function entryOf({ previous, value, confirmWithin, forSeconds }: LimitedChange, 
     confirmBy: confirmWithin === undefined ? null : deadlineIn(confirmWithin, now),
     endsAt: forSeconds === undefined ? null : deadlineIn(forSeconds, now),
   };
+}
+
+interface CheckpointParts {
+  store: ChangeStore;
+  context: Options['context'];
+  attempt(subject: Subject, work: () => Promise<void>): Promise<void>;
+  restore(value: Value): Promise<void>;
+}
+
+/** Returns the function that puts a subject's pending change back, with its limits and its value; null without one. */
+async function checkpoint(subject: Subject, parts: CheckpointParts): Promise<(() => Promise<void>) | null> {
+  const { store, context, attempt, restore } = parts;
+  const entry = store.get(subject);
+  const value = entry && !entry.making ? await readValue(subject, context) : null;
+  if (!entry || !value) return null;
+  return () =>
+    attempt(subject, async () => {
+      store.note(subject, entry);
+      await restore(value);
+    });
 }
