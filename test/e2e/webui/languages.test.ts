@@ -189,7 +189,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     await servePseudo(page, { before: part => parts.push(part) });
     await page.reload();
     await page.getByText(pseudo('Disconnected')).first().waitFor();
-    assert.deepEqual(parts, ['first'], 'the first page needs no further texts');
+    assert.deepEqual([...new Set(parts)], ['first'], 'the first page needs no further texts');
     const untranslated: string[] = [];
     for (const name of PAGE_NAMES) {
       await visit(page, name);
