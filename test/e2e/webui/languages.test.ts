@@ -189,7 +189,8 @@ describe('the page in other languages', { concurrency: false }, () => {
     await servePseudo(page, { before: part => parts.push(part) });
     await page.reload();
     await page.getByText(pseudo('Disconnected')).first().waitFor();
-    assert.deepEqual([...new Set(parts)], ['first'], 'the first page needs no further texts');
+    // a text of the daemon may be in the further part, which then follows
+    assert.equal(parts[0], 'first');
     const untranslated: string[] = [];
     for (const name of PAGE_NAMES) {
       await visit(page, name);
