@@ -78,7 +78,7 @@ export class Problem extends Error {
   readonly extras: Extras;
   /** The detail as the constructor received it. */
   readonly said: string | Message;
-  /** True if the failed command may have taken effect, at least in part; false if not; undefined if only the code tells. */
+  /** True if the failed command may have taken effect, at least in part; false if not; undefined if only the code shows it. */
   uncertain: boolean | undefined;
 
   constructor(code: ProblemCode, detail: string | Message, extras: Extras = {}, cause?: unknown) {

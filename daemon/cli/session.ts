@@ -1,4 +1,4 @@
-// Tells the user of an SSH session whether it outlives a change of the tunnel, and offers the preset of routes that keeps it.
+// Informs the user of an SSH session whether it outlives a change of the tunnel, and offers the preset of routes that keeps it.
 import { networkInterfaces } from 'node:os';
 import type { ActionName } from '../api/actions.ts';
 import type { Subject } from '../api/changes.ts';

@@ -100,7 +100,7 @@ export interface Operation {
   /** Makes the step that undoes the change; undefined without one. */
   undo: (() => Step) | undefined;
   run(): unknown;
-  /** Returns false if `run` failed before it changed anything. Absent if only the machine tells. */
+  /** Returns false if `run` failed before it changed anything. Absent if only the machine knows. */
   mayBeDone?(error: unknown): boolean;
 }
 

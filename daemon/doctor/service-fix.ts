@@ -41,7 +41,7 @@ function verbOf(command: readonly string[]): Verb | null {
   return VERBS.find(verb => line === quote(serviceCommands(verb, null)![0]!)) ?? null;
 }
 
-/** Returns the commands of the manager for one of systemd, none if it has none; any other command stays as it is. */
+/** Returns the commands of the manager for one of systemd, an empty list if it lacks them; any other command stays as it is. */
 function inItsPlace(command: readonly string[], manager: ServiceManager): string[][] {
   if (!isOfSystemd(command)) return [[...command]];
   const verb = verbOf(command);

@@ -23,7 +23,7 @@ import {
 
 type Code = RegistrationCause['code'];
 
-/** The newest line of the service's journal that tells a cause, redacted. */
+/** The newest line of the service's journal that names a cause, redacted. */
 export interface JournalCause {
   code: Code;
   line: string;
@@ -59,13 +59,13 @@ export const NO_EVIDENCE: RegistrationEvidence = {
   journal: null,
 };
 
-/** Causes that end an attempt to register, as its output or the journal tells. */
+/** Causes that end an attempt to register, as its output or the journal shows. */
 const ENDS: readonly Code[] = ['api-unreachable', 'client-too-old', 'old-registration'];
 
 /** True if a cause explains why an attempt to register failed. */
 export const endsAttempt = ({ code }: RegistrationCause): boolean => ENDS.includes(code);
 
-/** The first line of evidence for a cause that only the journal tells. */
+/** The first line of evidence for a cause that only the journal shows. */
 const IN_JOURNAL = 'journal: %s';
 
 /** True if the cause comes from the output of an attempt to register. */

@@ -189,7 +189,7 @@ function comesAfterWarp({ family, priority }: PolicyRule, all: readonly PolicyRu
   return own !== undefined && (priority ?? 0) > (own.priority ?? 0);
 }
 
-/** Words who owns which rules, in the kernel's order. */
+/** Names the owner of each rule, in the kernel's order. */
 function describeOwners(all: readonly PolicyRule[]): Message[] {
   return all.flatMap(rule => {
     const owner = ownerOf(rule);

@@ -211,7 +211,7 @@ export function seenIn(
   return null;
 }
 
-/** Returns the newest line that tells why a device is not registered, as it is; null without one. */
+/** Returns the newest line that explains why a device is not registered, as it is; null without one. */
 export function registrationIn(
   lines: readonly Line[],
   patterns: readonly JournalPattern[],

@@ -117,7 +117,7 @@ export function serviceLog(manager: Manager): string {
   return kind === 'docker' || kind === 'podman' ? `${kind} logs CONTAINER` : '/var/log/cloudflare-warp';
 }
 
-/** Returns a command that tells whether WARP's service runs. */
+/** Returns a command that shows whether WARP's service runs. */
 export function serviceState(manager: Manager): string {
   if (!manager) return 'systemctl is-active warp-svc';
   if (!manager.startsWarp) return 'pgrep warp-svc';

@@ -1,4 +1,4 @@
-// Tells whether MASQUE uses HTTP/2, which needs no UDP, and whether this machine's user can choose it.
+// Determines whether MASQUE uses HTTP/2, which needs no UDP, and whether this machine's user can choose it.
 import type { ActionRequest, Snapshot } from '../../api/schema.ts';
 import { compareVersions } from '../versions.ts';
 

@@ -109,7 +109,7 @@ const unseenFile = (path: string): PolicyFile => ({
   text: null,
 });
 
-/** Reads the policy file; null if there is none. Whether there is one is unknown to a user who may not search its directory. */
+/** Reads the policy file; null if the file does not exist. A user who may not search its directory can't know whether it exists. */
 export function readPolicyFile(path: string): PolicyFile | null {
   try {
     const info = lstatSync(path);

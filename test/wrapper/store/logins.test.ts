@@ -23,7 +23,7 @@ test('the variables lead to the login, and are unset for the usual directory', (
     return provider!.home.map(name => result[name]);
   };
   assert.deepEqual(pointed(claude, '~/work'), ['/home/u/work']);
-  assert.deepEqual(pointed(claude, '/srv/x/../work/'), ['/srv/work']);
+  assert.deepEqual(pointed(claude, '/srv/x/../login/'), ['/srv/login']);
   assert.deepEqual(pointed(claude, '~/.claude', { CLAUDE_CONFIG_DIR: '/other' }), [undefined]);
   assert.deepEqual(pointed(gemini, '~/'), [undefined]);
   assert.deepEqual(pointed(gh, '/x/gh', { XDG_CONFIG_HOME: '/x' }), [undefined]);
