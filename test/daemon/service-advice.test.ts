@@ -212,7 +212,10 @@ const MAY_NAME: readonly [file: RegExp, reason: string][] = [
     'about the root service, which exists under systemd only',
   ],
   [/^daemon\/killswitch\//, 'the root service, which exists under systemd only'],
-  [/^wrapper\/catalog\/(bounds|rule-values)\.ts$/, 'lists of programs that a catalog may or may not name'],
+  [
+    /^wrapper\/catalog\/(bounds|rule-values|knowledge-commands)\.ts$/,
+    'lists of programs that a catalog may or may not name',
+  ],
   [/^wrapper\/(gateway\/unit\.ts|README\.md)$/, 'units of the user, which it refuses without a manager'],
   [/^data\/(arch|deb|rpm|killswitch)\//, 'scripts of packages and of the root service, which test for systemd'],
   [/^data\/(culvert\.service\.in|doc\/.*|knowledge\/known-issues\.toml)$/, 'documents'],

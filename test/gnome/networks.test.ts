@@ -85,6 +85,8 @@ describe('the page of networks', { skip: missing(), concurrency: false }, () => 
     daemon.send('networks', at(link('wlan0', { name: 'Lobby' })));
     await stage.press('Lobby: More');
     await stage.press('Sign In to This Network…');
+    await stage.find('Sign in to this network');
+    await stage.press('Open');
     await until(() => culvert.words() === 'portal --open', 'the sign-in');
     culvert.end();
   });
