@@ -51,7 +51,15 @@ test('WARP connects on an unknown Wi-Fi without a client, and the daemon without
   const reply = bus.call(NM, MAIN, 'AddWiFiConnection', 'ssss', device, 'c', 'Café', '');
   const point = '/org/freedesktop/NetworkManager/AccessPoint/a';
   bus.call(NM, MAIN, 'AddActiveConnection', 'assssu', '1', device, /"(.*)"/.exec(reply)![1]!, point, 'x', '2');
-  await until(async () => (await status()).status.state === 'connected', 'the connection');
-  const { acted, decision } = JSON.parse((await culvert(home, 'network', '--json')).stdout);
+  let networks = '';
+  await until(
+    async () => {
+      const { state } = (await status()).status;
+      networks = (await culvert(home, 'network', '--json')).stdout;
+      return state === 'connected';
+    },
+    () => `the connection: ${networks}`,
+  );
+  const { acted, decision } = JSON.parse(networks);
   assert.deepEqual([acted.rule, decision.links], ['cafes', [{ device: 'wlan0', rule: 'cafes' }]]);
 });

@@ -12,6 +12,7 @@ const before = await findLogin(window.connect);
 const browser = openBrowser(before.loginPage!, profiles, process.env, window.port)!;
 // it leaves the machine to the browser
 const isThrough = await until(async () => (await findLogin(window.connect)).network === 'open', 'the login', {
+  limitMs: 240_000, // a browser on a busy machine starts slowly
   pollMs: 1_000,
 }).then(Boolean, () => false);
 await browser.close();

@@ -20,7 +20,7 @@ import { until } from '../../../support/until.ts';
 const skip = missing || (which('ip') ? false : 'needs ip') || (!FULL && 'only with --full');
 const PORTS = { http: 8000, ssh: 2222 } as const;
 /** Far above what a browser needs to start, and below the time in which a connection to nowhere is given up. */
-const LIMIT_MS = 90_000;
+const LIMIT_MS = 120_000;
 
 /** Each command fetches `/NAME`, or begins a session of SSH. @param home a separate directory */
 const PROGRAMS: Readonly<Record<string, (url: string, home: string, address: string) => string[]>> = {
