@@ -61,7 +61,7 @@ const VARIANTS: Record<string, Variant> = {
 
 /** Text that a page shows once it has read its data. */
 const READ: Partial<Record<PageName, string>> = {
-  history: 'Show More',
+  history: '6.2 h',
   apps: 'Firefox',
   log: 'tunnel host add example.com',
   checks: 'WARP can’t read a search domain with an invalid character.',

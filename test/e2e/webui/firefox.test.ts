@@ -28,7 +28,7 @@ const SELECTORS: Record<Role, string> = {
 const FIND = `const named = (selector, names, within = document) => [...within.querySelectorAll(selector)].find(each => {
   const by = each.getAttribute('aria-labelledby');
   const name = each.getAttribute('aria-label') ?? (by ? document.getElementById(by).textContent
-    : each.labels?.[0]?.textContent ?? each.textContent);
+    : each.labels?.[0]?.textContent ?? each.innerText.replace(/\\s+/g, ' '));
   return names.includes(name.trim()) && !each.matches('[aria-disabled=true], :disabled, [inert] *') && each.checkVisibility();
 }) ?? null;`;
 
