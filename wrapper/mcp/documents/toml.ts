@@ -1,4 +1,4 @@
-// Reads TOML as a tree. Tables with headers of their own are joined to the tables that contain them.
+// Reads TOML as a tree. A table with its own header becomes part of the table around it.
 import { type AST, ParseError, parseTOML } from 'toml-eslint-parser';
 import { type Entry, type Node, type Notation, type Table, unreadable } from './tree.ts';
 

@@ -42,7 +42,7 @@ export interface Entry {
 
 export type Node = Scalar | List | Table;
 
-/** The way in which a format is written. */
+/** The spelling of a format. */
 export interface Notation {
   /**
    * Prints a text.
@@ -225,7 +225,7 @@ class Editor {
     return `${prefix}${keyOf(key)}${assignment}${this.#print(value, !isBlock)}`;
   }
 
-  /** Returns a comma and the white space with which the items of a list are separated. */
+  /** Returns the comma and the white space between the items of a list. */
   #gapOf([first, second]: readonly Node[], at: number): string {
     const between = first && second ? this.#text.slice(first.end, second.start) : '';
     const own = this.#gapBefore(at);
