@@ -80,6 +80,8 @@ export class Problem extends Error {
   readonly said: string | Message;
   /** True if the failed command may have taken effect, at least in part; false if not; undefined if only the code shows it. */
   uncertain: boolean | undefined;
+  /** True if a change failed and its undo as well, so the previous value is not restored yet. */
+  notRestored = false;
 
   constructor(code: ProblemCode, detail: string | Message, extras: Extras = {}, cause?: unknown) {
     super(typeof detail === 'string' ? detail : wordMessage(detail, english), { cause });
@@ -131,18 +133,5 @@ export async function withProblems<T>(kinds: { [code: string]: ProblemCode }, wo
   } catch (error) {
     if (!isOneOf(kinds, error)) throw error;
     throw new Problem(kinds[error.code]!, error.message, error.hint ? { hint: error.hint } : {}, error);
-  }
-}
-
-/** Error for a change that failed and could not be undone. The previous value is not restored yet. */
-export class NotRestored extends Error {
-  readonly code = 'ENOTRESTORED';
-  /** The reason why the change failed, for the client. */
-  readonly problem: Problem;
-
-  /** @param cause the reason why the undo failed */
-  constructor(problem: Problem, cause: unknown) {
-    super(problem.message, { cause });
-    this.problem = problem;
   }
 }

@@ -33,9 +33,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Reports a missing answer: no daemon runs (`absent`), or it did not answer or ended the connection (`silent`). */
+/**
+ * Reports a missing answer: no daemon runs (`absent`), it did not answer or ended the connection (`silent`), or its event
+ * stream has lost its heartbeats (`hung`).
+ */
 export class Unreachable extends Error {
-  readonly daemon: 'absent' | 'silent';
+  readonly daemon: 'absent' | 'silent' | 'hung';
 
   constructor(message: string, cause?: unknown, daemon: Unreachable['daemon'] = 'absent') {
     super(message, { cause });

@@ -4,7 +4,7 @@ import type { ChangeOptions } from '../api/changes.ts';
 import type { CommandOutput, Snapshot } from '../api/schema.ts';
 import type { FeatureContext, RoutesChange, RoutesControl, RoutesPlan } from '../controls.ts';
 import { reason } from '../core/errors.ts';
-import { NotRestored, Problem } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import { mayHaveChanged } from '../warp/cli/failures.ts';
 import { type ChangeStore, createChangeStore } from './change-store.ts';
 import { type Clock, deadlineIn, type Pending, readClock } from './changes-file.ts';
@@ -233,11 +233,8 @@ function createMaker(store: ChangeStore, clock: () => Clock) {
       try {
         result = await work();
       } catch (error) {
-        if (error instanceof NotRestored) {
-          store.fail(subject, error, 'now');
-          throw error.problem;
-        }
-        store.note(subject, (mayHaveChanged(error) && limited()) || before);
+        if (error instanceof Problem && error.notRestored) store.fail(subject, error, 'now');
+        else store.note(subject, (mayHaveChanged(error) && limited()) || before);
         throw error;
       }
       store.note(subject, limited());

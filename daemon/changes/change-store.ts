@@ -1,7 +1,7 @@
 // Keeps pending changes on disk and in the published state, and sets a timer for the next due change.
 import type { TunnelSubject as Subject } from '../api/actions.ts';
 import { reason } from '../core/errors.ts';
-import { NotRestored, Problem } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import { type State, setPart } from '../state/store.ts';
 import type { Paths } from '../system/paths.ts';
 import {
@@ -183,8 +183,7 @@ function dueMs({ confirmBy, endsAt }: Pending, now: Clock): number {
 }
 
 function failureOf(error: unknown): Failure {
-  const cause = error instanceof NotRestored ? error.problem : error;
-  if (!(cause instanceof Problem)) return { problem: reason(error) };
-  const { code, message, wording } = cause;
+  if (!(error instanceof Problem)) return { problem: reason(error) };
+  const { code, message, wording } = error;
   return { problem: message, problemCode: code, ...(wording ? { wording } : {}) };
 }

@@ -4,7 +4,7 @@ import type { Message } from '../api/values.ts';
 import type { World } from './world/world.ts';
 
 export { inEnglish, message, quoted } from '../view/message.ts';
-export { NotApplicable, Unknown } from './errors.ts';
+export { NoVerdict } from './errors.ts';
 export { labeled } from './file-fix.ts';
 
 /** Versions of the tunnel CLI, from `since` to the last version before `before`. */
@@ -29,7 +29,7 @@ export interface Check {
   /**
    * Inspects the machine without changing it or needing root.
    * @param signal aborted at the time limit
-   * @throws Unknown when it can't reach a verdict, NotApplicable if the check makes no sense
+   * @throws NoVerdict when it can't reach a verdict, or the check makes no sense
    */
   probe(world: World, signal: AbortSignal): Promise<Finding>;
 }

@@ -7,7 +7,7 @@ import { printable } from '../core/printable.ts';
 import { message, wordMessage, wordMessages } from '../view/message.ts';
 import { english } from '../view/translator.ts';
 import { compareVersions } from '../view/versions.ts';
-import { type Check, type Finding, NotApplicable, notApplicable, Unknown, type VersionRange } from './check.ts';
+import { type Check, type Finding, NoVerdict, notApplicable, type VersionRange } from './check.ts';
 import { forThisMachine } from './service-fix.ts';
 import type { World } from './world/world.ts';
 
@@ -107,8 +107,8 @@ async function findingOf(check: Check, world: World, limitMs: number): Promise<F
 }
 
 function findingOfError(error: unknown): Finding {
-  if (error instanceof NotApplicable) return notApplicable(error.wording[0]!);
-  return unknown(error instanceof Unknown ? error.wording[0]! : message('The check failed: %s', reason(error)));
+  if (error instanceof NoVerdict) return { verdict: error.verdict, evidence: error.wording };
+  return unknown(message('The check failed: %s', reason(error)));
 }
 
 function unknown(why: Message): Finding {

@@ -1,8 +1,13 @@
-// Defines the errors that a probe throws when it has no verdict.
+// Defines the error that a probe throws when it has no verdict.
+import type { Message } from '../api/values.ts';
 import { WordedError } from '../view/message.ts';
 
-/** Thrown if a verdict lacks something; the wording says what and why. */
-export class Unknown extends WordedError {}
+/** Reports that a verdict lacks something (`unknown`), or that the check makes no sense here; the wording says why. */
+export class NoVerdict extends WordedError {
+  readonly verdict: 'unknown' | 'not-applicable';
 
-/** Thrown if the check makes no sense here; the wording says why. */
-export class NotApplicable extends WordedError {}
+  constructor(why: Message, cause?: unknown, verdict: NoVerdict['verdict'] = 'unknown') {
+    super(why, cause);
+    this.verdict = verdict;
+  }
+}

@@ -4,7 +4,7 @@ import { PRESETS, type RouteOrigin } from '../api/routes.ts';
 import type { SplitTunnel } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../core/errors.ts';
-import { NotRestored, Problem } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import { DEFAULT_ROUTES } from '../view/default-routes.ts';
 import { ADD, canonical, type Entry, type Mode, REMOVE } from './document.ts';
 
@@ -21,7 +21,7 @@ export interface SplitList {
   supported(): Promise<(action: ActionName) => boolean>;
   /** Sets the list, reads it back, and retries missing entries. @throws Problem */
   set(wanted: readonly Entry[], phase: Phase): Promise<void>;
-  /** Sets the list, or restores the previous list. @throws Problem; NotRestored if the restoration fails too */
+  /** Sets the list, or restores the previous list. @throws Problem, with `notRestored` if the restoration fails too */
   setOrRollBack(wanted: readonly Entry[], before: readonly Entry[]): Promise<void>;
 }
 
@@ -92,11 +92,10 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
       const problem = error instanceof Problem ? error : new Problem('routes-failed', reason(error), {}, error);
       try {
         await set(before, 'rolling-back');
-      } catch (cause) {
-        throw new NotRestored(
-          withHint(problem, 'The previous list is restored as soon as the tunnel client accepts it.'),
-          cause,
-        );
+      } catch {
+        const lost = withHint(problem, 'The previous list is restored as soon as the tunnel client accepts it.');
+        lost.notRestored = true;
+        throw lost;
       }
       const restored = withHint(problem, 'The list is as it was before.');
       restored.uncertain = false;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { COMMANDS } from '../../daemon/cli/command-line/command-table.ts';
+import { COMMANDS } from '../../daemon/cli/command-line/program.ts';
 import type { CommandSpec } from '../../daemon/cli/context.ts';
 import { createHome, culvert, prefix, startDemo } from '../support/e2e/culvert.ts';
 import { runInProcess } from '../support/in-process.ts';

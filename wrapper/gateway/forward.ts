@@ -11,7 +11,7 @@ import { deny, passAnswer, passError, readError, refusedByPool } from './answer.
 import { type Asked, readAsked, SESSION, textIn, turnFor } from './asked.ts';
 import { isBilled, type Start } from './messages.ts';
 import { passCall, SESSION_ENDED } from './tool-call.ts';
-import { type Body, BrokenAnswer, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
+import { type Body, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 
 /** Most characters at the start of a stream that are searched for an error. */
 const MOST_BEGUN = 65_536;
@@ -201,7 +201,7 @@ async function endWithout(error: NoAnswer, work: Forwarding): Promise<void> {
   else if (asked.again !== '' && used.account !== undefined) await turn.mayGoOn(asked.again, used.account);
   // programs retry after a 502, but a request that was sent may have been billed
   const mayBeBilled = error.wasSent && !IDEMPOTENT.test(req.method ?? '') && !asked.hasKey;
-  if (error instanceof BrokenAnswer)
+  if (error.kind === 'broken')
     return deny(program, 502, `The provider gave a broken answer: ${error.message}.`, mayBeBilled);
   const { provider } = route.plan;
   // the gateway never switches these accounts, so the program decides, as it would without a gateway

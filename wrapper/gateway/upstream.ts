@@ -121,26 +121,21 @@ export class Body {
 /** The error of a request without an answer. A program may repeat a request that was not sent. */
 export class NoAnswer extends Error {
   readonly wasSent: boolean;
+  /** `broken`: an answer came, but can't be passed on. `stale`: the provider had closed the kept connection. */
+  readonly kind: 'broken' | 'stale' | undefined;
 
-  constructor(cause: Error, wasSent: boolean) {
+  constructor(cause: Error, wasSent: boolean, kind?: NoAnswer['kind']) {
     super(whyNot(cause), { cause });
     this.wasSent = wasSent;
+    this.kind = kind;
   }
 }
 
-/** The error of an answer that can't be read, or must not be passed on unread. */
-export class BrokenAnswer extends NoAnswer {}
-
-/** @throws BrokenAnswer for a compressed answer, which the gateway did not ask for, because it could hide a key */
+/** @throws NoAnswer for a compressed answer, which the gateway did not ask for, because it could hide a key */
 export function checkEncoding({ headers }: IncomingMessage): void {
   const encoding = headers['content-encoding']?.trim();
   if (encoding && !/^identity$/i.test(encoding))
-    throw new BrokenAnswer(new Error(`it is compressed, though "identity" was asked for`), true);
-}
-
-/** Converts an error. The parser reports an answer that breaks the protocol, for example with two lengths. */
-function failed(error: NodeJS.ErrnoException, wasSent: boolean): NoAnswer {
-  return error.code?.startsWith('HPE_') ? new BrokenAnswer(error, true) : new NoAnswer(error, wasSent);
+    throw new NoAnswer(new Error(`it is compressed, though "identity" was asked for`), true, 'broken');
 }
 
 const idleSince = new WeakMap<Duplex, number>();
@@ -252,14 +247,11 @@ export async function send(res: ServerResponse, body: Body, passing: Passing): P
   try {
     return await sendOnce(res, body, passing);
   } catch (error) {
-    const again = error instanceof NoAnswer && (!error.wasSent || error instanceof Stale) && isSafe;
+    const again = error instanceof NoAnswer && (!error.wasSent || error.kind === 'stale') && isSafe;
     if (!again || !body.isKept || res.destroyed) throw error;
     return await sendOnce(res, body, passing);
   }
 }
-
-/** The error of a kept connection that the provider has closed. */
-class Stale extends NoAnswer {}
 
 function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<IncomingMessage> {
   const { req } = res;
@@ -304,8 +296,10 @@ function sendOnce(res: ServerResponse, body: Body, passing: Passing): Promise<In
     // an error after the start of the answer also occurs on the answer
     upstream.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(limit);
-      const stale = upstream.reusedSocket && error.code === 'ECONNRESET';
-      reject(stale ? new Stale(error, wasSent) : failed(error, wasSent));
+      // the parser reports an answer that breaks the protocol, for example with two lengths
+      if (error.code?.startsWith('HPE_')) return reject(new NoAnswer(error, true, 'broken'));
+      const isStale = upstream.reusedSocket && error.code === 'ECONNRESET';
+      reject(new NoAnswer(error, wasSent, isStale ? 'stale' : undefined));
     });
     if (text !== undefined) upstream.end(text, 'latin1');
     else body.sendTo(upstream, goOn);

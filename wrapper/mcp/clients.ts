@@ -1,6 +1,6 @@
 // Plans and makes the changes in the files of MCP clients: values change in place, and what can't change is named.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { errno, reason } from '../../daemon/core/errors.ts';
+import { errno, isOneOf, reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -13,11 +13,13 @@ import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
 import { type ClientFile, clientFiles } from './client-list.ts';
 import { type Configuration, openConfiguration } from './documents/document.ts';
-import { LayoutError, UnreadableError } from './documents/tree.ts';
 import { type Change, changeEntry, shownDoor, type Table, type Wanted } from './entry-change.ts';
 import { type UsualEntry, usualEntry } from './entry-form.ts';
 import { digestOf, type Kept, type Originals, PLACEHOLDER } from './remote.ts';
 import { withoutKeys } from './shared-entry.ts';
+
+/** The code of a document that would need another layout. */
+const LAYOUT = { layout: true };
 
 /** A server with a change of its command line or address. */
 type ServerChange = { server: string } & Change;
@@ -101,7 +103,7 @@ function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'pr
     change.read = read;
     document = openConfiguration(text, file.format);
   } catch (error) {
-    return { ...change, unread: error instanceof UnreadableError ? error.message : reason(error) };
+    return { ...change, unread: reason(error) };
   }
   for (const place of file.places) {
     for (const { path, entries } of tablesAt(document.value, place.split('.'))) {
@@ -160,7 +162,7 @@ function changeIn(
   try {
     return { document: document.replace(path, form.back(form.fields)), change: { server, ...changed } };
   } catch (error) {
-    if (!(error instanceof LayoutError)) throw error;
+    if (!isOneOf(LAYOUT, error)) throw error;
     return byHand(document, { server, entry }, { table, why: error.message });
   }
 }
@@ -194,7 +196,7 @@ function whyNotBack(document: Configuration, { server, entry }: Named, table: Ta
     const isBack = removed(changed, now).text === removed(document, entry).text;
     return isBack ? undefined : 'its layout could not be restored';
   } catch (error) {
-    if (error instanceof LayoutError) return error.message;
+    if (isOneOf(LAYOUT, error)) return error.message;
     throw error;
   }
 }

@@ -17,7 +17,7 @@ export interface UsualEntry {
   back(changed: Fields): Fields;
 }
 
-/** Returns an entry with the usual names. A command may be one list with its arguments, or a table of its own. */
+/** Returns an entry with the usual names. A command may be one list with its arguments, or a separate table. */
 export function usualEntry(entry: Fields, names: FieldNames = {}): UsualEntry {
   const { bearer, ...renamed } = names;
   const own = Object.entries(renamed);

@@ -30,8 +30,8 @@ interface ChosenServer {
 }
 
 /**
- * Runs a server until its client closes stdin. Without accounts it runs unchanged, unless one is named; so it does where the client's
- * user names another host.
+ * Runs a server until its client closes stdin. The server runs unchanged if the tool has no accounts and the caller names none,
+ * or if the client's user names another host.
  * @param command the server's command line
  * @throws WrapError `unknown-server`, `no-tool`, `nothing-left`, and those of accounts, of `rulingFor` and of the pool
  */

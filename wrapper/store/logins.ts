@@ -98,7 +98,7 @@ export function ownDirectory(cli: string, name: string, { state }: Pick<Paths, '
   return join(state, 'homes', cli, name);
 }
 
-/** Reports whether culvert-wrap made a login's directory. A link in its place is not its own. */
+/** Reports whether culvert-wrap made a login's directory. It does not own a link in that place. */
 export function isOwnDirectory({ cli }: Pick<Account, 'cli'>, directory: string, paths: Pick<Paths, 'state'>): boolean {
   const parent = dirname(ownDirectory(cli, 'x', paths));
   try {

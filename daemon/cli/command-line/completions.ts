@@ -2,7 +2,7 @@
 
 import { inQuotes } from '../../view/fix.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
-import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './command-table.ts';
+import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './program.ts';
 
 /** A place on the command line: its path, and the words that may follow. */
 interface Place {

@@ -7,8 +7,8 @@ import { makeDirectory } from '../../core/files.ts';
 import { VERSION } from '../../system/installation.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { CONFIG_KEYS } from '../labels.ts';
-import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './command-table.ts';
 import { bash, fish, zsh } from './completions.ts';
+import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './program.ts';
 
 /** Returns the page, without a date, so that it depends on the source only. */
 function manual(version: string): string {

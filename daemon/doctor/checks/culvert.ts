@@ -6,7 +6,7 @@ import { reason } from '../../core/errors.ts';
 import { UNENCRYPTED } from '../../view/client/labels.ts';
 import { quote } from '../../view/fix.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, labeled, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import type { World } from '../world/world.ts';
 
 const RESTART = message('Restart the daemon: culvert restart');
@@ -301,7 +301,7 @@ export const tray: Check = {
   async probe(world) {
     if (!hasDisplay(world)) return notApplicable(message('There is no display.'));
     const answer = await askGjs(world);
-    if (!answer) throw new Unknown(message('gjs is missing or does not run'));
+    if (!answer) throw new NoVerdict(message('gjs is missing or does not run'));
     if (answer.host) return ok(message('the desktop shows tray icons'));
     return answer.host === null
       ? notice([message('no session bus')], message('Start Culvert inside the desktop session.'))

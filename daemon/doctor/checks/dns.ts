@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, labeled, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { fileFix, RESOLVED_STUB } from '../file-fix.ts';
 import { limitValues } from '../knowledge.ts';
 import { as } from '../world/bus.ts';
@@ -37,7 +37,7 @@ interface ResolvConfFile extends ResolvConf {
   link: string | null;
 }
 
-/** Returns /etc/resolv.conf, or null if it does not exist. @throws Unknown when the file can't be read */
+/** Returns /etc/resolv.conf, or null if it does not exist. @throws NoVerdict when the file can't be read */
 export function readResolvConf(world: World): Promise<ResolvConfFile | null> {
   return world.once('resolv.conf', async () => {
     const [text, link] = await Promise.all([
@@ -51,7 +51,7 @@ export function readResolvConf(world: World): Promise<ResolvConfFile | null> {
 /** Servers of systemd-resolved: interface, family, address. */
 const ServerList = z.array(z.tuple([z.int(), z.int(), z.array(z.int().check(z.gte(0), z.lte(255)))]));
 
-/** Returns the DNS servers of systemd-resolved as text, or null if it does not run. @throws Unknown */
+/** Returns the DNS servers of systemd-resolved as text, or null if it does not run. @throws NoVerdict */
 export function resolvedServers(world: World): Promise<string[] | null> {
   return world.once('resolve1', async () => {
     const target = {
@@ -62,7 +62,7 @@ export function resolvedServers(world: World): Promise<string[] | null> {
     const values = await world.bus.properties(target, ['DNS']);
     if (values === null) return null;
     const servers = as(ServerList, values[0]);
-    if (!servers) throw new Unknown(message('The output of %s was not understood.', 'systemd-resolved'));
+    if (!servers) throw new NoVerdict(message('The output of %s was not understood.', 'systemd-resolved'));
     return servers.map(([, , bytes]) => addressText(bytes));
   });
 }

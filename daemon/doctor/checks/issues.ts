@@ -3,7 +3,7 @@ import type { CommandName, Snapshot } from '../../api/schema.ts';
 import { isMember } from '../../view/states/registration.ts';
 import { N_ } from '../../view/translator.ts';
 import { unknownIn } from '../../warp/parse/unknown.ts';
-import { type Check, inEnglish, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, inEnglish, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { affects, type Condition, type Issue } from '../knowledge.ts';
 import { connectivity, fallbackDomains, protocolOf, releaseNotes, tunnelOf } from '../world/facts.ts';
 import { links, routes, uplink } from '../world/ip.ts';
@@ -18,7 +18,7 @@ export const knownIssues: Check = {
   async probe(world) {
     const { tunnelCli } = tunnelOf(world);
     if (!tunnelCli.available) return notApplicable(message('The tunnel CLI is not installed.'));
-    if (tunnelCli.version === null) throw new Unknown(message('The version of the tunnel CLI is not known.'));
+    if (tunnelCli.version === null) throw new NoVerdict(message('The version of the tunnel CLI is not known.'));
     const { issues } = world.knowledge;
     const version = tunnelCli.version;
     const hits: { issue: Issue; certain: boolean }[] = [];

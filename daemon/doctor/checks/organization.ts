@@ -15,7 +15,7 @@ import {
   nameOf,
   tracesOfWindows,
 } from '../../warp/parse/policy-file.ts';
-import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, type Finding, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { policyFileOf, vendorPage } from '../world/facts.ts';
 
 export const mdmFile: Check = {
@@ -29,7 +29,7 @@ export const mdmFile: Check = {
     if (!file) return notApplicable(message('There is no %s.', MDM));
     const { faults, configurations } = judgePolicy(file, world.owner, world.tunnel?.tunnelCli.version ?? null);
     const [fault] = faults;
-    if (fault?.code === 'policy-hidden') throw new Unknown(fault.seen);
+    if (fault?.code === 'policy-hidden') throw new NoVerdict(fault.seen);
     if (fault)
       return problem(
         [fault.seen, ...tracesOfWindows(file)],

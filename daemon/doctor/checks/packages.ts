@@ -3,7 +3,7 @@ import type { Message } from '../../api/values.ts';
 import { quote } from '../../view/fix.ts';
 import { N_ } from '../../view/translator.ts';
 import { SERVED_DEBIAN } from '../../warp/cli/install-steps.ts';
-import { type Check, type Finding, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, type Finding, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { adminCommands } from '../world/facts.ts';
 import type { World } from '../world/world.ts';
 
@@ -171,7 +171,7 @@ async function subscriptionOf({ files }: World): Promise<Subscription | null> {
   if (program && address && suite && keyring?.startsWith('/'))
     return { program, address: address.replace(/\/+$/, ''), suite, keyring };
   const source = apt !== null ? APT_SOURCE : DNF_SOURCE;
-  throw new Unknown(message('%s names no address, suite or file of keys.', source));
+  throw new NoVerdict(message('%s names no address, suite or file of keys.', source));
 }
 
 /** Splits an address of dnf, which ends in the suite. */
@@ -203,7 +203,7 @@ function lastExpiry(keyring: Buffer, path: string): number {
   try {
     return Math.max(...expiries(keyring));
   } catch (error) {
-    throw new Unknown(message('%s holds no key that can be read.', path), error);
+    throw new NoVerdict(message('%s holds no key that can be read.', path), error);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, labeled, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, labeled, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { DNSMASQ, fileFix, STOPPABLE } from '../file-fix.ts';
 import { adminCommands, handlesDns, isConnected, modeOf, modeWord, vendorPage } from '../world/facts.ts';
 import { redactLine } from '../world/journal.ts';
@@ -163,7 +163,7 @@ async function checkNewest(world: World, servers: readonly string[], text: strin
 async function versionOf(world: World): Promise<{ major: number; minor: number; text: string }> {
   const { stdout } = await world.tools.run('systemctl', ['--version']);
   const [, major, text = ''] = /^systemd (\d{1,4})(?: \(([^)\n]{1,60})\))?/.exec(stdout) ?? [];
-  if (!major) throw new Unknown(message('The output of %s was not understood.', 'systemctl --version'));
+  if (!major) throw new NoVerdict(message('The output of %s was not understood.', 'systemctl --version'));
   const minor = /^v?\d+\.(\d+)/.exec(text)?.[1] ?? '0';
   return { major: Number(major), minor: Number(minor), text: text || major };
 }

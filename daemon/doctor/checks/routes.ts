@@ -4,7 +4,7 @@ import { type ParseError, parse } from 'jsonc-parser';
 import * as z from 'zod/mini';
 import type { Message } from '../../api/values.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { setIpv6Disabled } from '../file-fix.ts';
 import {
   adminCommands,
@@ -268,18 +268,18 @@ export const containerDns: Check = {
   },
 };
 
-/** Servers that an administrator has set for all containers. @throws Unknown */
+/** Servers that an administrator has set for all containers. @throws NoVerdict */
 async function configuredServers({ files }: World): Promise<string[]> {
   const text = await files.readText(CONFIG);
   if (text === null) return [];
   const errors: ParseError[] = [];
   const { data } = z.safeParse(Config, parse(text, errors, { allowTrailingComma: true }));
-  if (errors.length > 0 || !data) throw new Unknown(message('%s is not understood.', CONFIG));
+  if (errors.length > 0 || !data) throw new NoVerdict(message('%s is not understood.', CONFIG));
   // the file may hold secrets, so nothing else from it is shown
   return (data.dns ?? []).filter(server => isIP(server) !== 0);
 }
 
-/** The file that Docker takes name servers from, and the servers in it. @throws Unknown */
+/** The file that Docker takes name servers from, and the servers in it. @throws NoVerdict */
 async function serversOfHost(world: World): Promise<{ file: string; servers: string[] }> {
   const own = (await readResolvConf(world))?.nameservers ?? [];
   if (own.join() !== STUB) return { file: '/etc/resolv.conf', servers: own };

@@ -4,7 +4,7 @@ import { formatAddress, parseRange } from '../../routes/ranges.ts';
 import { sshPorts, sshSessions } from '../../routes/surroundings.ts';
 import { DEFAULT_ROUTES } from '../../view/default-routes.ts';
 import { N_ } from '../../view/translator.ts';
-import { type Check, message, notApplicable, notice, ok, problem, quoted, Unknown } from '../check.ts';
+import { type Check, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import {
   adminCommands,
   covers,
@@ -297,7 +297,7 @@ interface Way extends Source {
   said: string;
 }
 
-/** Asks the kernel where it would forward packets to the Internet. @throws Unknown */
+/** Asks the kernel where it would forward packets to the Internet. @throws NoVerdict */
 async function waysOf(world: World, sources: readonly Source[]): Promise<Way[]> {
   const queries = sources.map(({ device, address }) => `route get ${INTERNET} from ${address} iif ${device}\n`);
   const run = (input: string) => world.tools.run('ip', ['-o', '-batch', '-'], { input });
@@ -315,10 +315,10 @@ async function waysOf(world: World, sources: readonly Source[]): Promise<Way[]> 
   });
 }
 
-/** Reads a line of `ip -o route get`. @throws Unknown */
+/** Reads a line of `ip -o route get`. @throws NoVerdict */
 function wayIn(source: Source, line: string): Way {
   const device = /\bdev (\S+)/.exec(line)?.[1];
-  if (!device) throw new Unknown(message('The output of %s was not understood.', 'ip route get'));
+  if (!device) throw new NoVerdict(message('The output of %s was not understood.', 'ip route get'));
   return { ...source, way: device === TUNNEL_LINK ? 'tunnel' : 'outside', said: device };
 }
 
@@ -398,7 +398,7 @@ async function droppedSources(world: World): Promise<Dropped> {
     if (found.length > 0 && (await isMasqueraded(world))) return NOTHING_DROPPED;
     return { lines: [...new Set(found)].slice(0, 4), unread: [] };
   } catch (error) {
-    if (!(error instanceof Unknown)) throw error;
+    if (!(error instanceof NoVerdict)) throw error;
     return {
       lines: [],
       unread: [message('The journal of WARP can’t be read, so packets that WARP dropped are not known.')],

@@ -1,14 +1,14 @@
 // Reads properties of services on the system bus with busctl, without starting a service.
 import * as z from 'zod/mini';
 import { message } from '../../view/message.ts';
-import { Unknown } from '../errors.ts';
+import { NoVerdict } from '../errors.ts';
 import type { Tools } from './tools.ts';
 
 export interface Bus {
   /**
    * Returns the values of properties in the order of `names`, as `busctl --json=short` prints them; null if no
    * program on the bus provides the service, or there is no bus.
-   * @throws Unknown when the service does not answer, or busctl is missing
+   * @throws NoVerdict when the service does not answer, or busctl is missing
    */
   properties(target: BusTarget, names: readonly string[]): Promise<unknown[] | null>;
 }
@@ -27,7 +27,7 @@ const ABSENT =
 export function createBus(tools: Tools, address: string | null): Bus {
   return {
     async properties({ service, path, interface: name }, names) {
-      if (!tools.has('busctl')) throw new Unknown(message('busctl is not installed; it is part of systemd.'));
+      if (!tools.has('busctl')) throw new NoVerdict(message('busctl is not installed; it is part of systemd.'));
       const where = address === null ? '--system' : `--address=${address}`;
       const options = [where, '--json=short', '--auto-start=no', '--timeout=2'];
       const { exitCode, stdout, stderr } = await tools.run('busctl', [
@@ -40,10 +40,10 @@ export function createBus(tools: Tools, address: string | null): Bus {
       ]);
       if (exitCode !== 0) {
         if (ABSENT.test(stderr)) return null;
-        throw new Unknown(message('%s does not answer: %s', service, stderr.trim()));
+        throw new NoVerdict(message('%s does not answer: %s', service, stderr.trim()));
       }
       const values = stdout.trim().split('\n').map(parse);
-      if (values.length !== names.length) throw new Unknown(message('The output of %s was not understood.', service));
+      if (values.length !== names.length) throw new NoVerdict(message('The output of %s was not understood.', service));
       return values;
     },
   };
@@ -53,7 +53,7 @@ function parse(line: string): unknown {
   try {
     return z.parse(Property, JSON.parse(line)).data;
   } catch (error) {
-    throw new Unknown(message('The output of %s was not understood.', 'busctl'), error);
+    throw new NoVerdict(message('The output of %s was not understood.', 'busctl'), error);
   }
 }
 

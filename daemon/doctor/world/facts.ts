@@ -8,27 +8,34 @@ import { modeName } from '../../view/client/labels.ts';
 import { message } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 import { POLICY_FILE, type PolicyFile } from '../../warp/parse/policy-file.ts';
-import { NotApplicable, Unknown } from '../errors.ts';
+import { NoVerdict } from '../errors.ts';
 import { labeled } from '../file-fix.ts';
 import { as } from './bus.ts';
 import type { World } from './world.ts';
 
-/** State of the tunnel. @throws Unknown if there is no snapshot */
+/** State of the tunnel. @throws NoVerdict if there is no snapshot */
 export function tunnelOf({ tunnel }: World): Snapshot {
   if (tunnel) return tunnel;
-  throw new Unknown(
+  throw new NoVerdict(
     message('The state of the tunnel is not known: no Culvert daemon runs, and the tunnel CLI was not asked.'),
   );
 }
 
-/** The mode. @throws NotApplicable while the client reports no settings, Unknown when they could not be read */
+/** The mode. @throws NoVerdict while the client reports no settings, or when they could not be read */
 export function modeOf(world: World): string {
   const { settings, status, tunnelCli } = tunnelOf(world);
-  if (tunnelCli.emulated) throw new NotApplicable(message('The embedded emulator tunnels nothing.'));
+  if (tunnelCli.emulated)
+    throw new NoVerdict(message('The embedded emulator tunnels nothing.'), undefined, 'not-applicable');
   if (settings.Mode !== undefined) return settings.Mode;
-  if (!tunnelCli.available) throw new NotApplicable(message('The tunnel CLI is not installed.'));
-  if (status.blocked) throw new NotApplicable(message('The client has to be set up first: see the check "service".'));
-  throw new Unknown(message('The mode of the tunnel is not known: its settings could not be read.'));
+  if (!tunnelCli.available)
+    throw new NoVerdict(message('The tunnel CLI is not installed.'), undefined, 'not-applicable');
+  if (status.blocked)
+    throw new NoVerdict(
+      message('The client has to be set up first: see the check "service".'),
+      undefined,
+      'not-applicable',
+    );
+  throw new NoVerdict(message('The mode of the tunnel is not known: its settings could not be read.'));
 }
 
 /** Name of a mode, as a value for a message. */
@@ -83,10 +90,10 @@ export function covers(ranges: readonly string[], inner: string): boolean {
   });
 }
 
-/** Reports whether traffic to an address or a range bypasses the tunnel. @throws Unknown when the split tunnel is not known */
+/** Reports whether traffic to an address or a range bypasses the tunnel. @throws NoVerdict when the split tunnel is not known */
 export function isOutsideTunnel(world: World, range: string): boolean {
   const { mode, ips } = tunnelOf(world).splitTunnel;
-  if (mode === null) throw new Unknown(message('The split tunnel is not known: its lists could not be read.'));
+  if (mode === null) throw new NoVerdict(message('The split tunnel is not known: its lists could not be read.'));
   const listed = covers(
     ips.map(({ value }) => value),
     range,
@@ -140,7 +147,7 @@ export const releaseNotes = 'https://developers.cloudflare.com/changelog/product
 const Connectivity = z.int().check(z.gte(0), z.lte(4));
 const CONNECTIVITY = ['unknown', 'none', 'portal', 'limited', 'full'] as const;
 
-/** NetworkManager's view of the network, or null if it does not run. @throws Unknown */
+/** NetworkManager's view of the network, or null if it does not run. @throws NoVerdict */
 export function connectivity(world: World): Promise<(typeof CONNECTIVITY)[number] | null> {
   return world.once('connectivity', async () => {
     const target = {

@@ -4,14 +4,14 @@ import { access, lstat, open, readdir, readlink, stat, statfs } from 'node:fs/pr
 import { errno, reason } from '../../core/errors.ts';
 import { message } from '../../view/message.ts';
 import { type PolicyFile, readPolicyFile } from '../../warp/parse/policy-file.ts';
-import { Unknown } from '../errors.ts';
+import { NoVerdict } from '../errors.ts';
 
 export interface Files {
   /** Returns the real path for a path of the machine, for programs that read it. */
   locate(path: string): string;
   /**
    * Returns the text of a regular file, or null if it does not exist.
-   * @param limit in bytes @throws Unknown if it can't be read, is longer, or is not a regular file
+   * @param limit in bytes @throws NoVerdict if it can't be read, is longer, or is not a regular file
    */
   readText(path: string, limit?: number): Promise<string | null>;
   /** Like `readText`, for bytes. */
@@ -61,17 +61,17 @@ export function createFiles(root = ''): Files {
         // a pipe or a device must not block the reader
         const file = await open(`${root}${path}`, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
         try {
-          if (!(await file.stat()).isFile()) throw new Unknown(message('%s is not a regular file.', path));
+          if (!(await file.stat()).isFile()) throw new NoVerdict(message('%s is not a regular file.', path));
           return await readUpTo(file, path, limit);
         } finally {
           await file.close();
         }
       } catch (error) {
-        if (error instanceof Unknown) throw error;
+        if (error instanceof NoVerdict) throw error;
         if (MISSING.has(errno(error) ?? '')) return null;
         if (errno(error) === 'EACCES' || errno(error) === 'EPERM')
-          throw new Unknown(message('You may not read %s.', path), error);
-        throw new Unknown(message("%s can't be read: %s", path, reason(error)), error);
+          throw new NoVerdict(message('You may not read %s.', path), error);
+        throw new NoVerdict(message("%s can't be read: %s", path, reason(error)), error);
       }
     },
     readLink: path => readlink(`${root}${path}`).catch(() => null),
@@ -126,7 +126,7 @@ async function readUpTo(file: Awaited<ReturnType<typeof open>>, path: string, li
     const { bytesRead, buffer } = await file.read(Buffer.alloc(size === 0 ? 4 * 1024 : 64 * 1024), 0);
     if (bytesRead === 0) return Buffer.concat(chunks);
     size += bytesRead;
-    if (size > limit) throw new Unknown(message('%s is longer than %d KiB, so it was not read.', path, limit / 1024));
+    if (size > limit) throw new NoVerdict(message('%s is longer than %d KiB, so it was not read.', path, limit / 1024));
     chunks.push(buffer.subarray(0, bytesRead));
   }
 }

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { parseRange, prefixes } from '../../routes/ranges.ts';
 import { message } from '../../view/message.ts';
-import { Unknown } from '../errors.ts';
+import { NoVerdict } from '../errors.ts';
 import { TUNNEL_LINK } from './ip.ts';
 import type { World } from './world.ts';
 
@@ -35,7 +35,7 @@ type Rule = z.infer<typeof Rule>;
 
 /**
  * Returns WARP's firewall, `absent` without its table, or `unreadable` for a user who may not list tables.
- * @throws Unknown if nft is missing, or its output is not understood
+ * @throws NoVerdict if nft is missing, or its output is not understood
  */
 export function warpFirewall(world: World): Promise<Firewall | 'absent' | 'unreadable'> {
   return world.once('warp-firewall', async () => {
@@ -44,17 +44,17 @@ export function warpFirewall(world: World): Promise<Firewall | 'absent' | 'unrea
     if (exitCode === 0) return firewallOf(stdout);
     if (/no such file/i.test(stderr)) return 'absent';
     if (/not permitted|permission denied|must be root/i.test(stderr)) return 'unreadable';
-    throw new Unknown(message('%s failed: %s', `nft list table ${WARP_TABLE}`, stderr.trim().split('\n')[0] ?? ''));
+    throw new NoVerdict(message('%s failed: %s', `nft list table ${WARP_TABLE}`, stderr.trim().split('\n')[0] ?? ''));
   });
 }
 
-/** Reads the output of `nft -j list table`. @throws Unknown */
+/** Reads the output of `nft -j list table`. @throws NoVerdict */
 function firewallOf(text: string): Firewall {
   let objects: z.infer<typeof Listing>['nftables'];
   try {
     objects = z.parse(Listing, JSON.parse(text)).nftables;
   } catch (error) {
-    throw new Unknown(message('The output of %s was not understood.', `nft list table ${WARP_TABLE}`), error);
+    throw new NoVerdict(message('The output of %s was not understood.', `nft list table ${WARP_TABLE}`), error);
   }
   const input = objects.flatMap(({ chain }) => chain ?? []).find(({ hook }) => hook === 'input');
   const sets = new Map(objects.flatMap(({ set }) => (set ? [[set.name, set.elem ?? []] as const] : [])));

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { VPN_DEVICE } from '../../routes/session.ts';
 import { message } from '../../view/message.ts';
-import { Unknown } from '../errors.ts';
+import { NoVerdict } from '../errors.ts';
 import type { World } from './world.ts';
 
 const Link = z.object({
@@ -77,12 +77,12 @@ async function read<T>(world: World, part: Part, args: string[], schema: z.ZodMi
   return parsed?.success ? parsed.data : readAlone(world, args, schema);
 }
 
-/** Returns the interfaces with kind and addresses. @throws Unknown */
+/** Returns the interfaces with kind and addresses. @throws NoVerdict */
 export function links(world: World): Promise<Link[]> {
   return world.once('links', () => read(world, 'addr', ['-d', 'addr'], Link));
 }
 
-/** Returns the routes of all tables and both families. @throws Unknown */
+/** Returns the routes of all tables and both families. @throws NoVerdict */
 export function routes(world: World): Promise<Route[]> {
   return world.once('routes', async () => (await read(world, 'routes', ROUTES, Route)).map(plain));
 }
@@ -93,7 +93,7 @@ function plain({ table, type, ...route }: Route): Route {
   return { ...route, ...named, ...(type === undefined || type === 'unicast' ? {} : { type }) };
 }
 
-/** Returns the policy rules of both families, as printed. @throws Unknown */
+/** Returns the policy rules of both families, as printed. @throws NoVerdict */
 export function rules(world: World): Promise<{ family: 4 | 6; rule: Record<string, unknown> }[]> {
   return world.once('rules', async () => {
     const Rule = z.record(z.string(), z.unknown());
@@ -113,7 +113,7 @@ const RouteGet = z.array(z.object({ metrics: z.optional(z.array(z.object({ mtu: 
 /**
  * Returns the MTU to the ingress that a router has reported to the kernel, or null.
  * @param when `again` after packets were sent
- * @throws Unknown
+ * @throws NoVerdict
  */
 export async function learnedMtu(world: World, when: 'again' | 'once'): Promise<number | null> {
   const all = when === 'once' ? await together(world) : null;
@@ -124,7 +124,7 @@ export async function learnedMtu(world: World, when: 'again' | 'once'): Promise<
   try {
     return mtuOf(z.parse(RouteGet, JSON.parse(stdout)));
   } catch (error) {
-    throw new Unknown(message('The output of %s was not understood.', 'ip route get'), error);
+    throw new NoVerdict(message('The output of %s was not understood.', 'ip route get'), error);
   }
 }
 
@@ -134,12 +134,12 @@ function mtuOf([route]: z.infer<typeof RouteGet>): number | null {
 
 async function readAlone<T>(world: World, args: string[], schema: z.ZodMiniType<T>): Promise<T[]> {
   const { exitCode, stdout, stderr } = await world.tools.run('ip', ['-j', ...args]);
-  if (exitCode !== 0) throw new Unknown(message('%s failed: %s', `ip ${args.join(' ')}`, stderr.trim()));
+  if (exitCode !== 0) throw new NoVerdict(message('%s failed: %s', `ip ${args.join(' ')}`, stderr.trim()));
   try {
     // an empty table prints nothing
     return z.parse(z.array(schema), JSON.parse(stdout.trim() || '[]'));
   } catch (error) {
-    throw new Unknown(message('The output of %s was not understood.', `ip ${args.join(' ')}`), error);
+    throw new NoVerdict(message('The output of %s was not understood.', `ip ${args.join(' ')}`), error);
   }
 }
 

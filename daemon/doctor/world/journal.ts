@@ -5,7 +5,7 @@ import { inEnglish, message, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 import { isObject } from '../../warp/parse/output.ts';
 import type { JournalCause } from '../../warp/registration.ts';
-import { Unknown } from '../errors.ts';
+import { NoVerdict } from '../errors.ts';
 import type { JournalPattern } from '../knowledge.ts';
 import type { Tools } from './tools.ts';
 
@@ -33,7 +33,7 @@ export interface Line {
  * Returns the service's lines since the computer started, oldest first: at most 400 lines of 500 characters. Asks for JSON,
  * in which times do not depend on the user's language.
  * @param redact replaces what must not be shown, in a text of several lines
- * @throws Unknown if journalctl is missing or hangs, or if this user may not read the journal
+ * @throws NoVerdict if journalctl is missing or hangs, or if this user may not read the journal
  */
 export async function readServiceJournal(tools: Pick<Tools, 'run'>, redact: Redact): Promise<Line[]> {
   return redactLines(await readRawJournal(tools), redact);
@@ -42,7 +42,7 @@ export async function readServiceJournal(tools: Pick<Tools, 'run'>, redact: Reda
 /**
  * Returns the same lines with secrets and names in them, for a search: a machine may have the name of a word that is searched
  * for. Show none of them without {@link redactLine}.
- * @throws Unknown as {@link readServiceJournal} does
+ * @throws NoVerdict as {@link readServiceJournal} does
  */
 export async function readRawJournal(tools: Pick<Tools, 'run'>): Promise<Line[]> {
   const units = UNITS.flatMap(unit => ['-u', unit]);
@@ -54,8 +54,9 @@ export async function readRawJournal(tools: Pick<Tools, 'run'>): Promise<Line[]>
   });
   const lines = parseJournal(stdout);
   if (lines.length === 0 && NOT_ALLOWED.test(stderr))
-    throw new Unknown(message('This user may not read the journal of the service (group systemd-journal).'));
-  if (exitCode !== 0 && lines.length === 0) throw new Unknown(message('The journal of the service could not be read.'));
+    throw new NoVerdict(message('This user may not read the journal of the service (group systemd-journal).'));
+  if (exitCode !== 0 && lines.length === 0)
+    throw new NoVerdict(message('The journal of the service could not be read.'));
   return lines;
 }
 

@@ -52,7 +52,7 @@ export function ownerOf(rule: PolicyRule): RuleOwner {
   return OWNERS.find(([, owns]) => owns(rule))?.[0] ?? 'other';
 }
 
-/** Returns the kernel's rules of both families, in the order in which it asks them. @throws Unknown */
+/** Returns the kernel's rules of both families, in the order in which it asks them. @throws NoVerdict */
 export async function policyRules(world: World): Promise<PolicyRule[]> {
   const all = (await rules(world)).map(({ family, rule }) => {
     const text = (name: string) => (rule[name] === undefined || rule[name] === null ? null : String(rule[name]));

@@ -12,7 +12,7 @@ export interface Listening {
 const TCP_LISTEN = '0A';
 const TABLE_LIMIT = 8 * 1024 * 1024;
 
-/** Returns sockets that accept datagrams or connections on a port. @throws Unknown */
+/** Returns sockets that accept datagrams or connections on a port. @throws NoVerdict */
 export async function listeningOn(world: World, port: number): Promise<Listening[]> {
   const tables = await Promise.all(
     (['udp', 'udp6', 'tcp', 'tcp6'] as const).map(async name => {

@@ -4,7 +4,7 @@ import { reason } from '../../core/errors.ts';
 import { findProgram } from '../../core/run-helper.ts';
 import { message } from '../../view/message.ts';
 import { afterExit, signalGroup, startChild } from '../../warp/cli/child.ts';
-import { Unknown } from '../errors.ts';
+import { NoVerdict } from '../errors.ts';
 
 interface Printed {
   exitCode: number | null;
@@ -22,7 +22,7 @@ interface RunLimits {
 export interface Tools {
   /**
    * Runs a program, with `input` on stdin if given, and resolves when the program has ended.
-   * @throws Unknown if it is not installed, does not start, does not end in time, or prints too much
+   * @throws NoVerdict if it is not installed, does not start, does not end in time, or prints too much
    */
   run(program: string, args: readonly string[], options?: RunLimits): Promise<Printed>;
   /** Returns true if a program is installed. */
@@ -61,8 +61,8 @@ export function createTools({ env, signal, prefix = [], usualMs = LIMIT_MS }: To
     started: () => started,
     async run(program, args, { limitMs = usualMs, input, mebibytes = 1 } = {}) {
       const file = findProgram(program, path);
-      if (!file) throw new Unknown(message('%s is not installed.', program));
-      if (signal.aborted) throw new Unknown(message('It was interrupted.'));
+      if (!file) throw new NoVerdict(message('%s is not installed.', program));
+      if (signal.aborted) throw new NoVerdict(message('It was interrupted.'));
       const [first = file, ...rest] = [...prefix, file, ...args];
       started += 1;
       return collect(startChild(first, rest, childEnv, input), { program, limitMs, mebibytes, signal });
@@ -81,7 +81,7 @@ function collect(
 ): Promise<Printed> {
   const text = { stdout: '', stderr: '' };
   return new Promise((resolve, reject) => {
-    const end = (error?: Unknown) => {
+    const end = (error?: NoVerdict) => {
       clearTimeout(limit);
       signal.removeEventListener('abort', interrupted);
       child.stdout?.destroy();
@@ -90,9 +90,9 @@ function collect(
       signalGroup(child, 'SIGKILL');
       reject(error);
     };
-    const interrupted = () => end(new Unknown(message('It was interrupted.')));
+    const interrupted = () => end(new NoVerdict(message('It was interrupted.')));
     const limit = setTimeout(
-      () => end(new Unknown(message('%s did not answer within %s s.', program, String(limitMs / 1000)))),
+      () => end(new NoVerdict(message('%s did not answer within %s s.', program, String(limitMs / 1000)))),
       limitMs,
     );
     signal.addEventListener('abort', interrupted, { once: true });
@@ -100,9 +100,9 @@ function collect(
       child[name]?.setEncoding('utf8').on('data', (piece: string) => {
         text[name] += piece;
         if (text[name].length > mebibytes * 1024 * 1024)
-          end(new Unknown(message('%s printed more than %s MiB.', program, String(mebibytes))));
+          end(new NoVerdict(message('%s printed more than %s MiB.', program, String(mebibytes))));
       });
-    child.once('error', error => end(new Unknown(message('%s did not start: %s', program, reason(error)), error)));
+    child.once('error', error => end(new NoVerdict(message('%s did not start: %s', program, reason(error)), error)));
     child.once('exit', () => afterExit(GRACE_MS, end).unref());
     child.once('close', () => end());
   });

@@ -24,7 +24,7 @@ export function openKillSwitch(
     handlers: answerWith(killSwitch),
     start() {
       if (!settings.config.warp.killSwitch && !isInstalled(service)) {
-        // as the client publishes it, which is loaded with the first request
+        // the client would publish the same, but loads only with the first request
         if (!killSwitch.wasCalled())
           state.set('killSwitch', {
             ...NO_KILL_SWITCH,

@@ -110,8 +110,8 @@ async function setLink({ address, gateway, address6, gateway6, waits }: Outside)
 }
 
 /**
- * Makes programs ask the uplink's resolver, through a mounted resolv.conf. If another program replaces the file, the mount is
- * removed and the file names a resolver of this machine; the address is then translated.
+ * Makes programs ask the uplink's resolver, through a mounted resolv.conf. If another program replaces the file, the kernel
+ * removes the mount, and the file names a resolver of this machine; a rule then translates the address.
  */
 async function setNames(nameserver: string): Promise<void> {
   const text = `# culvert run --outside: the resolver of the network outside the tunnel\nnameserver ${nameserver}\n`;

@@ -52,7 +52,7 @@ export const SERVICE_PATHS: ServicePaths = {
 
 /**
  * Returns the command that installs the service. The program prints a script for root: root can't read the files of an
- * AppImage, and must not run files in a home directory. Packages install the files; if they were removed, the same command
+ * AppImage, and must not run files in a home directory. Packages install the files; if they are missing, the same command
  * restores them.
  */
 export function installCommand(culvert: string): string {

@@ -56,7 +56,7 @@ function unixSockets(path: string): string[] {
   return lines.flatMap(line => line.split(/\s+/)[6] ?? []);
 }
 
-/** Returns the target of a link; empty if the file has just been closed. */
+/** Returns the target of a link; empty if the program has just closed the file. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path);

@@ -259,15 +259,12 @@ function follow(options: FollowOptions): Follower {
 
 function offlineReason(error: unknown): OfflineReason {
   if (error instanceof ApiError) return { code: 'refused', detail: error.message };
-  if (error instanceof StreamTimeout) return { code: 'not-responding', detail: error.message };
+  if (error instanceof Unreachable && error.daemon === 'hung') return { code: 'not-responding', detail: error.message };
   return { code: 'not-running', detail: error instanceof Error ? error.message : String(error) };
 }
 
-/** The error of a stream that was silent for too long. */
-class StreamTimeout extends Unreachable {}
-
 /**
- * Returns a transport with streams that fail with `StreamTimeout` after `ms` without data, even heartbeats.
+ * Returns a transport with streams that fail after `ms` without data, even heartbeats: the daemon hung.
  * A stream over a Unix socket never breaks while a hung or stopped daemon holds it.
  */
 function withIdleTimeout(transport: Transport, ms: number): Transport {
@@ -300,5 +297,5 @@ async function* limited(stream: Stream, ms: number): AsyncGenerator<string> {
     clearTimeout(timer);
     stream.close();
   }
-  if (silent) throw new StreamTimeout(`Not a word for ${Math.round(ms / 1000)} s.`);
+  if (silent) throw new Unreachable(`Not a word for ${Math.round(ms / 1000)} s.`, undefined, 'hung');
 }

@@ -26,12 +26,12 @@ export interface Ordering {
   ask(cli: string, names: readonly string[]): Promise<unknown>;
 }
 
-/** Number of accounts from which on empty accounts are folded. */
+/** With at least this number of accounts, the page folds the empty accounts. */
 const FOLDED_FROM = 8;
 
 /**
- * Returns the rows of a tool's accounts in their order of use, and the order for the user to change, which is the order that
- * the user asked for last. @param ordering absent if the client only shows the accounts
+ * Returns the rows of a tool's accounts in their order of use, and the order that the user can change: the user's last wish.
+ * @param ordering absent if the client only shows the accounts
  */
 export function accountRows(
   tool: Tool,

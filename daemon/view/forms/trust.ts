@@ -17,7 +17,7 @@ import { wordMessage, wordMessages } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 
 interface TrustState {
-  /** null until the tools have been checked. */
+  /** null until the daemon has checked the tools. */
   report: TrustReport | null;
   running: boolean;
   /** Why the check failed; null if it did not. */

@@ -1,4 +1,5 @@
 // Runs the reading commands of the installed tunnel CLI, for a recording. A command that fails is part of it.
+import { Failure } from '../../core/errors.ts';
 import type { Finished, Runner } from '../cli/run.ts';
 import { parseVersion, READ_LIMIT_MS } from '../cli/version.ts';
 import { isObject, jsonOf } from '../parse/output.ts';
@@ -28,19 +29,19 @@ export type RawRow = Omit<Row, 'source' | 'fidelity' | 'system'>;
 
 /**
  * Records the answers of all reading commands, in the order of the table.
- * @throws NotRecorded if the CLI does not start, or after an abort
+ * @throws Failure if the CLI does not start, or after an abort
  */
 export async function recordReadings(options: Options): Promise<RawRow[]> {
   const [first, ...rest] = readings();
   const started = await run(first!, options);
-  if (started.notStarted) throw new NotRecorded(`${options.file} does not start: ${started.output.stderr.trim()}`);
+  if (started.notStarted) throw notRecorded(`${options.file} does not start: ${started.output.stderr.trim()}`, options);
   const version = parseVersion(started.output.stdout) ?? 'unknown';
   const rows: RawRow[] = [rowOf(version, first!, started)];
   const waiting = [...rest.entries()];
   const work = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [at, reading] = next;
-      if (options.signal.aborted) throw new NotRecorded('It was interrupted, and nothing was written.');
+      if (options.signal.aborted) throw notRecorded('It was interrupted, and nothing was written.', options);
       options.onStart?.(reading.argv);
       rows[at + 1] = rowOf(version, reading, await run(reading, options));
     }
@@ -49,9 +50,8 @@ export async function recordReadings(options: Options): Promise<RawRow[]> {
   return rows;
 }
 
-export class NotRecorded extends Error {
-  override name = 'NotRecorded';
-}
+const notRecorded = (why: string, { signal }: Options) =>
+  new Failure(why, { code: signal.aborted ? 'interrupted' : 'failure' });
 
 function run({ argv, form }: Reading, { file, runner, acceptTerms, limitMs = READ_LIMIT_MS }: Options) {
   const args = [...(acceptTerms ? ['--accept-tos'] : []), ...argv];

@@ -1,5 +1,6 @@
 // Defines a transcript: the recorded answers of a tunnel CLI as JSON lines, in the format of test/fixtures/warp-cli.
 import * as z from 'zod/mini';
+import { Failure } from '../../core/errors.ts';
 
 /** A recorded run of the tunnel CLI. */
 export const Row = z.object({
@@ -28,19 +29,14 @@ export const Row = z.object({
 });
 export type Row = z.infer<typeof Row>;
 
-/** A line of a file that is no row of a transcript. */
-class NotTranscript extends Error {
-  override name = 'NotTranscript';
-}
-
 /** More than any recording: a whole one has a megabyte. */
 const MOST_CHARACTERS = 64 * 1024 * 1024;
 
-/** Parses the text of a transcript. @throws NotTranscript for a line in another form, and for a file without a row */
+/** Parses the text of a transcript. @throws Failure for a line in another form, and for a file without a row */
 export function parseTranscript(text: string): Row[] {
-  if (text.length > MOST_CHARACTERS) throw new NotTranscript('The file is larger than 64 MiB.');
+  if (text.length > MOST_CHARACTERS) throw new Failure('The file is larger than 64 MiB.');
   const rows = text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [rowOf(line, at + 1)]));
-  if (rows.length === 0) throw new NotTranscript('The file has no line.');
+  if (rows.length === 0) throw new Failure('The file has no line.');
   return rows;
 }
 
@@ -50,7 +46,7 @@ function rowOf(line: string, number: number): Row {
   } catch (error) {
     const [issue] = error instanceof z.core.$ZodError ? error.issues : [];
     const why = issue ? `${issue.path.join('.') || 'it'}: ${issue.message}` : 'it is not JSON';
-    throw new NotTranscript(`Line ${number} is not a recorded command: ${why}.`);
+    throw new Failure(`Line ${number} is not a recorded command: ${why}.`);
   }
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { STATES } from '../../../daemon/api/states.ts';
-import { COMMANDS, resolved } from '../../../daemon/cli/command-line/command-table.ts';
+import { COMMANDS, resolved } from '../../../daemon/cli/command-line/program.ts';
 import { BAR_FORMATS, type BarFormat, barLine, barStart } from '../../../daemon/view/bars.ts';
 import { type ClientState, shownState } from '../../../daemon/view/client/client-state.ts';
 import { stateOf } from '../../../daemon/view/states/summary.ts';

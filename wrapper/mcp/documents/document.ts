@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { JSON_NOTATION, readJson } from './json.ts';
 import { readToml, TOML_NOTATION } from './toml.ts';
-import { LayoutError, type Node, type Notation, nodeAt, plainValue, replaceNode } from './tree.ts';
+import { frozenLayout, type Node, type Notation, nodeAt, plainValue, replaceNode } from './tree.ts';
 import { readYaml, YAML_NOTATION } from './yaml.ts';
 
 /** `json` may have comments and trailing commas. */
@@ -20,14 +20,14 @@ export interface Configuration {
   value: unknown;
   /**
    * Returns the file with the value at a path replaced. Every byte that does not belong to a changed value stays.
-   * @throws LayoutError if the change would need another layout
+   * @throws Failure if the change would need another layout
    */
   replace(path: readonly string[], next: unknown): Configuration;
   /** Returns lines of this format for the fields of an entry. */
   linesFor(fields: Record<string, unknown>): string[];
 }
 
-/** @throws UnreadableError if the text does not have the format */
+/** @throws Failure if the text does not have the format */
 export function openConfiguration(text: string, format: Format): Configuration {
   const { read, notation } = FORMATS[format];
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
@@ -39,11 +39,11 @@ export function openConfiguration(text: string, format: Format): Configuration {
     value,
     replace(path, next) {
       const node = nodeAt(root, path);
-      if (!node) throw new LayoutError('it is not in the file anymore');
+      if (!node) throw frozenLayout('it is not in the file anymore');
       const changed = openChanged(mark + replaceNode(body, node, next, notation), format);
       // proof that nothing else has another value now, such as an alias of the changed value
       if (!isDeepStrictEqual(changed?.value, replacedAt(value, path, next)))
-        throw new LayoutError('its text can be read in several ways');
+        throw frozenLayout('its text can be read in several ways');
       return changed!;
     },
     linesFor: fields => printed(fields, notation, format),

@@ -1,9 +1,9 @@
 // Reads JSON with comments and trailing commas as a tree.
 import { type Node as JsonNode, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { isText } from '../../../daemon/core/shape.ts';
-import { type Node, type Notation, UnreadableError } from './tree.ts';
+import { type Node, type Notation, unreadable } from './tree.ts';
 
-/** @throws UnreadableError */
+/** @throws Failure */
 export function readJson(text: string): Node {
   if (text.trim() === '') return { kind: 'table', start: 0, end: text.length, entries: [], isBlock: false };
   const errors: ParseError[] = [];
@@ -13,7 +13,7 @@ export function readJson(text: string): Node {
   const why = (error ? printParseErrorCode(error.error) : 'no value')
     .replace(/(?<!^)[A-Z]/g, letter => ` ${letter}`)
     .toLowerCase();
-  throw new UnreadableError(`line ${lineAt(text, error?.offset ?? 0)}: ${why}`);
+  throw unreadable(`line ${lineAt(text, error?.offset ?? 0)}: ${why}`);
 }
 
 function parse(text: string, errors: ParseError[]): JsonNode | undefined {
@@ -21,7 +21,7 @@ function parse(text: string, errors: ParseError[]): JsonNode | undefined {
     return parseTree(text, errors, { allowTrailingComma: true });
   } catch (error) {
     // the parser recurses for every level
-    if (error instanceof RangeError) throw new UnreadableError('it is nested too deeply');
+    if (error instanceof RangeError) throw unreadable('it is nested too deeply');
     throw error;
   }
 }

@@ -1,8 +1,8 @@
-// Reads TOML as a tree. Tables with headers of their own are joined to the tables that contain them.
+// Reads TOML as a tree. A table with its own header becomes part of the table around it.
 import { type AST, ParseError, parseTOML } from 'toml-eslint-parser';
-import { type Entry, type Node, type Notation, type Table, UnreadableError } from './tree.ts';
+import { type Entry, type Node, type Notation, type Table, unreadable } from './tree.ts';
 
-/** @throws UnreadableError */
+/** @throws Failure */
 export function readToml(text: string): Node {
   const [{ body }] = parse(text).body;
   const root = blockTable(0, text.length);
@@ -20,8 +20,8 @@ function parse(text: string): AST.TOMLProgram {
   try {
     return parseTOML(text, { tomlVersion: '1.1' });
   } catch (error) {
-    if (error instanceof ParseError) throw new UnreadableError(`line ${lineOf(error, text)}: ${error.message}`);
-    if (error instanceof RangeError) throw new UnreadableError('it is nested too deeply');
+    if (error instanceof ParseError) throw unreadable(`line ${lineOf(error, text)}: ${error.message}`);
+    if (error instanceof RangeError) throw unreadable('it is nested too deeply');
     throw error;
   }
 }
@@ -44,12 +44,12 @@ function tableFor(root: Table, path: readonly (string | number)[], [start, end]:
     const next: Node = isArray ? { kind: 'list', start, end, items: [], isBlock: true } : blockTable(start, end);
     node = typeof key === 'number' ? itemOf(node, key, next) : entryOf(node, key, next, { start, prefix: '' });
   }
-  if (node.kind !== 'table') throw new UnreadableError('a header names a value that is no table');
+  if (node.kind !== 'table') throw unreadable('a header names a value that is no table');
   return node;
 }
 
 function itemOf(list: Node, index: number, next: Node): Node {
-  if (list.kind !== 'list') throw new UnreadableError('a header names a value that is no list');
+  if (list.kind !== 'list') throw unreadable('a header names a value that is no list');
   const known = list.items[index];
   if (known) return known;
   list.items[index] = next;
@@ -57,7 +57,7 @@ function itemOf(list: Node, index: number, next: Node): Node {
 }
 
 function entryOf(table: Node, key: string, next: Node, place: Pick<Entry, 'start' | 'prefix'>): Node {
-  if (table.kind !== 'table') throw new UnreadableError('a key names a value that is no table');
+  if (table.kind !== 'table') throw unreadable('a key names a value that is no table');
   const known = table.entries.find(entry => entry.key === key);
   if (known) return known.value;
   table.entries.push({ key, ...place, value: next });
@@ -70,7 +70,7 @@ function addPair(table: Table, { key, value, range }: AST.TOMLKeyValue, text: st
   let node: Node = table;
   for (const name of names.slice(0, -1))
     node = entryOf(node, name, blockTable(range[0], range[1]), { start: range[0], prefix: '' });
-  if (node.kind !== 'table') throw new UnreadableError('a key names a value that is no table');
+  if (node.kind !== 'table') throw unreadable('a key names a value that is no table');
   const prefix = text.slice(range[0], key.keys.at(-1)!.range[0]);
   node.entries.push({ key: names.at(-1)!, start: range[0], prefix, value: nodeOf(value, text) });
 }

@@ -1,6 +1,7 @@
 // Defines the tree of a configuration file, whose nodes know their place in the text, and replaces values in that text.
 
 import { isDeepStrictEqual } from 'node:util';
+import { Failure } from '../../../daemon/core/errors.ts';
 import { isRecord, isText } from '../../../daemon/core/shape.ts';
 
 interface Place {
@@ -41,7 +42,7 @@ export interface Entry {
 
 export type Node = Scalar | List | Table;
 
-/** The way in which a format is written. */
+/** The spelling of a format. */
 export interface Notation {
   /**
    * Prints a text.
@@ -58,15 +59,11 @@ export interface Notation {
   braces: readonly [string, string];
 }
 
-/** An error of a file that can't be read, with the place and the reason. */
-export class UnreadableError extends Error {
-  override name = 'UnreadableError';
-}
+/** Creates the failure of a file that can't be read, with the place and the reason. */
+export const unreadable = (why: string) => new Failure(why, { code: 'unreadable' });
 
-/** An error of a place that can't be changed without a change of its layout. */
-export class LayoutError extends Error {
-  override name = 'LayoutError';
-}
+/** Creates the failure of a place that can't be changed without a change of its layout. */
+export const frozenLayout = (why: string) => new Failure(why, { code: 'layout' });
 
 /** Returns the values of a tree. A later entry with the same key counts. */
 export function plainValue(node: Node): unknown {
@@ -90,13 +87,13 @@ interface Edit {
 
 /**
  * Returns the text with the value of one node replaced. Only the parts that differ change; a text that moves keeps its quotes.
- * @throws LayoutError
+ * @throws Failure
  */
 export function replaceNode(text: string, node: Node, next: unknown, notation: Notation): string {
   const edits = new Editor(text, notation, sourcesIn(text, node)).editsOf(node, next);
   const ordered = edits.toSorted((a, b) => a.start - b.start || a.end - b.end);
   if (ordered.some(({ start }, index) => index > 0 && start < ordered[index - 1]!.end))
-    throw new LayoutError('its changes overlap');
+    throw frozenLayout('its changes overlap');
   return ordered.reduceRight((now, { start, end, text: own }) => now.slice(0, start) + own + now.slice(end), text);
 }
 
@@ -124,10 +121,10 @@ class Editor {
 
   editsOf(node: Node, next: unknown, isFlow = false): Edit[] {
     if (isDeepStrictEqual(plainValue(node), next)) return [];
-    if (node.isFrozen) throw new LayoutError('its value is an alias or a block of text');
+    if (node.isFrozen) throw frozenLayout('its value is an alias or a block of text');
     if (node.kind === 'list' && Array.isArray(next)) return this.#ofList(node, next);
     if (node.kind === 'table' && isRecord(next)) return this.#ofTable(node, next);
-    if (node.kind !== 'scalar' && node.isBlock) throw new LayoutError('its value has lines of its own');
+    if (node.kind !== 'scalar' && node.isBlock) throw frozenLayout('its value has lines of its own');
     const like = node.kind === 'scalar' ? this.#text.slice(node.start, node.end) : undefined;
     return [{ start: node.start, end: node.end, text: this.#print(next, isFlow, like) }];
   }
@@ -168,7 +165,7 @@ class Editor {
     if (to < items.length) return { start: items[from]!.start, end: items[to]!.start, text: '' };
     const end = items.at(-1)!.end;
     if (from > 0) return { start: items[from - 1]!.end, end, text: '' };
-    if (isBlock) throw new LayoutError('nothing would be left of its list');
+    if (isBlock) throw frozenLayout('nothing would be left of its list');
     const comma = /^\s*,/.exec(this.#text.slice(end, listEnd))?.[0] ?? '';
     return { start: items[0]!.start, end: end + comma.length, text: '' };
   }
@@ -194,7 +191,7 @@ class Editor {
     const insertions = added.map(name => {
       const following = names.slice(names.indexOf(name)).flatMap(each => known.find(({ key }) => key === each) ?? []);
       const [anchor] = following;
-      if (!anchor) throw new LayoutError('it has no entry to write the new one before');
+      if (!anchor) throw frozenLayout('it has no entry to write the new one before');
       const gap = table.isBlock ? this.#lineBefore(anchor.start, /^[ \t]*$/) : this.#gapBefore(anchor.start);
       return {
         start: anchor.start,
@@ -214,12 +211,12 @@ class Editor {
       return { start: entry.start, end: following.start, text: '' };
     if (previous && isClean(previous.value.end, entry.start))
       return { start: previous.value.end, end: entry.value.end, text: '' };
-    throw new LayoutError('an entry of it stands alone');
+    throw frozenLayout('an entry of it stands alone');
   }
 
   #assertOwn(node: Node): void {
     if (node.isFrozen || (node.kind !== 'scalar' && node.isBlock))
-      throw new LayoutError('an entry of it has lines of its own');
+      throw frozenLayout('an entry of it has lines of its own');
   }
 
   /** Prints an entry for a table, with the dotted prefix of another entry. */
@@ -228,7 +225,7 @@ class Editor {
     return `${prefix}${keyOf(key)}${assignment}${this.#print(value, !isBlock)}`;
   }
 
-  /** Returns a comma and the white space with which the items of a list are separated. */
+  /** Returns the comma and the white space between the items of a list. */
   #gapOf([first, second]: readonly Node[], at: number): string {
     const between = first && second ? this.#text.slice(first.end, second.start) : '';
     const own = this.#gapBefore(at);
@@ -241,10 +238,10 @@ class Editor {
     return /^[ \t]*$/.test(line) && offset > line.length ? `,${this.#newline}${line}` : ', ';
   }
 
-  /** Returns a new line that begins as the line of this offset does. @throws LayoutError if it begins otherwise */
+  /** Returns a new line that begins as the line of this offset does. @throws Failure if it begins otherwise */
   #lineBefore(offset: number, form: RegExp): string {
     const line = this.#startOfLine(offset);
-    if (!form.test(line)) throw new LayoutError('its lines have an unusual form');
+    if (!form.test(line)) throw frozenLayout('its lines have an unusual form');
     return `${this.#newline}${line}`;
   }
 

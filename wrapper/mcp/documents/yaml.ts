@@ -11,17 +11,17 @@ import {
   type Node as YamlNode,
 } from 'yaml';
 import { isRecord } from '../../../daemon/core/shape.ts';
-import { type Entry, type Node, type Notation, UnreadableError } from './tree.ts';
+import { type Entry, type Node, type Notation, unreadable } from './tree.ts';
 
 /** Most levels, and most aliases, that are read. A few aliases of aliases could stand for billions of values. */
 const MOST_LEVELS = 100;
 const MOST_ALIASES = 1_000;
 
-/** @throws UnreadableError */
+/** @throws Failure */
 export function readYaml(text: string): Node {
   const document = parseDocument(text, { logLevel: 'silent' });
   const [error] = document.errors;
-  if (error) throw new UnreadableError(`line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]}`);
+  if (error) throw unreadable(`line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]}`);
   if (!document.contents) return { kind: 'table', start: 0, end: text.length, entries: [], isBlock: true };
   return new Reader(document, text).nodeOf(document.contents, 0);
 }
@@ -37,11 +37,11 @@ class Reader {
   }
 
   nodeOf(node: unknown, level: number): Node {
-    if (level > MOST_LEVELS) throw new UnreadableError('it is nested too deeply');
+    if (level > MOST_LEVELS) throw unreadable('it is nested too deeply');
     if (isAlias(node)) {
       this.#aliases += 1;
       const target = node.resolve(this.#document);
-      if (!target || this.#aliases > MOST_ALIASES) throw new UnreadableError('it has too many aliases');
+      if (!target || this.#aliases > MOST_ALIASES) throw unreadable('it has too many aliases');
       return { ...this.nodeOf(target, level + 1), ...placeOf(node), isFrozen: true };
     }
     if (isMap(node)) {
@@ -52,7 +52,7 @@ class Reader {
       const items = node.items.map(item => this.nodeOf(item, level + 1));
       return { kind: 'list', ...placeOf(node), items, isBlock: node.flow !== true };
     }
-    if (isPair(node)) throw new UnreadableError('a list has a pair in it');
+    if (isPair(node)) throw unreadable('a list has a pair in it');
     if (!isScalar(node)) return { kind: 'scalar', start: 0, end: 0, value: null, isFrozen: true };
     const place = placeOf(node);
     const isBlock = /^[|>&!]/.test(this.#text.slice(place.start, place.end)) || place.start === place.end;
@@ -60,7 +60,7 @@ class Reader {
   }
 
   #entryOf(key: unknown, value: unknown, level: number): Entry {
-    if (!isScalar(key)) throw new UnreadableError('a key is no text');
+    if (!isScalar(key)) throw unreadable('a key is no text');
     return { key: String(key.value), start: placeOf(key).start, prefix: '', value: this.nodeOf(value, level + 1) };
   }
 }

@@ -16,7 +16,7 @@ import { childEnv } from '../../../warp/cli/child.ts';
 import { createRunner } from '../../../warp/cli/run.ts';
 import { parseVersion, READ_LIMIT_MS } from '../../../warp/cli/version.ts';
 import { createTerms } from '../../../warp/consent.ts';
-import { NotRecorded, type RawRow, recordReadings } from '../../../warp/record/record.ts';
+import { type RawRow, recordReadings } from '../../../warp/record/record.ts';
 import { formatTranscript, type Row } from '../../../warp/record/transcript.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { createProgress } from '../../dialog.ts';
@@ -98,9 +98,6 @@ async function readings(context: Context, recording: Parameters<typeof recordRea
   };
   try {
     return await recordReadings({ ...recording, onStart });
-  } catch (error) {
-    if (!(error instanceof NotRecorded)) throw error;
-    throw new Failure(error.message, { code: context.signal.aborted ? 'interrupted' : 'failure', cause: error });
   } finally {
     progress.end();
   }

@@ -61,13 +61,13 @@ function marksGroup(editor: RuleEditor, draft: RuleDraft, links: readonly Networ
 }
 
 /**
- * Adds the texts that are in the fields of what else identifies the network, whose buttons were not pressed: without them, the
- * rule would be for more networks than its author means.
+ * Adds the texts that the user typed to identify the network, and did not add with the field's button. Without these
+ * texts, the rule would apply to more networks than its author means.
  * @returns why a text can't be added, or null
  */
 async function addTyped(editor: RuleEditor, links: readonly NetworkLink[], tr: Translator): Promise<string | null> {
   for (const [id, text] of editor.typed()) {
-    // described again for each text, since a row's command changes the draft that it was described for
+    // each command changes the draft, so the rows have to be described again
     const { draft } = editor.state();
     const row = draft && markRows(editor, draft, links, tr).find(each => each.id === id);
     if (row?.kind !== 'entry') continue;
