@@ -79,6 +79,13 @@ const SETTINGS: Record<string, Known> = {
   'only listed, no DNS': { settings: { Mode: 'tunnel_only' }, splitTunnel: listed('include'), covers: false },
   'all excluded': { settings: { Mode: 'warp' }, splitTunnel: listed('exclude', '0.0.0.0/0'), covers: false },
   'all IPv6 excluded': { settings: { Mode: 'warp+doh' }, splitTunnel: listed('exclude', '::/0'), covers: false },
+  'all excluded in two halves': {
+    settings: { Mode: 'warp' },
+    splitTunnel: listed('exclude', '0.0.0.0/1', '128.0.0.0/1'),
+    covers: false,
+  },
+  'all listed': { settings: { Mode: 'warp' }, splitTunnel: listed('include', '0.0.0.0/0', '::/0'), covers: true },
+  'all IPv4 listed': { settings: { Mode: 'warp' }, splitTunnel: listed('include', '0.0.0.0/0'), covers: false },
 };
 
 interface Case {
@@ -235,7 +242,7 @@ test('no surface claims that a connection covers what is not known, or less than
     const text = /menu|tile/.test(surface) ? all.replace(/^.*All traffic.*$/gm, '') : all;
     const claim = /Your traffic goes|(is|are) tunneled|are encrypted|All traffic|Good"/.exec(text);
     if (claim) return `claims ${claim[0]}`;
-    const says = /It is not known which traffic|Only the sites and networks on your list|Most of your traffic bypasses/;
+    const says = /It is not known which traffic|Only the sites and networks on your list|IPv[46] traffic bypasses WARP/;
     const isBare = surface === 'terminal' && client.snapshot!.settings.Mode === undefined;
     return isBare ||
       !['panel and page', 'tooltip of the tray', 'terminal', 'waybar', 'notification'].includes(surface) ||
