@@ -116,7 +116,7 @@ function bitsOf(value: string): string | null {
   return bits.join('').slice(0, length);
 }
 
-/** Returns the eight groups of an IPv6 address; fewer or NaN for a text that is none. */
+/** Returns the eight groups of an IPv6 address; fewer, or NaN among them, for another text. */
 function groupsOf(address: string): number[] {
   const [before, after] = address.split('::').map(half => (half === '' ? [] : half.split(':')));
   const zeros = after ? Array<string>(Math.max(0, 8 - before!.length - after.length)).fill('0') : [];

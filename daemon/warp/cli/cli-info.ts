@@ -202,7 +202,7 @@ function binaryAt(path: string): Binary[] {
   try {
     if (!statSync(path).isFile()) return [];
     accessSync(path, constants.X_OK);
-    // not `versionAt`, by which a new file would be another one at each look, with its version read again and a change told
+    // not `versionAt`, by which a file that was just written would be another one at each look
     const identity = settledVersionAt(path);
     return identity === null ? [] : [{ path, identity }];
   } catch {
