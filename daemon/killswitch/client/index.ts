@@ -29,7 +29,11 @@ export function openKillSwitch(
     handlers: answerWith(killSwitch),
     start() {
       stopWaiting = followInstallation(service, isThere => {
-        if (killSwitch.wasCalled()) void killSwitch.loaded().then(control => control?.read());
+        if (killSwitch.wasCalled())
+          killSwitch
+            .loaded()
+            .then(control => control?.read())
+            .catch((error: Error) => say(`Kill switch: ${error.message}`));
         else if (isThere) load();
       });
       if (!settings.config.warp.killSwitch && !isInstalled(service)) {
@@ -66,10 +70,14 @@ function followInstallation(service: ServicePaths, changed: (isThere: boolean) =
   let settling: NodeJS.Timeout | undefined;
   const look = () => {
     settling = undefined;
-    const isThere = isInstalled(service);
-    if (isThere === wasThere) return;
-    wasThere = isThere;
-    changed(isThere);
+    try {
+      const isThere = isInstalled(service);
+      if (isThere === wasThere) return;
+      wasThere = isThere;
+      changed(isThere);
+    } catch {
+      // a file went away while it was read, which is another report
+    }
   };
   const noticed = () => {
     settling ??= setTimeout(look, SETTLE_MS).unref();
