@@ -27,7 +27,10 @@ export function errno(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Words that people search for, by code of the system (errno(3)). */
+/**
+ * Words that people search for, by code that a client or an operation on files gets from the system (errno(3)), or from
+ * getaddrinfo(3) by libuv. Codes that only a mistake of the program causes are left out, because their own words say as much.
+ */
 const REASONS: { [code: string]: string | undefined } = {
   ENOSPC: 'No space left on disk. Free some space there',
   EDQUOT: 'Disk quota exceeded. Free some space there',
@@ -43,14 +46,48 @@ const REASONS: { [code: string]: string | undefined } = {
   EMFILE: 'Too many open files',
   ENFILE: 'Too many open files',
   EBUSY: 'In use by another program',
+  ETXTBSY: 'In use by another program',
+  ENOTEMPTY: 'The directory is not empty',
+  EXDEV: 'It is on another file system',
+  EFBIG: 'File too large',
+  EMLINK: 'Too many links',
   EIO: 'Input or output failed',
+  EREMOTEIO: 'Input or output failed',
+  ENODEV: 'No such device',
+  ENXIO: 'No such device',
+  ENOMEM: 'Not enough memory',
+  ENOBUFS: 'Not enough memory',
+  EAGAIN: 'Too much at once. Try again',
+  ENOSYS: 'This system does not support it',
+  ENOTSUP: 'This system does not support it',
+  E2BIG: 'Too many arguments',
+  ESRCH: 'No such process',
+  EINTR: 'Interrupted',
+  ECANCELED: 'Canceled',
   ECONNREFUSED: 'Connection refused',
   ECONNRESET: 'Connection closed by the other side',
+  ECONNABORTED: 'Connection closed by this system',
+  EPIPE: 'Connection closed by the other side',
+  ENOTCONN: 'Not connected',
+  EADDRNOTAVAIL: 'This computer does not have that address',
+  EAFNOSUPPORT: 'This system does not support addresses of this kind',
+  EPROTO: 'The other side did not follow the protocol',
+  EMSGSIZE: 'Message too long',
   ETIMEDOUT: 'No answer in time',
+  ENETDOWN: 'The network is off',
+  ENONET: 'The network is off',
   ENETUNREACH: 'This network has no way there',
   EHOSTUNREACH: 'This network has no way there',
+  EHOSTDOWN: 'The other computer does not answer',
   ENOTFOUND: 'Name not found',
+  EAI_NONAME: 'Name not found',
+  EAI_NODATA: 'The name has no address',
+  EAI_ADDRFAMILY: 'The name has no address of this kind',
+  EAI_FAMILY: 'This system does not support addresses of this kind',
   EAI_AGAIN: 'No name server answered',
+  EAI_FAIL: 'The name server answered with an error',
+  EAI_MEMORY: 'Not enough memory',
+  EAI_CANCELED: 'Canceled',
 };
 
 /**
@@ -59,6 +96,8 @@ const REASONS: { [code: string]: string | undefined } = {
  * `getaddrinfo EAI_AGAIN example.com`. A place on the network is the third group; a path is not.
  */
 const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d_]+)(?:: ([^,]+)|$| ([^\s/]\S*)?)/;
+/** Matches the address at the end of libuv's own words about a listener. */
+const ADDRESS = / (\S*[:.]\S*\d)$/;
 /** Matches the message about a program that was not started: `spawn warp-cli ENOENT`. */
 const FAILED_SPAWN = /^spawn (\S+) (E[A-Z\d]+)$/;
 
@@ -68,6 +107,10 @@ const FAILED_SPAWN = /^spawn (\S+) (E[A-Z\d]+)$/;
  */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // a connection that was tried to each address of a name has no message of its own
+  if (error.message === '' && error instanceof AggregateError && error.errors.length > 0)
+    return [...new Set(error.errors.map(reason))].join('; ');
+  if (error.message === '') return REASONS[errno(error) ?? ''] ?? errno(error) ?? error.name;
   // execa puts its command line before the message
   const original = 'originalMessage' in error && errno(error) !== undefined ? error.originalMessage : undefined;
   const message = typeof original === 'string' ? original : error.message;
@@ -76,7 +119,8 @@ export function reason(error: unknown): string {
   const [, code, own, place] = FAILED_CALL.exec(message) ?? [];
   if (code === undefined || code !== errno(error)) return error.message;
   const words = REASONS[code];
-  if (words !== undefined && place !== undefined) return `${words}: ${place}`;
+  const at = place ?? ADDRESS.exec(own ?? '')?.[1];
+  if (words !== undefined && at !== undefined) return `${words}: ${at}`;
   return words ?? (own === undefined ? message : `${own[0]!.toUpperCase()}${own.slice(1)}`);
 }
 

@@ -3,6 +3,7 @@
 import type { SplitTunnel } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
 import { message, wordMessage } from '../view/message.ts';
+import { wholeFamilies } from '../view/states/coverage.ts';
 import { english } from '../view/translator.ts';
 import { canonical, type Document, type Entry, type Mode } from './document.ts';
 import { byPosition, contains, parseRange } from './ranges.ts';
@@ -140,9 +141,9 @@ function warningsOf({ mode, before, after, around }: Change): Warning[] {
     ...about('resolver', around.resolvers, moves),
     // the client keeps its endpoints out of the tunnel, because a list that tunnels them would cause a loop
     ...about('endpoint', around.endpoints, enters),
-    ...(after.some(({ value }) => value === '0.0.0.0/0' || value === '::/0')
-      ? [{ code: 'everything', value: after.find(({ value }) => value.endsWith('/0'))!.value } as const]
-      : []),
+    ...wholeFamilies(after.flatMap(({ kind, value }) => (kind === 'host' ? [] : value))).map(
+      family => ({ code: 'everything', value: family === 'IPv4' ? '0.0.0.0/0' : '::/0' }) as const,
+    ),
     ...(hosts ? [{ code: 'hosts-need-dns', value: after.find(({ kind }) => kind === 'host')!.value } as const] : []),
   ];
 }

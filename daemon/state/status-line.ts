@@ -16,9 +16,9 @@ import { blockedWords, isProgramFailure, reasonText } from '../view/states/cause
 import { changeText } from '../view/states/changes.ts';
 import { coverageOf, coverageText, isAsNamed } from '../view/states/coverage.ts';
 import { offersHttp2, usesHttp2 } from '../view/states/http2.ts';
-import { blockedSentence, blockedText } from '../view/states/killswitch.ts';
+import { blockedSentence, blockedText, onlyTunnelText } from '../view/states/killswitch.ts';
 import { stateName, stateSign, stateTone, unavailableText } from '../view/states/state-table.ts';
-import { asOf, isOffline, isOld, silenceText, stateIn, unknownWord } from '../view/states/summary.ts';
+import { asOf, isOffline, isOld, isOnlyTunnelLeft, silenceText, stateIn, unknownWord } from '../view/states/summary.ts';
 import { sourceWarning } from '../view/states/updates.ts';
 import { english } from '../view/translator.ts';
 import type { State } from './store.ts';
@@ -78,11 +78,10 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
   const isUnread = state === 'unknown' && status.raw === null;
   const isStale = isOld(status);
   const known = isUnread ? 'Reading the state…' : stateName(state, false, english);
-  // Culvert measures the block itself
-  const name = isStale && state !== 'blocked' ? asOf(known, status, english) : known;
+  const name = isStale ? asOf(known, status, english) : known;
   const parts = [`${paint(stateSign(state))} ${style.bold(paint(name))}`];
   if (isStale) parts.push(style.yellow(printable(silenceText(status, english).replace(/\.$/, ''))));
-  if (isOffline(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));
+  if (isOffline(shown) || isOnlyTunnelLeft(shown)) parts.push(style.yellow(offlineText(shown, state === 'blocked')));
   if (status.blocked) {
     const { what, next } = blockedWords(shown, tunnelCli.serviceManager, english);
     parts.push([what, next].filter(Boolean).join(' '));
@@ -129,8 +128,10 @@ function longText(shown: Shown): string {
   return `This takes longer than usual, see: culvert doctor${way}`;
 }
 
-function offlineText({ killSwitch, tunnelCli }: Shown, isNamed: boolean): string {
-  const text = (isNamed ? blockedSentence(english) : blockedText(english)).replace(/\.$/, '');
+function offlineText(shown: Shown, isNamed: boolean): string {
+  const { killSwitch, tunnelCli } = shown;
+  const word = isOnlyTunnelLeft(shown) ? onlyTunnelText : isNamed ? blockedSentence : blockedText;
+  const text = word(english).replace(/\.$/, '');
   const pause = killSwitch.enabled && !tunnelCli.emulated ? '; pause it with: culvert killswitch pause 5' : '';
   return `${text}${pause}`;
 }

@@ -8,7 +8,7 @@ import { launchRequest } from '../../daemon/view/states/apps.ts';
 import { describeUnconfirmed, toBeConfirmed } from '../../daemon/view/states/changes.ts';
 import { describeKillSwitch, killSwitchRequest } from '../../daemon/view/states/killswitch.ts';
 import { _, tr } from '../i18n.ts';
-import { signInToNetwork, startDaemon, stopDaemon } from '../programs.ts';
+import { startDaemon, stopDaemon } from '../programs.ts';
 import { recentApps, rememberApp } from '../recent-apps.ts';
 import { openPanel, quitPanel } from './desktop.ts';
 import type { Command } from './menu.ts';
@@ -55,7 +55,6 @@ export function createActions({ bus, model, showError, askToKeep, quit }: Action
     else if (ask.kind === 'open') Gio.AppInfo.launch_default_for_uri(ask.uri, null);
     else if (ask.kind === 'page') open(ask.page);
     else if (ask.kind === 'networks') changeNetworks(model, ask.change).catch(showError);
-    else if (ask.kind === 'client' && ask.task === 'portal') signInToNetwork(showError);
     // the window offers everything else
     else open();
   }

@@ -2,7 +2,7 @@
 
 import type { Mode } from '../../daemon/api/schema.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';
-import { clientCommand, type Span, type Command as ViewCommand } from '../../daemon/view/form.ts';
+import type { Span, Command as ViewCommand } from '../../daemon/view/form.ts';
 import { formatCount, formatElapsed } from '../../daemon/view/format.ts';
 import type { PageName } from '../../daemon/view/page-list.ts';
 import { isPause, MAIN_MODES, type Unconfirmed, unconfirmedText } from '../../daemon/view/states/changes.ts';
@@ -85,7 +85,8 @@ export function menuOf(shown: Shown, tr: Translator): Entry[] {
     ...(tunnel.remedy && hasState ? [entry(22, tunnel.remedy.label, { ask: tunnel.remedy.command })] : []),
     ...(tunnel.other ? [entry(97, tunnel.other.label, { ask: tunnel.other.command })] : []),
     ...(network ? [entry(19, network.line, { panel: 'networks' } as const)] : []),
-    ...(network?.login ? [entry(99, _('Sign In to This Network…'), { ask: clientCommand('portal') })] : []),
+    // the page says what the sign-in does
+    ...(network?.login ? [entry(99, _('Sign In to This Network…'), { panel: 'networks' } as const)] : []),
     // the page asks for confirmation
     ...(network?.trustable ? [entry(98, _('Trust This Network…'), { panel: 'networks' } as const)] : []),
     ...changeEntries(shown, tr),

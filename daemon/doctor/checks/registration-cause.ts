@@ -152,7 +152,9 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
         privileged: false,
       };
     case 'api-unreachable':
-      return openPage(message('Open Cloudflare’s page on firewalls'), 'deployment/firewall/');
+      return managed
+        ? openPage(message('Open Cloudflare’s page on firewalls'), 'deployment/firewall/')
+        : byActions(message('Register again'));
     case 'client-too-old':
       return installFix(world);
     case 'consumer':

@@ -1,9 +1,12 @@
 // Answers the requests for the kill switch, and loads its client only where there is something to follow.
+import { join } from 'node:path';
+import { watchFile } from '../../config/watch-file.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
 import { begin, type Feature, type Lazy, lazy } from '../../feature.ts';
 import { NO_KILL_SWITCH } from '../../state/store.ts';
+import { STATE_FILE } from '../report.ts';
 import { explained } from '../wording.ts';
-import { absent, isInstalled, SERVICE_PATHS } from './published-state.ts';
+import { absent, isInstalled, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
 
 /**
  * @param service paths of the root service; tests pass their own
@@ -19,10 +22,20 @@ export function openKillSwitch(
     control.start();
     return control;
   });
+  const load = () => begin('kill switch', () => killSwitch().then(() => ({ start() {} })), say);
+  let stopWaiting = () => {};
   return {
     control: killSwitch,
     handlers: answerWith(killSwitch),
     start() {
+      stopWaiting = followInstallation(service, isThere => {
+        if (killSwitch.wasCalled())
+          killSwitch
+            .loaded()
+            .then(control => control?.read())
+            .catch((error: Error) => say(`Kill switch: ${error.message}`));
+        else if (isThere) load();
+      });
       if (!settings.config.warp.killSwitch && !isInstalled(service)) {
         // the client would publish the same, but loads only with the first request
         if (!killSwitch.wasCalled())
@@ -34,9 +47,47 @@ export function openKillSwitch(
           });
         return;
       }
-      begin('kill switch', () => killSwitch().then(() => ({ start() {} })), say);
+      load();
     },
-    stop: async () => (await killSwitch.loaded())?.stop(),
+    async stop() {
+      stopWaiting();
+      await (await killSwitch.loaded())?.stop();
+    },
+  };
+}
+
+/** Time in which an installation writes its files, in ms. */
+const SETTLE_MS = 200;
+
+/**
+ * Follows whether the service is installed, by the kernel's reports alone. The directory of its state is followed too, because a
+ * service that starts has all its files.
+ * @param changed called when the service was installed or removed
+ * @returns a function that stops it
+ */
+function followInstallation(service: ServicePaths, changed: (isThere: boolean) => void): () => void {
+  let wasThere = isInstalled(service);
+  let settling: NodeJS.Timeout | undefined;
+  const look = () => {
+    settling = undefined;
+    try {
+      const isThere = isInstalled(service);
+      if (isThere === wasThere) return;
+      wasThere = isThere;
+      changed(isThere);
+    } catch {
+      // a file went away while it was read, which is another report
+    }
+  };
+  const noticed = () => {
+    settling ??= setTimeout(look, SETTLE_MS).unref();
+  };
+  const closers = [...service.activation, ...service.units, join(service.run, STATE_FILE)].map(file =>
+    watchFile(file, noticed),
+  );
+  return () => {
+    clearTimeout(settling);
+    for (const close of closers) close();
   };
 }
 

@@ -2,10 +2,11 @@
 // no bus connection.
 
 import { execFile } from 'node:child_process';
-import { type FSWatcher, watch } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { watchFile } from '../../config/watch-file.ts';
 import { Problem } from '../../problem.ts';
-import { BUS_NAME, OBJECT_PATH, parseReport, type Report } from '../report.ts';
+import { BUS_NAME, OBJECT_PATH, parseReport, type Report, STATE_FILE } from '../report.ts';
 import type { Endpoint } from '../rules/endpoints.ts';
 import { type Message, message } from '../wording.ts';
 import { isInstalled, readPublished, requireService, type ServicePaths, type Unreadable } from './published-state.ts';
@@ -19,28 +20,17 @@ export interface ServiceLink {
    * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed
    */
   ask(call: Call, interactive: boolean): Promise<Report>;
-  /** Watches the published state, once its directory exists. */
+  /** Watches the published state, even before its directory exists. */
   follow(): void;
   close(): void;
 }
 
 /** @param changed called when the service may have published a new state */
 export function createServiceLink(service: ServicePaths, changed: () => void): ServiceLink {
-  let watcher: FSWatcher | null = null;
-  const close = () => {
-    watcher?.close();
-    watcher = null;
+  let stopWatching: (() => void) | null = null;
+  const follow = () => {
+    stopWatching ??= watchFile(join(service.run, STATE_FILE), changed);
   };
-
-  function follow(): void {
-    if (watcher) return;
-    try {
-      watcher = watch(service.run, { persistent: false }, () => changed());
-      watcher.on('error', close);
-    } catch {
-      // the directory is missing until the service runs; the next call tries again
-    }
-  }
 
   return {
     isInstalled: () => isInstalled(service),
@@ -57,7 +47,10 @@ export function createServiceLink(service: ServicePaths, changed: () => void): S
       return report;
     },
     follow,
-    close,
+    close() {
+      stopWatching?.();
+      stopWatching = null;
+    },
   };
 }
 

@@ -41,7 +41,7 @@ export interface RuleEditor {
   change(part: Partial<RuleDraft>): Promise<void>;
   /** Begins or ends the edit of what else identifies the draft's network. */
   mark(marking: boolean): void;
-  /** Keeps the text in a field of what else identifies the network, by the row's id, until its edit ends. The draft stays as it is. */
+  /** Keeps the text in a field of the draft, by the row's id, until it is taken or the edit ends. The draft stays as it is. */
   type(id: string, text: string): void;
   /** Returns the texts that are in these fields, by the rows' ids. */
   typed(): ReadonlyMap<string, string>;

@@ -6,6 +6,7 @@ import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
 import { isHttp2Only, isOrganizations, offersHttp2, USE_HTTP2 } from './http2.ts';
+import { signInCommand } from './networks.ts';
 import { type RegistrationStep, type RegistrationWords, registrationStep, registrationWords } from './registration.ts';
 import { wantsSignIn } from './summary.ts';
 
@@ -190,7 +191,7 @@ export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Ca
     case 'connect':
       return { label: _('Connect'), command: actionCommand({ action: 'connect' }) };
     case 'portal':
-      return { label: _('Open Sign-in Page'), command: clientCommand('portal') };
+      return { label: _('Open Sign-in Page'), command: signInCommand(snapshot, 'portal', tr) };
     case 'network':
       return { label: _('Network Settings'), command: clientCommand('network-settings') };
     case 'udp':

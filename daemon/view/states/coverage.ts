@@ -2,7 +2,10 @@
 import type { Snapshot } from '../../api/schema.ts';
 import type { Mode } from '../../api/tunnel.ts';
 import type { Tone } from '../form.ts';
+import { formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
+
+type Family = 'IPv4' | 'IPv6';
 
 type Coverage =
   /** The mode or the split tunnel was never read, or is not known to Culvert. */
@@ -10,8 +13,8 @@ type Coverage =
   | { kind: 'all' | 'dns-only' | 'no-dns' }
   /** The split tunnel is a list of what alone uses WARP. */
   | { kind: 'listed-only' }
-  /** The list of what bypasses WARP holds a whole address family, named by `entry`. */
-  | { kind: 'excluded'; entry: string }
+  /** Because of the list, no public address of these families uses WARP. */
+  | { kind: 'excluded'; families: readonly Family[] }
   | { kind: 'proxy'; port: number | null };
 
 type Known = Pick<Snapshot, 'settings' | 'splitTunnel' | 'tunnel'>;
@@ -37,11 +40,87 @@ export function coverageOf({ settings, splitTunnel, tunnel }: Known): Coverage {
 }
 
 /** Returns the coverage if the list of the split tunnel determines it; else null. */
-function listedCoverage({ mode, ips }: Snapshot['splitTunnel']): Coverage | null {
+function listedCoverage({ mode, ips, hosts }: Snapshot['splitTunnel']): Coverage | null {
   if (mode === null) return { kind: 'unread' };
-  if (mode === 'include') return { kind: 'listed-only' };
-  const entry = ips.find(({ value }) => value.endsWith('/0'))?.value;
-  return entry === undefined ? null : { kind: 'excluded', entry };
+  const values = ips.map(({ value }) => value);
+  const whole = wholeFamilies(values);
+  if (mode === 'exclude') return whole.length > 0 ? { kind: 'excluded', families: whole } : null;
+  const [left, ...others] = FAMILIES.filter(family => !whole.includes(family));
+  if (left === undefined) return null;
+  const isBare = others.length === 0 && hosts.length === 0 && !values.some(value => familyOf(value) === left);
+  return isBare ? { kind: 'excluded', families: [left] } : { kind: 'listed-only' };
+}
+
+const FAMILIES: readonly Family[] = ['IPv4', 'IPv6'];
+
+/**
+ * Prefixes, as bits, without which a list still holds all public addresses: private, local and reserved addresses (IANA IPv4
+ * Special-Purpose Address Registry, 2026-11), and what is not global unicast (RFC 4291, section 2.4: 2000::/3).
+ */
+const NOT_PUBLIC: Record<Family, readonly string[]> = {
+  IPv4: [
+    '0.0.0.0/8',
+    '10.0.0.0/8',
+    '100.64.0.0/10',
+    '127.0.0.0/8',
+    '169.254.0.0/16',
+    '172.16.0.0/12',
+    '192.168.0.0/16',
+    '224.0.0.0/3',
+  ].map(prefix => bitsOf(prefix)!),
+  IPv6: ['000', '010', '011', '100', '101', '110', '111'],
+};
+
+/**
+ * Returns the families of which a list holds all public addresses, in one prefix or in several.
+ * @param values addresses and prefixes as WARP reports them; what is neither is skipped
+ */
+export function wholeFamilies(values: readonly string[]): Family[] {
+  return FAMILIES.filter(family => {
+    const listed = values.filter(value => familyOf(value) === family);
+    const others = NOT_PUBLIC[family];
+    // a list of thousands of small prefixes is passed over without reading them
+    const share = listed.reduce((sum, value) => sum + 2 ** -lengthOf(value), 0);
+    const otherShare = others.reduce((sum, bits) => sum + 2 ** -bits.length, 0);
+    if (!(share + otherShare >= 1)) return false;
+    return isCovered('', [...listed.flatMap(value => bitsOf(value) ?? []), ...others]);
+  });
+}
+
+/** True if the prefixes together hold all addresses that begin with `bits`. */
+function isCovered(bits: string, prefixes: readonly string[]): boolean {
+  if (prefixes.some(prefix => bits.startsWith(prefix))) return true;
+  const inside = prefixes.filter(prefix => prefix.startsWith(bits));
+  return inside.length > 0 && isCovered(`${bits}0`, inside) && isCovered(`${bits}1`, inside);
+}
+
+function familyOf(value: string): Family {
+  return value.includes(':') ? 'IPv6' : 'IPv4';
+}
+
+/** Returns the length of a prefix, or of an address, in bits; infinity for others. */
+function lengthOf(value: string): number {
+  const slash = value.indexOf('/');
+  if (slash < 0) return familyOf(value) === 'IPv6' ? 128 : 32;
+  const length = Number(value.slice(slash + 1));
+  return Number.isInteger(length) && length >= 0 ? length : Number.POSITIVE_INFINITY;
+}
+
+/** Returns the leading bits of a prefix or an address; null for others. */
+function bitsOf(value: string): string | null {
+  const [address = ''] = value.split('/');
+  const length = lengthOf(value);
+  const [parts, width] = familyOf(value) === 'IPv6' ? [groupsOf(address), 16] : [address.split('.').map(Number), 8];
+  if (parts.length * width < length || parts.some(part => !(part >= 0 && part < 2 ** width))) return null;
+  const bits = parts.map(part => part.toString(2).padStart(width, '0'));
+  return bits.join('').slice(0, length);
+}
+
+/** Returns the eight groups of an IPv6 address; fewer, or NaN among them, for another text. */
+function groupsOf(address: string): number[] {
+  const [before, after] = address.split('::').map(half => (half === '' ? [] : half.split(':')));
+  const zeros = after ? Array<string>(Math.max(0, 8 - before!.length - after.length)).fill('0') : [];
+  return [...before!, ...zeros, ...(after ?? [])].map(group => Number.parseInt(group, 16));
 }
 
 /** Returns the tone of a connection; only one that covers what its mode promises is a success. */
@@ -56,7 +135,8 @@ export function isAsNamed({ kind }: Coverage): boolean {
 }
 
 /** Words the traffic that the connection covers. */
-export function coverageText(coverage: Coverage, { _ }: Translator): string {
+export function coverageText(coverage: Coverage, tr: Translator): string {
+  const { _ } = tr;
   switch (coverage.kind) {
     case 'unread':
     case 'unknown':
@@ -70,8 +150,8 @@ export function coverageText(coverage: Coverage, { _ }: Translator): string {
     case 'listed-only':
       return _('Only the sites and networks on your list use WARP.');
     case 'excluded':
-      // Translators: %s is a range of addresses that means all of them, such as 0.0.0.0/0
-      return fill(_('Most of your traffic bypasses WARP: %s is on your list.'), coverage.entry);
+      // Translators: %s is IPv4 or IPv6, or both
+      return fill(_('%s traffic bypasses WARP, because of your list.'), formatList(coverage.families, tr));
     case 'proxy':
       return coverage.port === null
         ? _('Apps that use the local proxy are tunneled.')

@@ -17,7 +17,7 @@ import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { stateName } from './state-table.ts';
-import { isBlocking, isOffline, isUnmeasured } from './summary.ts';
+import { isBlocking, isOffline, isOnlyTunnelLeft, isUnmeasured } from './summary.ts';
 
 export type KillSwitchLook =
   | 'unavailable'
@@ -77,7 +77,9 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
     installed,
     ...describeLook(look, tr),
     // without internet, the success color would mislead the user
-    ...(look === 'blocking' && client.snapshot && isOffline(client.snapshot) ? { tone: 'warning' } : {}),
+    ...(look === 'blocking' && client.snapshot && (isOffline(client.snapshot) || isOnlyTunnelLeft(client.snapshot))
+      ? { tone: 'warning' }
+      : {}),
     on: killSwitch?.enabled ?? false,
     sensitive: usable,
     allowLan: killSwitch?.allowLan ?? false,
@@ -197,9 +199,10 @@ export function killSwitchBanner(client: ClientState, look: Look, tr: Translator
   const { snapshot } = client;
   if (!snapshot || look === 'unavailable') return null;
   // the banner is the same in every state
-  if (isOffline(snapshot)) {
+  const isOnlyTunnel = isOnlyTunnelLeft(snapshot);
+  if (isOnlyTunnel || isOffline(snapshot)) {
     return {
-      title: stateName('blocked', false, tr),
+      title: isOnlyTunnel ? onlyTunnelText(tr) : stateName('blocked', false, tr),
       button: snapshot.tunnelCli.emulated ? leaveDemo(tr) : wayOut(client, tr),
     };
   }
@@ -217,6 +220,11 @@ export function blockedSentence({ _ }: Translator): string {
 /** Says that internet is blocked and that the kill switch waits for WARP. */
 export function blockedText({ _ }: Translator): string {
   return _('Internet is blocked. The kill switch waits for WARP.');
+}
+
+/** Says what the kill switch blocks while it is not known whether there is a tunnel. */
+export function onlyTunnelText({ _ }: Translator): string {
+  return _('Traffic outside the tunnel is blocked.');
 }
 
 /** Returns the button that ends a block without a tunnel: pauses the kill switch or, if it can't pause, turns it off. */

@@ -4,7 +4,7 @@ import type { NetworkLink } from '../../api/networks.ts';
 import type { Config, Snapshot } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import { type ClientState, current } from '../client/client-state.ts';
-import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
+import { actionCommand, type Button, goTo } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 import { isTurnedOff, lostRegistration } from './causes.ts';
 import { describeUnconfirmed, isPause, unconfirmedText } from './changes.ts';
@@ -212,7 +212,7 @@ function networkDraft(client: ClientState, tr: Translator): Draft | null {
       levels: NEEDED,
       summary: _('This network has a login page'),
       body: networkTitle(login, tr),
-      action: { label: _('Sign In…'), command: clientCommand('portal') },
+      action: { label: _('Sign In…'), command: goTo('networks') },
     };
   if (!acted) return unknownDraft(networks, tr);
   return reverted ? null : { code: 'network', levels: NEWS, ...actedWords(networks, acted.rule, tr) };

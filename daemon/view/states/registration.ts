@@ -229,7 +229,7 @@ export function registrationStep({
       // the client has removed the registration itself
       return managed ? EVIDENCE : step('Register again with', 'culvert account register', 'register');
     case 'api-unreachable':
-      return step('See what blocks it with', 'culvert doctor --online');
+      return managed ? EVIDENCE : step('Then register again with', 'culvert account register', 'register');
     default:
       return EVIDENCE;
   }

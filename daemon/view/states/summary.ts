@@ -18,7 +18,7 @@ export function stateOf(client: ClientState): State {
 export function stateIn({ status, killSwitch, changes }: Summed): State {
   if (status.blocked !== null || (status.state !== 'connected' && wantsSignIn(status))) return 'needs-you';
   const off = status.state === 'disconnected' || status.state === 'unable';
-  if (off && isBlocking(killSwitch)) return 'blocked';
+  if (off && !isOld(status) && isBlocking(killSwitch)) return 'blocked';
   if (status.state === 'disconnected' && changes.some(isPause)) return 'paused';
   return status.state;
 }
@@ -40,8 +40,23 @@ export function isBlocking({ active, pausedUntil }: KillSwitch): boolean {
 
 /** True if the kill switch blocks all traffic, because there is no tunnel. While WARP disconnects, the tunnel may still be up. */
 export function isOffline({ status, killSwitch }: Pick<Snapshot, 'status' | 'killSwitch'>): boolean {
-  const mayBeUp = status.state === 'connected' || status.state === 'disconnecting';
-  return isBlocking(killSwitch) && (status.blocked !== null || !mayBeUp);
+  return isBlocking(killSwitch) && !mayBeUp(status) && !isTunnelUnknown(status);
+}
+
+/** True if the kill switch blocks what does not use the tunnel, and it is not known whether there is a tunnel. */
+export function isOnlyTunnelLeft({ status, killSwitch }: Pick<Snapshot, 'status' | 'killSwitch'>): boolean {
+  return isBlocking(killSwitch) && !mayBeUp(status) && isTunnelUnknown(status);
+}
+
+function mayBeUp({ state, blocked }: Status): boolean {
+  return blocked === null && (state === 'connected' || state === 'disconnecting');
+}
+
+/** Obstacles that keep Culvert from reading the state, while WARP may run and hold a tunnel. */
+const UNREADABLE: readonly Status['blocked'][] = ['cli-missing', 'cli-too-old', 'service-hangs'];
+
+function isTunnelUnknown(status: Status): boolean {
+  return status.blocked === null ? status.state === 'unknown' || isOld(status) : UNREADABLE.includes(status.blocked);
 }
 
 /** True if the kill switch is on, but no measurement says whether it blocks. */

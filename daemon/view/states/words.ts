@@ -12,13 +12,14 @@ import { changeText, isPause } from './changes.ts';
 import { coverageOf, coverageText, coverageTone } from './coverage.ts';
 import { explainedCause, findingWords } from './findings.ts';
 import { offersHttp2 } from './http2.ts';
-import { blockedSentence, blockedText, leaveDemo, wayOut } from './killswitch.ts';
+import { blockedSentence, blockedText, leaveDemo, onlyTunnelText, wayOut } from './killswitch.ts';
 import { demoText, stateIcon, stateName, stateTone, unavailableText } from './state-table.ts';
 import {
   asOf,
   isConnectIgnored,
   isOffline,
   isOld,
+  isOnlyTunnelLeft,
   isUnmeasured,
   silenceText,
   stateIn,
@@ -101,23 +102,18 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
   if (isOld(status)) {
     const silence = silenceText(status, tr);
     if (words.tone !== 'error') words.tone = 'warning';
-    if (state === 'blocked') {
-      // Culvert measures the block itself, but only WARP knows the cause
-      const pause = snapshot.changes.find(isPause);
-      words.sentence = [blockedSentence(tr), silence, pause && changeText(pause, tr)].filter(Boolean).join('\n');
-    } else {
-      // the traffic may take another way by now
-      words.sentence = silence;
-      words.label = asOf(words.label, status, tr);
-      words.stateText = asOf(words.stateText, status, tr);
-    }
+    // the traffic may take another way by now
+    words.sentence = silence;
+    words.label = asOf(words.label, status, tr);
+    words.stateText = asOf(words.stateText, status, tr);
   }
-  if (!isOffline(snapshot)) return words;
+  const isOnlyTunnel = isOnlyTunnelLeft(snapshot);
+  if (!isOnlyTunnel && !isOffline(snapshot)) return words;
   // the sentence of a blocked state already says that internet is blocked
   const isSaid = state === 'blocked';
   return {
     ...words,
-    sentence: isSaid ? words.sentence : `${words.sentence}\n${blockedText(tr)}`,
+    sentence: isSaid ? words.sentence : `${words.sentence}\n${isOnlyTunnel ? onlyTunnelText(tr) : blockedText(tr)}`,
     tone: words.tone === 'error' && !isSaid ? 'error' : stateTone('blocked', demo),
     other: words.other ?? wayOut(client, tr),
   };

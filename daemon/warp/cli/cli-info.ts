@@ -1,6 +1,7 @@
 // Tracks the executable, version and capabilities of the installed tunnel CLI.
 import { accessSync, constants, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
+import { settledVersionAt } from '../../core/file-version.ts';
 import type { Runner } from './run.ts';
 import { type Capabilities, capabilitiesOf, parseVersion } from './version.ts';
 
@@ -199,10 +200,11 @@ function candidatesOf(cli: string, path: string): string[] {
 
 function binaryAt(path: string): Binary[] {
   try {
-    const stats = statSync(path, { bigint: true });
-    if (!stats.isFile()) return [];
+    if (!statSync(path).isFile()) return [];
     accessSync(path, constants.X_OK);
-    return [{ path, identity: `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.ctimeNs}:${stats.size}` }];
+    // not `versionAt`, by which a file that was just written would be another one at each look
+    const identity = settledVersionAt(path);
+    return identity === null ? [] : [{ path, identity }];
   } catch {
     return [];
   }

@@ -18,6 +18,8 @@ export interface Dictionary {
   repeated: string[];
   /** Keys with an element that is no value of a property list, and the name of the element. */
   strange: [key: string, element: string][];
+  /** Keys without a value, or with a list instead of one; `values` has an empty text for each. */
+  empty: string[];
   /** Key of the list that contains the dictionary; null for the outermost dictionary. */
   inside: string | null;
 }
@@ -31,6 +33,9 @@ interface Plist {
 
 /** Elements that are values in Apple's document type for property lists, 1.0. */
 const VALUES = ['string', 'true', 'false', 'integer', 'real', 'date', 'data', 'array', 'dict'];
+
+/** Keys that only a machine of an organization has, with or without a value. */
+const OF_ORGANIZATION = ['organization', 'auth_client_id', 'auth_client_secret'];
 
 /** Returns the dictionaries of a property list, or the reason why it is not well-formed. */
 function parsePlist(text: string): Plist {
@@ -47,7 +52,7 @@ function parsePlist(text: string): Plist {
     parser.on('opentag', ({ name }) => {
       if (name === 'dict') {
         const inside = stack.at(-1)?.key ?? null;
-        const dictionary: Dictionary = { values: new Map(), repeated: [], strange: [], inside };
+        const dictionary: Dictionary = { values: new Map(), repeated: [], strange: [], empty: [], inside };
         all.push(dictionary);
         stack.push({ dictionary, key: null });
       }
@@ -61,13 +66,20 @@ function parsePlist(text: string): Plist {
     parser.on('cdata', add);
     parser.on('closetag', ({ name }) => {
       open.pop();
-      if (name === 'dict') stack.pop();
+      if (name === 'dict') {
+        const ended = stack.pop();
+        if (ended?.key != null) takeNothing(ended.dictionary, ended.key);
+      }
       const present = stack.at(-1);
       if (!present || open.at(-1) !== 'dict') return;
-      if (name === 'key') present.key = content.trim();
-      else {
+      if (name === 'key') {
+        if (present.key !== null) takeNothing(present.dictionary, present.key);
+        present.key = content.trim();
+      } else {
         const isList = name === 'array' || name === 'dict';
         if (present.key !== null && !isList) take(present.dictionary, present.key, name, content.trim());
+        else if (present.key !== null && OF_ORGANIZATION.includes(present.key))
+          takeNothing(present.dictionary, present.key);
         present.key = null;
       }
     });
@@ -82,6 +94,11 @@ function take({ values, repeated, strange }: Dictionary, key: string, element: s
   if (values.has(key)) repeated.push(key);
   if (!VALUES.includes(element)) strange.push([key, element]);
   values.set(key, element === 'true' || element === 'false' ? element : content);
+}
+
+function takeNothing({ values, empty }: Dictionary, key: string): void {
+  empty.push(key);
+  if (!values.has(key)) values.set(key, '');
 }
 
 /** The policy file as it lies there. Of a file in a directory that this user may not search, only the path is known. */
@@ -193,7 +210,7 @@ function judgeText(path: string, text: string): Policy {
       message('%s has no <dict> with settings', path),
       dictionaries.length === 0 || filled.length > 0,
     );
-  return { managed: configurations.some(namesOrganization), faults: [], configurations };
+  return { managed: filled.some(namesOrganization), faults: [], configurations };
 }
 
 /** Describes what an editor of Windows left in a file, which is no fault of XML. */
@@ -216,8 +233,7 @@ function isClosedToService({ uid, gid, mode }: PolicyFile, root: number): boolea
   return (mode & bit) === 0;
 }
 
-const namesOrganization = ({ values }: Dictionary) =>
-  ['organization', 'auth_client_id', 'auth_client_secret'].some(key => values.has(key));
+const namesOrganization = ({ values }: Dictionary) => OF_ORGANIZATION.some(key => values.has(key));
 
 /** Key of a list of configurations. */
 const LIST = 'configs';
@@ -246,7 +262,7 @@ const FREE_TEXT = new Set(['auth_client_secret', 'display_name', 'support_url'])
 const SERVICE_MODES = ['warp', '1dot1', 'proxy', 'postureonly', 'tunnelonly'];
 
 /** Returns the faults of a configuration, such as half of a pair or an unknown value, those of the registration first. */
-export function faultsOf({ values, repeated, strange }: Dictionary): Fault[] {
+export function faultsOf({ values, repeated, strange, empty }: Dictionary): Fault[] {
   const has = (name: string) => values.has(name);
   const faults: Fault[] = [];
   const add = (code: Fault['code'], seen: Message) => faults.push({ code, seen });
@@ -270,6 +286,7 @@ export function faultsOf({ values, repeated, strange }: Dictionary): Fault[] {
   const organization = values.get('organization');
   if (organization !== undefined && !isOrganization(organization))
     add('policy-organization', message('%s is not the bare name of a team', 'organization'));
+  for (const name of empty) add(null, message('%s has no value', name));
   for (const name of repeated) add(null, message('%s appears twice', name));
   for (const [name, element] of strange)
     add(null, message('%s has the value <%s/>, which does not exist', name, element));

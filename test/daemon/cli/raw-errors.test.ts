@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'n
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { getSystemErrorMap } from 'node:util';
 import { execa } from 'execa';
 import { errno, FileError, reason, reasonWithPath } from '../../../daemon/core/errors.ts';
 import { createHome, culvert } from '../../support/daemon/command.ts';
@@ -41,6 +42,39 @@ test('no command shows an error of the system as Node prints it', async t => {
       const { stderr } = await culvert(home, [...words, '--out', place]);
       assert.doesNotMatch(stderr, RAW, `${words} ${place}`);
     }
+});
+
+/** Codes that only a mistake of the program causes, or a call that no part of it makes. Their own words say as much. */
+const OWN_WORDS =
+  `EADDRINUSE EAI_BADFLAGS EAI_BADHINTS EAI_OVERFLOW EAI_PROTOCOL EAI_SERVICE EAI_SOCKTYPE EALREADY EBADF
+  ECHARSET EDESTADDRREQ EFAULT EFTYPE EILSEQ EINVAL EISCONN ENODATA ENOPROTOOPT ENOTSOCK ENOTTY EOF
+  EOVERFLOW EPROTONOSUPPORT EPROTOTYPE ERANGE ESHUTDOWN ESOCKTNOSUPPORT ESPIPE EUNATCH UNKNOWN`.split(/\s+/);
+
+test('each code that the system gives a client or a file operation has words', () => {
+  // releases of Node know further codes
+  const codes = [...getSystemErrorMap().values()].map(([code]) => code);
+  assert.ok(codes.includes('EAI_FAIL'));
+  assert.deepEqual(
+    codes.filter(code => reason(failedCall('connect', code, '192.0.2.1:443')).includes(code)).sort(),
+    OWN_WORDS.filter(code => codes.includes(code)).sort(),
+  );
+  assert.equal(
+    reason(failedCall('getaddrinfo', 'EAI_FAIL', 'a.example')),
+    'The name server answered with an error: a.example',
+  );
+});
+
+test('errors of several attempts are worded together, each once', () => {
+  const [refused, far] = ['192.0.2.1:443', '[2001:db8::1]:443'];
+  const errors = [
+    failedCall('connect', 'ECONNREFUSED', refused),
+    failedCall('connect', 'ENETUNREACH', far),
+    failedCall('connect', 'ECONNREFUSED', refused),
+  ];
+  const all = Object.assign(new AggregateError(errors), { code: 'ECONNREFUSED' });
+  assert.equal(reason(all), `Connection refused: ${refused}; This network has no way there: ${far}`);
+  assert.equal(reason(Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' })), 'No answer in time');
+  assert.equal(reason(new TypeError('')), 'TypeError');
 });
 
 test('each kind of failed call is worded without its code', async t => {

@@ -19,7 +19,6 @@ const OTHER_USES: Record<string, string> = {
   'daemon/doctor/diagnose/analyze.ts': 'stands for a file of a report',
   'daemon/doctor/world/files.ts': 'passes it to a check',
   'daemon/history/day-files.ts': 'the time of the last entry',
-  'daemon/warp/cli/cli-info.ts': 'compared some time after the last change that the kernel reported',
   'manifest/artifacts.ts': 'refuses a file that changes while it is read',
   'wrapper/loader.ts': 'the order in which old files are removed',
   'wrapper/shims/install.ts': 'kept, so that it can be set again',

@@ -85,6 +85,11 @@ describe('warns', () => {
 
   test('when everything is listed, and when hosts are listed without the client’s DNS', () => {
     assert.deepEqual(codes('0.0.0.0/0\n', list('exclude', []), {}), ['everything 0.0.0.0/0']);
+    assert.deepEqual(codes('128.0.0.0/1\n0.0.0.0/1\n2000::/3\n', list('exclude', []), {}), [
+      'everything 0.0.0.0/0',
+      'everything ::/0',
+    ]);
+    assert.deepEqual(codes('128.0.0.0/1\n', list('exclude', []), {}), []);
     assert.deepEqual(codes('a.example\n', list('exclude', []), { clientMode: 'tunnel_only' }), [
       'hosts-need-dns a.example',
     ]);

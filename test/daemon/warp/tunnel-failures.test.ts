@@ -153,7 +153,7 @@ for (const words of [
           message,
           /^WARP could not reach api\.cloudflareclient\.com on TCP port 443\. A firewall, a DNS filter/,
         );
-        assert.equal(extras.hint, 'See what blocks it with: culvert doctor --online');
+        assert.equal(extras.hint, 'Then register again with: culvert account register');
         assert.match(extras.stderr ?? '', /WARP API/);
         return wording !== null;
       }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
 import type { ClientState } from '../../../daemon/view/client/client-state.ts';
-import { clientCommand } from '../../../daemon/view/form.ts';
+import type { Command } from '../../../daemon/view/form.ts';
 import { describeUnconfirmed } from '../../../daemon/view/states/changes.ts';
 import { describeKillSwitch } from '../../../daemon/view/states/killswitch.ts';
 import { describeTimed } from '../../../daemon/view/states/timed.ts';
@@ -39,7 +39,7 @@ test('the menu names the network, and leads to where it can be trusted', () => {
       typeof command === 'object' && command && 'panel' in command && command.panel === 'networks' ? [label] : [],
     );
   const cafe = { line: 'Wi-Fi “Café”', login: true, trustable: true };
-  assert.deepEqual(entries(cafe), ['Wi-Fi “Café”', 'Trust This Network…']);
+  assert.deepEqual(entries(cafe), ['Wi-Fi “Café”', 'Sign In to This Network…', 'Trust This Network…']);
   assert.deepEqual(entries({ line: 'Ethernet', login: false, trustable: false }), ['Ethernet']);
   assert.deepEqual(entries(null), []);
 });
@@ -51,7 +51,7 @@ test('the menu leads to a login page that was noticed', () => {
   };
   assert.equal(entryOf(false), undefined);
   assert.equal(entryOf(true)?.label, 'Sign In to This Network…');
-  assert.deepEqual(entryOf(true)?.command, { ask: clientCommand('portal') });
+  assert.deepEqual(entryOf(true)?.command, { panel: 'networks' });
 });
 
 test('the menu of the tray offers what helps, and says that other machines are let in', () => {
@@ -59,7 +59,10 @@ test('the menu of the tray offers what helps, and says that other machines are l
   given.snapshot!.remoteAccess = { address: null };
   const menu = menuOf({ ...shown(given), remote: 'Remote access is on' }, tr);
   const entry = (label: string) => menu.find(one => one.label === label);
-  assert.deepEqual(entry('Open Sign-in Page')?.command, { ask: clientCommand('portal') });
+  const command = entry('Open Sign-in Page')?.command as { ask: Command };
+  assert.deepEqual(command.ask.ask, { kind: 'client', task: 'portal' });
+  // the tray opens the window, which asks
+  assert.match(command.ask.confirm!.body, /Until then, no program uses WARP/);
   assert.deepEqual(entry('Remote access is on')?.command, { panel: 'preferences' });
   assert.equal(new Set(menu.map(({ id }) => id)).size, menu.length);
   const { remote } = describeAll(given, '1', tr).banners;

@@ -18,7 +18,6 @@ import {
   talk,
 } from '../../support/gnome/desktop.ts';
 import { change, initialConfig } from '../../support/gnome/initial.ts';
-import { standInForCulvert } from '../../support/gnome/stand-in.ts';
 import { link } from '../../support/networks/mocks.ts';
 import { until } from '../../support/until.ts';
 
@@ -320,10 +319,9 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       setLevel('everything');
     });
 
-    test('about the network starts the sign-in to its login page, and reverts what a rule did', async () => {
+    test('about a login page leads to the window, which says what a sign-in does, and another reverts what a rule did', async () => {
       await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
       setLevel('everything');
-      const culvert = standInForCulvert(desktop);
       const networks = {
         service: 'NetworkManager' as const,
         links: [link('wlan0', { name: 'Café', connectivity: 'portal' })],
@@ -340,8 +338,13 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       show(networks);
       const login = await noted('This network has a login page');
       assert.deepEqual([login.body, login.actions.at(-1)], ['Wi-Fi “Café”', 'Sign In…']);
+      const opened = join(desktop.directory, 'opened-for-sign-in');
+      writeFileSync(
+        join(desktop.prefix, 'share', 'culvert', 'panel.js'),
+        `import GLib from 'gi://GLib'; GLib.file_set_contents('${opened}', ARGV.join(' '))`,
+      );
       await ask({ do: 'invoke', id: login.id, key: 'act' });
-      await until(() => culvert.words() === 'portal', 'the sign-in');
+      await until(() => existsSync(opened), 'the window');
       show({
         ...networks,
         links: [link('wlan0', { name: 'Home' })],
@@ -351,7 +354,6 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       await ask({ do: 'invoke', id: acted.id, key: 'act' });
       await until(() => daemon.asked.some(({ line }) => line === 'POST /api/networks/revert'), 'the request');
       show(null);
-      culvert.end();
     });
 
     test('another one of its kind takes the place of the last one', async () => {

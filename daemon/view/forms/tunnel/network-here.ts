@@ -30,6 +30,8 @@ import {
   networkTitle,
   ownSettingText,
   ruleEffects,
+  signInCommand,
+  signInText,
   trustableLink,
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
@@ -202,15 +204,6 @@ function buttonsOf(networks: NetworksState, isListed: boolean, tr: Translator): 
   return buttons;
 }
 
-/** Says what a sign-in does, and which programs reach the internet without WARP until it ends. */
-function signInText(snapshot: State | null, { _ }: Translator): string {
-  const exposure =
-    snapshot?.killSwitch.active === true
-      ? _('Only this browser gets out, if an administrator allows it.')
-      : _('Until then, no program uses WARP.');
-  return [_('Opens a browser just for the sign-in; WARP returns afterwards.'), exposure].join(' ');
-}
-
 /** Offers to remove the present Wi-Fi from WARP's own list. */
 function distrustButtons({ snapshot, settable }: Here, links: readonly NetworkLink[], tr: Translator): MenuButton[] {
   const { _ } = tr;
@@ -310,8 +303,7 @@ function signInButtons({ snapshot }: Here, networks: NetworksState, tr: Translat
   const { links, service } = networks;
   const isUseless = snapshot?.status.state === 'connected' || (service !== null && links.length === 0);
   if (isUseless || loginLink(networks)) return [];
-  const confirm = { heading: _('Sign in to this network'), body: signInText(snapshot, tr), accept: _('Open') };
-  return [{ label: _('Sign In to This Network…'), command: clientCommand('portal-by-hand', { confirm }) }];
+  return [{ label: _('Sign In to This Network…'), command: signInCommand(snapshot, 'portal-by-hand', tr) }];
 }
 
 /** Returns the switch of WARP's own list for the present Wi-Fi; a button if WARP does not report the list. */

@@ -21,7 +21,7 @@ import {
   ruleStrength,
 } from '../../states/networks.ts';
 import { fill, type Translator } from '../../translator.ts';
-import { type Choice, capital, markRows, matchRows, NONE, select, textOf, textRow } from './rule-match.ts';
+import { type Choice, capital, draftRow, markRows, matchRows, NONE, select, textOf, textRow } from './rule-match.ts';
 
 /** Returns the form of the draft; empty without a draft. */
 export function draftGroups(editor: RuleEditor, { links }: Pick<NetworksState, 'links'>, tr: Translator): Group[] {
@@ -35,7 +35,12 @@ export function draftGroups(editor: RuleEditor, { links }: Pick<NetworksState, '
       id: 'draft',
       // Translators: %s is the name of a rule
       title: draft.replaces === null ? _('New rule') : fill(_('Rule “%s”'), draft.replaces),
-      menu: [{ label: _('Also Identified By…'), command: workCommand(async () => editor.mark(true)) }],
+      menu: [
+        {
+          label: _('Also Identified By…'),
+          command: workCommand(async () => (await addTyped(editor, links, tr)) ?? editor.mark(true)),
+        },
+      ],
       rows: [...matchRows(editor, draft, links, tr), ...effectRows(editor, draft, tr), nameRow(editor, draft, tr)],
     },
     end,
@@ -61,15 +66,18 @@ function marksGroup(editor: RuleEditor, draft: RuleDraft, links: readonly Networ
 }
 
 /**
- * Adds the texts that the user typed to identify the network, and did not add with the field's button. Without these
- * texts, the rule would apply to more networks than its author means.
+ * Takes the texts that the user typed for the name and the network, and did not set with the field's button. Without these
+ * texts, the rule would apply to other networks than its author means, or have another name.
  * @returns why a text can't be added, or null
  */
 async function addTyped(editor: RuleEditor, links: readonly NetworkLink[], tr: Translator): Promise<string | null> {
   for (const [id, text] of editor.typed()) {
     // each command changes the draft, so the rows have to be described again
     const { draft } = editor.state();
-    const row = draft && markRows(editor, draft, links, tr).find(each => each.id === id);
+    const rows = draft
+      ? [...matchRows(editor, draft, links, tr), nameRow(editor, draft, tr), ...markRows(editor, draft, links, tr)]
+      : [];
+    const row = rows.find(each => each.id === id);
     if (row?.kind !== 'entry') continue;
     const problem = row.check(text);
     if (problem !== null) return problem;
@@ -110,7 +118,7 @@ function nameRow(editor: RuleEditor, { name }: RuleDraft, tr: Translator): Row {
   const { _ } = tr;
   // Translators: %s is the name of a rule
   const title = name === '' ? _('Name of the rule') : fill(_('Name of the rule: %s'), name);
-  return textRow({ id: 'draft-name', title }, text => editor.change({ name: text }), tr);
+  return draftRow(editor, { id: 'draft-name', title }, text => editor.change({ name: text }), tr);
 }
 
 function endRows(editor: RuleEditor, draft: RuleDraft, links: readonly NetworkLink[], tr: Translator): Row[] {

@@ -67,7 +67,8 @@ function hasPassword({ any, uuid, security }: NetworkMatch): boolean {
 function ssidRow(editor: RuleEditor, { name, match }: RuleDraft, tr: Translator): Row {
   const { _ } = tr;
   const { ssid = '' } = match;
-  return textRow(
+  return draftRow(
+    editor,
     {
       id: 'draft-ssid',
       // Translators: %s is the name of a Wi-Fi network
@@ -105,11 +106,7 @@ export function markRows(
   const change = (next: NetworkMatch) => editor.change({ match: next });
   const add = (mark: NetworkMatch) => change(withMark(match, mark));
   const entry = (words: Parameters<typeof textRow>[0], markIn: (text: string) => NetworkMatch): Row =>
-    textRow(
-      { label: _('Add'), type: text => editor.type(words.id, text.trim()), ...words },
-      async text => add(markIn(text)),
-      tr,
-    );
+    draftRow(editor, { label: _('Add'), ...words }, async text => add(markIn(text)), tr);
   const { hardware: check, beacon } = checks(tr);
   return [
     ...listed(match).map(
@@ -223,6 +220,21 @@ export function textRow(
     ...words,
     command: text => workCommand(() => given(text)),
   };
+}
+
+/** Returns a row to type a text of the draft, which keeps the text for those who end the form before its button is pressed. */
+export function draftRow(
+  editor: RuleEditor,
+  words: Parameters<typeof textRow>[0],
+  given: (text: string) => Promise<unknown>,
+  tr: Translator,
+): Row {
+  const type = (text: string) => editor.type(words.id, text.trim());
+  const take = (text: string) => {
+    type('');
+    return given(text);
+  };
+  return textRow({ type, ...words }, take, tr);
 }
 
 /** Returns a text that identifies a value among choices. */

@@ -1,6 +1,6 @@
 // The client of the kill switch is loaded at the start only where a root service is installed or wanted.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../../../daemon/config/layers.ts';
@@ -9,6 +9,24 @@ import { openKillSwitch } from '../../../../daemon/killswitch/client/index.ts';
 import type { ServicePaths } from '../../../../daemon/killswitch/client/published-state.ts';
 import { createState } from '../../../../daemon/state/store.ts';
 import { temporary } from '../../../support/temporary.ts';
+import { until } from '../../../support/until.ts';
+
+async function open({ directory, systemd = '/' }: { directory: string; systemd?: string }) {
+  const at = (name: string) => join(directory, name);
+  const settings = await loadConfig({ system: at('none'), user: at('config.json') }, {});
+  const state = createState({ available: true, path: null, version: null, emulated: false });
+  const context = { state, settings, env: {}, say() {} } as unknown as FeatureContext;
+  const service: ServicePaths = {
+    run: at('run'),
+    activation: [at('share/dbus/activation'), at('activation')],
+    units: [at('lib/unit')],
+    busctl: at('no-busctl'),
+    bus: null,
+    install: 'sudo install-it',
+    systemd,
+  };
+  return { feature: openKillSwitch(context, service), state };
+}
 
 for (const [title, { isInstalled, isWanted, systemd }] of Object.entries({
   'a machine without the service': { isInstalled: false, isWanted: false, systemd: '/' },
@@ -23,19 +41,7 @@ for (const [title, { isInstalled, isWanted, systemd }] of Object.entries({
     writeFileSync(at('config.json'), JSON.stringify({ warp }), { mode: 0o600 });
     mkdirSync(at('run'));
     if (isInstalled) writeFileSync(at('activation'), '');
-    const settings = await loadConfig({ system: at('none'), user: at('config.json') }, {});
-    const state = createState({ available: true, path: null, version: null, emulated: false });
-    const context = { state, settings, env: {}, say() {} } as unknown as FeatureContext;
-    const service: ServicePaths = {
-      run: at('run'),
-      activation: [at('activation')],
-      units: [],
-      busctl: at('no-busctl'),
-      bus: null,
-      install: 'sudo install-it',
-      systemd,
-    };
-    const feature = openKillSwitch(context, service);
+    const { feature, state } = await open({ directory, systemd });
     t.after(() => feature.stop?.());
     feature.start?.();
     const isLoaded = (isInstalled && systemd === '/') || isWanted;
@@ -45,3 +51,30 @@ for (const [title, { isInstalled, isWanted, systemd }] of Object.entries({
     if (!isLoaded) assert.deepEqual([shown.enabled, shown.command === null], [false, systemd !== '/']);
     if (!isLoaded) assert.deepEqual(await (await feature.control()).read(), shown, 'as the client measures it');
   });
+
+test('a service that is installed while the daemon runs is noticed, and so are its state and its end', async t => {
+  const directory = temporary(t, 'switch');
+  const at = (name: string) => join(directory, name);
+  const { feature, state } = await open({ directory });
+  t.after(() => feature.stop?.());
+  feature.start?.();
+  const shown = () => state.snapshot().killSwitch;
+  assert.deepEqual([shown().installed, feature.control.wasCalled()], [false, false]);
+  mkdirSync(at('share/dbus'), { recursive: true });
+  writeFileSync(at('share/dbus/activation'), '');
+  await until(() => shown().installed, 'the service');
+  assert.ok(feature.control.wasCalled());
+  // the service starts later, and publishes its state
+  await until(() => /busctl/.test(shown().detail ?? ''), 'the answer of the bus');
+  mkdirSync(at('run'));
+  writeFileSync(at('run/state.json'), 'not a state');
+  await until(() => /published state/.test(shown().detail ?? ''), 'the state');
+  // a restart makes another directory
+  rmSync(at('run'), { recursive: true });
+  await until(() => /is not running/.test(shown().detail ?? ''), 'the end of the service');
+  mkdirSync(at('run'));
+  writeFileSync(at('run/state.json'), 'not a state');
+  await until(() => /published state/.test(shown().detail ?? ''), 'the state again');
+  rmSync(at('share/dbus/activation'));
+  await until(() => !shown().installed, 'the removal');
+});

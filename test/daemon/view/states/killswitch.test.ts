@@ -183,9 +183,11 @@ test('a banner reports blocked traffic with the button that helps, and nothing e
     return shown && [shown.title, asks];
   };
   const blocked = ['Internet is blocked', 'pause'];
-  for (const state of ['disconnected', 'connecting', 'unable', 'unknown'])
-    assert.deepEqual(banner({ state }), blocked, state);
-  assert.deepEqual(banner({ state: 'unable', blocked: 'cli-missing' }), blocked);
+  for (const state of ['disconnected', 'connecting', 'unable']) assert.deepEqual(banner({ state }), blocked, state);
+  assert.deepEqual(banner({ state: 'unable', blocked: 'not-registered' }), blocked);
+  // there may be a tunnel
+  for (const status of [{ state: 'unknown' }, { state: 'unable', blocked: 'cli-missing' }])
+    assert.deepEqual(banner(status), ['Traffic outside the tunnel is blocked.', 'pause']);
   assert.deepEqual(banner({ state: 'unable' }, ON, 'warp', { killSwitchPending: true }), [blocked[0], null]);
   assert.deepEqual(banner({ state: 'unable' }, { ...ON, enabled: false }), [blocked[0], 'off']);
   assert.equal(banner({ state: 'connected' }), null);

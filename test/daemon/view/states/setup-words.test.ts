@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Snapshot } from '../../../../daemon/api/schema.ts';
+import { RegistrationCause } from '../../../../daemon/api/tunnel.ts';
 import { blockedFailure, toExitReport } from '../../../../daemon/cli/errors.ts';
 import { service } from '../../../../daemon/doctor/checks/registration.ts';
 import { registration as check } from '../../../../daemon/doctor/checks/registration-cause.ts';
@@ -11,6 +12,7 @@ import { accountForm } from '../../../../daemon/view/forms/account.ts';
 import { setupView } from '../../../../daemon/view/forms/setup.ts';
 import { causeOf } from '../../../../daemon/view/states/causes.ts';
 import { presentNotification } from '../../../../daemon/view/states/notification.ts';
+import { generalWords, registrationStep } from '../../../../daemon/view/states/registration.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { blockedProblem, failureIn, problemOf } from '../../../../daemon/warp/cli/failures.ts';
 import type { Finished } from '../../../../daemon/warp/cli/run.ts';
@@ -83,3 +85,16 @@ for (const blocked of ['service-stopped', 'service-hangs'] as const)
     for (const name of ['terminal', 'wait', 'API', 'API after a command', 'setup page'])
       assert.match(real[name]!, /warp-svc/, name);
   });
+
+test('a cause whose page offers to register has the same way out in answers to commands and in the doctor', async t => {
+  for (const code of RegistrationCause.shape.code.options) {
+    const registration = { code, managed: false, organization: null, host: null, evidence: [] };
+    if (generalWords(code, tr).offer !== 'register') continue;
+    const said = await surfaces(t, { state: 'unable', blocked: 'not-registered', registration }, false);
+    assert.ok(registrationStep(registration).actions.includes('register'), `a command after ${code}`);
+    for (const name of ['setup page', 'doctor']) assert.match(said[name]!, OFFERS, `${name}: ${code}`);
+    const managed = { ...registration, managed: true };
+    const there = await surfaces(t, { state: 'unable', blocked: 'not-registered', registration: managed }, false);
+    for (const [name, text] of Object.entries(there)) assert.doesNotMatch(text, OFFERS, `${name}: ${code}, managed`);
+  }
+});

@@ -79,6 +79,13 @@ const SETTINGS: Record<string, Known> = {
   'only listed, no DNS': { settings: { Mode: 'tunnel_only' }, splitTunnel: listed('include'), covers: false },
   'all excluded': { settings: { Mode: 'warp' }, splitTunnel: listed('exclude', '0.0.0.0/0'), covers: false },
   'all IPv6 excluded': { settings: { Mode: 'warp+doh' }, splitTunnel: listed('exclude', '::/0'), covers: false },
+  'all excluded in two halves': {
+    settings: { Mode: 'warp' },
+    splitTunnel: listed('exclude', '0.0.0.0/1', '128.0.0.0/1'),
+    covers: false,
+  },
+  'all listed': { settings: { Mode: 'warp' }, splitTunnel: listed('include', '0.0.0.0/0', '::/0'), covers: true },
+  'all IPv4 listed': { settings: { Mode: 'warp' }, splitTunnel: listed('include', '0.0.0.0/0'), covers: false },
 };
 
 interface Case {
@@ -235,7 +242,7 @@ test('no surface claims that a connection covers what is not known, or less than
     const text = /menu|tile/.test(surface) ? all.replace(/^.*All traffic.*$/gm, '') : all;
     const claim = /Your traffic goes|(is|are) tunneled|are encrypted|All traffic|Good"/.exec(text);
     if (claim) return `claims ${claim[0]}`;
-    const says = /It is not known which traffic|Only the sites and networks on your list|Most of your traffic bypasses/;
+    const says = /It is not known which traffic|Only the sites and networks on your list|IPv[46] traffic bypasses WARP/;
     const isBare = surface === 'terminal' && client.snapshot!.settings.Mode === undefined;
     return isBare ||
       !['panel and page', 'tooltip of the tray', 'terminal', 'waybar', 'notification'].includes(surface) ||
@@ -269,6 +276,24 @@ test('while the tunnel is taken down, no surface says that the internet is block
     return isDown && /Internet is blocked/.test(all) ? `says ${all}` : null;
   });
   assert.deepEqual(wrong, []);
+});
+
+test('a kill switch that blocks is said to block no more than what is known about the tunnel', () => {
+  const isUnread = (client: ClientState) => {
+    const { state, blocked } = client.snapshot!.status;
+    return blocked === null ? state === 'unknown' : ['cli-missing', 'cli-too-old', 'service-hangs'].includes(blocked);
+  };
+  const wrong = complaints(({ client }) => (surface, { all }) => {
+    const { active, pausedUntil } = client.snapshot!.killSwitch;
+    if (!isUnread(client) || !active || pausedUntil !== null) return null;
+    if (/Internet is blocked/.test(all)) return 'says that the internet is blocked';
+    const says = /[Tt]raffic outside the tunnel is blocked/;
+    return ['panel and page', 'terminal'].includes(surface) && !says.test(all) ? `does not say it: ${all}` : null;
+  });
+  assert.deepEqual(wrong, []);
+  for (const { client } of CASES)
+    if (client.snapshot!.killSwitch === ON && isUnread(client))
+      assert.equal(describe(client, '1', tr).banners['kill-switch']?.title, 'Traffic outside the tunnel is blocked.');
 });
 
 test('a tunnel that is turned off on trial is not called a pause', () => {
@@ -394,21 +419,20 @@ test('a state that could not be read again says on every surface when it was kno
     const snapshot = client.snapshot!;
     const status = { ...snapshot.status, lastKnown: { at: at(-60), said } };
     const old = { ...client, snapshot: { ...snapshot, status } };
-    const { sentence, tone, label, state } = describe(old, '1', tr).tunnel;
-    // Culvert measures a block itself, so it is never old
-    const isDated = state !== 'blocked';
+    const { sentence, tone, label } = describe(old, '1', tr).tunnel;
     const isRead = status.state !== 'unknown' && status.blocked === null;
     const why = said === null ? /^WARP does not answer\.$/m : /^WARP answers with an error: The IPC session/m;
     // the setup step of a service that does not answer has the same words
     if (status.blocked !== 'service-hangs') assert.equal(why.test(sentence), isRead, name);
-    assert.equal(/, as of .*\d\d:\d\d$/.test(label), isRead && isDated, name);
+    assert.equal(/, as of .*\d\d:\d\d$/.test(label), isRead, name);
     if (!isRead) continue;
     assert.notEqual(tone, 'success', name);
     for (const [surface, { name: short, all }] of Object.entries(surfaces(old))) {
       assert.doesNotMatch(all, CLAIM, `${surface} of ${name}`);
       if (!['first frame', 'notification', 'reminder'].includes(surface))
-        assert.equal(/, as of .*\d\d:\d\d/.test(short), isDated, `${surface} of ${name}`);
-      if (!isDated && !SHORT.includes(surface)) assert.match(all, /Internet is blocked/, `${surface} of ${name}`);
+        assert.match(short, /, as of .*\d\d:\d\d/, `${surface} of ${name}`);
+      // there may be a tunnel again
+      assert.doesNotMatch(all, /Internet is blocked/, `${surface} of ${name}`);
     }
   }
 });

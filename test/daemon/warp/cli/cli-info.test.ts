@@ -1,6 +1,6 @@
 // The CLI tracker reads each version once, remembers that `-j` was refused, and notices another executable without a restart.
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { createLog } from '../../../../daemon/state/store.ts';
@@ -115,6 +115,20 @@ test('a change is noticed on use even before the watch reports it', t => {
   renameSync(place.script('new', 'echo 22'), join(place.path, 'warp-cli'));
   assert.notEqual(found.current()?.identity, before?.identity);
   assert.equal(changes.length, 2);
+});
+
+test('a change is noticed within the same tick of the file system’s clock', t => {
+  const { place, found } = watching(t);
+  const file = place.script('warp-cli', 'echo 0');
+  const identities = new Set<string | undefined>();
+  for (let round = 1; round <= 9; round++) {
+    // in place, with the same size
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/\d$/m, String(round)));
+    identities.add(found.current()?.identity);
+    assert.ok(Date.now() - statSync(file).ctimeMs > 10, 'a further change gets another time');
+    assert.ok(identities.has(found.current()?.identity), 'the same file is no change');
+  }
+  assert.equal(identities.size, 9);
 });
 
 test('behind a link, the file that it leads to counts', async t => {

@@ -97,6 +97,33 @@ for (const [what, text, managed, code, token] of [
   ['nothing', '', true, 'policy-form', false],
   ['blank lines', '\n \n', true, 'policy-form', false],
   ['an empty dictionary', '<plist><dict/></plist>', false, 'policy-form', false],
+  ...(
+    [
+      ['no value for its organization', '<key>organization</key>'],
+      ['no value for its organization, in the middle', '<key>organization</key><key>onboarding</key><true/>'],
+      ['a list in place of its organization', '<key>organization</key><array><string>acme</string></array>'],
+    ] as const
+  ).flatMap(
+    ([what, keys]) =>
+      [
+        [what, `<dict>${keys}</dict>`, true, 'policy-organization', false],
+        [
+          `another setting, and ${what}`,
+          `<dict><key>switch_locked</key><true/>${keys}</dict>`,
+          true,
+          'policy-organization',
+          false,
+        ],
+      ] as const,
+  ),
+  ['half a token without a value', '<dict><key>auth_client_id</key></dict>', true, 'policy-token', false],
+  [
+    'an organization inside another key, beside a setting',
+    `<dict><key>onboarding</key><true/><key>organization_configs</key><array><dict>${acme}</dict></array></dict>`,
+    true,
+    undefined,
+    false,
+  ],
   ['an open element', `<dict>${id}${secret}`, true, 'policy-form', false],
   ['another document', '<html></html>', true, 'policy-form', false],
   ['UTF-16', [...`<dict>${acme}</dict>`].join('\0'), true, 'policy-form', false],

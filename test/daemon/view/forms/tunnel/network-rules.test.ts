@@ -465,7 +465,7 @@ test('a notification names an unknown Wi-Fi once, and a login page with its butt
   assert.notEqual(notificationOf(at(away), at(login), null, tr)?.summary, 'This network has a login page');
   const page = notificationOf(at(away, 'connecting'), at(login, 'connecting'), null, tr);
   assert.deepEqual([page?.summary, page?.body], ['This network has a login page', 'Wi-Fi “Home”']);
-  assert.deepEqual(page?.action, { label: 'Sign In…', command: { ask: { kind: 'client', task: 'portal' } } });
+  assert.deepEqual(page?.action, { label: 'Sign In…', command: { ask: { kind: 'page', page: 'networks' } } });
   assert.equal(notificationOf(at(login, 'connecting'), at(login, 'connecting'), null, tr), null);
   // noticed while WARP had not lost its connection yet
   assert.deepEqual(notificationOf(at(login), at(login, 'connecting'), null, tr), page);

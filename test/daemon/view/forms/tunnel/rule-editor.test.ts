@@ -247,6 +247,30 @@ test('a text that is typed but not added is added by Done and by Save, or refuse
   );
 });
 
+test('a name that is typed but not set is taken by Save, and by whoever goes on to what else identifies the network', async () => {
+  const { row, run, choose, press, rows, document } = setUp('');
+  const type = (id: string, text: string) => row('entry', id).type!(text);
+  await press('Add Rule…');
+  await choose('draft-warp', 'Connect');
+  await choose('draft-network', 'A Wi-Fi network by its name');
+  await run(row('entry', 'draft-ssid').command('Caf'));
+  await run(row('entry', 'draft-name').command('first'));
+  type('draft-ssid', ' Café ');
+  type('draft-name', 'x'.repeat(400));
+  assert.equal(await result(row('button', 'draft-save').command), row('entry', 'draft-name').check('x'.repeat(400)));
+  assert.equal(document(), '', 'nothing is saved');
+  type('draft-name', 'second');
+  await press('Also Identified By…');
+  await run(row('button', 'draft-marked').command);
+  assert.ok(rows().some(({ title }) => title === 'Name of the rule: second'));
+  type('draft-name', 'third');
+  await run(row('entry', 'draft-name').command('fourth'));
+  type('draft-ssid', 'Other');
+  await run(row('button', 'draft-save').command);
+  const [rule] = parseRules(document()).rules;
+  assert.deepEqual([rule?.name, rule?.match.ssid], ['fourth', 'Other']);
+});
+
 test('the form takes what the document takes, and nothing else', async () => {
   const { row, press } = setUp('');
   await press('Add Rule…');

@@ -1,0 +1,59 @@
+// The traffic that a list of the split tunnel leaves to WARP.
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { coverageOf, coverageText, wholeFamilies } from '../../../../daemon/view/states/coverage.ts';
+import { clientState, tr } from '../../../support/gnome/view/translator.ts';
+
+/** IPv4 without 10.0.0.0/8 and multicast, as an include list that leaves out a LAN has it. */
+const AROUND_TEN = ['0.0.0.0/5', '8.0.0.0/7', '11.0.0.0/8', '12.0.0.0/6', '16.0.0.0/4', '32.0.0.0/3', '64.0.0.0/2'];
+
+const WHOLE: [string[], string[]][] = [
+  [[], []],
+  [['0.0.0.0/0'], ['IPv4']],
+  [['::/0'], ['IPv6']],
+  [['0:0:0:0:0:0:0:0/0'], ['IPv6']],
+  [
+    ['0.0.0.0/0', '::/0'],
+    ['IPv4', 'IPv6'],
+  ],
+  [['0.0.0.0/1', '128.0.0.0/1'], ['IPv4']],
+  [['::/1', '8000::/1'], ['IPv6']],
+  [['2000::/3'], ['IPv6']],
+  [['2000::/4', '3000::/4'], ['IPv6']],
+  [['2000::/4'], []],
+  [['0.0.0.0/1'], []],
+  [['0.0.0.0/1', '8000::/1'], []],
+  [[...AROUND_TEN, '128.0.0.0/1'], ['IPv4']],
+  [[...AROUND_TEN, '128.0.0.0/2'], []],
+  [['10.0.0.0/8', '192.168.0.0/16', '224.0.0.0/3'], []],
+  [['192.0.2.1', '2001:db8::1', '::'], []],
+  [['example.com', '0.0.0.0/x', '1.2/0.5', '999.0.0.0/1', '', '/1', ':/1', '0.0.0.0/-1'], []],
+];
+
+describe('the families of which a list holds all public addresses', () => {
+  for (const [values, families] of WHOLE)
+    test(`${values.join(', ') || 'no entry'}: ${families.join(', ') || 'none'}`, () => {
+      assert.deepEqual(wholeFamilies(values), families);
+    });
+});
+
+const words = (mode: 'exclude' | 'include', values: string[], hosts: string[] = []) => {
+  const entries = (list: string[]) => list.map(value => ({ value, description: null }));
+  const { snapshot } = clientState();
+  const splitTunnel = { ...snapshot!.splitTunnel, mode, ips: entries(values), hosts: entries(hosts) };
+  return coverageText(coverageOf({ ...snapshot!, settings: { Mode: 'warp' }, splitTunnel }), tr);
+};
+const ALL = 'Your traffic goes through Cloudflare.';
+const LISTED = 'Only the sites and networks on your list use WARP.';
+
+test('names the family that bypasses WARP, and says no more than that', () => {
+  assert.equal(words('exclude', ['10.0.0.0/8']), ALL);
+  assert.equal(words('exclude', ['::/0']), 'IPv6 traffic bypasses WARP, because of your list.');
+  assert.equal(words('exclude', ['0.0.0.0/1', '128.0.0.0/1']), 'IPv4 traffic bypasses WARP, because of your list.');
+  assert.equal(words('exclude', ['0.0.0.0/0', '::/0']), 'IPv4, IPv6 traffic bypasses WARP, because of your list.');
+  assert.equal(words('include', ['0.0.0.0/0', '::/0']), ALL);
+  assert.equal(words('include', ['0.0.0.0/0']), 'IPv6 traffic bypasses WARP, because of your list.');
+  assert.equal(words('include', ['0.0.0.0/0', '2001:db8::/32']), LISTED);
+  assert.equal(words('include', ['0.0.0.0/0'], ['example.com']), LISTED);
+  assert.equal(words('include', ['10.0.0.0/8']), LISTED);
+});
