@@ -203,7 +203,7 @@ export interface Kept extends Original {
   program?: string | undefined;
 }
 
-/** The fields of an address in the record of what is none. */
+/** The fields of a record that has no address. */
 export const NO_ADDRESS = { token: '', url: '', inUrl: '', inHeader: '' };
 
 /** Originals by the digest of their placeholder, or of the place of their variable or command line. */
