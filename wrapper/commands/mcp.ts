@@ -10,13 +10,15 @@ import type { Context } from '../context.ts';
 import { portOf, urlOf } from '../gateway/address.ts';
 import { httpOf } from '../gateway/gateway.ts';
 import { applyChanges, type ClientPlan, type FileChange, planChanges } from '../mcp/clients.ts';
-import { shownDoor, type Wanted } from '../mcp/entry-change.ts';
+import { BY_HAND, shownDoor, type Wanted } from '../mcp/entry-change.ts';
 import {
   type Door,
   digestOf,
+  digestOfLine,
   forgetRestored,
   type Kept,
   keepOriginal,
+  NO_ADDRESS,
   PLACEHOLDER,
   readOriginals,
   withKeys,
@@ -72,7 +74,9 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
     return shownDoor();
   };
   const isAllowed = () => true;
-  const wanted = { program: put ? program : undefined, doorOf, swapKey, referenceFor, originals, isAllowed };
+  const keepProgram = () => {};
+  const asks = { doorOf, swapKey, referenceFor, keepProgram, isAllowed };
+  const wanted: Wanted = { program: put ? program : undefined, originals, ...asks };
   const all = planChanges(wanted, catalog, context);
   const { changes } = all;
   const possible = changes.filter(({ text }) => text !== undefined);
@@ -200,16 +204,18 @@ async function putIn(
     place: readonly string[],
     more: Pick<Kept, 'file' | 'client' | 'cli' | 'asked'>,
   ) => {
-    const original = { ...more, token: '', url: '', inUrl: '', inHeader: reference ?? '' };
-    if (reference !== undefined) keepOriginal(context.paths, digestOf(place), original);
+    if (reference !== undefined)
+      keepOriginal(context.paths, digestOf(place), { ...NO_ADDRESS, ...more, inHeader: reference });
     return reference;
   };
   const swapKey: Wanted['swapKey'] = (text, cli, place, { file, client }) =>
     keep(references.get(text), place, { file, client, cli });
   const referenceFor: Wanted['referenceFor'] = (asked, cli, place, { file, client }) =>
     keep(accountOf(cli, context), place, { file, client, cli, asked });
+  const keepProgram: Wanted['keepProgram'] = (program, cli, place, { file, client }) =>
+    keepOriginal(context.paths, digestOfLine(place), { ...NO_ADDRESS, file, client, cli, program });
   const chosen = new Set(possible.map(({ file }) => file));
-  const all = { ...wanted, doorOf, swapKey, referenceFor };
+  const all = { ...wanted, doorOf, swapKey, referenceFor, keepProgram };
   applyChanges((only = chosen) => {
     used = new Map();
     return planChanges(all, catalog, context, only).changes;
@@ -235,7 +241,7 @@ async function restore({ wanted, found, catalog }: Plan, context: Context): Prom
     context.paths,
     own.map(({ file }) => file),
   );
-  const unrecorded = own.filter(({ left }) => left.length > 0).map(({ file }) => file);
+  const unrecorded = own.filter(({ left }) => left.some(({ why }) => why !== BY_HAND)).map(({ file }) => file);
   const files = [...new Set([...needing, ...unrecorded])];
   if (files.length === 0) return;
   process.exitCode = EXIT.data;

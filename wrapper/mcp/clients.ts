@@ -15,7 +15,7 @@ import { type ClientFile, clientFiles } from './client-list.ts';
 import { type Configuration, openConfiguration } from './documents/document.ts';
 import { type Change, changeEntry, shownDoor, type Table, type Wanted } from './entry-change.ts';
 import { type UsualEntry, usualEntry } from './entry-form.ts';
-import { digestOf, type Kept, type Originals, PLACEHOLDER } from './remote.ts';
+import { digestOf, digestOfLine, type Kept, NO_ADDRESS, type Originals, PLACEHOLDER } from './remote.ts';
 import { withoutKeys } from './shared-entry.ts';
 
 /** The code of a document that would need another layout. */
@@ -153,7 +153,6 @@ function changeIn(
   if (table.program !== undefined) {
     // an install stores keys and opens gateways, so a trial comes first
     const why = whyNotBack(document, { server, entry }, table);
-    if (why === OWN) return { server, why, lines: [] };
     if (why !== undefined) return byHand(document, { server, entry }, { table, why });
   }
   const form = usualEntry(structuredClone(entry), table.file.fields);
@@ -166,10 +165,6 @@ function changeIn(
     return byHand(document, { server, entry }, { table, why: error.message });
   }
 }
-
-/** Why an entry stays that the user put behind the program: a removal can't tell it from one of an install. */
-const OWN =
-  'you put `culvert-wrap mcp --` there yourself, and `mcp uninstall` would remove that as well: remove these words, then repeat this';
 
 /**
  * Tries an install and its removal with stand-ins for keys, accounts and gateways.
@@ -186,30 +181,14 @@ function whyNotBack(document: Configuration, { server, entry }: Named, table: Ta
     if (!isRecord(now)) return 'its entry would not be found again';
     const { originals, back } = standIns;
     const removal = { ...table, program: undefined, originals, swapKey: back, leave: () => {} };
-    const removed = (from: Configuration, fields: Record<string, unknown>) => {
-      const form = usualEntry(structuredClone(fields), table.file.fields);
-      return changeEntry(server, form.fields, removal) ? from.replace(path, form.back(form.fields)) : from;
-    };
-    const isOwn = !wasInstalled(server, entry, table) && removed(document, entry).text !== document.text;
-    if (isOwn) return OWN;
-    // an earlier install may have put the program there before
-    const isBack = removed(changed, now).text === removed(document, entry).text;
-    return isBack ? undefined : 'its layout could not be restored';
+    const form = usualEntry(structuredClone(now), table.file.fields);
+    const isRestored = changeEntry(server, form.fields, removal) !== undefined;
+    const restored = isRestored ? changed.replace(path, form.back(form.fields)) : changed;
+    return restored.text === document.text ? undefined : 'its layout could not be restored';
   } catch (error) {
     if (isOneOf(LAYOUT, error)) return error.message;
     throw error;
   }
-}
-
-/** Reports whether an earlier install changed an entry: it has this program's path, or the record has one of its variables. */
-function wasInstalled(server: string, entry: Record<string, unknown>, table: Table): boolean {
-  const { fields } = usualEntry(structuredClone(entry), table.file.fields);
-  const place = [table.file.file, ...table.path, server];
-  const variables = isRecord(fields.env) ? Object.keys(fields.env) : [];
-  return (
-    fields.command === table.program ||
-    variables.some(name => Object.hasOwn(table.originals, digestOf([...place, name])))
-  );
 }
 
 /** Stand-ins for gateways and accounts, which need no storage. */
@@ -218,7 +197,7 @@ class StandIns {
   readonly #texts = new Map<string, string>();
   #count = 0;
 
-  readonly wanted: Pick<Wanted, 'doorOf' | 'swapKey' | 'referenceFor'> = {
+  readonly wanted: Pick<Wanted, 'doorOf' | 'swapKey' | 'referenceFor' | 'keepProgram'> = {
     doorOf: (cli, original, file) => {
       const placeholder = `culvert-wrap-${++this.#count}`;
       this.#keep(sha256(placeholder), { ...original, cli, file: file.file, token: '' });
@@ -226,6 +205,8 @@ class StandIns {
     },
     swapKey: (text, cli, place, file) => this.#reference(text, cli, place, { file: file.file }),
     referenceFor: (asked, cli, place, file) => this.#reference(asked, cli, place, { file: file.file, asked }),
+    keepProgram: (program, cli, place, file) =>
+      this.#keep(digestOfLine(place), { ...NO_ADDRESS, program, cli, file: file.file }),
   };
 
   /** Returns the text that a stand-in replaced. */
@@ -234,7 +215,7 @@ class StandIns {
   #reference(text: string, cli: string, place: readonly string[], more: Pick<Kept, 'file' | 'asked'>): string {
     const reference = referenceTo({ cli, name: `trial-${++this.#count}` });
     this.#texts.set(reference, text);
-    this.#keep(digestOf(place), { ...more, cli, token: '', url: '', inUrl: '', inHeader: reference });
+    this.#keep(digestOf(place), { ...NO_ADDRESS, ...more, cli, inHeader: reference });
     return reference;
   }
 
@@ -250,7 +231,14 @@ function byHand(
   { table, why }: { table: Table; why: string },
 ): Left {
   const form = usualEntry(structuredClone(entry), table.file.fields);
-  const shownOnly = { doorOf: shownDoor, swapKey: () => undefined, referenceFor: () => undefined, leave: () => {} };
+  const nothing = () => undefined;
+  const shownOnly = {
+    doorOf: shownDoor,
+    swapKey: nothing,
+    referenceFor: nothing,
+    keepProgram: nothing,
+    leave: nothing,
+  };
   const changed = changeEntry(server, form.fields, { ...table, ...shownOnly });
   const provider = changed && table.catalog.providers['cli' in changed ? changed.cli : changed.tool];
   return { server, why, lines: changed && provider ? linesOf(document, form, { change: changed, provider }) : [] };

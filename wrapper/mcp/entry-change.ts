@@ -28,6 +28,7 @@ import {
   type AddressChange,
   type Door,
   digestOf,
+  digestOfLine,
   type Original,
   type Originals,
   PLACEHOLDER,
@@ -60,8 +61,12 @@ export type Change =
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
 const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
 
-/** The place of a variable: its file, the names down to the entry, and its name. */
-type VariablePlace = readonly string[];
+/** Reason why a removal leaves a command line. */
+export const BY_HAND =
+  '`mcp install` did not put `culvert-wrap mcp` there; remove it by hand before you remove culvert-wrap';
+
+/** The place of a variable or an entry: its file, the names down to the entry, and the variable's name. */
+type Place = readonly string[];
 
 /** The requested change. */
 export interface Wanted {
@@ -70,9 +75,11 @@ export interface Wanted {
   /** Returns the gateway for a server over HTTP in this file, or `undefined` if the server's key stays. */
   doorOf: (cli: string, original: Original, file: ClientFile) => Door | undefined;
   /** Returns the replacement of a key or a reference in an entry, or `undefined` if it stays. */
-  swapKey: (text: string, cli: string, place: VariablePlace, file: ClientFile) => string | undefined;
+  swapKey: (text: string, cli: string, place: Place, file: ClientFile) => string | undefined;
   /** Returns a reference to an account for a variable that the client asks a person for, or `undefined` without an account. */
-  referenceFor: (asked: string, cli: string, place: VariablePlace, file: ClientFile) => string | undefined;
+  referenceFor: (asked: string, cli: string, place: Place, file: ClientFile) => string | undefined;
+  /** Records the program that an entry's command line gets, so that a removal knows it from the user's own. */
+  keepProgram: (program: string, cli: string, place: Place, file: ClientFile) => void;
   originals: Originals;
   /** Reports whether a server in a project's file gets accounts, because the project's authors chose its program. */
   isAllowed(server: string, file: string): boolean;
@@ -113,6 +120,7 @@ function changeShared(server: string, entry: Record<string, unknown>, table: Tab
     doorOf: shownDoor,
     swapKey: () => undefined,
     referenceFor: () => undefined,
+    keepProgram: () => {},
     leave: () => {},
   };
   const provider = providerOf(changeServer(server, structuredClone(entry), trial), table);
@@ -161,8 +169,10 @@ function changeProgram(
   table: Table,
 ): Change | undefined {
   const line = { command, args: Array.isArray(entry.args) ? entry.args.filter(isText) : [] };
-  if (table.program === undefined)
+  if (table.program === undefined) {
+    if (isOurs(line) && !isRecorded(server, line, table)) table.leave(server, BY_HAND);
     return changeCommand(server, entry, line, table) ?? changeArguments(server, entry, table);
+  }
   const variable = keyVariableIn(line, table.catalog);
   if (variable !== undefined) {
     table.leave(server, `its ${variable} is in the command line: move it to "env", then repeat this`);
@@ -237,7 +247,9 @@ function changeCommand(
     return undefined;
   }
   const { keys, notes, isChanged } = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
-  const changed = program === undefined ? without(before) : isOurs(before) ? undefined : behind(before, program);
+  const changed =
+    program === undefined ? removed(server, before, table) : isOurs(before) ? undefined : behind(before, program);
+  if (changed && program !== undefined) table.keepProgram(program, match.cli, placeOf(server, table), file);
   const after = changed ?? (isChanged ? before : undefined);
   if (!after) return undefined;
   assignLine(entry, after, program !== undefined);
@@ -246,6 +258,21 @@ function changeCommand(
   if (version !== undefined && !isTested(match.server, version))
     notes.push(`The catalog has no errors of ${name} ${version}, so none of them leads to another account`);
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys, notes };
+}
+
+function placeOf(server: string, { file, path }: Table): Place {
+  return [file.file, ...path, server];
+}
+
+/** Reports whether an install put the program before this command line. */
+function isRecorded(server: string, { command }: CommandLine, table: Table): boolean {
+  const digest = digestOfLine(placeOf(server, table));
+  return Object.hasOwn(table.originals, digest) && table.originals[digest]!.program === command;
+}
+
+/** Returns a command line as it was before an install, or `undefined` if no install changed it. */
+function removed(server: string, line: CommandLine, table: Table): CommandLine | undefined {
+  return isRecorded(server, line, table) ? without(line) : undefined;
 }
 
 /** Writes a command line into an entry. Removes arguments that an install has added, which it writes before the command. */

@@ -191,7 +191,7 @@ export interface Original {
 
 /**
  * An original, its file, and the token that replaced its key. A variable has only `inHeader`, the reference that replaced its
- * text, and `asked`, if that text was a question of the client and no key.
+ * text, and `asked`, if that text was a question of the client and no key. A command line has only `program`, which was put before it.
  */
 export interface Kept extends Original {
   file: string;
@@ -200,9 +200,13 @@ export interface Kept extends Original {
   cli: string;
   token: string;
   asked?: string | undefined;
+  program?: string | undefined;
 }
 
-/** Originals by the digest of their placeholder, or of their variable's place. */
+/** The fields of a record that has no address. */
+export const NO_ADDRESS = { token: '', url: '', inUrl: '', inHeader: '' };
+
+/** Originals by the digest of their placeholder, or of the place of their variable or command line. */
 export type Originals = Record<string, Kept>;
 
 const isKept = shape({
@@ -214,11 +218,17 @@ const isKept = shape({
   cli: isText,
   token: isText,
   asked: optional(isText),
+  program: optional(isText),
 });
 
 /** Digest of a variable's place: the file, the names down to the entry, and the variable. */
 export function digestOf(place: readonly string[]): string {
   return sha256(JSON.stringify(place));
+}
+
+/** Digest of a command line's place: the file, and the names down to the entry. */
+export function digestOfLine(place: readonly string[]): string {
+  return digestOf(['program', ...place]);
 }
 
 /** Reads all originals, and skips damaged ones. */
@@ -242,23 +252,25 @@ export function keepOriginal(paths: Paths, digest: string, original: Kept): void
 /**
  * Forgets the originals that no file needs anymore, and revokes their tokens.
  * @param own other files of the user, to which the user may have moved an entry
- * @returns the files that still need the remaining originals
+ * @returns the files that still need the remaining originals for a key
  */
 export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
   const all = Object.entries(readOriginals(paths)).map(([digest, kept]) => ({
     digest,
+    kept,
     files: [...new Set([kept.file, ...own])].filter(file => isNeededIn(file, digest, kept)),
   }));
   forget(
     paths,
     all.filter(({ files }) => files.length === 0).map(({ digest }) => digest),
   );
-  return all.flatMap(({ files }) => files);
+  return all.flatMap(({ kept, files }) => (kept.program === undefined ? files : []));
 }
 
-/** Reports whether a file still has the placeholder or reference that replaced an original. */
-function isNeededIn(file: string, digest: string, { url, inHeader }: Kept): boolean {
+/** Reports whether a file still has the placeholder, reference or program that replaced an original. */
+function isNeededIn(file: string, digest: string, { url, inHeader, program }: Kept): boolean {
   const text = readOptional(file) ?? '';
+  if (program !== undefined) return [program, JSON.stringify(program).slice(1, -1)].some(each => text.includes(each));
   if (url === '')
     return text
       .split(inHeader)

@@ -141,21 +141,47 @@ function withTavily(t: Parameters<typeof sandbox>[0]) {
   return { box, file, text, change, names, now: () => fs.readFileSync(file, 'utf8') };
 }
 
-test('an entry that the user put behind the program keeps it: an uninstall would take it away', async t => {
-  const { file, change, now } = withTavily(t);
-  const own = { ...SERVERS.tavily, command: 'culvert-wrap', args: ['mcp', '--', 'npx', '-y', 'tavily-mcp'] };
-  const text = JSON.stringify({ mcpServers: { own, tavily: SERVERS.tavily } }, null, 2);
+/** Entries that people put behind the program themselves. */
+const BY_HAND = {
+  bare: { command: 'culvert-wrap', args: ['mcp', '--', 'npx', '-y', 'tavily-mcp'] },
+  absolute: { command: '/opt/culvert-wrap', args: ['mcp', '--', 'npx', '-y', 'tavily-mcp'] },
+  any: { command: 'culvert-wrap', args: ['mcp', '--env', 'OWN_KEY', '--cli', 'own', '--', 'own-mcp'] },
+  unknown: { command: 'culvert-wrap', args: ['mcp', '--', 'own-mcp'] },
+};
+
+test('an entry that the user put behind the program keeps it, and is named', async t => {
+  const { box, file, change, now } = withTavily(t);
+  const kept = { ...SERVERS.tavily, ...BY_HAND.bare };
+  const text = JSON.stringify({ mcpServers: { ...BY_HAND, kept, tavily: SERVERS.tavily } }, null, 2);
   fs.writeFileSync(file, text);
-  const { stdout } = await change('install', '--yes', '--file');
-  assert.match(
-    stdout,
-    /^ {2}own\n {2}It can't be changed here, because you put `culvert-wrap mcp --` there yourself, .*\.$/m,
-  );
-  assert.deepEqual(JSON.parse(now()).mcpServers.own, own);
-  assert.equal(JSON.parse(now()).mcpServers.tavily.env.TAVILY_API_KEY, 'culvert-wrap:tvly:mcp');
+  await change('install', '--yes', '--file');
+  const { mcpServers } = JSON.parse(now());
+  const reference = 'culvert-wrap:tvly:mcp';
+  assert.equal(mcpServers.tavily.args[0], 'mcp');
+  assert.deepEqual(mcpServers.kept, { ...kept, env: { ...kept.env, TAVILY_API_KEY: reference } });
+  // the same words as an install writes, under another name
+  const installed = { ...mcpServers, copy: { ...mcpServers.tavily, env: {} } };
+  fs.writeFileSync(file, JSON.stringify({ mcpServers: installed }, null, 2));
+  for (const _ of ['with a record', 'without one']) {
+    const undone = await change('uninstall', '--yes');
+    assert.equal(undone.exit, 0, undone.stderr);
+    assert.doesNotMatch(undone.stderr, /without their keys/);
+    for (const name of [...Object.keys(BY_HAND), 'kept', 'copy'])
+      assert.match(undone.stdout, new RegExp(`^  ${name}\\n  Not all is changed: .mcp install. did not put`, 'm'));
+    assert.doesNotMatch(undone.stdout, /^ {2}tavily\n {2}Not all/m);
+    const { copy, ...others } = JSON.parse(now()).mcpServers;
+    assert.deepEqual(copy, installed.copy);
+    assert.equal(JSON.stringify({ mcpServers: others }, null, 2), text);
+    fs.writeFileSync(file, now());
+  }
+  fs.writeFileSync(file, text);
   await change('uninstall', '--yes');
-  assert.deepEqual(JSON.parse(now()).mcpServers.tavily, SERVERS.tavily);
-  // an uninstall removes the program of an install, also where the key came later
+  assert.equal(now(), text);
+  assert.equal(fs.readFileSync(path.join(box.state, 'mcp-originals.json'), 'utf8'), '{}\n');
+});
+
+test('an uninstall removes the program of an install, also where the key came later', async t => {
+  const { file, change, now } = withTavily(t);
   const { TAVILY_API_KEY: _, ...keyless } = SERVERS.tavily.env;
   fs.writeFileSync(file, JSON.stringify({ mcpServers: { tavily: { ...SERVERS.tavily, env: keyless } } }, null, 2));
   await change('install', '--yes', '--file');
