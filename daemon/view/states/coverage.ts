@@ -112,7 +112,8 @@ function bitsOf(value: string): string | null {
   const length = lengthOf(value);
   const [parts, width] = familyOf(value) === 'IPv6' ? [groupsOf(address), 16] : [address.split('.').map(Number), 8];
   const size = width === 16 ? 128 : 32;
-  if (length > size || parts.length * width !== size || parts.some(part => !(part >= 0 && part < 2 ** width))) return null;
+  if (length > size || parts.length * width !== size || parts.some(part => !(part >= 0 && part < 2 ** width)))
+    return null;
   const bits = parts.map(part => part.toString(2).padStart(width, '0'));
   return bits.join('').slice(0, length);
 }
