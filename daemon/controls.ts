@@ -42,6 +42,8 @@ export interface KillSwitchControl {
   stop(): Promise<void>;
   /** Measures the current state. Never rejects: an unknown value is null, with the reason in `detail`. */
   read(): Promise<KillSwitch>;
+  /** Measures the state after the root service was installed or removed, and applies `warp.killSwitch` as `start` does. */
+  reapply(): Promise<void>;
   /** @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed */
   set(request: KillSwitchRequest): Promise<KillSwitch>;
   /** Keeps an unconfirmed change, or reverts it. @throws Problem nothing-pending, and as `set` */

@@ -96,8 +96,8 @@ const REASONS: { [code: string]: string | undefined } = {
  * `getaddrinfo EAI_AGAIN example.com`. A place on the network is the third group; a path is not.
  */
 const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d_]+)(?:: ([^,]+)|$| ([^\s/]\S*)?)/;
-/** Matches the address at the end of libuv's own words about a listener. */
-const ADDRESS = / (\S*[:.]\S*\d)$/;
+/** Matches the address at the end of libuv's own words about a listener; a path is none. */
+const ADDRESS = / ([^\s/]*[:.][^\s/]*\d)$/;
 /** Matches the message about a program that was not started: `spawn warp-cli ENOENT`. */
 const FAILED_SPAWN = /^spawn (\S+) (E[A-Z\d]+)$/;
 

@@ -92,8 +92,10 @@ export function createSplitList({ state, tunnel }: Context): SplitList {
       const problem = error instanceof Problem ? error : new Problem('routes-failed', reason(error), {}, error);
       try {
         await set(before, 'rolling-back');
-      } catch {
-        const lost = withHint(problem, 'The previous list is restored as soon as the tunnel client accepts it.');
+      } catch (undo) {
+        const both = new AggregateError([problem, undo], 'The change failed, and so did its undo.');
+        const hint = 'The previous list is restored as soon as the tunnel client accepts it.';
+        const lost = withHint(problem, hint, both);
         lost.notRestored = true;
         throw lost;
       }
@@ -111,9 +113,9 @@ export function entriesOf({ ips, hosts }: SplitTunnel): Entry[] {
   return [...ips, ...hosts].map(({ value }) => canonical(value));
 }
 
-function withHint(problem: Problem, sentence: string): Problem {
+function withHint(problem: Problem, sentence: string, cause = problem.cause): Problem {
   const hint = [sentence, problem.extras.hint].filter(Boolean).join(' ');
-  return new Problem(problem.code, problem.said, { ...problem.extras, hint }, problem.cause);
+  return new Problem(problem.code, problem.said, { ...problem.extras, hint }, cause);
 }
 
 interface Calls {

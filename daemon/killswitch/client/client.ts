@@ -104,6 +104,7 @@ export function createKillSwitch(context: FeatureContext, service: ServicePaths 
       link.close();
     },
     read,
+    reapply: applyConfiguration,
     set,
     decide,
     blocked: () => readBlocked(service),

@@ -2,11 +2,12 @@
 import { join } from 'node:path';
 import { watchFile } from '../../config/watch-file.ts';
 import type { FeatureContext, KillSwitchControl } from '../../controls.ts';
+import { reason } from '../../core/errors.ts';
 import { begin, type Feature, type Lazy, lazy } from '../../feature.ts';
 import { NO_KILL_SWITCH } from '../../state/store.ts';
 import { STATE_FILE } from '../report.ts';
 import { explained } from '../wording.ts';
-import { absent, isInstalled, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
+import { absent, isInstalled, programOf, SERVICE_PATHS, type ServicePaths } from './published-state.ts';
 
 /**
  * @param service paths of the root service; tests pass their own
@@ -32,8 +33,8 @@ export function openKillSwitch(
         if (killSwitch.wasCalled())
           killSwitch
             .loaded()
-            .then(control => control?.read())
-            .catch((error: Error) => say(`Kill switch: ${error.message}`));
+            .then(control => control?.reapply())
+            .catch(error => say(`Kill switch: ${reason(error)}`));
         else if (isThere) load();
       });
       if (!settings.config.warp.killSwitch && !isInstalled(service)) {
@@ -66,28 +67,31 @@ const SETTLE_MS = 200;
  * @returns a function that stops it
  */
 function followInstallation(service: ServicePaths, changed: (isThere: boolean) => void): () => void {
-  let wasThere = isInstalled(service);
   let settling: NodeJS.Timeout | undefined;
+  const closers = new Map<string, () => void>();
+  const follow = (file: string) => {
+    if (!closers.has(file)) closers.set(file, watchFile(file, noticed));
+  };
   const look = () => {
     settling = undefined;
-    try {
-      const isThere = isInstalled(service);
-      if (isThere === wasThere) return;
-      wasThere = isThere;
-      changed(isThere);
-    } catch {
-      // a file went away while it was read, which is another report
-    }
+    // another package installs the program, such as GJS
+    const program = programOf(service);
+    if (program !== null) follow(program);
+    const isThere = isInstalled(service);
+    if (isThere === wasThere) return;
+    wasThere = isThere;
+    changed(isThere);
   };
   const noticed = () => {
     settling ??= setTimeout(look, SETTLE_MS).unref();
   };
-  const closers = [...service.activation, ...service.units, join(service.run, STATE_FILE)].map(file =>
-    watchFile(file, noticed),
-  );
+  const program = programOf(service) ?? [];
+  for (const file of [...service.activation, ...service.units, join(service.run, STATE_FILE)].concat(program))
+    follow(file);
+  let wasThere = isInstalled(service);
   return () => {
     clearTimeout(settling);
-    for (const close of closers) close();
+    for (const close of closers.values()) close();
   };
 }
 

@@ -88,9 +88,19 @@ export function absent({ install, systemd }: ServicePaths): Pick<KillSwitch, 'co
  */
 export function isInstalled({ activation, units, systemd }: ServicePaths): boolean {
   if (!existsSync(systemd) || !activation.some(file => existsSync(file))) return false;
+  const program = programOf({ units });
+  return program === null || existsSync(program);
+}
+
+/** Returns the program that runs the service, as its unit names it; null if no unit names one that can be read. */
+export function programOf({ units }: Pick<ServicePaths, 'units'>): string | null {
   const unit = units.find(file => existsSync(file));
-  const program = unit && /^ExecStart=(\/\S+)/m.exec(readFileSync(unit, 'utf8'))?.[1];
-  return !program || existsSync(program);
+  if (unit === undefined) return null;
+  try {
+    return /^ExecStart=(\/\S+)/m.exec(readFileSync(unit, 'utf8'))?.[1] ?? null;
+  } catch {
+    return null; // a package may remove the file meanwhile, or this process may have too many open files
+  }
 }
 
 /** Reads the published state, unless the service that wrote it has died. */

@@ -29,7 +29,10 @@ export interface ServiceLink {
 export function createServiceLink(service: ServicePaths, changed: () => void): ServiceLink {
   let stopWatching: (() => void) | null = null;
   const follow = () => {
-    stopWatching ??= watchFile(join(service.run, STATE_FILE), changed);
+    const before = stopWatching;
+    // begins again with each call, because a watch fails while no inotify watch is left
+    stopWatching = watchFile(join(service.run, STATE_FILE), changed);
+    before?.();
   };
 
   return {

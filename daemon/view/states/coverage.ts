@@ -45,10 +45,10 @@ function listedCoverage({ mode, ips, hosts }: Snapshot['splitTunnel']): Coverage
   const values = ips.map(({ value }) => value);
   const whole = wholeFamilies(values);
   if (mode === 'exclude') return whole.length > 0 ? { kind: 'excluded', families: whole } : null;
-  const [left, ...others] = FAMILIES.filter(family => !whole.includes(family));
-  if (left === undefined) return null;
-  const isBare = others.length === 0 && hosts.length === 0 && !values.some(value => familyOf(value) === left);
-  return isBare ? { kind: 'excluded', families: [left] } : { kind: 'listed-only' };
+  const left = FAMILIES.filter(family => !whole.includes(family));
+  if (left.length === 0) return null;
+  const isBare = hosts.length === 0 && !values.some(value => left.includes(familyOf(value)));
+  return isBare ? { kind: 'excluded', families: left } : { kind: 'listed-only' };
 }
 
 const FAMILIES: readonly Family[] = ['IPv4', 'IPv6'];
@@ -102,8 +102,8 @@ function familyOf(value: string): Family {
 function lengthOf(value: string): number {
   const slash = value.indexOf('/');
   if (slash < 0) return familyOf(value) === 'IPv6' ? 128 : 32;
-  const length = Number(value.slice(slash + 1));
-  return Number.isInteger(length) && length >= 0 ? length : Number.POSITIVE_INFINITY;
+  const length = value.slice(slash + 1);
+  return /^\d{1,3}$/.test(length) ? Number(length) : Number.POSITIVE_INFINITY;
 }
 
 /** Returns the leading bits of a prefix or an address; null for others. */
@@ -111,14 +111,17 @@ function bitsOf(value: string): string | null {
   const [address = ''] = value.split('/');
   const length = lengthOf(value);
   const [parts, width] = familyOf(value) === 'IPv6' ? [groupsOf(address), 16] : [address.split('.').map(Number), 8];
-  if (parts.length * width < length || parts.some(part => !(part >= 0 && part < 2 ** width))) return null;
+  const size = width === 16 ? 128 : 32;
+  if (length > size || parts.length * width !== size || parts.some(part => !(part >= 0 && part < 2 ** width)))
+    return null;
   const bits = parts.map(part => part.toString(2).padStart(width, '0'));
   return bits.join('').slice(0, length);
 }
 
 /** Returns the eight groups of an IPv6 address; fewer, or NaN among them, for another text. */
 function groupsOf(address: string): number[] {
-  const [before, after] = address.split('::').map(half => (half === '' ? [] : half.split(':')));
+  const [before, after, ...more] = address.split('::').map(half => (half === '' ? [] : half.split(':')));
+  if (more.length > 0) return [];
   const zeros = after ? Array<string>(Math.max(0, 8 - before!.length - after.length)).fill('0') : [];
   return [...before!, ...zeros, ...(after ?? [])].map(group => Number.parseInt(group, 16));
 }

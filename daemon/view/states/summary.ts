@@ -49,14 +49,20 @@ export function isOnlyTunnelLeft({ status, killSwitch }: Pick<Snapshot, 'status'
 }
 
 function mayBeUp({ state, blocked }: Status): boolean {
-  return blocked === null && (state === 'connected' || state === 'disconnecting');
+  return isStateRead(blocked) && (state === 'connected' || state === 'disconnecting');
 }
 
-/** Obstacles that keep Culvert from reading the state, while WARP may run and hold a tunnel. */
-const UNREADABLE: readonly Status['blocked'][] = ['cli-missing', 'cli-too-old', 'service-hangs'];
+/** Obstacles without a tunnel. The others keep Culvert from reading the state, while WARP may hold a tunnel for any user. */
+const WITHOUT_TUNNEL: readonly Status['blocked'][] = ['service-stopped', 'not-registered'];
 
-function isTunnelUnknown(status: Status): boolean {
-  return status.blocked === null ? status.state === 'unknown' || isOld(status) : UNREADABLE.includes(status.blocked);
+/** A user who may not change WARP still reads its state. */
+function isStateRead(blocked: Status['blocked']): boolean {
+  return blocked === null || blocked === 'not-authorized';
+}
+
+function isTunnelUnknown({ state, blocked, lastKnown }: Status): boolean {
+  if (isStateRead(blocked)) return state === 'unknown' || lastKnown !== undefined;
+  return !WITHOUT_TUNNEL.includes(blocked);
 }
 
 /** True if the kill switch is on, but no measurement says whether it blocks. */

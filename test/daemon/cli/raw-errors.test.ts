@@ -64,6 +64,13 @@ test('each code that the system gives a client or a file operation has words', (
   );
 });
 
+test('the words about a listener keep an address, and no path', () => {
+  const listen = (place: string) =>
+    reason(Object.assign(new Error(`listen EACCES: permission denied ${place}`), { code: 'EACCES' }));
+  assert.equal(listen('127.0.0.1:80'), `${listen('/run/api')}: 127.0.0.1:80`);
+  assert.equal(listen('/run/api.1'), listen('/run/api'));
+});
+
 test('errors of several attempts are worded together, each once', () => {
   const [refused, far] = ['192.0.2.1:443', '[2001:db8::1]:443'];
   const errors = [

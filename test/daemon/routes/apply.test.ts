@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { openChanges } from '../../../daemon/changes/index.ts';
+import { reason } from '../../../daemon/core/errors.ts';
 import { Problem } from '../../../daemon/problem.ts';
 import { createRoutes } from '../../../daemon/routes/routes-service.ts';
 import { paths as pathsOf } from '../../../daemon/system/paths.ts';
@@ -249,6 +250,19 @@ test('5,000 entries: a call that fails in the middle, wherever it is, leaves the
     assert.deepEqual(listed(memory), [...before].sort(), String(failing));
     assert.deepEqual([phases.has('rolling-back') || failing === 1, existsSync(paths.changes)], [true, false]);
   }
+});
+
+test('a change that fails, and whose undo fails, reports both causes', async t => {
+  const { boot, memory } = machine(t);
+  memory.before = (_, number) => {
+    if (number > 1) throw new Problem('tunnel-cli-failed', number === 2 ? 'No change.' : 'No undo.');
+  };
+  await assert.rejects(boot().routes.apply({ document: 'a.example\nb.example\n' }), (error: Problem) => {
+    assert.deepEqual([error.code, error.message, error.notRestored], ['tunnel-cli-failed', 'No change.', true]);
+    assert.ok(error.cause instanceof AggregateError);
+    assert.deepEqual(error.cause.errors.map(reason), ['No change.', 'No undo.']);
+    return true;
+  });
 });
 
 test('5,000 entries: killed at any call, the next daemon sets the list before, and the one after a rollback that fails', async t => {

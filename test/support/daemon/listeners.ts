@@ -125,6 +125,7 @@ export async function startListeners(
   const killSwitch: KillSwitchControl = {
     start() {},
     async stop() {},
+    async reapply() {},
     read: async () => NO_KILL_SWITCH,
     set: async () => NO_KILL_SWITCH,
     pause: async () => NO_KILL_SWITCH,

@@ -60,7 +60,7 @@ export interface Notation {
 }
 
 /** Creates the failure of a file that can't be read, with the place and the reason. */
-export const unreadable = (why: string) => new Failure(why, { code: 'unreadable' });
+export const unreadable = (why: string) => new Failure(why);
 
 /** Creates the failure of a place that can't be changed without a change of its layout. */
 export const frozenLayout = (why: string) => new Failure(why, { code: 'layout' });

@@ -44,6 +44,7 @@ async function startWith(t: Parameters<typeof startDaemon>[0], home: Home, first
   const control: KillSwitchControl = {
     start() {},
     async stop() {},
+    async reapply() {},
     read: async () => state.snapshot().killSwitch,
     set: async request => {
       const value = request.enabled ? { ...ON, allowLan: request.allowLan } : OFF;

@@ -27,6 +27,9 @@ const WHOLE: [string[], string[]][] = [
   [[...AROUND_TEN, '128.0.0.0/2'], []],
   [['10.0.0.0/8', '192.168.0.0/16', '224.0.0.0/3'], []],
   [['192.0.2.1', '2001:db8::1', '::'], []],
+  [['0/0', '/0', '1.2.3.4/', '1.2.3.4.5/0', '0.0.0.0/ 0', '0.0.0.0/0x0', '::1::/0', ':/0'], []],
+  [['::ffff:0.0.0.0/96', '::ffff:0:0/96'], []],
+  [['203.0.113.9/0', '203.0.113.9/0'], ['IPv4']],
   [['example.com', '0.0.0.0/x', '1.2/0.5', '999.0.0.0/1', '', '/1', ':/1', '0.0.0.0/-1'], []],
 ];
 
@@ -56,4 +59,6 @@ test('names the family that bypasses WARP, and says no more than that', () => {
   assert.equal(words('include', ['0.0.0.0/0', '2001:db8::/32']), LISTED);
   assert.equal(words('include', ['0.0.0.0/0'], ['example.com']), LISTED);
   assert.equal(words('include', ['10.0.0.0/8']), LISTED);
+  assert.equal(words('include', []), 'IPv4, IPv6 traffic bypasses WARP, because of your list.');
+  assert.equal(words('include', [], ['example.com']), LISTED);
 });

@@ -186,8 +186,14 @@ test('a banner reports blocked traffic with the button that helps, and nothing e
   for (const state of ['disconnected', 'connecting', 'unable']) assert.deepEqual(banner({ state }), blocked, state);
   assert.deepEqual(banner({ state: 'unable', blocked: 'not-registered' }), blocked);
   // there may be a tunnel
-  for (const status of [{ state: 'unknown' }, { state: 'unable', blocked: 'cli-missing' }])
-    assert.deepEqual(banner(status), ['Traffic outside the tunnel is blocked.', 'pause']);
+  const outside = ['Traffic outside the tunnel is blocked.', 'pause'];
+  assert.deepEqual(banner({ state: 'unknown' }), outside);
+  for (const name of ['cli-missing', 'cli-too-old', 'service-hangs', 'terms-not-accepted'])
+    assert.deepEqual(banner({ state: 'unknown', blocked: name }), outside, name);
+  assert.deepEqual(banner({ state: 'unknown', blocked: 'service-stopped' }), blocked);
+  // another user of the machine may have connected
+  assert.deepEqual(banner({ state: 'disconnected', blocked: 'not-authorized' }), blocked);
+  assert.equal(banner({ state: 'connected', blocked: 'not-authorized' }), null);
   assert.deepEqual(banner({ state: 'unable' }, ON, 'warp', { killSwitchPending: true }), [blocked[0], null]);
   assert.deepEqual(banner({ state: 'unable' }, { ...ON, enabled: false }), [blocked[0], 'off']);
   assert.equal(banner({ state: 'connected' }), null);

@@ -281,7 +281,8 @@ test('while the tunnel is taken down, no surface says that the internet is block
 test('a kill switch that blocks is said to block no more than what is known about the tunnel', () => {
   const isUnread = (client: ClientState) => {
     const { state, blocked } = client.snapshot!.status;
-    return blocked === null ? state === 'unknown' : ['cli-missing', 'cli-too-old', 'service-hangs'].includes(blocked);
+    if (blocked === null || blocked === 'not-authorized') return state === 'unknown';
+    return ['cli-missing', 'cli-too-old', 'service-hangs', 'terms-not-accepted'].includes(blocked);
   };
   const wrong = complaints(({ client }) => (surface, { all }) => {
     const { active, pausedUntil } = client.snapshot!.killSwitch;
