@@ -16,6 +16,8 @@ const { argv, env, stdin, stdout, stderr } = process;
 const ended = new AbortController();
 /** Known before parsing, so that a parsing failure is printed in the requested form. */
 const json = argv.includes('--json');
+/** Where a failure goes. A script reads one document from the output, which `culvert run` leaves to its program. */
+const reports = json && argv[2] !== 'run' ? stdout : stderr;
 const GRACE_MS = 2_000;
 const NOTHING_STAYS: Staying = { changes: [], lines: [] };
 /** Words of other programs that resemble a wrong command here, with the right one. */
@@ -44,7 +46,7 @@ if (isAsciiLocale(env)) for (const stream of [stdout, stderr]) writeAscii(stream
 // a closed pipe is not a failure: `culvert status --watch | head -1`
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   // report failures such as ENOSPC: the launcher replaces a closed output by a full device
-  if (error.code !== 'EPIPE') complain(new Failure("The output can't be written."));
+  if (error.code !== 'EPIPE') complain(new Failure("The output can't be written."), NOTHING_STAYS, stderr);
   process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure);
 });
 stderr.on('error', () => {});
@@ -140,8 +142,8 @@ interface Staying {
   lines: readonly string[];
 }
 
-/** Prints a failure on stderr; returns the exit code. @param staying changes that stay because no daemon runs */
-function complain(error: unknown, staying: Staying = NOTHING_STAYS): number {
+/** Prints a failure; returns the exit code. @param staying changes that stay because no daemon runs @param to for JSON */
+function complain(error: unknown, staying: Staying = NOTHING_STAYS, to = reports): number {
   if (isCommander(error)) {
     if (error.exitCode === 0) return EXIT.ok; // the user asked for help
     if (error.code === 'commander.help') return EXIT.usage; // commander printed the help without a command
@@ -156,7 +158,7 @@ function complain(error: unknown, staying: Staying = NOTHING_STAYS): number {
   const { exitCode, report: answered } = toExitReport(error);
   if (json) {
     const pending = staying.changes.length ? { pending: staying.changes } : {};
-    stderr.write(`${JSON.stringify({ ok: false, ...answered, ...pending })}\n`);
+    to.write(`${JSON.stringify({ ok: false, ...answered, ...pending })}\n`);
     return exitCode;
   }
   const isTyped = typed !== null && error instanceof ApiError;

@@ -111,6 +111,8 @@ test('"culvert status" starts no process, works without Node, and distinguishes 
   const suspended = await culvert(home, 'status');
   assert.deepEqual([suspended.code, suspended.stdout], [1, '']);
   assert.match(suspended.stderr, /is suspended, so the state is not known\. .*kill -CONT \d+\n$/);
+  const [short, long] = [await culvert(home, 'status', '--json'), await culvert(home, 'status', '--long', '--json')];
+  assert.deepEqual([short.code, JSON.parse(short.stdout), short.stderr], [1, JSON.parse(long.stdout), '']);
   child.kill('SIGKILL');
   await ended;
   assert.ok(existsSync(join(home.runtime, 'status')), 'a killed daemon leaves its file');
@@ -335,7 +337,7 @@ test('a full disk is reported and truncates nothing', async t => {
   }
   const answer = await culvert(home, 'config', 'set', 'updates.channel', 'beta', '--json');
   assert.equal(answer.code, 1);
-  assert.equal(JSON.parse(answer.stderr).code, 'config-not-writable');
+  assert.equal(JSON.parse(answer.stdout).code, 'config-not-writable');
   assert.equal(readFileSync(file, 'utf8'), before);
   assert.equal((await getJson(port, '/api/health')).ok, true as never);
 });

@@ -161,6 +161,6 @@ test('without a daemon, the launcher and the command line say the same, to peopl
   const [launcher, commandLine] = [await culvert(home, 'status'), await culvert(home, 'mode')];
   assert.deepEqual([launcher.code, launcher.stderr], [5, commandLine.stderr]);
   const [short, long] = [await culvert(home, 'status', '--json'), await culvert(home, 'status', '--long', '--json')];
-  assert.deepEqual(JSON.parse(short.stderr), JSON.parse(long.stderr));
+  assert.deepEqual(JSON.parse(short.stdout), JSON.parse(long.stdout));
   assert.equal(short.code, 5);
 });

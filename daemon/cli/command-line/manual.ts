@@ -35,7 +35,9 @@ function manual(version: string): string {
     '.SH COMMANDS',
     text('Every command takes'),
     `.BR ${text(JSON_OPTION.flags)} :`,
-    text(`${JSON_OPTION.summary}. Data goes to standard output, messages and errors to standard error.`),
+    text(
+      `${JSON_OPTION.summary}. Data goes to standard output, messages and errors to standard error; with --json, an error is the JSON on standard output, with "ok":false, and only run writes it to standard error.`,
+    ),
     ...TABLE.flatMap(({ title, commands }) => [`.SS ${text(title)}`, ...commands.flatMap(c => command(c, 'culvert'))]),
     '.SH CONFIGURATION',
     text(

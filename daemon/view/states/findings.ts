@@ -148,10 +148,11 @@ export function explainedCause(snapshot: Snapshot, tr: Translator): Cause | null
 
 /**
  * Parses the results that `culvert doctor --json` prints, for a client without a daemon. Skips invalid results.
- * @throws SyntaxError for text that is not JSON
+ * @throws SyntaxError for text that is not JSON. @throws Error with the reason of a doctor that failed
  */
 export function parseReport(text: string): Pick<DoctorReport, 'results' | 'undo'> {
   const report: unknown = JSON.parse(text);
+  if (isRecord(report) && report.ok === false && typeof report.detail === 'string') throw new Error(report.detail);
   const listed = isRecord(report) && Array.isArray(report.results) ? report.results : [];
   const results = listed.filter(isRecord).flatMap(({ id, title, verdict, evidence, explanation, wording, source }) => {
     if (typeof id !== 'string' || typeof title !== 'string' || !WORST_FIRST.includes(verdict as Verdict)) return [];

@@ -13,18 +13,23 @@ test('the commands of the kill switch print one line of JSON with ok: true', asy
   }
 });
 
-test('a failure is one line of JSON with ok: false on stderr', async t => {
+test('a failure is one line of JSON with ok: false on stdout, and on stderr where a program has the output', async t => {
   const home = createHome(t);
   for (const [words, exitCode] of [
     [['mode'], 5],
     [['bogus'], 2],
     [['config', 'get'], 2],
+    [['doctor', 'fix', 'no-such-check'], 2],
+    [['network'], 5],
+    [['wait', '--timeout', '0'], 5],
   ] as const) {
     const { code, stdout, stderr } = await culvert(home, [...words, '--json']);
-    assert.deepEqual([code, stdout], [exitCode, ''], words.join(' '));
-    assert.match(stderr, /^\{"ok":false,.*\}\n$/);
-    assert.ok(JSON.parse(stderr).detail);
+    assert.deepEqual([code, stderr], [exitCode, ''], words.join(' '));
+    assert.match(stdout, /^\{"ok":false,.*\}\n$/);
+    assert.ok(JSON.parse(stdout).detail);
   }
+  const { stdout, stderr } = await culvert(home, ['run', '--json', '--', 'true']);
+  assert.deepEqual([stdout, JSON.parse(stderr).code], ['', 'usage']);
 });
 
 test('a check for updates without an answer is not ok', async t => {

@@ -28,8 +28,8 @@ test('a connection that the daemon ends is a failure, not a daemon that does not
   const server = createServer(socket => socket.once('data', () => socket.destroy())).listen(home.socket);
   t.after(() => server.close());
   await once(server, 'listening');
-  const { code, stderr } = await culvert(home, ['mode', '--json']);
-  assert.deepEqual([code, JSON.parse(stderr).code], [1, 'daemon-not-answering']);
+  const { code, stdout } = await culvert(home, ['mode', '--json']);
+  assert.deepEqual([code, JSON.parse(stdout).code], [1, 'daemon-not-answering']);
 });
 
 test('a suspended daemon is reported within seconds, with the command that lets it go on', async t => {

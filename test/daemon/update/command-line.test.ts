@@ -156,7 +156,7 @@ test('a refusal is printed with its reason, for people and for programs', async 
   assert.match(stderr, /culvert: culvert-2\.0\.0\.AppImage has another digest\.\nDo not use it\.\n$/);
   const json = await culvert(home, ['update', 'apply', '--json']);
   assert.equal(json.code, 1);
-  const { code: problem, reason } = JSON.parse(json.stderr);
+  const { code: problem, reason } = JSON.parse(json.stdout);
   assert.deepEqual([problem, reason], ['update-refused', 'artifact-hash']);
 });
 

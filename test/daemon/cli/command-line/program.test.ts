@@ -126,8 +126,8 @@ for (const [words, said] of [
 }
 
 test('wrong usage is a JSON document too', async t => {
-  const { code, stderr } = await culvert(createHome(t), ['status', '--wach', '--json']);
-  assert.deepEqual([code, JSON.parse(stderr).code], [2, 'usage']);
+  const { code, stdout } = await culvert(createHome(t), ['status', '--wach', '--json']);
+  assert.deepEqual([code, JSON.parse(stdout).code], [2, 'usage']);
 });
 
 test('a group alone means its fallback, and help of a command its --help', () => {

@@ -193,14 +193,14 @@ for (const [problem, code, hint] of [
   }
 }
 
-test('a problem is a JSON document on stderr with --json', async t => {
+test('a problem is a JSON document on stdout with --json', async t => {
   const home = createHome(t);
   await startDaemon(t, home, () => {
     throw new Problem('service-stopped', 'The service does not answer.');
   });
   const { code, stdout, stderr } = await culvert(home, ['connect', '--json']);
-  assert.deepEqual([code, stdout], [1, '']);
-  const { code: name, status } = JSON.parse(stderr);
+  assert.deepEqual([code, stderr], [1, '']);
+  const { code: name, status } = JSON.parse(stdout);
   assert.deepEqual([name, status], ['service-stopped', 409]);
 });
 

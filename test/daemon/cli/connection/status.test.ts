@@ -264,8 +264,8 @@ test('without a daemon every form of status exits 5 and says how to start one', 
       [5, '', 'culvert: The Culvert daemon is not running.\nStart it with: culvert\n'],
     );
   }
-  const { code, stderr } = await culvert(home, ['status', '--json']);
-  assert.deepEqual([code, JSON.parse(stderr).code], [5, 'daemon-not-running']);
+  const { code, stdout, stderr } = await culvert(home, ['status', '--json']);
+  assert.deepEqual([code, JSON.parse(stdout).code, stderr], [5, 'daemon-not-running', '']);
 });
 
 test('status --watch prints a line for each change, none for what changes nothing, and ends cleanly on Ctrl+C', async t => {

@@ -70,11 +70,11 @@ test('a client that is too old is named with its version by commands that need i
 test('wait exits with 5 without a daemon, and with 2 for wrong arguments', async t => {
   const home = createHome(t);
   const absent = await culvert(home, ['wait', '--timeout', '1', '--json']);
-  assert.deepEqual([absent.code, absent.stdout, JSON.parse(absent.stderr).code], [5, '', 'daemon-not-running']);
+  assert.deepEqual([absent.code, absent.stderr, JSON.parse(absent.stdout).code], [5, '', 'daemon-not-running']);
   for (const wrong of ['soon', '-1', '1.5', '1e3', '100000', '', ' 5', '5s', '٣']) {
-    const { code, stderr } = await culvert(home, ['wait', `--timeout=${wrong}`, '--json']);
-    assert.deepEqual([code, JSON.parse(stderr).code], [2, 'usage'], wrong);
-    assert.match(JSON.parse(stderr).detail, /^--timeout takes seconds, from 0 to 99999; not "/);
+    const { code, stdout } = await culvert(home, ['wait', `--timeout=${wrong}`, '--json']);
+    assert.deepEqual([code, JSON.parse(stdout).code], [2, 'usage'], wrong);
+    assert.match(JSON.parse(stdout).detail, /^--timeout takes seconds, from 0 to 99999; not "/);
   }
   assert.equal((await culvert(home, ['wait', 'now'])).code, 2);
 });
@@ -90,7 +90,7 @@ test('at the time limit wait says why the tunnel is not up, and what to do', asy
     type: _,
     title: __,
     ...document
-  } = JSON.parse((await culvert(home, ['wait', '--timeout=0', '--json'])).stderr);
+  } = JSON.parse((await culvert(home, ['wait', '--timeout=0', '--json'])).stdout);
   assert.deepEqual(document, {
     ok: false,
     code: 'notConnected',
@@ -109,8 +109,8 @@ test('a daemon that does not answer ends wait with 1 near its time limit, not af
     silent.close();
   });
   const started = performance.now();
-  const { code, stderr } = await culvert(home, ['wait', '--timeout', '1', '--json']);
-  assert.deepEqual([code, JSON.parse(stderr).code], [1, 'daemon-not-answering']);
+  const { code, stdout } = await culvert(home, ['wait', '--timeout', '1', '--json']);
+  assert.deepEqual([code, JSON.parse(stdout).code], [1, 'daemon-not-answering']);
   assert.ok(performance.now() - started < 25_000, 'a request has 30 s');
   assert.ok(open.size > 0);
 });
@@ -165,7 +165,7 @@ test('wait --proof asks directly in a mode without a proxy, though the port of o
   daemon.state.set('settings', { Mode: 'proxy' });
   const through = await culvert(home, ['wait', '--proof', '--timeout', '0', '--json']);
   assert.equal(through.code, 8);
-  assert.match(JSON.parse(through.stderr).detail, /: 127\.0\.0\.1:1 refuses connections\.$/);
+  assert.match(JSON.parse(through.stdout).detail, /: 127\.0\.0\.1:1 refuses connections\.$/);
 });
 
 test('a tunnel that goes down while it is proven ends wait with 3', async t => {
@@ -304,9 +304,9 @@ test('explain needs no daemon, and shows meaning, causes and what to try', async
     KNOWLEDGE.codes.map(each => each.code),
   );
   const unknown = await culvert(home, ['explain', '--json', 'no such thing at all']);
-  const { detail, hint } = JSON.parse(unknown.stderr);
+  const { detail, hint } = JSON.parse(unknown.stdout);
   assert.deepEqual(
-    [unknown.code, unknown.stdout, detail, hint],
+    [unknown.code, unknown.stderr, detail, hint],
     [1, '', '"no such thing at all" is not known.', 'List all codes with: culvert explain'],
   );
 });

@@ -169,7 +169,7 @@ test('a command without a daemon names the changes that stay', async t => {
     [status.code, status.stderr],
     [5, `culvert: The Culvert daemon is not running.\n${text}\nStart it with: culvert\n`],
   );
-  const report = JSON.parse((await culvert(home, ['status', '--json'])).stderr);
+  const report = JSON.parse((await culvert(home, ['status', '--json'])).stdout);
   assert.deepEqual(
     [report.code, report.pending[0].subject, report.pending[0].endsAt],
     ['daemon-not-running', 'connection', deadline.at],

@@ -23,8 +23,8 @@ import { listen } from '../../../support/listen.ts';
 import { missing } from '../../../support/temporary.ts';
 
 async function examine(home: Home, words: string[] = [], env: Record<string, string> = {}) {
-  const { code, stdout, stderr } = await culvert(home, ['doctor', ...words, '--json'], '', env);
-  const report = JSON.parse(stdout || stderr) as DoctorReport;
+  const { code, stdout } = await culvert(home, ['doctor', ...words, '--json'], '', env);
+  const report = JSON.parse(stdout) as DoctorReport;
   const byId = (id: string) => report.results.find(result => result.id === id) as CheckResult;
   return { code, report, byId };
 }

@@ -319,6 +319,7 @@ describe('the page of checks', () => {
     );
     assert.deepEqual(parseReport('[]').results, []);
     assert.throws(() => parseReport('no JSON'), SyntaxError);
+    assert.throws(() => parseReport('{"ok":false,"detail":"There is no home."}'), /^Error: There is no home\.$/);
   });
 });
 
