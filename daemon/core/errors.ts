@@ -98,6 +98,8 @@ const REASONS: { [code: string]: string | undefined } = {
 const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d_]+)(?:: ([^,]+)|$| ([^\s/]\S*)?)/;
 /** Matches the address at the end of libuv's own words about a listener; a path is none. */
 const ADDRESS = / ([^\s/]*[:.][^\s/]*\d)$/;
+/** Matches OpenSSL's words in the message of a failed call: `write EPROTO 8031:error:0A00010B:SSL routines::wrong version number:…`. */
+const TLS_FAILED = /:SSL routines:[^:]*:([^:\n]+)/;
 /** Matches the message about a program that was not started: `spawn warp-cli ENOENT`. */
 const FAILED_SPAWN = /^spawn (\S+) (E[A-Z\d]+)$/;
 
@@ -116,6 +118,8 @@ export function reason(error: unknown): string {
   const message = typeof original === 'string' ? original : error.message;
   const [, program, refusal] = FAILED_SPAWN.exec(message) ?? [];
   if (program !== undefined && refusal === errno(error)) return `${program}: ${REASONS[refusal!] ?? refusal}`;
+  const [, tls] = TLS_FAILED.exec(message) ?? [];
+  if (tls !== undefined) return `TLS failed: ${tls}`;
   const [, code, own, place] = FAILED_CALL.exec(message) ?? [];
   if (code === undefined || code !== errno(error)) return error.message;
   const words = REASONS[code];

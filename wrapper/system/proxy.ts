@@ -165,7 +165,8 @@ const WHY: Record<string, string> = {
 };
 
 /** OpenSSL's messages about data that is not TLS. */
-const NOT_TLS = /wrong version number|packet length too long|http request|unknown protocol|record layer failure/;
+const NOT_TLS =
+  /^TLS failed: .*(?:wrong version number|packet length too long|http request|unknown protocol|record layer failure)/;
 
 /** Node's error codes for an untrusted authority. */
 const UNTRUSTED = /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT.*)|.*SELF_SIGNED_CERT.*)$/;
@@ -177,8 +178,7 @@ const UNTRUSTED = /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT.*)|.*S
 export function whyNot(error: unknown): string {
   const code = errno(error) ?? '';
   if (code.startsWith('HPE_')) return 'it does not speak HTTP';
-  const [, tls] = /:SSL routines:[^:]*:([^:\n]+)/.exec(reason(error)) ?? [];
-  if (tls !== undefined) return NOT_TLS.test(tls) ? NO_TLS : `TLS failed: ${tls}`;
+  if (NOT_TLS.test(reason(error))) return NO_TLS;
   if (UNTRUSTED.test(code))
     return `${reason(error)}; if a network inspects TLS, name the file of its authority in NODE_EXTRA_CA_CERTS`;
   return WHY[code] ?? reason(error);

@@ -1,9 +1,11 @@
 // Checks the tunnel service on this machine: its memory, descriptors and logs, its journal, the features of nft, and the clock.
+import type { Fix } from '../../api/doctor.ts';
 import type { Message } from '../../api/values.ts';
 import { serviceLog } from '../../view/client/service-words.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
-import { modeWord, RESTART_WARP, routesTraffic, tunnelOf, vendorPage } from '../world/facts.ts';
+import type { JournalPattern } from '../knowledge.ts';
+import { adminCommands, modeWord, RESTART_WARP, routesTraffic, tunnelOf, vendorPage } from '../world/facts.ts';
 import { type Line, readRawJournal, redactLine, seenIn } from '../world/journal.ts';
 import { processesNamed } from '../world/sockets.ts';
 import { growthPerHour, type Sample, type World } from '../world/world.ts';
@@ -159,10 +161,44 @@ export const nftFeatures: Check = {
       return notice(
         [message('%s is not installed.', 'nft')],
         message('The WARP package needs nftables. Install the package nftables.'),
+        await nftInstallFix(world),
       );
     return checkKernel(world);
   },
 };
+
+const RESTART = ['systemctl', 'restart', 'warp-svc'];
+/** Places of nft in which a service looks, as systemd sets its PATH (systemd.exec(5)). */
+const NFT = ['/usr/sbin/nft', '/usr/bin/nft', '/usr/local/sbin/nft', '/usr/local/bin/nft'];
+/** Commands that install nftables, by the `ID` or `ID_LIKE` of os-release(5). */
+const NFT_INSTALLERS: readonly [system: RegExp, command: string[]][] = [
+  [/\b(?:debian|ubuntu)\b/, ['apt-get', 'install', 'nftables']],
+  [/\b(?:fedora|rhel|centos)\b/, ['dnf', 'install', 'nftables']],
+  [/\barch\b/, ['pacman', '-S', 'nftables']],
+];
+
+/** Returns the commands that install nftables on this system; null if its packages are unknown. */
+async function nftInstallFix({ files }: World): Promise<Fix | null> {
+  const release = (await files.readText('/etc/os-release').catch(() => null)) ?? '';
+  const names = [...release.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].map(([, name]) => name).join(' ');
+  const command = NFT_INSTALLERS.find(([system]) => system.test(names))?.[1];
+  return command ? adminCommands(message('Install nftables, and restart the WARP service'), [command, RESTART]) : null;
+}
+
+/** Returns the one step that helps after a line of the service's journal; null without one. */
+async function fixOf({ id, restart }: JournalPattern, world: World): Promise<Fix | null> {
+  switch (id) {
+    case 'firewall-nft-missing':
+      // the service may have started before nft was installed; elsewhere it never finds nft
+      return (await Promise.all(NFT.map(world.files.stat))).some(Boolean) ? RESTART_WARP : nftInstallFix(world);
+    case 'firewall-nft-failed':
+      return adminCommands(message('Ask the kernel what it lacks'), [['culvert', 'doctor', '--only', 'nft-features']]);
+    case 'firewall-refused':
+      return adminCommands(message('List the rules of other programs'), [['nft', 'list', 'ruleset']]);
+    default:
+      return restart ? RESTART_WARP : null;
+  }
+}
 
 /** Checks the rules with a dry run; users may run it only in a separate network namespace. */
 async function checkKernel(world: World) {
@@ -244,12 +280,12 @@ export const serviceJournal: Check = {
     if (!seen) return ok(message('no error that Culvert knows'));
     // a tunnel that was turned off may have had the error before
     const isWanted = status.state !== 'disconnected' || isIgnored;
-    const { source, date, restart, cause } = seen.pattern;
+    const { source, date, cause } = seen.pattern;
     const line = await redactLine(seen.line, world.redact);
     if (cause && status.blocked === 'not-registered')
       return ok(journalQuote(line), message('The check "%s" explains it.', 'registration'));
     const evidence = [journalQuote(line), message('known since %s: %s', date, source)];
-    return (isWanted ? problem : notice)(evidence, seen.meaning, restart ? RESTART_WARP : null);
+    return (isWanted ? problem : notice)(evidence, seen.meaning, await fixOf(seen.pattern, world));
   },
 };
 

@@ -28,13 +28,16 @@ export const registration: Check = {
       return notApplicable(message('The client has to be set up first: see the check "service".'));
     const isMissing = status.blocked === 'not-registered' || account.registered === false;
     const file = cli.emulated ? null : policyFileOf(world);
-    const cause = await causeOf(world, snapshot, { file, isMissing });
-    if (cause) {
-      const evidence = [...cause.evidence, ...(cause.code === 'api-unreachable' ? [addresses(world)] : [])];
-      const { title, sentence } = causeMessages(cause);
+    const found = await causeOf(world, snapshot, { file, isMissing });
+    if (found) {
+      const { cause, also } = found;
+      const seen = [...cause.evidence, ...(also?.evidence ?? [])];
+      const evidence = [...uniqueTexts(seen), ...(cause.code === 'api-unreachable' ? [addresses(world)] : [])];
+      const sentences = [cause, ...(also ? [also] : [])].map(causeMessages);
+      const explanation = sentences.flatMap(({ title, sentence }) => [message('%s.', { word: title.text }), sentence]);
       // a file that only root may read proves nothing against a private registration
       const say = cause.code === 'policy-hidden' && !isMissing ? notice : problem;
-      return say(evidence, [message('%s.', { word: title.text }), sentence], await fixOf(cause, world, file));
+      return say(evidence, explanation, await fixOf(cause, world, file));
     }
     if (isMissing)
       return problem(
@@ -52,12 +55,25 @@ interface Machine {
   isMissing: boolean;
 }
 
+interface Causes {
+  cause: RegistrationCause;
+  /** What else keeps the device from registering; null if nothing else is known. */
+  also: RegistrationCause | null;
+}
+
+const alone = (cause: RegistrationCause | null): Causes | null => cause && { cause, also: null };
+
+/** Drops what both causes have as evidence. */
+const uniqueTexts = (messages: Message[]) => [
+  ...new Map(messages.map(each => [JSON.stringify([each.text, each.values]), each])).values(),
+];
+
 /** Finds the cause from the policy file and the journal as they are now, and from what the daemon remembers. */
 async function causeOf(
   world: World,
   { status, account, settings, tunnelCli: cli }: Snapshot,
   { file, isMissing }: Machine,
-): Promise<RegistrationCause | null> {
+): Promise<Causes | null> {
   const lines = isMissing && !cli.emulated ? await rawJournalOf(world).catch(() => []) : [];
   const inJournal = registrationIn(lines, world.knowledge.patterns, { now: world.now() });
   const line = inJournal && (await redactLine({ at: null, text: inJournal.line }, world.redact)).text;
@@ -79,12 +95,18 @@ async function causeOf(
     file.text !== null &&
     (told.code === 'policy-hidden' || (told.managed && !policy.managed))
   )
-    return isOfAttempt(told)
-      ? { ...told, managed: false, organization: null, host: found?.code === told.code ? found.host : null }
-      : found;
-  if (!told || !found) return told ?? found;
+    return alone(
+      isOfAttempt(told)
+        ? { ...told, managed: false, organization: null, host: found?.code === told.code ? found.host : null }
+        : found,
+    );
+  if (!told || !found) return alone(told ?? found);
+  if (!isOfAttempt(told)) return alone(told.managed && !found.managed ? told : found);
   // only the daemon knows how the last attempt failed, and a machine counts as managed as long as one of them says so
-  return isOfAttempt(told) || (told.managed && !found.managed) ? told : found;
+  const attempt = { ...told, managed: told.managed || found.managed };
+  if (!found.code.startsWith('policy-')) return alone(attempt);
+  // WARP reads the file before it asks the server; a file that this user may not read proves nothing
+  return found.code === 'policy-hidden' ? { cause: attempt, also: found } : { cause: found, also: attempt };
 }
 
 function describeAccount({ type, organization }: Snapshot['account']): Message {

@@ -42,8 +42,9 @@ export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
     return null;
   const { registration } = snapshot.status;
   if (registration && snapshot.status.blocked === 'not-registered') {
-    const { title, sentence } = registrationWords(registration, tr);
-    return { title, sentence, remedy: remedyOf('account', snapshot, tr), checks: ['mdm-file'] };
+    const { title, sentence, offer } = registrationWords(registration, tr);
+    const remedy = remedyOf(offer === 'register' ? 'register' : 'account', snapshot, tr);
+    return { title, sentence, remedy, checks: ['mdm-file'] };
   }
   const entry = reason && find(reason, tr);
   if (entry) {
@@ -101,7 +102,7 @@ export function blockedWords(
   tr: Translator,
 ): { what: string; next: string | null } {
   const lost = lostRegistration(status, tr);
-  if (lost) return { what: `${lost.title}.`, next: `${lost.sentence} See: culvert account` };
+  if (lost) return { what: `${lost.title}.`, next: `${lost.sentence} ${lost.step.does}: ${lost.step.command}` };
   const blocked = status.blocked!;
   const where = { manager, emulated: tunnelCli.emulated };
   return { what: setupText(blocked, tr, tunnelCli.version), next: nextStep(blocked, where) };

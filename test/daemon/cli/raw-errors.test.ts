@@ -82,6 +82,9 @@ test('errors of several attempts are worded together, each once', () => {
   assert.equal(reason(all), `Connection refused: ${refused}; This network has no way there: ${far}`);
   assert.equal(reason(Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' })), 'No answer in time');
   assert.equal(reason(new TypeError('')), 'TypeError');
+  const tls =
+    'write EPROTO 80316741:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../record.c:354:\n';
+  assert.equal(reason(Object.assign(new Error(tls), { code: 'EPROTO' })), 'TLS failed: wrong version number');
 });
 
 test('each kind of failed call is worded without its code', async t => {

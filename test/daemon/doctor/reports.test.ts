@@ -165,7 +165,7 @@ function assertSame({ report, tunnel, cause, explanation, fix }: Said): void {
   if (setup) assert.deepEqual([setup.title, setup.description], [lost.title, lost.sentence]);
   if (isMissing) {
     const { what, next } = blockedWords(tunnel, undefined, tr);
-    assert.equal(`${what} ${next}`, `${lost.title}. ${lost.sentence} See: culvert account`);
+    assert.equal(`${what} ${next}`, `${lost.title}. ${lost.sentence} ${lost.step.does}: ${lost.step.command}`);
   }
   if (cause.managed) assert.doesNotMatch(offered, /"action":"register"/, 'never a private registration');
 }

@@ -176,7 +176,8 @@ async function journalText({ env, paths, signal }: Context, shown: Snapshot): Pr
     const said = cause ? [(await redactLine(cause.line, redact)).text] : complaintsIn(await redactLines(lines, redact));
     if (said.length === 0) return 'The journal of its service has no error. See: culvert doctor';
     const meaning = cause ? [wordMessage(cause.meaning, english)] : [];
-    return printable([...meaning, `Its journal: ${said.join(' / ')}`].join(' '));
+    const next = cause ? [`See the evidence and the fix with: culvert doctor`] : [];
+    return printable([...meaning, `Its journal: ${said.join(' / ')}`, ...next].join(' '));
   } catch (error) {
     return `${printable((error as Error).message)} See: culvert doctor`;
   }

@@ -65,7 +65,10 @@ const LINES: [string, Partial<Shown>, string][] = [
   ],
   [
     'connected, for a list alone',
-    { settings: { Mode: 'warp' }, splitTunnel: { mode: 'include', ips: [], hosts: [] } },
+    {
+      settings: { Mode: 'warp' },
+      splitTunnel: { mode: 'include', ips: [{ value: '192.0.2.0/24', description: null }], hosts: [] },
+    },
     '● Connected · Only the sites and networks on your list use WARP',
   ],
   ['unstable', { status: status('connected', { network: 'unstable' }) }, '● Connected · network unstable'],
@@ -129,7 +132,7 @@ const LINES: [string, Partial<Shown>, string][] = [
         ...reason('Registration Missing due to: Does not exist in API'),
       }),
     },
-    '! Not ready · Cloudflare does not know this registration. The device was deleted in the dashboard, or joining the organization failed. A service token may have expired. See: culvert account',
+    '! Not ready · Cloudflare does not know this registration. The device was deleted in the dashboard, or joining the organization failed. A service token may have expired. Register again with: culvert account register',
   ],
   [
     'output nobody knows',

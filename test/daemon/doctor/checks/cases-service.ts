@@ -10,7 +10,16 @@ import { registrationStuck, service, sessionExpiry, tunnelCli } from '../../../.
 import { registration } from '../../../../daemon/doctor/checks/registration-cause.ts';
 import { inEnglish } from '../../../../daemon/view/message.ts';
 import { POLICY_FILE } from '../../../../daemon/warp/parse/policy-file.ts';
-import { ENV, type Fixture, KNOWLEDGE, snapshot, tree, withPrograms, world } from '../../../support/doctor/world.ts';
+import {
+  ENV,
+  type Fixture,
+  KNOWLEDGE,
+  onlyPrograms,
+  snapshot,
+  tree,
+  withPrograms,
+  world,
+} from '../../../support/doctor/world.ts';
 import { type Ends, temporary } from '../../../support/temporary.ts';
 import { type Case, proofs } from './cases.ts';
 
@@ -25,6 +34,8 @@ const missing = (why: string) => ({
 });
 /** Cause that a daemon finds that may not read the policy file. */
 const HIDDEN = { code: 'policy-hidden' as const, managed: true, organization: null, host: null, evidence: [] };
+/** Cause of a failed attempt to register. */
+const ATTEMPT = { ...HIDDEN, code: 'api-unreachable' as const, managed: false };
 /** Other causes that it finds, which are those of an organization to it, and the fixes of a doctor that reads the file. */
 const HIDDEN_CAUSES: [cause: Pick<RegistrationCause, 'code' | 'evidence'>, why: string, fix: RegExp | null][] = [
   [{ code: 'unknown-to-api', evidence: [] }, 'Does not exist in API', /\[\["warp-cli","registration","new"\]\]/],
@@ -238,6 +249,30 @@ const REGISTRATION: Case[] = [
       fix: /\[\["warp-cli","registration","new"\]\]/,
       files: { [POLICY_FILE]: '<dict><key>override_warp_endpoint</key><string>203.0.113.1:2408</string></dict>' },
       tunnel: { ...missing('Daemon Startup'), status: { ...missing('Daemon Startup').status, registration: HIDDEN } },
+    },
+    {
+      // as a user's daemon told of the attempt, before the file was there
+      title: 'a failed attempt, and a file that only root may read',
+      verdict: 'problem',
+      shows: /can’t reach Cloudflare to register.*Only root may read the management file/s,
+      fix: /deployment\/firewall/,
+      world(t) {
+        const given = world(t, {
+          root: tree(t, { [POLICY_FILE]: '<dict/>' }),
+          tunnel: snapshot({ status: { ...missing('Daemon Startup').status, registration: ATTEMPT } }),
+        });
+        // a test that runs as root may read every file
+        const hidden = { ...given.files.policyFile(POLICY_FILE)!, uid: 0, text: null };
+        return { ...given, owner: 0, files: { ...given.files, policyFile: () => hidden } };
+      },
+    },
+    {
+      title: 'a failed attempt, and a file with a fault',
+      verdict: 'problem',
+      shows: /management file is not filled in.*can’t reach Cloudflare to register/s,
+      fix: /mdm-deployment\/parameters/,
+      files: { [POLICY_FILE]: '<dict><key>organization</key><string>$TEAM</string></dict>' },
+      tunnel: { ...missing('Daemon Startup'), status: { ...missing('Daemon Startup').status, registration: ATTEMPT } },
     },
     ...HIDDEN_CAUSES.map(([cause, why, fix]): Pick<Case, 'title' | 'verdict' | 'fix' | 'files' | 'tunnel'> => {
       const told = { ...HIDDEN, code: cause.code, evidence: cause.evidence };
@@ -546,4 +581,29 @@ const JOURNAL: Case[] = (
   ] as const
 ).map(row => journalCase(row, ignored));
 
-export const SERVICE_CASES: Case[] = [...REGISTRATION, ...MACHINE, ...PACKAGES, ...JOURNAL, ...OTHER_JOURNAL];
+/** The way out of each line about the firewall. */
+const FIREWALL: Case[] = (
+  [
+    ['a service that found no nft, on Debian', printed('nft-missing'), /\["apt-get","install","nftables"\].*warp-svc/],
+    ['rules that nft refused', 'echo "Failed to run NFT command"', /\["culvert","doctor","--only","nft-features"\]/],
+    ['rules that were refused', 'echo "could not apply firewall rules"', /\["nft","list","ruleset"\]/],
+  ] as const
+).map(([title, journalctl, fix]) => ({
+  ...journalCase([title, 'problem', journalctl, /firewall rules/], ignored),
+  fix,
+  world: (t: Ends) =>
+    world(t, {
+      env: { ...ENV, ...onlyPrograms(t, { journalctl: `PATH=/usr/bin:/bin; ${journalctl}` }) },
+      root: tree(t, { '/etc/os-release': 'ID=linuxmint\nID_LIKE="ubuntu debian"\n' }),
+      tunnel: snapshot(ignored),
+    }),
+}));
+
+export const SERVICE_CASES: Case[] = [
+  ...FIREWALL,
+  ...REGISTRATION,
+  ...MACHINE,
+  ...PACKAGES,
+  ...JOURNAL,
+  ...OTHER_JOURNAL,
+];

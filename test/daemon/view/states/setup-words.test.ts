@@ -92,7 +92,8 @@ test('a cause whose page offers to register has the same way out in answers to c
     if (generalWords(code, tr).offer !== 'register') continue;
     const said = await surfaces(t, { state: 'unable', blocked: 'not-registered', registration }, false);
     assert.ok(registrationStep(registration).actions.includes('register'), `a command after ${code}`);
-    for (const name of ['setup page', 'doctor']) assert.match(said[name]!, OFFERS, `${name}: ${code}`);
+    for (const name of ['terminal', 'setup page', 'connection', 'doctor'])
+      assert.match(said[name]!, OFFERS, `${name}: ${code}`);
     const managed = { ...registration, managed: true };
     const there = await surfaces(t, { state: 'unable', blocked: 'not-registered', registration: managed }, false);
     for (const [name, text] of Object.entries(there)) assert.doesNotMatch(text, OFFERS, `${name}: ${code}, managed`);
