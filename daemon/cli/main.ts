@@ -16,7 +16,7 @@ const { argv, env, stdin, stdout, stderr } = process;
 const ended = new AbortController();
 /** Known before parsing, so that a parsing failure is printed in the requested form. */
 const json = argv.includes('--json');
-/** Where a failure goes. A script reads one document from the output, which `culvert run` leaves to its program. */
+/** Stream for reports of failures. A script reads one document from the output, which `culvert run` leaves to its program. */
 const reports = json && argv[2] !== 'run' ? stdout : stderr;
 const GRACE_MS = 2_000;
 const NOTHING_STAYS: Staying = { changes: [], lines: [] };

@@ -96,7 +96,7 @@ const REASONS: { [code: string]: string | undefined } = {
  * `getaddrinfo EAI_AGAIN example.com`. A place on the network is the third group; a path is not.
  */
 const FAILED_CALL = /^(?:\w+ )?(E[A-Z\d_]+)(?:: ([^,]+)|$| ([^\s/]\S*)?)/;
-/** Matches the address at the end of libuv's own words about a listener; a path is none. */
+/** Matches the address at the end of libuv's own words about a listener. It does not match a path. */
 const ADDRESS = / ([^\s/]*[:.][^\s/]*\d)$/;
 /** Matches OpenSSL's words in the message of a failed call: `write EPROTO 8031:error:0A00010B:SSL routines::wrong version number:…`. */
 const TLS_FAILED = /:SSL routines:[^:]*:([^:\n]+)/;

@@ -57,7 +57,7 @@ interface Machine {
 
 interface Causes {
   cause: RegistrationCause;
-  /** What else keeps the device from registering; null if nothing else is known. */
+  /** Second obstacle to a registration; null if no other is known. */
   also: RegistrationCause | null;
 }
 

@@ -99,7 +99,7 @@ export function programOf({ units }: Pick<ServicePaths, 'units'>): string | null
   try {
     return /^ExecStart=(\/\S+)/m.exec(readFileSync(unit, 'utf8'))?.[1] ?? null;
   } catch {
-    return null; // a package may remove the file meanwhile, or this process may have too many open files
+    return null; // a package may have just removed the file, or this process may have too many open files
   }
 }
 

@@ -251,7 +251,7 @@ const REGISTRATION: Case[] = [
       tunnel: { ...missing('Daemon Startup'), status: { ...missing('Daemon Startup').status, registration: HIDDEN } },
     },
     {
-      // as a user's daemon told of the attempt, before the file was there
+      // as a user's daemon reported the attempt, before the file existed
       title: 'a failed attempt, and a file that only root may read',
       verdict: 'problem',
       shows: /can’t reach Cloudflare to register.*Only root may read the management file/s,
