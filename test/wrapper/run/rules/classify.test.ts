@@ -92,7 +92,7 @@ test('an account is paused as its rule says, or as its class does', () => {
 test('times that a provider names are obeyed: seconds, dates, and numbers in JSON', () => {
   const outcome = { exit: 1, signal: null, stdout: '', stderr: '', command: '' };
   const rest = (rule: object, part: object) => {
-    const verdict = classify({ ...outcome, ...part }, [{ class: 'rate', ...rule }]);
+    const verdict = classify({ ...outcome, ...part }, [{ class: 'rate', ...rule }], Date.UTC(2030, 0, 1));
     return verdict.kind === 'retry' ? verdict.rest : undefined;
   };
   const stderr = '^limit, (?:retry after (?<rest>\\d+)s|resets at (?<reset>.+))$';
