@@ -74,7 +74,7 @@ describe('a file that takes long', { concurrency: true }, () => {
     }));`.replace('require(', 'process.getBuiltinModule('),
     );
     const result = await runFile(file, { stallMs: STALL_MS });
-    assert.match(result.problem!, /made no progress for 6 s in "hangs"/);
+    assert.match(result.problem!, /made no progress for \d+ s in "hangs"/);
     assert.equal(passed(result), false);
     const pid = readFileSync(join(directory, 'pid'), 'utf8');
     await until(() => !existsSync(`/proc/${pid}`) || / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')));

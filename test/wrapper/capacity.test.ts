@@ -62,16 +62,19 @@ function setUp(t: Parameters<typeof sandbox>[0], accounts: Record<string, string
   return box;
 }
 
+/** A year whose quotas are not renewed yet. */
+const YEAR = new Date().getFullYear() + 2;
+
 test('status shows what each account has left and the total, and asks no more often than allowed', async t => {
   const api = await fakeApi(t, {
-    k1: { remaining: 1200, limit: 5000, resets: '2031-05-01T00:00:00Z' },
+    k1: { remaining: 1200, limit: 5000, resets: `${YEAR}-05-01T00:00:00Z` },
     k2: { remaining: 30, limit: 100 },
     k4: { status: 200, body: 'no json' },
   });
   const box = setUp(t, { a: 'k1', b: 'k2', c: 'k3', d: 'k4' }, '', api.url);
   const { stdout } = await box.wrap(['status', 'fake']);
   assert.match(stdout, /ACCOUNT +REMAINING +LIMIT +RESETS +STATE/);
-  assert.match(stdout, /\* +a +1,200 +5,000 +2031-0[45]-\d\d \d\d:\d\d +ready/);
+  assert.match(stdout, new RegExp(`\\* +a +1,200 +5,000 +${YEAR}-0[45]-\\d\\d \\d\\d:\\d\\d +ready`));
   assert.match(stdout, /total +1,230 +5,100/);
   assert.match(stdout, /c .*answered with HTTP status 401/);
   assert.match(stdout, /d .*something that is not JSON/);
