@@ -94,10 +94,10 @@ test('lists the apps below one sentence for each way to use the proxy', async t 
 test('refuses to change the mode of the machine without a terminal, and says what would change', async t => {
   const { home, values, memory } = await setUp(t);
   for (const words of [LAUNCH, [...LAUNCH, '--json']]) {
-    const { code, stderr } = await culvert(home, words);
+    const { code, stdout, stderr } = await culvert(home, words);
     assert.equal(code, 2);
-    assert.match(stderr, CONSEQUENCE);
-    assert.match(stderr, /--yes/);
+    assert.match(stdout + stderr, CONSEQUENCE);
+    assert.match(stdout + stderr, /--yes/);
   }
   assert.deepEqual([values.mode, memory.performed], ['warp', []]);
 });
