@@ -9,9 +9,10 @@ import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
 import { serviceManager } from '../system/service-manager.ts';
 import { nextStep } from '../view/client/labels.ts';
+import { formatDuration } from '../view/format.ts';
 import { blockedWords } from '../view/states/causes.ts';
 import { english } from '../view/translator.ts';
-import type { CommandSpec, Options } from './context.ts';
+import type { CommandSpec, Context, Options } from './context.ts';
 
 export { Failure } from '../core/errors.ts';
 
@@ -47,6 +48,23 @@ export function unknown(what: string, part: StalePart['part'], snapshot: Snapsho
   return snapshot.stale?.some(each => each.part === part)
     ? new Failure(`The ${what} is not read yet.`, { hint: 'Try again in a moment.' })
     : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
+}
+
+/**
+ * Says to people that a part of an answer could not be read again. @param what names the values that are shown: `mode`
+ * @returns a field for programs; empty for a part that is current
+ */
+export function sayOld(
+  context: Pick<Context, 'say'>,
+  what: string,
+  part: StalePart['part'],
+  { stale = [] }: { stale?: StalePart[] },
+): { stale?: StalePart[] } {
+  const old = stale.find(each => each.part === part);
+  if (!old) return {};
+  const known = old.ageSeconds === null ? 'last known' : `known ${formatDuration(old.ageSeconds, english)} ago`;
+  context.say(`The ${what} could not be read again; this is what was ${known}.`);
+  return { stale: [old] };
 }
 
 /** Returns a failure if the running daemon is suspended; otherwise null. */

@@ -7,6 +7,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { StalePart } from '../../../daemon/api/schema.ts';
 import { isSuspended, startTime } from '../../../daemon/core/process.ts';
 import { createHome, culvert, ended, prints, start, startDaemon, startHome } from '../../support/daemon/command.ts';
 import { open } from '../../support/daemon/listeners.ts';
@@ -107,6 +108,38 @@ test('settings that are being read are not blamed on the tunnel CLI', async t =>
   const old = await culvert(home, ['mode']);
   assert.equal(old.code, 1);
   assert.match(old.stderr, /The mode is not read yet\./);
+});
+
+test('settings and lists that could not be read again are shown as old', async t => {
+  const home = createHome(t);
+  const parts: StalePart['part'][] = ['settings', 'splitTunnel'];
+  let ageSeconds: number | null = 12;
+  const { daemon } = await startDaemon(t, home, undefined, {
+    tunnel: { isFresh: () => false, async refresh() {}, stale: () => parts.map(part => ({ part, ageSeconds })) },
+  });
+  const { settings } = daemon.state.snapshot();
+  daemon.state.set('settings', { ...settings, Mode: 'doh', 'WARP tunnel protocol': 'MASQUE' });
+  daemon.state.set('splitTunnel', { mode: 'exclude', ips: [{ value: '192.0.2.0/24' }], hosts: [] });
+  for (const [words, part] of [
+    [['mode'], 'settings'],
+    [['protocol'], 'settings'],
+    [['proxy', 'status'], 'settings'],
+    [['routes', 'list'], 'splitTunnel'],
+  ] as const) {
+    const { code, stderr } = await culvert(home, words);
+    assert.deepEqual(
+      [code, /could not be read again; this is what was known 12 s ago/.test(stderr)],
+      [0, true],
+      stderr,
+    );
+    const printed = await culvert(home, [...words, '--json']);
+    assert.deepEqual([JSON.parse(printed.stdout).stale, printed.stderr], [[{ part, ageSeconds }], '']);
+  }
+  ageSeconds = null;
+  parts.pop();
+  assert.match((await culvert(home, ['mode'])).stderr, /this is what was last known/);
+  parts.pop();
+  assert.deepEqual(await culvert(home, ['mode']), { code: 0, stdout: 'doh\n', stderr: '' });
 });
 
 test('a status that could not be read again says when it was known, and what WARP answered', async t => {

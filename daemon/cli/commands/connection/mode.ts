@@ -8,7 +8,7 @@ import { usesHttp2 } from '../../../view/states/http2.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { consent, createProgress, isAttended } from '../../dialog.ts';
-import { EXIT, unknown, usage } from '../../errors.ts';
+import { EXIT, sayOld, unknown, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { MASQUE_OPTIONS, MODES, PROTOCOLS } from '../../labels.ts';
 import { columns } from '../../layout.ts';
@@ -72,7 +72,8 @@ function print(
   { names, snapshot }: { names: Record<string, string>; snapshot: Snapshot },
 ): undefined {
   if (current === null) throw unknown(what, 'settings', snapshot);
-  if (context.json) return show(context, { ok: true, [what]: current }, () => '') as undefined;
+  const old = sayOld(context, what, 'settings', snapshot);
+  if (context.json) return show(context, { ok: true, [what]: current, ...old }, () => '') as undefined;
   if (!context.stdout.isTTY) return context.print(printable(current)) as undefined;
   const { style } = context;
   const choices = Object.hasOwn(names, current) ? names : { [current]: 'set by the tunnel client', ...names };
@@ -90,7 +91,8 @@ function choose<K extends string>(what: string, name: string, names: Record<K, s
 }
 
 export const proxyStatus: Run = async context => {
-  const state = describe(await context.client.call('GET /api/snapshot'));
+  const snapshot = await context.client.call('GET /api/snapshot');
+  const state = { ...describe(snapshot), ...sayOld(context, 'mode', 'settings', snapshot) };
   show(context, { ok: true, ...state }, ({ enabled, address }) =>
     enabled ? `Local proxy on${address ? ` at ${address}` : ''} (SOCKS5 and HTTP).` : 'Local proxy off.',
   );

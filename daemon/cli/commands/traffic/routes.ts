@@ -16,7 +16,7 @@ import { whyAnswers } from '../../../view/states/why.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { readDocument, writeDocument } from '../../document.ts';
-import { EXIT, Failure, unknown, usage } from '../../errors.ts';
+import { EXIT, Failure, sayOld, unknown, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns, wrapped } from '../../layout.ts';
 import { ownEntry } from '../../session.ts';
@@ -168,7 +168,8 @@ export function describePreview({ style }: Context, preview: Shown): string {
 }
 
 export const list: Run = async context => {
-  const split = knownList(await context.client.call('GET /api/snapshot'));
+  const snapshot = await context.client.call('GET /api/snapshot');
+  const split = { ...knownList(snapshot), ...sayOld(context, 'split tunnel', 'splitTunnel', snapshot) };
   show(context, split, ({ mode, ips, hosts }) => {
     const rows = [
       ...ips.map(({ value, description }) => ['', value, value.includes('/') ? 'range' : 'address', description ?? '']),
