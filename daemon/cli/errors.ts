@@ -9,7 +9,7 @@ import { running } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
 import { serviceManager } from '../system/service-manager.ts';
 import { nextStep } from '../view/client/labels.ts';
-import { formatDuration } from '../view/format.ts';
+import { formatElapsed } from '../view/format.ts';
 import { blockedWords } from '../view/states/causes.ts';
 import { english } from '../view/translator.ts';
 import type { CommandSpec, Context, Options } from './context.ts';
@@ -62,7 +62,7 @@ export function sayOld(
 ): { stale?: StalePart[] } {
   const old = stale.find(each => each.part === part);
   if (!old) return {};
-  const known = old.ageSeconds === null ? 'last known' : `known ${formatDuration(old.ageSeconds, english)} ago`;
+  const known = old.ageSeconds === null ? 'last known' : `known ${formatElapsed(old.ageSeconds, english)} ago`;
   context.say(`The ${what} could not be read again; this is what was ${known}.`);
   return { stale: [old] };
 }

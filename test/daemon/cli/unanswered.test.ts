@@ -119,7 +119,7 @@ test('settings and lists that could not be read again are shown as old', async t
   });
   const { settings } = daemon.state.snapshot();
   daemon.state.set('settings', { ...settings, Mode: 'doh', 'WARP tunnel protocol': 'MASQUE' });
-  daemon.state.set('splitTunnel', { mode: 'exclude', ips: [{ value: '192.0.2.0/24' }], hosts: [] });
+  daemon.state.set('splitTunnel', { mode: 'exclude', ips: [{ value: '192.0.2.0/24', description: null }], hosts: [] });
   for (const [words, part] of [
     [['mode'], 'settings'],
     [['protocol'], 'settings'],

@@ -105,7 +105,7 @@ test('a finding is translated, and what it quotes stays', () => {
   const { wording: _, ...old } = finding;
   const shown = translated(finding, marked);
   assert.deepEqual(shown.evidence, ['<no session bus>', 'nameserver 1.1.1.1']);
-  assert.match(shown.explanation, /^<One\.> <Until \d\d\.01\.2026, \d\d:04\.>$/);
+  assert.match(shown.explanation, /^<One\.> <Until \d\d\.01\.2026, \d\d:\d\d\.>$/);
   assert.deepEqual([shown.title, shown.fix.label], ['<Tray>', '<Stop x.service>']);
   assert.equal(translated(finding, { ...marked, locale: 'ja' }).explanation.includes('> <'), false);
   assert.deepEqual(translated(old, marked).evidence, old.evidence, 'a daemon without wordings');

@@ -110,7 +110,7 @@ test('a text that does not have the format is refused with its line', () => {
     ['yaml', `a: ${'['.repeat(200)}${']'.repeat(200)}\n`, /nested too deeply/],
   ];
   for (const [format, text, message] of refused)
-    assert.throws(() => openConfiguration(text, format), { code: 'unreadable', message }, text.slice(0, 50));
+    assert.throws(() => openConfiguration(text, format), { message }, text.slice(0, 50));
 });
 
 /** Numbers that look random, and are the same in every run. */
