@@ -61,9 +61,9 @@ export function sayOld(
   { stale = [] }: { stale?: StalePart[] },
 ): { stale?: StalePart[] } {
   const old = stale.find(each => each.part === part);
-  if (!old) return {};
-  const known = old.ageSeconds === null ? 'last known' : `known ${formatElapsed(old.ageSeconds, english)} ago`;
-  context.say(`The ${what} could not be read again; this is what was ${known}.`);
+  if (!old || old.ageSeconds === null) return {}; // a value that was never read is reported as unknown
+  const age = formatElapsed(old.ageSeconds, english);
+  context.say(`The ${what} could not be read again; this is what was known ${age} ago.`);
   return { stale: [old] };
 }
 

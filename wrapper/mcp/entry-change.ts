@@ -63,7 +63,7 @@ const UNRECORDED = '`mcp install` did not put it there; write the key by hand if
 
 /** Reason why a removal leaves a command line. */
 export const BY_HAND =
-  '`mcp install` did not put `culvert-wrap mcp` there; remove it by hand before you remove culvert-wrap';
+  'no record says that `mcp install` put `culvert-wrap mcp` there; remove it by hand before you remove culvert-wrap';
 
 /** The place of a variable or an entry: its file, the names down to the entry, and the variable's name. */
 type Place = readonly string[];

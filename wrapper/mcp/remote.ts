@@ -1,5 +1,6 @@
 // Points a client's entry for a provider's HTTP MCP server at the gateway, and keeps the original to restore it.
 
+import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText, optional, shape } from '../../daemon/core/shape.ts';
@@ -9,6 +10,7 @@ import { isForMcp, keyIn } from '../gateway/key-places.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
 import type { Paths } from '../store/paths.ts';
 import { updateGateway } from '../store/tokens.ts';
+import { EXIT, WrapError } from '../system/errors.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
 
 /** Fields in which clients keep a server's address; programs such as `mcp-remote` take the address as an argument. */
@@ -221,6 +223,8 @@ const isKept = shape({
   program: optional(isText),
 });
 
+const isOriginals = (value: unknown): value is Originals => isRecord(value) && Object.values(value).every(isKept);
+
 /** Digest of a variable's place: the file, the names down to the entry, and the variable. */
 export function digestOf(place: readonly string[]): string {
   return sha256(JSON.stringify(place));
@@ -231,14 +235,25 @@ export function digestOfLine(place: readonly string[]): string {
   return digestOf(['program', ...place]);
 }
 
-/** Reads all originals, and skips damaged ones. */
+/**
+ * Reads all originals.
+ * @throws WrapError `mcp-record-broken`: with an empty record, a removal would leave entries, and an install would lose the rest
+ */
 export function readOriginals({ mcpOriginals: file }: Paths): Originals {
   try {
     const value: unknown = JSON.parse(readOptional(file) ?? '{}');
-    const entries = isRecord(value) ? Object.entries(value) : [];
-    return Object.fromEntries(entries.filter((entry): entry is [string, Kept] => isKept(entry[1])));
-  } catch {
-    return {};
+    if (isOriginals(value)) return value;
+    throw new Error('it has another form');
+  } catch (error) {
+    throw new WrapError(
+      'mcp-record-broken',
+      EXIT.config,
+      `the record of what \`mcp install\` changed, ${file}, can't be read: ${reason(error)}`,
+      {
+        hint: 'restore the file; without it, put the entries of your clients back by hand and remove it',
+        cause: error,
+      },
+    );
   }
 }
 

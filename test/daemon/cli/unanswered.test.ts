@@ -113,7 +113,7 @@ test('settings that are being read are not blamed on the tunnel CLI', async t =>
 test('settings and lists that could not be read again are shown as old', async t => {
   const home = createHome(t);
   const parts: StalePart['part'][] = ['settings', 'splitTunnel'];
-  let ageSeconds: number | null = 12;
+  const ageSeconds = 12;
   const { daemon } = await startDaemon(t, home, undefined, {
     tunnel: { isFresh: () => false, async refresh() {}, stale: () => parts.map(part => ({ part, ageSeconds })) },
   });
@@ -135,10 +135,7 @@ test('settings and lists that could not be read again are shown as old', async t
     const printed = await culvert(home, [...words, '--json']);
     assert.deepEqual([JSON.parse(printed.stdout).stale, printed.stderr], [[{ part, ageSeconds }], '']);
   }
-  ageSeconds = null;
-  parts.pop();
-  assert.match((await culvert(home, ['mode'])).stderr, /this is what was last known/);
-  parts.pop();
+  parts.length = 0;
   assert.deepEqual(await culvert(home, ['mode']), { code: 0, stdout: 'doh\n', stderr: '' });
 });
 

@@ -167,7 +167,7 @@ test('an entry that the user put behind the program keeps it, and is named', asy
     assert.equal(undone.exit, 0, undone.stderr);
     assert.doesNotMatch(undone.stderr, /without their keys/);
     for (const name of [...Object.keys(BY_HAND), 'kept', 'copy'])
-      assert.match(undone.stdout, new RegExp(`^  ${name}\\n  Not all is changed: .mcp install. did not put`, 'm'));
+      assert.match(undone.stdout, new RegExp(`^  ${name}\\n  Not all is changed: no record says`, 'm'));
     assert.doesNotMatch(undone.stdout, /^ {2}tavily\n {2}Not all/m);
     const { copy, ...others } = JSON.parse(now()).mcpServers;
     assert.deepEqual(copy, installed.copy);
@@ -177,7 +177,17 @@ test('an entry that the user put behind the program keeps it, and is named', asy
   fs.writeFileSync(file, text);
   await change('uninstall', '--yes');
   assert.equal(now(), text);
-  assert.equal(fs.readFileSync(path.join(box.state, 'mcp-originals.json'), 'utf8'), '{}\n');
+  const record = path.join(box.state, 'mcp-originals.json');
+  assert.equal(fs.readFileSync(record, 'utf8'), '{}\n');
+  for (const damaged of ['{', '[]', '{"a":{"file":"b"}}']) {
+    fs.writeFileSync(record, damaged);
+    for (const how of ['install', 'uninstall']) {
+      const refused = await change(how, '--yes');
+      assert.equal(refused.exit, 78);
+      assert.match(refused.stderr, /the record of what .mcp install. changed, .*, can't be read: /);
+    }
+    assert.deepEqual([now(), fs.readFileSync(record, 'utf8')], [text, damaged]);
+  }
 });
 
 test('an uninstall removes the program of an install, also where the key came later', async t => {
