@@ -237,7 +237,7 @@ export function digestOfLine(place: readonly string[]): string {
 
 /**
  * Reads all originals.
- * @throws WrapError `mcp-record-broken`: with an empty record, a removal would leave entries, and an install would lose the rest
+ * @throws WrapError `mcp-record-broken`: an empty record in its place would leave entries behind a removal, and an install would overwrite the rest
  */
 export function readOriginals({ mcpOriginals: file }: Paths): Originals {
   try {

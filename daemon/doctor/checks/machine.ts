@@ -168,7 +168,7 @@ export const nftFeatures: Check = {
 };
 
 const RESTART = ['systemctl', 'restart', 'warp-svc'];
-/** Places of nft in which a service looks, as systemd sets its PATH (systemd.exec(5)). */
+/** Paths where a service finds nft, by systemd's default PATH (systemd.exec(5)). */
 const NFT = ['/usr/sbin/nft', '/usr/bin/nft', '/usr/local/sbin/nft', '/usr/local/bin/nft'];
 /** Commands that install nftables, by the `ID` or `ID_LIKE` of os-release(5). */
 const NFT_INSTALLERS: readonly [system: RegExp, command: string[]][] = [
@@ -189,7 +189,7 @@ async function nftInstallFix({ files }: World): Promise<Fix | null> {
 async function fixOf({ id, restart }: JournalPattern, world: World): Promise<Fix | null> {
   switch (id) {
     case 'firewall-nft-missing':
-      // the service may have started before nft was installed; elsewhere it never finds nft
+      // the service may have started before nft was installed; outside these paths it never finds nft
       return (await Promise.all(NFT.map(world.files.stat))).some(Boolean) ? RESTART_WARP : nftInstallFix(world);
     case 'firewall-nft-failed':
       return adminCommands(message('Ask the kernel what it lacks'), [['culvert', 'doctor', '--only', 'nft-features']]);

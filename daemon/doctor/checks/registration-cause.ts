@@ -63,7 +63,7 @@ interface Causes {
 
 const alone = (cause: RegistrationCause | null): Causes | null => cause && { cause, also: null };
 
-/** Drops what both causes have as evidence. */
+/** Removes repeated evidence. */
 const uniqueTexts = (messages: Message[]) => [
   ...new Map(messages.map(each => [JSON.stringify([each.text, each.values]), each])).values(),
 ];

@@ -72,7 +72,7 @@ function marksGroup(editor: RuleEditor, draft: RuleDraft, links: readonly Networ
  */
 async function addTyped(editor: RuleEditor, links: readonly NetworkLink[], tr: Translator): Promise<string | null> {
   for (const [id, text] of editor.typed()) {
-    // each command changes the draft, so the rows have to be described again
+    // each command changes the draft, and with it the rows
     const { draft } = editor.state();
     const rows = draft
       ? [...matchRows(editor, draft, links, tr), nameRow(editor, draft, tr), ...markRows(editor, draft, links, tr)]

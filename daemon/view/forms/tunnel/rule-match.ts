@@ -222,7 +222,7 @@ export function textRow(
   };
 }
 
-/** Returns a row to type a text of the draft, which keeps the text for those who end the form before its button is pressed. */
+/** Returns a field for a text of the draft. The editor keeps what is typed, so that Save takes it too. */
 export function draftRow(
   editor: RuleEditor,
   words: Parameters<typeof textRow>[0],
