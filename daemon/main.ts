@@ -165,7 +165,7 @@ async function start(
   await runtime.open();
   writeStatusFile = keepStatusFile(paths.statusFile, state, {
     port: () => port,
-    isModeKnown: () => areSettingsKnown(tunnel),
+    isModeKnown: () => areSettingsKnown(tunnel, state.snapshot().settings),
   });
   const restoreRuntime = async () => {
     await runtime.restore();

@@ -217,16 +217,22 @@ function fileState(status: Snapshot['status'], isModeKnown: boolean): Connection
   return isModeKnown || status.state !== 'connected' ? status.state : 'reading';
 }
 
-/** True if the settings are known. Old settings count, unless they were never read or are being changed. */
-export function areSettingsKnown({
-  stale,
-  changing,
-}: {
-  stale(): readonly { part: string; ageSeconds: number | null }[];
-  changing(): 'now' | 'lately' | null;
-}): boolean {
-  const settings = stale().find(({ part }) => part === 'settings');
-  return !settings || (settings.ageSeconds !== null && changing() !== 'now');
+/**
+ * True if the settings are known. Old settings count, unless they were never read, were forgotten after a change that could
+ * not be read, or are being changed.
+ */
+export function areSettingsKnown(
+  {
+    stale,
+    changing,
+  }: {
+    stale(): readonly { part: string; ageSeconds: number | null }[];
+    changing(): 'now' | 'lately' | null;
+  },
+  settings: Snapshot['settings'],
+): boolean {
+  const old = stale().find(({ part }) => part === 'settings');
+  return !old || (old.ageSeconds !== null && Object.keys(settings).length > 0 && changing() !== 'now');
 }
 
 /** Removes a file. This works even on a full disk. */

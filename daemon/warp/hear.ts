@@ -115,6 +115,9 @@ const PUBLISHED: ReadonlySet<Read> = new Set<Read>(['settings', 'registration', 
 /** Longest wait for the tunnel CLI to announce new settings after an action, before they are read anyway. */
 const ANNOUNCEMENT_MS = 150;
 
+/** Time between two checks whether a part that an action changed can be read again after a failed read. */
+const RETRY_MS = 5000;
+
 /** Time within which the tunnel follows a change of the settings. */
 const FOLLOW_MS = 3000;
 
@@ -149,6 +152,7 @@ export function createChangedParts(options: {
   let actions = 0;
   let announced = false;
   let timer: NodeJS.Timeout | undefined;
+  let retryTimer: NodeJS.Timeout | undefined;
   let reading = 0;
   /** True while a running action changes the settings. */
   let changesSettings = false;
@@ -169,10 +173,22 @@ export function createChangedParts(options: {
     if (parts.includes('settings')) followedUntil = performance.now() + FOLLOW_MS;
     const before = settings();
     await Promise.all(parts.map(reader.readLatest));
+    retryLater();
     // if neither an action nor the settings explain an announcement, it concerns a value that the settings lack
     if (!announced || parts.some(isExtra) || settings() !== before) return;
     reader.expire(...EXTRAS);
     await Promise.all(EXTRAS.map(reader.readLatest));
+  }
+
+  /** Reads parts again whose new values could not be read, until a read succeeds. */
+  function retryLater() {
+    clearTimeout(retryTimer);
+    const unread = [...PUBLISHED].filter(reader.isUnread);
+    if (unread.length === 0) return;
+    retryTimer = setTimeout(() => {
+      const reads = actions === 0 ? unread.map(reader.readLatest) : [];
+      void Promise.all(reads).then(retryLater);
+    }, RETRY_MS).unref();
   }
 
   function readSoon(afterMs: number) {
@@ -216,6 +232,9 @@ export function createChangedParts(options: {
         if (actions === 0) readSoon(announced || !announces() ? 0 : ANNOUNCEMENT_MS);
       }
     },
-    stop: () => clearTimeout(timer),
+    stop() {
+      clearTimeout(timer);
+      clearTimeout(retryTimer);
+    },
   };
 }

@@ -51,6 +51,8 @@ export interface TunnelStore {
   reset(): void;
   /** Takes the output of a read, like the methods below. @returns false if the output could not be parsed */
   settings(output: CommandOutput): boolean;
+  /** Call when an action has changed the settings, and they could not be read since. */
+  forgetSettings(): void;
   /** Takes the output of an additional read for the options. */
   extra(name: Extra, output: CommandOutput): void;
   splitIps(output: CommandOutput): boolean;
@@ -176,6 +178,12 @@ export function createTunnelStore(
       state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
       return true;
     },
+    forgetSettings() {
+      proxyPort = null;
+      state.set('settings', {});
+      options.forgetSettings();
+      state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
+    },
     extra: options.take,
     splitIps: output => split.fromList('splitTunnelIps', 'ips', output),
     splitHosts: output => split.fromList('splitTunnelHosts', 'hosts', output),
@@ -297,6 +305,12 @@ function createOptionsStore(state: State) {
       } else if (name === 'trustedSsids') trustedSsids = parseSsids(text);
       else if (name === 'virtualNetworks') virtualNetworks = parseVirtualNetworks(text);
       else localNetworkAccess = parseLocalNetworkAccess(text, Date.parse(output.at), localNetworkAccess);
+      publish();
+    },
+    /** Publishes unknown options after the settings were forgotten. */
+    forgetSettings() {
+      textSettings = {};
+      Object.assign(found, { settings: [], settingsText: [] });
       publish();
     },
     reset() {

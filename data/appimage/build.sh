@@ -2,7 +2,7 @@
 # Builds the AppImage for this machine, or for CULVERT_IMAGE_MACHINE: data/appimage/build.sh OUT.AppImage WORK-DIRECTORY
 # SOURCE_DATE_EPOCH gives all its times; CULVERT_IMAGE_LEVEL, from 1 to 22, its compression: 19 takes a minute. Debian's packages
 # are those of packages.ARCHITECTURE.lock, Node comes from npm; nothing is installed. Downloads stay in WORK-DIRECTORY, or in CULVERT_DOWNLOADS,
-# which several builds may share. Exits with 69 where one is needed and no server can be reached.
+# which several builds may share. Exits with 69 where one is needed and no server can be reached and trusted.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 top=$(readlink -f "$here/../..")
@@ -30,8 +30,14 @@ if [ "$(cat "$work/node/integrity" 2>/dev/null)" != "$node_integrity" ]; then
     mkdir "$work/fetched"
     (cd "$work/fetched" && npm pack --loglevel=error "$node") >"$work/log" 2>&1 || {
       cat "$work/log" >&2
-      grep -Eq 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH' "$work/log" || exit 1
-      echo "build.sh: $node can't be fetched: no server can be reached." >&2
+      # on a machine with a wrong date, no server's certificate is valid
+      if grep -Eq 'CERT_HAS_EXPIRED|CERT_NOT_YET_VALID' "$work/log"; then
+        echo "build.sh: $node can't be fetched: the server's certificate is not valid on $(date +%F)." >&2
+      elif grep -Eq 'ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH' "$work/log"; then
+        echo "build.sh: $node can't be fetched: no server can be reached." >&2
+      else
+        exit 1
+      fi
       exit 69
     }
     mv "$work/fetched"/*.tgz "$archive"

@@ -43,8 +43,13 @@ interface Parts {
   expireChanged(changed: readonly Read[]): void;
   /** True while a part that an action changed has not been read since. */
   hasUnreadChanges(): boolean;
-  /** Call when a read of the part has ended. */
-  settle(part: Read): void;
+  /** True if an action changed the part, it has not been read since, and a read could succeed in the present state. */
+  isUnread(part: Read): boolean;
+  /**
+   * Call when a read of the part has ended.
+   * @returns false if an action changed the part, and its new value could not be read
+   */
+  settle(part: Read, understood: boolean): boolean;
 }
 
 /** @param listening returns how status changes arrive now; null while they don't arrive */
@@ -99,8 +104,10 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
       for (const part of changed) if (isReadable(part)) unread.add(part);
     },
     hasUnreadChanges: () => [...unread].some(isDue),
-    settle(part) {
-      if (!fresh.isDue(part)) unread.delete(part);
+    isUnread: part => unread.has(part) && isReadable(part),
+    settle(part, understood) {
+      if (understood && !fresh.isDue(part)) unread.delete(part);
+      return understood || !unread.has(part);
     },
   };
 }

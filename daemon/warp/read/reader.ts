@@ -32,6 +32,8 @@ export interface Reader {
   expireChanged(parts: readonly Read[]): void;
   /** True while a part that an action changed has not been read since. */
   hasUnreadChanges(): boolean;
+  /** True if an action changed the part, it has not been read since, and a read could succeed in the present state. */
+  isUnread(part: Read): boolean;
   /**
    * Handles a refusal that means that the tunnel CLI as a whole is blocked. Reads the status once, which may refute the
    * block; until then, the status of a living listener counts.
@@ -103,9 +105,11 @@ export function createReader(options: Options): Reader {
       return;
     }
     const understood = take(part, finished.output, options) && !failure;
-    if (understood || isExtra(part)) fresh.read(part, ttlOf(part, listening()), began);
+    const counts = understood || isExtra(part);
+    if (counts) fresh.read(part, ttlOf(part, listening()), began);
     else fresh.failed(part, began);
-    parts.settle(part);
+    // what Culvert itself changed is unknown until a read succeeds
+    if (!parts.settle(part, counts) && part === 'settings') store.forgetSettings();
     if (part === 'settings') options.onSettingsAge();
     if (isExtra(part)) return;
     // a block from before a change may be over
@@ -162,6 +166,7 @@ export function createReader(options: Options): Reader {
       if (changed.includes('settings')) options.onSettingsAge();
     },
     hasUnreadChanges: parts.hasUnreadChanges,
+    isUnread: parts.isUnread,
     suspect: status.suspect,
     statusHeard: status.heard,
     stop: status.stop,

@@ -105,9 +105,11 @@ test('settings that are being read are not blamed on the tunnel CLI', async t =>
   assert.equal(unread.code, 1);
   assert.match(unread.stderr, /being read for the first time/);
   ageSeconds = 3;
-  const old = await culvert(home, ['mode']);
-  assert.equal(old.code, 1);
-  assert.match(old.stderr, /The mode is not read yet\./);
+  for (const words of [['mode'], ['proxy', 'status'], ['proxy', 'on'], ['proxy', 'off']]) {
+    const old = await culvert(home, [...words]);
+    assert.equal(old.code, 1, words.join(' '));
+    assert.match(old.stderr, /The mode is not read yet\./);
+  }
 });
 
 test('settings and lists that could not be read again are shown as old', async t => {

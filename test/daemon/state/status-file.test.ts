@@ -48,7 +48,7 @@ test('settings are known unless they were never read or are being changed, whate
   ];
   for (const [stale, changing, known] of cases)
     assert.equal(
-      areSettingsKnown({ stale: () => stale, changing: () => changing }),
+      areSettingsKnown({ stale: () => stale, changing: () => changing }, { Mode: 'warp' }),
       known,
       JSON.stringify([stale, changing]),
     );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test from 'node:test';
 import { actionRequest } from '../../../daemon/api/actions.ts';
 import type { Status } from '../../../daemon/api/schema.ts';
-import { statusLine } from '../../../daemon/state/status-line.ts';
+import { areSettingsKnown, statusLine } from '../../../daemon/state/status-line.ts';
 import { NO_TUNNEL } from '../../../daemon/state/store.ts';
 import { recordings } from '../../support/daemon/recordings.ts';
 import { problem, startTunnel } from '../../support/daemon/tunnel.ts';
@@ -232,7 +232,8 @@ test('a CLI whose listener reports changes only is asked for the status once', a
     esac`,
   });
   await spawned(() => until(() => status().state === 'connected'));
-  assert.deepEqual(runs(), ['--version', '-j -l status', '-j settings', '-j status']);
+  // the listener and the first read start at the same time
+  assert.deepEqual(runs().sort(), ['--version', '-j -l status', '-j settings', '-j status']);
   assert.deepEqual(state.snapshot().commands.status?.argv, ['warp-cli', '-j', 'status']);
 });
 
@@ -429,4 +430,23 @@ test('the state says what starts services without systemd, and nothing where it 
     await until(() => state.snapshot().tunnelCli.available);
     assert.deepEqual(state.snapshot().tunnelCli.serviceManager, serviceManager ?? undefined);
   }
+});
+
+test('settings that Culvert changed and could not read are unknown, and are read as soon as that works', async t => {
+  const { tunnel, state, cli } = await startTunnel(t);
+  const shown = () => ({ mode: state.snapshot().settings.Mode, families: state.snapshot().options.families });
+  await until(() => shown().mode === 'warp');
+  await cli.control('fault=cut=20@settings');
+  await tunnel.refresh('all');
+  assert.equal(shown().mode, 'warp', 'a failed read alone makes nothing unknown');
+  await tunnel.runAction({ action: 'setMode', value: 'doh' });
+  await until(() => shown().mode === undefined);
+  const snapshot = state.snapshot();
+  assert.deepEqual([shown().families, snapshot.tunnel.proxyPort], [null, null]);
+  assert.equal(tunnel.stale().find(({ part }) => part === 'settings')?.ageSeconds === null, false);
+  assert.equal(areSettingsKnown(tunnel, snapshot.settings), false);
+  assert.doesNotMatch(statusLine(snapshot), /traffic|DNS/i);
+  await cli.control('fault=');
+  await until(() => shown().mode === 'doh');
+  await until(() => areSettingsKnown(tunnel, state.snapshot().settings));
 });

@@ -16,7 +16,7 @@ import { lostRegistration } from '../../../view/states/causes.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { announce, consent, openPage, readSecret } from '../../dialog.ts';
-import { EXIT, usage } from '../../errors.ts';
+import { EXIT, sayOld, usage } from '../../errors.ts';
 import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
 import { columns } from '../../layout.ts';
 import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
@@ -25,6 +25,7 @@ import { proxyConsent } from './mode.ts';
 export const account: Run = async context => {
   const details = await context.client.call('GET /api/account');
   const why = context.json ? null : await lost(context, details.registered === false);
+  sayOld(context, 'account', 'account', details);
   show(context, details, () =>
     details.registered === false ? (why ?? NEVER) : [text(context, details), why].filter(Boolean).join('\n\n'),
   );

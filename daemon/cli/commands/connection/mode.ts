@@ -102,7 +102,8 @@ export const proxyStatus: Run = async context => {
 export const proxyOn: Run = async (context, _, options) => {
   const keeping = keepingOf(context, options);
   const before = await context.client.call('GET /api/snapshot');
-  if (!describe(before).enabled) {
+  const wasEnabled = describe(before).enabled;
+  if (!wasEnabled) {
     await considerSession(context, { action: 'enableLocalProxy' });
     await proxyConsent(context, options, before);
   }
@@ -114,7 +115,7 @@ export const proxyOn: Run = async (context, _, options) => {
   if (context.json) show(context, response, () => '');
   const { address } = describe(await context.client.call('GET /api/snapshot'));
   context.say(`Local proxy on${address ? ` at ${address}` : ''}.`);
-  if (!describe(before).enabled) context.say(`${consequenceOf(before, 'now')}.`);
+  if (!wasEnabled) context.say(`${consequenceOf(before, 'now')}.`);
   const code = await askToKeep(context, 'mode', keeping);
   if (code !== EXIT.ok) await setBack(context, before);
   return code;
@@ -183,7 +184,10 @@ export const proxyOff: Run = async (context, _, options) => {
   return askToKeep(context, subjectsOf('mode', isExcluded), keeping);
 };
 
-function describe({ settings, tunnel }: Snapshot): { enabled: boolean; address: string | null } {
+/** @throws {Failure} while the mode is not known */
+function describe(snapshot: Snapshot): { enabled: boolean; address: string | null } {
+  const { settings, tunnel } = snapshot;
+  if (settings.Mode === undefined) throw unknown('mode', 'settings', snapshot);
   const enabled = settings.Mode === 'proxy';
   return { enabled, address: enabled && tunnel.proxyPort !== null ? `127.0.0.1:${tunnel.proxyPort}` : null };
 }
