@@ -82,16 +82,15 @@ export function createTunnelStore(
   const account = createAccountStore(state);
   const split = createSplitStore(state);
   const options = createOptionsStore(state);
+  const settings = createSettingsStore(state, split, options);
   let reading = UNKNOWN;
   let raw: string | null = null;
   let blocker: Blocked | null = null;
   let authorized = true;
   let hasStatus = false;
-  let proxyPort: number | null = null;
   let lastKnown: Status['lastKnown'];
 
   const cause = createCauseStore(state, registration, () => publishStatus());
-
   const publishStatus = () => {
     const before = state.snapshot().status;
     const blocked = reading.blocked ?? blocker ?? (authorized ? null : 'not-authorized');
@@ -101,7 +100,7 @@ export function createTunnelStore(
     if (reading.state === 'unknown') lastKnown = undefined;
     const further = { ...cause.of({ blocked, reason, raw }), ...(lastKnown && { lastKnown }), ...unknownValues(raw) };
     state.set('status', { ...reading, reason, blocked, since, raw, ...further });
-    if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort });
+    if (reading.state !== 'connected') state.set('tunnel', { ...NO_TUNNEL, proxyPort: settings.proxyPort() });
     if (blocked === 'not-registered' && before.blocked !== blocked) void cause.readJournal();
   };
 
@@ -167,30 +166,16 @@ export function createTunnelStore(
       if (blocker) clearBlocked(blocker);
     },
 
-    settings(output) {
-      state.record('settings', output);
-      const reading = parseSettings(output.stdout);
-      if (!reading) return false;
-      split.fromSettings(reading.splitTunnel);
-      state.set('settings', reading.settings);
-      options.settings(output);
-      proxyPort = reading.proxyPort;
-      state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
-      return true;
-    },
-    forgetSettings() {
-      proxyPort = null;
-      state.set('settings', {});
-      options.forgetSettings();
-      state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
-    },
+    settings: settings.take,
+    forgetSettings: settings.forget,
     extra: options.take,
     splitIps: output => split.fromList('splitTunnelIps', 'ips', output),
     splitHosts: output => split.fromList('splitTunnelHosts', 'hosts', output),
     stats(output) {
       state.record('tunnelStats', output);
       const stats = parseStats(output.stdout);
-      if (stats && reading.state === 'connected') state.set('tunnel', { ...stats, proxyPort, at: output.at });
+      if (stats && reading.state === 'connected')
+        state.set('tunnel', { ...stats, proxyPort: settings.proxyPort(), at: output.at });
       return stats !== null;
     },
     registration: output => cause.after(account.registration(output)),
@@ -273,6 +258,39 @@ function createAccountStore(state: State) {
       devices = [];
     },
     known: () => registration && { registration, devices },
+  };
+}
+
+/** Stores the settings, and what follows from them. */
+function createSettingsStore(
+  state: State,
+  split: Pick<ReturnType<typeof createSplitStore>, 'fromSettings'>,
+  options: Pick<ReturnType<typeof createOptionsStore>, 'settings' | 'forgetSettings'>,
+) {
+  let proxyPort: number | null = null;
+  const publishProxyPort = (port: number | null) => {
+    proxyPort = port;
+    state.set('tunnel', { ...state.snapshot().tunnel, proxyPort });
+  };
+  return {
+    proxyPort: () => proxyPort,
+    /** See `TunnelStore.settings`. */
+    take(output: CommandOutput): boolean {
+      state.record('settings', output);
+      const reading = parseSettings(output.stdout);
+      if (!reading) return false;
+      split.fromSettings(reading.splitTunnel);
+      state.set('settings', reading.settings);
+      options.settings(output);
+      publishProxyPort(reading.proxyPort);
+      return true;
+    },
+    /** See `TunnelStore.forgetSettings`. */
+    forget() {
+      state.set('settings', {});
+      options.forgetSettings();
+      publishProxyPort(null);
+    },
   };
 }
 
