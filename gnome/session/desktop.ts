@@ -1,6 +1,8 @@
 // Opens and quits the panel for the tray, and shows notifications.
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
+import { fill } from '../../daemon/view/translator.ts';
+import { _ } from '../i18n.ts';
 import { APP_ID, APP_PATH, BRAND, gjsProgram, pkgdatadir } from '../install-paths.ts';
 import { passOnMemorySettings } from '../programs.ts';
 import type { Pixmaps } from './icons.ts';
@@ -14,7 +16,7 @@ const START_MS = 30_000;
  * in an AppImage.
  * @param token activation token from the host, which lets the window take the focus.
  * @param action action that the panel performs when it runs.
- * @throws GLib.Error if the panel can't be started.
+ * @throws Error if the panel can't be started, or does not appear.
  */
 export async function openPanel(bus: Gio.DBusConnection, token: string | null, action?: PanelAction): Promise<void> {
   const platform: Record<string, GLib.Variant> = token ? { 'activation-token': new GLib.Variant('s', token) } : {};
@@ -26,22 +28,36 @@ export async function openPanel(bus: Gio.DBusConnection, token: string | null, a
   const launcher = new Gio.SubprocessLauncher({ flags: Gio.SubprocessFlags.NONE });
   passOnMemorySettings(launcher);
   if (token) launcher.setenv('XDG_ACTIVATION_TOKEN', token, true);
-  launcher.spawnv([gjsProgram(), '-m', GLib.build_filenamev([pkgdatadir, 'panel.js'])]);
-  if (!action) return;
-  await appearance(bus);
-  await open();
+  const command = [gjsProgram(), '-m', GLib.build_filenamev([pkgdatadir, 'panel.js'])];
+  const panel = launcher.spawnv(command);
+  if (!(await appears(bus, panel)))
+    throw new Error(fill(_('The window did not appear. Run “%s” in a terminal to see why.'), command.join(' ')));
+  if (action) await open();
 }
 
-/** Resolves once the panel owns its name, or after `START_MS`. */
-function appearance(bus: Gio.DBusConnection): Promise<void> {
+/**
+ * Resolves with true once the panel owns its name, or has ended well, as it does where another one runs; with false if it
+ * failed, or after `START_MS`.
+ */
+function appears(bus: Gio.DBusConnection, panel: Gio.Subprocess): Promise<boolean> {
   return new Promise(resolve => {
-    const done = () => {
+    let watch = 0;
+    const done = (isShown: boolean) => {
+      if (watch === 0) return; // the panel has ended later
       clearTimeout(timer);
       Gio.bus_unwatch_name(watch);
-      resolve();
+      watch = 0;
+      resolve(isShown);
     };
-    const timer = setTimeout(done, START_MS);
-    const watch = Gio.bus_watch_name_on_connection(bus, APP_ID, Gio.BusNameWatcherFlags.NONE, done, () => {});
+    const timer = setTimeout(done, START_MS, false);
+    watch = Gio.bus_watch_name_on_connection(
+      bus,
+      APP_ID,
+      Gio.BusNameWatcherFlags.NONE,
+      () => done(true),
+      () => {},
+    );
+    panel.wait_async(null, () => done(panel.get_successful()));
   });
 }
 

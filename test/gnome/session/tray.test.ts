@@ -1,7 +1,7 @@
 // The tray as a host sees it: a scripted watcher on a private bus, and a scripted daemon.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { NetworksState } from '../../../daemon/api/networks.ts';
@@ -383,6 +383,15 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       await until(async () => (await body()).includes('<b>a & b</b>'), 'the text');
       await lose('HappyEyeballsFailed');
       assert.deepEqual((await noted('No Cloudflare server could be reached')).actions, []);
+    });
+
+    test('a window that fails at its start is reported, with the command that says why', async () => {
+      const panel = join(desktop.prefix, 'share', 'culvert', 'panel.js');
+      rmSync(panel);
+      await ask({ do: 'activate' });
+      const missing = await noted('The window could not be opened');
+      assert.ok(missing.body.includes(`-m ${panel}`), missing.body);
+      assert.equal((await items()).length, 1, 'the tray goes on');
     });
   });
 
