@@ -269,6 +269,21 @@ test('a purge gives the clients of MCP their keys back first, or removes nothing
   assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
   fs.renameSync(`${program}.away`, program);
 
+  fs.rmSync(client);
+  // an entry without a key needs its record as well
+  const other = path.join(user.directory, '.gemini/settings.json');
+  fs.mkdirSync(path.dirname(other));
+  fs.writeFileSync(other, '{"mcpServers":{"search":{"command":"npx","args":["tavily-mcp"]}}}');
+  assert.equal((await user.run(wrap, 'mcp', 'install', '--yes')).code, 0);
+  const installed = fs.readFileSync(other, 'utf8');
+  fs.writeFileSync(other, installed.replace('search', 'renamed'));
+  const renamed = await user.culvert('__uninstall', '--purge');
+  assert.equal(renamed.code, 1);
+  assert.match(renamed.stderr, /nothing was removed: .*still behind culvert-wrap: \S*settings\.json;/);
+  assert.match(renamed.stderr, /perhaps still without their keys: \S*mcp\.json;/);
+  assert.match(fs.readFileSync(secrets, 'utf8'), /canary/);
+  fs.writeFileSync(other, installed);
+
   fs.writeFileSync(client, changed);
   const removed = await user.culvert('__uninstall', '--purge');
   assert.equal(removed.code, 0, removed.stderr);

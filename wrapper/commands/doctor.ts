@@ -3,12 +3,17 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../../daemon/core/errors.ts';
 import { isReadableByOthers, isWritableByOthers } from '../../daemon/core/files.ts';
+import { masked } from '../../daemon/core/printable.ts';
 import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import { readUpdated } from '../catalog/updated.ts';
 import type { Context } from '../context.ts';
 import { checkGateways } from '../gateway/check.ts';
 import { probeAccount } from '../manage/confirm.ts';
 import { readQueue } from '../manage/queue.ts';
+import { readContent } from '../mcp/client-content.ts';
+import { filesOf } from '../mcp/clients.ts';
+import { isOurs } from '../mcp/entry.ts';
+import { readOriginals } from '../mcp/record.ts';
 import { poolStatus } from '../pool/status.ts';
 import { knownFor, type OwnChoice, ownChoice, type Ruling, ruleOn } from '../run/accounts/own-choice.ts';
 import { callerEnvironment } from '../run/accounts/ready.ts';
@@ -53,6 +58,7 @@ export async function doctor(
     ...checkQueue(paths),
     ...attempt(() => checkConfiguration(context)),
     ...attempt(() => checkOwnChoices(context)),
+    ...attempt(() => checkClients(context)),
     ...checkWayOut(context),
   ];
   try {
@@ -75,6 +81,19 @@ export async function doctor(
     text || 'No tool is installed and there is no account.\nStart with: culvert-wrap install firecrawl',
   );
   if (problems > 0) process.exitCode = EXIT.failure;
+}
+
+/** Finds entries of MCP clients that start culvert-wrap where it is not anymore. */
+function checkClients(context: Context): Finding[] {
+  const contents = filesOf(readOriginals(context.paths), catalogOf(context), context).map(readContent);
+  return contents.flatMap(({ file, entries }) =>
+    entries.flatMap(({ server, line }): Finding[] => {
+      if (!line || !isOurs(line) || !path.isAbsolute(line.command) || fs.existsSync(line.command)) return [];
+      const what = `"${masked(server)}" of ${file.file} starts ${masked(line.command)}, which does not exist`;
+      const where = file.isShared ? ' in its project' : '';
+      return [{ level: 'problem', what, fix: `run \`culvert-wrap mcp install\`${where}` }];
+    }),
+  );
 }
 
 /** Checks the variables for certificates and proxies. Findings leave out their values, which may contain a login. */

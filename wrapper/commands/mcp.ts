@@ -9,20 +9,21 @@ import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { portOf, urlOf } from '../gateway/address.ts';
 import { httpOf } from '../gateway/gateway.ts';
-import { applyChanges, type ClientPlan, type FileChange, planChanges } from '../mcp/clients.ts';
-import { BY_HAND, shownDoor, type Wanted } from '../mcp/entry-change.ts';
+import { type ClientContent, readContent } from '../mcp/client-content.ts';
+import { realPath } from '../mcp/client-list.ts';
+import { applyChanges, type ClientPlan, type FileChange, filesOf, planChanges } from '../mcp/clients.ts';
+import { shownDoor, UNRECORDED, type Wanted } from '../mcp/entry-change.ts';
+import { forgetRestored, movedPrograms, type Needing } from '../mcp/needed.ts';
 import {
-  type Door,
   digestOf,
   digestOfLine,
-  forgetRestored,
   type Kept,
   keepOriginal,
   NO_ADDRESS,
-  PLACEHOLDER,
+  type Place,
   readOriginals,
-  withKeys,
-} from '../mcp/remote.ts';
+} from '../mcp/record.ts';
+import { type Door, PLACEHOLDER, withKeys } from '../mcp/remote.ts';
 import { assertInstalled } from '../shims/shim.ts';
 import { readConfig } from '../store/config.ts';
 import { findOnPath } from '../store/installs.ts';
@@ -75,8 +76,11 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
   };
   const isAllowed = () => true;
   const keepProgram = () => {};
-  const asks = { doorOf, swapKey, referenceFor, keepProgram, isAllowed };
-  const wanted: Wanted = { program: put ? program : undefined, originals, ...asks };
+  const isMissing = (file: string) => !existsSync(file);
+  const asks = { doorOf, swapKey, referenceFor, keepProgram, isAllowed, isMissing };
+  const before = put ? [] : filesOf(originals, catalog, context).map(readContent);
+  const moved = movedPrograms(originals, before);
+  const wanted: Wanted = { program: put ? program : undefined, originals, moved, ...asks };
   const all = planChanges(wanted, catalog, context);
   const { changes } = all;
   const possible = changes.filter(({ text }) => text !== undefined);
@@ -92,10 +96,13 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
   const plan = {
     wanted: { ...wanted, isAllowed: isGiven },
     possible: possible.filter(isToChange),
+    changes,
+    before,
     found: isWanted ? found : new Map<string, string>(),
     catalog,
   };
-  const isAny = isWanted || plan.possible.length > 0;
+  // without a change to confirm, an uninstall still says what is left
+  const isAny = isWanted || plan.possible.length > 0 || (!put && possible.length === 0);
   if (isAny) {
     // two runs in parallel would choose the same account name, and one key would replace the other
     const release = takeLock(context.paths.mcpOriginals.replace('.json', ''));
@@ -141,8 +148,9 @@ async function answerFor(
   const answers = new Set<string>();
   const isNamed = (server: string, file: string) =>
     (options.server ?? []).some(word => {
-      const isOfFile = word.endsWith(`:${server}`) && resolve(cwd, word.slice(0, -server.length - 1)) === file;
-      return word === server || isOfFile;
+      const isOfServer = word.endsWith(`:${server}`);
+      const isOfFile = () => realPath(resolve(cwd, word.slice(0, -server.length - 1))) === realPath(file);
+      return word === server || (isOfServer && isOfFile());
     });
   const isGiven = (server: string, file: string) =>
     isNamed(server, file) || answers.has(JSON.stringify([file, server]));
@@ -172,6 +180,10 @@ async function answerFor(
 interface Plan {
   wanted: Wanted;
   possible: readonly FileChange[];
+  /** All planned changes, and what is left. */
+  changes: readonly FileChange[];
+  /** The files of all clients before an uninstall. */
+  before: readonly ClientContent[];
   found: ReadonlyMap<string, string>;
   catalog: Catalog;
 }
@@ -187,7 +199,7 @@ async function putIn(
   // a file may be planned again
   const doors = new Map<string, Door[]>();
   let used = new Map<string, number>();
-  const doorOf: Wanted['doorOf'] = (cli, original, { file, client }) => {
+  const doorOf: Wanted['doorOf'] = (cli, original, { file, real, client }) => {
     if ([original.inUrl, original.inHeader].some(text => isKey(text) && !references.has(text))) return undefined;
     const kept = withKeys(original, text => references.get(text) ?? text);
     const name = JSON.stringify([file, cli, original]);
@@ -195,25 +207,21 @@ async function putIn(
     used.set(name, number + 1);
     const opened = doors.get(name) ?? [];
     doors.set(name, opened);
-    opened[number] ??= openDoor({ ...kept, cli, file, client }, ports[cli]!, { catalog, context });
+    opened[number] ??= openDoor({ ...kept, cli, file, real, client }, ports[cli]!, { catalog, context });
     return opened[number];
   };
   /** Records the reference that replaces a text of a variable. */
-  const keep = (
-    reference: string | undefined,
-    place: readonly string[],
-    more: Pick<Kept, 'file' | 'client' | 'cli' | 'asked'>,
-  ) => {
+  const keep = (reference: string | undefined, place: Place, more: Pick<Kept, 'real' | 'client' | 'cli' | 'asked'>) => {
     if (reference !== undefined)
-      keepOriginal(context.paths, digestOf(place), { ...NO_ADDRESS, ...more, inHeader: reference });
+      keepOriginal(context.paths, digestOf(place), { ...NO_ADDRESS, ...more, file: place[0], inHeader: reference });
     return reference;
   };
-  const swapKey: Wanted['swapKey'] = (text, cli, place, { file, client }) =>
-    keep(references.get(text), place, { file, client, cli });
-  const referenceFor: Wanted['referenceFor'] = (asked, cli, place, { file, client }) =>
-    keep(accountOf(cli, context), place, { file, client, cli, asked });
-  const keepProgram: Wanted['keepProgram'] = (program, cli, place, { file, client }) =>
-    keepOriginal(context.paths, digestOfLine(place), { ...NO_ADDRESS, file, client, cli, program });
+  const swapKey: Wanted['swapKey'] = (text, cli, place, { real, client }) =>
+    keep(references.get(text), place, { real, client, cli });
+  const referenceFor: Wanted['referenceFor'] = (asked, cli, place, { real, client }) =>
+    keep(accountOf(cli, context), place, { real, client, cli, asked });
+  const keepProgram: Wanted['keepProgram'] = (program, cli, place, { real, client }) =>
+    keepOriginal(context.paths, digestOfLine(place), { ...NO_ADDRESS, file: place[0], real, client, cli, program });
   const chosen = new Set(possible.map(({ file }) => file));
   const all = { ...wanted, doorOf, swapKey, referenceFor, keepProgram };
   applyChanges((only = chosen) => {
@@ -223,10 +231,14 @@ async function putIn(
 }
 
 /** Restores the files, with the keys from the accounts. */
-async function restore({ wanted, found, catalog }: Plan, context: Context): Promise<void> {
+async function restore(
+  { wanted, possible, changes: planned, before, found, catalog }: Plan,
+  context: Context,
+): Promise<void> {
   const keys = await readKeys(found.keys(), catalog, context);
   const swapKey = (text: string) => keys.get(text) ?? text;
-  const changes = applyChanges(only => planChanges({ ...wanted, swapKey }, catalog, context, only).changes);
+  const chosen = new Set(possible.map(({ file }) => file));
+  const changes = applyChanges((only = chosen) => planChanges({ ...wanted, swapKey }, catalog, context, only).changes);
   for (const change of changes) {
     for (const reference of found.keys()) {
       if (keys.has(reference) || !change.text?.includes(reference)) continue;
@@ -235,19 +247,40 @@ async function restore({ wanted, found, catalog }: Plan, context: Context): Prom
       say(`${change.file}: there is no account "${name}" of ${cli} anymore; write its key in place of ${reference}`);
     }
   }
+  const after = filesOf(readOriginals(context.paths), catalog, context).map(readContent);
+  sayLeft(forgetRestored(context.paths, { before, after }), planned);
+}
+
+/** Names the files that are not restored, with what to do. */
+function sayLeft(needing: readonly Needing[], planned: readonly FileChange[]): void {
+  const filesWith = (isForKey: boolean, isUnread: boolean) =>
+    needing.filter(each => each.isForKey === isForKey && each.isUnread === isUnread).map(({ file }) => file);
   // anyone may write a reference into the file of a project
-  const own = changes.filter(({ isShared }) => !isShared);
-  const needing = forgetRestored(
-    context.paths,
-    own.map(({ file }) => file),
+  const unrecorded = planned.filter(
+    ({ isShared, left }) => !isShared && left.some(({ why }) => why.endsWith(UNRECORDED)),
   );
-  const unrecorded = own.filter(({ left }) => left.some(({ why }) => why !== BY_HAND)).map(({ file }) => file);
-  const files = [...new Set([...needing, ...unrecorded])];
-  if (files.length === 0) return;
-  process.exitCode = EXIT.data;
-  say(
-    `still without their keys: ${files.join(', ')}; write the keys there by hand, or remove the servers, then repeat this`,
-  );
+  const unread = planned.filter(each => each.unread !== undefined);
+  const left: [what: string, files: string[], advice: string][] = [
+    [
+      'still without their keys',
+      [...filesWith(true, false), ...unrecorded.map(({ file }) => file)],
+      'write the keys there by hand, or remove the servers',
+    ],
+    ['still behind culvert-wrap', filesWith(false, false), 'correct by hand what is named above'],
+    ['perhaps still without their keys', filesWith(true, true), 'correct what is named above'],
+    [
+      'perhaps still behind culvert-wrap',
+      [...filesWith(false, true), ...unread.map(({ file }) => file)].filter(
+        file => !filesWith(true, true).includes(file),
+      ),
+      'correct what is named above',
+    ],
+  ];
+  for (const [what, files, advice] of left) {
+    if (files.length === 0) continue;
+    process.exitCode = EXIT.data;
+    say(`${what}: ${[...new Set(files)].join(', ')}; ${advice}, then repeat this`);
+  }
 }
 
 /** Returns the gateway's port for each tool with a server over HTTP. */

@@ -1,5 +1,5 @@
 // Lists the MCP clients: their files, the places of servers in each file, and the names that an entry's fields have there.
-import { readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Context } from '../context.ts';
 import { expandHome, expandVariables } from '../system/notation.ts';
@@ -30,6 +30,12 @@ interface Client {
 /** A file of a client, which may be missing. */
 export interface ClientFile extends Omit<Client, 'file'> {
   file: string;
+  /** The file behind symlinks. */
+  real: string;
+  /** `file`, and other paths of the same file in the record. */
+  names: readonly string[];
+  /** False if only the record names the file. */
+  isListed: boolean;
   /** True if other people share the file, such as the authors of a repository. */
   isShared: boolean;
 }
@@ -148,32 +154,39 @@ const UNNAMED = CLIENTS.find(({ client }) => client === 'project')!;
 /**
  * Returns the files of all clients: those of the user, those of the project in the working directory, and recorded ones.
  * @param logins accounts that are logins in a directory, with an environment that points the client to it
- * @param recorded files in which earlier changes are recorded, with the client's name if the record has it
+ * @param recorded files in which earlier changes are recorded
  */
 export function clientFiles(
   { env, cwd }: Pick<Context, 'env' | 'cwd'>,
   logins: readonly { client: string; env: NodeJS.ProcessEnv }[] = [],
-  recorded: readonly { file: string; client?: string | undefined }[] = [],
+  recorded: readonly Recorded[] = [],
 ): ClientFile[] {
-  const files: ClientFile[] = [];
-  const known = new Set<string>();
-  const add = (row: Client, file: string) => {
-    const target = realPath(file);
-    if (known.has(target)) return;
-    known.add(target);
-    files.push({ ...row, file, isShared: isOfProject(row) });
+  const files = new Map<string, ClientFile>();
+  const add = (row: Client, file: string, isListed = true) => {
+    const real = realPath(file);
+    if (!files.has(real)) files.set(real, { ...row, file, real, names: [file], isListed, isShared: isOfProject(row) });
   };
   // the user's own files first, because in the home directory a project's file can be the same one
   for (const row of CLIENTS.filter(each => !isOfProject(each)))
     for (const own of [env, ...logins.filter(({ client }) => client === row.client).map(login => login.env)])
       for (const file of matching(expandHome(expandVariables(row.file, own), own))) add(row, file);
   for (const row of CLIENTS.filter(isOfProject)) add(row, join(cwd, row.file));
-  for (const { file, client } of recorded) {
+  for (const { file, client, real = file } of recorded) {
     const rows = CLIENTS.filter(row => row.client === client);
     const name = file.slice(dirname(file).length);
-    add(rows.find(row => row.file.endsWith(name)) ?? rows[0] ?? UNNAMED, file);
+    const target = existsSync(file) ? file : real;
+    add(rows.find(row => row.file.endsWith(name)) ?? rows[0] ?? UNNAMED, target, false);
+    const own = files.get(realPath(target))!;
+    if (!own.names.includes(file)) files.set(own.real, { ...own, names: [...own.names, file] });
   }
-  return files;
+  return [...files.values()];
+}
+
+/** A file that a record names, with the client's name and the file behind symlinks if the record has them. */
+interface Recorded {
+  file: string;
+  client?: string | undefined;
+  real?: string | undefined;
 }
 
 function isOfProject({ file }: Client): boolean {
@@ -191,7 +204,8 @@ function matching(pattern: string): string[] {
   }
 }
 
-function realPath(file: string): string {
+/** Returns the path behind symlinks, or the path itself if there is no file. */
+export function realPath(file: string): string {
   try {
     return realpathSync(file);
   } catch {

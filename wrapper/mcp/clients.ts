@@ -1,6 +1,6 @@
 // Plans and makes the changes in the files of MCP clients: values change in place, and what can't change is named.
-import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { errno, isOneOf, reason } from '../../daemon/core/errors.ts';
+import { realpathSync, statSync } from 'node:fs';
+import { isOneOf, reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -11,11 +11,13 @@ import { referenceTo } from '../store/key-texts.ts';
 import { pointToLogin } from '../store/logins.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
+import { openClientFile, readBytes, tablesAt } from './client-content.ts';
 import { type ClientFile, clientFiles } from './client-list.ts';
-import { type Configuration, openConfiguration } from './documents/document.ts';
+import type { Configuration } from './documents/document.ts';
 import { type Change, changeEntry, shownDoor, type Table, type Wanted } from './entry-change.ts';
 import { type UsualEntry, usualEntry } from './entry-form.ts';
-import { digestOf, digestOfLine, type Kept, NO_ADDRESS, type Originals, PLACEHOLDER } from './remote.ts';
+import { digestOf, digestOfLine, type Kept, NO_ADDRESS, type Originals } from './record.ts';
+import { PLACEHOLDER } from './remote.ts';
 import { withoutKeys } from './shared-entry.ts';
 
 /** The code of a document that would need another layout. */
@@ -65,9 +67,9 @@ export function planChanges(
   context: Pick<Context, 'env' | 'cwd' | 'paths'>,
   only?: ReadonlySet<string>,
 ): ClientPlan {
-  const recorded = wanted.program === undefined ? Object.values(wanted.originals) : [];
-  const files = clientFiles(context, loginsOf(catalog, context), recorded).filter(
-    ({ file }) => only?.has(file) ?? true,
+  const files = filesOf(wanted.originals, catalog, context).filter(
+    ({ file, isListed, isShared }) =>
+      (isListed || !isShared || wanted.program === undefined) && (only?.has(file) ?? true),
   );
   let found = 0;
   const changes = files.flatMap(file => {
@@ -77,6 +79,15 @@ export function planChanges(
     return isAny ? [change] : [];
   });
   return { changes, looked: files.length, found };
+}
+
+/** Returns the files of all clients, including those that a record names. */
+export function filesOf(
+  originals: Originals,
+  catalog: Pick<Catalog, 'providers'>,
+  context: Pick<Context, 'env' | 'cwd' | 'paths'>,
+): ClientFile[] {
+  return clientFiles(context, loginsOf(catalog, context), Object.values(originals));
 }
 
 /** Returns the clients with an account that is a login in a directory: they read their file of servers there. */
@@ -95,24 +106,25 @@ function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'pr
   const change: FileChange = { ...identityOf(file), servers: [], left: [], text: undefined };
   let document: Configuration;
   try {
-    const read = readBytes(file.file);
-    if (read === undefined) return undefined;
-    const text = read.toString();
-    // other bytes would be written back as replacement characters
-    if (!Buffer.from(text).equals(read)) return { ...change, unread: 'it is not UTF-8' };
-    change.read = read;
-    document = openConfiguration(text, file.format);
+    const opened = openClientFile(file);
+    if (!opened) return isAwaited(file, wanted) ? { ...change, unread: MISSING } : undefined;
+    change.read = opened.read;
+    document = opened.document;
   } catch (error) {
     return { ...change, unread: reason(error) };
   }
   for (const place of file.places) {
-    for (const { path, entries } of tablesAt(document.value, place.split('.'))) {
-      const leave = (server: string, why: string) => void change.left.push({ server, why });
-      const table = { ...wanted, catalog, file, path, leave };
+    for (const { path, entries } of tablesAt(document.value, place)) {
       for (const [server, entry] of Object.entries(entries)) {
         if (!isRecord(entry)) continue;
         if (file.isShared && wanted.program !== undefined && !wanted.isAllowed(server, file.file)) continue;
-        const made = changeIn(document, { server, entry }, table);
+        const leave: Table['leave'] = (_, why, line) => {
+          const { fields, back } = usualEntry(entry, file.fields);
+          const form = { fields: { ...fields, ...line }, back };
+          const lines = line && linesFor(document, form, catalog.providers[line.cli]);
+          change.left.push({ server, why, ...(lines && { lines }) });
+        };
+        const made = changeIn(document, { server, entry }, { ...wanted, catalog, file, path, leave });
         if (!made) continue;
         if ('document' in made) {
           document = made.document;
@@ -124,14 +136,13 @@ function planChange(file: ClientFile, wanted: Wanted, catalog: Pick<Catalog, 'pr
   return change.servers.length > 0 ? { ...change, text: document.text } : change;
 }
 
-/** Returns a file's bytes, or `undefined` if it is missing. */
-function readBytes(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
-    throw error;
-  }
+/** Why a file is not read that a record needs. */
+const MISSING =
+  'it is missing, and `mcp install` changed it; if it is gone for good, an empty file in its place has that forgotten';
+
+/** Reports whether a missing file may come back with entries to restore, as after a mount. */
+function isAwaited({ names }: ClientFile, { program, originals }: Wanted): boolean {
+  return program === undefined && Object.values(originals).some(({ file }) => names.includes(file));
 }
 
 function identityOf({ client, file, isShared }: ClientFile): Pick<FileChange, 'client' | 'file' | 'isShared'> {
@@ -179,12 +190,17 @@ function whyNotBack(document: Configuration, { server, entry }: Named, table: Ta
     const changed = document.replace(path, first.back(first.fields));
     const now = path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), changed.value);
     if (!isRecord(now)) return 'its entry would not be found again';
-    const { originals, back } = standIns;
-    const removal = { ...table, program: undefined, originals, swapKey: back, leave: () => {} };
-    const form = usualEntry(structuredClone(now), table.file.fields);
-    const isRestored = changeEntry(server, form.fields, removal) !== undefined;
-    const restored = isRestored ? changed.replace(path, form.back(form.fields)) : changed;
-    return restored.text === document.text ? undefined : 'its layout could not be restored';
+    const removal = { ...table, program: undefined, swapKey: standIns.back, leave: () => {} };
+    const restored = (from: Configuration, named: Record<string, unknown>, originals: Originals) => {
+      const form = usualEntry(structuredClone(named), table.file.fields);
+      const isRestored = changeEntry(server, form.fields, { ...removal, originals }) !== undefined;
+      return isRestored ? from.replace(path, form.back(form.fields)).text : from.text;
+    };
+    const { originals } = table;
+    // an earlier install may have changed the entry already
+    const isSame =
+      restored(changed, now, { ...originals, ...standIns.originals }) === restored(document, entry, originals);
+    return isSame ? undefined : 'its layout could not be restored';
   } catch (error) {
     if (isOneOf(LAYOUT, error)) return error.message;
     throw error;
@@ -241,20 +257,21 @@ function byHand(
   };
   const changed = changeEntry(server, form.fields, { ...table, ...shownOnly });
   const provider = changed && table.catalog.providers['cli' in changed ? changed.cli : changed.tool];
-  return { server, why, lines: changed && provider ? linesOf(document, form, { change: changed, provider }) : [] };
+  if (!changed || !provider) return { server, why, lines: [] };
+  const after: Record<string, unknown> = { ...changed.after };
+  if (!isText(form.fields.command)) return { server, why, lines: document.linesFor(form.back(after)) };
+  // an address in the arguments leaves the command as it is
+  const back: UsualEntry['back'] = ({ command, args }) =>
+    after.command === undefined ? { args } : form.back({ command, args });
+  return { server, why, lines: linesFor(document, { fields: form.fields, back }, provider) };
 }
 
 /** A word that may be a key, although it stands in no place for keys. */
 const LIKE_KEY = /(?=[\w-]*\d)[\w-]{16,}/;
 
-/** Returns lines for what changes in an entry, in the client's form: with all words of a command line that are no keys. */
-function linesOf(
-  document: Configuration,
-  { fields, back }: UsualEntry,
-  { change, provider }: { change: Change; provider: Provider },
-): string[] {
-  const after: Record<string, unknown> = { ...change.after };
-  if (!isText(fields.command)) return document.linesFor(back(after));
+/** Returns lines for a command line, in the client's form: with all words that are no keys. */
+function linesFor(document: Configuration, { fields, back }: UsualEntry, provider: Provider | undefined): string[] {
+  if (!provider) return [];
   const { command, args = [] } = fields;
   const words = Array.isArray(args) ? args.filter(isText) : [];
   const { args: hidden } = withoutKeys({ args: words }, provider);
@@ -263,8 +280,7 @@ function linesOf(
     const plain = Array.isArray(hidden) ? String(hidden[index]) : '***';
     return LIKE_KEY.test(plain) ? '***' : plain;
   });
-  // an address in the arguments leaves the command as it is
-  return document.linesFor(after.command === undefined ? { args: shown } : back({ command, args: shown }));
+  return document.linesFor(back({ command, args: shown }));
 }
 
 /**
@@ -305,16 +321,4 @@ export function applyChanges(plan: (only?: ReadonlySet<string>) => FileChange[])
     }
     return change ?? { ...planned, servers: [], left: [], text: undefined };
   });
-}
-
-/** Returns the tables of servers with their paths. */
-function tablesAt(
-  value: unknown,
-  [key, ...rest]: readonly string[],
-  path: readonly string[] = [],
-): { path: readonly string[]; entries: Record<string, unknown> }[] {
-  if (!isRecord(value)) return [];
-  if (key === undefined) return [{ path, entries: value }];
-  const names = key === '*' ? Object.keys(value) : [key];
-  return names.flatMap(name => (Object.hasOwn(value, name) ? tablesAt(value[name], rest, [...path, name]) : []));
 }

@@ -18,23 +18,16 @@ import {
   isOurs,
   isTested,
   keyVariableIn,
+  lineIn,
   packageAt,
   serverIn,
   shown,
   versionNamedIn,
   without,
 } from './entry.ts';
-import {
-  type AddressChange,
-  type Door,
-  digestOf,
-  digestOfLine,
-  type Original,
-  type Originals,
-  PLACEHOLDER,
-  putBehind,
-  takeOut,
-} from './remote.ts';
+import { mayBeIn } from './needed.ts';
+import { digestOf, digestOfLine, type Kept, type Original, type Originals, type Place, placeIn } from './record.ts';
+import { type AddressChange, type Door, PLACEHOLDER, putBehind, takeOut } from './remote.ts';
 import { refusalOf, withoutKeys } from './shared-entry.ts';
 
 /** A change of a command line for display. Possible keys are left out or, in a project's file, hidden. */
@@ -59,14 +52,14 @@ export type Change =
 
 /** Reasons why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
-const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
+export const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
 
-/** Reason why a removal leaves a command line. */
-export const BY_HAND =
+/** Reasons why a removal leaves a command line. */
+const MOVED = 'it may be an entry that `mcp install` changed under another name or in another place';
+const REWORDED =
+  '`mcp install` changed it, and its words or the catalog have changed since; write the command of its server there';
+const BY_HAND =
   'no record says that `mcp install` put `culvert-wrap mcp` there; remove it by hand before you remove culvert-wrap';
-
-/** The place of a variable or an entry: its file, the names down to the entry, and the variable's name. */
-type Place = readonly string[];
 
 /** The requested change. */
 export interface Wanted {
@@ -81,6 +74,10 @@ export interface Wanted {
   /** Records the program that an entry's command line gets, so that a removal knows it from the user's own. */
   keepProgram: (program: string, cli: string, place: Place, file: ClientFile) => void;
   originals: Originals;
+  /** Recorded command lines that are not at their place, for a removal. */
+  moved: readonly Kept[];
+  /** Reports whether there is no such program. */
+  isMissing(program: string): boolean;
   /** Reports whether a server in a project's file gets accounts, because the project's authors chose its program. */
   isAllowed(server: string, file: string): boolean;
 }
@@ -91,7 +88,8 @@ export interface Table extends Wanted {
   file: ClientFile;
   /** The path of the table. */
   path: readonly string[];
-  leave(server: string, why: string): void;
+  /** Names an entry that stays, with the command line to write by hand and its tool. */
+  leave(server: string, why: string, line?: CommandLine & Pick<Kept, 'cli'>): void;
 }
 
 /** Returns a gateway for texts that are only shown. */
@@ -108,9 +106,8 @@ export function changeEntry(server: string, entry: Record<string, unknown>, tabl
 }
 
 function changeServer(server: string, entry: Record<string, unknown>, table: Table): Change | undefined {
-  return isText(entry.command)
-    ? changeProgram(server, entry, entry.command, table)
-    : changeAddress(server, entry, table);
+  const line = lineIn(entry);
+  return line ? changeProgram(server, entry, line, table) : changeAddress(server, entry, table);
 }
 
 /** Changes an entry of a project's file, unless the entry could choose the receiver of a key, and shows all of it. */
@@ -147,8 +144,8 @@ function changeAddress(
   { program, file, originals, ...table }: Table,
 ): AddressChange | undefined {
   if (program === undefined) {
-    const own = Object.entries(originals).filter(([, kept]) => kept.file === file.file);
-    const swap = (text: string) => table.swapKey(text, '', [], file) ?? text;
+    const own = Object.entries(originals).filter(([, kept]) => file.names.includes(kept.file));
+    const swap = (text: string) => table.swapKey(text, '', [file.file], file) ?? text;
     const changed = takeOut(entry, Object.fromEntries(own), swap);
     if (!changed && takeOut(structuredClone(entry), originals, text => text))
       table.leave(server, `its placeholder stays: ${UNRECORDED}`);
@@ -165,12 +162,11 @@ function changeAddress(
 function changeProgram(
   server: string,
   entry: Record<string, unknown>,
-  command: string,
+  line: CommandLine,
   table: Table,
 ): Change | undefined {
-  const line = { command, args: Array.isArray(entry.args) ? entry.args.filter(isText) : [] };
   if (table.program === undefined) {
-    if (isOurs(line) && !isRecorded(server, line, table)) table.leave(server, BY_HAND);
+    if (isOurs(line)) nameLeft(server, line, table);
     return changeCommand(server, entry, line, table) ?? changeArguments(server, entry, table);
   }
   const variable = keyVariableIn(line, table.catalog);
@@ -180,7 +176,21 @@ function changeProgram(
   }
   const changed = changeCommand(server, entry, line, table) ?? changeArguments(server, entry, table);
   if (!changed && !isOurs(line)) nameUnknown(server, entry, line, table);
+  else if (!changed && isAbsolute(line.command) && table.isMissing(line.command))
+    table.leave(server, `it starts ${line.command}, which does not exist: write ${table.program} there`);
   return changed;
+}
+
+/** Names an entry that a removal leaves behind the program. */
+function nameLeft(server: string, line: CommandLine, table: Table): void {
+  const original = without(line);
+  if (isRecorded(server, table)) {
+    if (!original || !entryNamedIn(serverIn(line), table.catalog)) table.leave(server, REWORDED);
+    return;
+  }
+  const moved = table.moved.find(kept => kept.program === line.command && mayBeIn(kept, table.file));
+  if (!moved) table.leave(server, BY_HAND);
+  else table.leave(server, MOVED, original && { ...original, cli: moved.cli });
 }
 
 /** Names an entry that has a key of the catalog, and starts its server in a way that is not recognized. */
@@ -247,9 +257,8 @@ function changeCommand(
     return undefined;
   }
   const { keys, notes, isChanged } = moveKeys(server, isRecord(entry.env) ? entry.env : {}, match, table);
-  const changed =
-    program === undefined ? removed(server, before, table) : isOurs(before) ? undefined : behind(before, program);
-  if (changed && program !== undefined) table.keepProgram(program, match.cli, placeOf(server, table), file);
+  const changed = program === undefined ? removed(server, before, table) : put(server, before, { ...table, program });
+  if (changed && program !== undefined) table.keepProgram(program, match.cli, placeOfLine(server, table), file);
   const after = changed ?? (isChanged ? before : undefined);
   if (!after) return undefined;
   assignLine(entry, after, program !== undefined);
@@ -260,19 +269,26 @@ function changeCommand(
   return { before: shown(before, name), after: shown(after, name), tool: match.cli, keys, notes };
 }
 
-function placeOf(server: string, { file, path }: Table): Place {
-  return [file.file, ...path, server];
+function placeOfLine(server: string, { file, path, originals }: Table): Place {
+  return placeIn(originals, file.names, [...path, server], digestOfLine);
 }
 
-/** Reports whether an install put the program before this command line. */
-function isRecorded(server: string, { command }: CommandLine, table: Table): boolean {
-  const digest = digestOfLine(placeOf(server, table));
-  return Object.hasOwn(table.originals, digest) && table.originals[digest]!.program === command;
+/** Reports whether an install put the program before the command line of this entry. */
+function isRecorded(server: string, table: Table): boolean {
+  return table.originals[digestOfLine(placeOfLine(server, table))]?.program !== undefined;
 }
 
 /** Returns a command line as it was before an install, or `undefined` if no install changed it. */
 function removed(server: string, line: CommandLine, table: Table): CommandLine | undefined {
-  return isRecorded(server, line, table) ? without(line) : undefined;
+  return isRecorded(server, table) ? without(line) : undefined;
+}
+
+/** Returns a command line behind the program, which may have moved since an earlier install, or `undefined` if it is. */
+function put(server: string, line: CommandLine, table: Table & { program: string }): CommandLine | undefined {
+  const { program } = table;
+  if (!isOurs(line)) return behind(line, program);
+  const isElsewhere = isAbsolute(line.command) && line.command !== program;
+  return isElsewhere && isRecorded(server, table) ? { ...line, command: program } : undefined;
 }
 
 /** Writes a command line into an entry. Removes arguments that an install has added, which it writes before the command. */
@@ -312,7 +328,7 @@ function moveKeys(
   const [name, ...more] = inject;
   const text = name === undefined ? undefined : env[name];
   if (name === undefined || more.length > 0 || !isText(text)) return nothing;
-  const place = [file.file, ...path, server, name];
+  const place = placeIn(originals, file.names, [...path, server, name], digestOf);
   const swap = (own: string | undefined, isKeyItself = true) => {
     if (own === undefined) return nothing;
     env[name] = own;

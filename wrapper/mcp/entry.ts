@@ -1,5 +1,6 @@
 // Recognizes the MCP server in a command line, puts `culvert-wrap mcp` in front of it, and hides keys for display.
 import { basename, isAbsolute, normalize } from 'node:path';
+import { isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { McpServer } from '../catalog/programs.ts';
 import type { Provider } from '../catalog/provider.ts';
@@ -99,6 +100,11 @@ function compare(a: string, b: string): number {
 export interface CommandLine {
   command: string;
   args: string[];
+}
+
+/** Returns the command line of an entry with the usual names, or `undefined` if it has none. */
+export function lineIn({ command, args }: Record<string, unknown>): CommandLine | undefined {
+  return isText(command) ? { command, args: Array.isArray(args) ? args.filter(isText) : [] } : undefined;
 }
 
 export function behind({ command, args }: CommandLine, program: string): CommandLine {

@@ -1,17 +1,12 @@
-// Points a client's entry for a provider's HTTP MCP server at the gateway, and keeps the original to restore it.
+// Points a client's entry for a provider's HTTP MCP server at the gateway, and restores it.
 
-import { reason } from '../../daemon/core/errors.ts';
-import { readOptional } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
-import { isRecord, isText, optional, shape } from '../../daemon/core/shape.ts';
+import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
 import { isForMcp, keyIn } from '../gateway/key-places.ts';
 import { accountIn, isKey } from '../store/key-texts.ts';
-import type { Paths } from '../store/paths.ts';
-import { updateGateway } from '../store/tokens.ts';
-import { EXIT, WrapError } from '../system/errors.ts';
-import { withLock, writeAtomic } from '../system/files.ts';
+import type { Original, Originals } from './record.ts';
 
 /** Fields in which clients keep a server's address; programs such as `mcp-remote` take the address as an argument. */
 export const FIELDS = ['url', 'serverUrl', 'httpUrl'];
@@ -182,138 +177,4 @@ function assign(entry: Record<string, unknown>, field: string, { url, headers: o
 
 function replaced(text: string, old: string, own: string): string {
   return old === '' ? text : text.replaceAll(old, () => own);
-}
-
-/** The original address, and the keys in its URL and header; `''` for none. The file holds references instead of keys. */
-export interface Original {
-  url: string;
-  inUrl: string;
-  inHeader: string;
-}
-
-/**
- * An original, its file, and the token that replaced its key. A variable has only `inHeader`, the reference that replaced its
- * text, and `asked`, if that text was a question of the client and no key. A command line has only `program`, which was put before it.
- */
-export interface Kept extends Original {
-  file: string;
-  /** The client's row in the list of clients. */
-  client?: string | undefined;
-  cli: string;
-  token: string;
-  asked?: string | undefined;
-  program?: string | undefined;
-}
-
-/** The fields of a record that has no address. */
-export const NO_ADDRESS = { token: '', url: '', inUrl: '', inHeader: '' };
-
-/** Originals by the digest of their placeholder, or of the place of their variable or command line. */
-export type Originals = Record<string, Kept>;
-
-const isKept = shape({
-  file: isText,
-  client: optional(isText),
-  url: isText,
-  inUrl: isText,
-  inHeader: isText,
-  cli: isText,
-  token: isText,
-  asked: optional(isText),
-  program: optional(isText),
-});
-
-const isOriginals = (value: unknown): value is Originals => isRecord(value) && Object.values(value).every(isKept);
-
-/** Digest of a variable's place: the file, the names down to the entry, and the variable. */
-export function digestOf(place: readonly string[]): string {
-  return sha256(JSON.stringify(place));
-}
-
-/** Digest of a command line's place: the file, and the names down to the entry. */
-export function digestOfLine(place: readonly string[]): string {
-  return digestOf(['program', ...place]);
-}
-
-/**
- * Reads all originals.
- * @throws WrapError `mcp-record-broken`: an empty record in its place would leave entries behind a removal, and an install would overwrite the rest
- */
-export function readOriginals({ mcpOriginals: file }: Paths): Originals {
-  try {
-    const value: unknown = JSON.parse(readOptional(file) ?? '{}');
-    if (isOriginals(value)) return value;
-    throw new Error('it has another form');
-  } catch (error) {
-    throw new WrapError(
-      'mcp-record-broken',
-      EXIT.config,
-      `the record of what \`mcp install\` changed, ${file}, can't be read: ${reason(error)}`,
-      {
-        hint: 'restore the file; without it, put the entries of your clients back by hand and remove it',
-        cause: error,
-      },
-    );
-  }
-}
-
-/** Keeps an original. */
-export function keepOriginal(paths: Paths, digest: string, original: Kept): void {
-  update(paths, originals => {
-    originals[digest] = original;
-  });
-}
-
-/**
- * Forgets the originals that no file needs anymore, and revokes their tokens.
- * @param own other files of the user, to which the user may have moved an entry
- * @returns the files that still need the remaining originals for a key
- */
-export function forgetRestored(paths: Paths, own: readonly string[]): string[] {
-  const all = Object.entries(readOriginals(paths)).map(([digest, kept]) => ({
-    digest,
-    kept,
-    files: [...new Set([kept.file, ...own])].filter(file => isNeededIn(file, digest, kept)),
-  }));
-  forget(
-    paths,
-    all.filter(({ files }) => files.length === 0).map(({ digest }) => digest),
-  );
-  return all.flatMap(({ kept, files }) => (kept.program === undefined ? files : []));
-}
-
-/** Reports whether a file still has the placeholder, reference or program that replaced an original. */
-function isNeededIn(file: string, digest: string, { url, inHeader, program }: Kept): boolean {
-  const text = readOptional(file) ?? '';
-  if (program !== undefined) return [program, JSON.stringify(program).slice(1, -1)].some(each => text.includes(each));
-  if (url === '')
-    return text
-      .split(inHeader)
-      .slice(1)
-      .some(after => !/^[\w.+-]/.test(after));
-  return text.split(/[^\w-]+/).some(word => sha256(word) === digest);
-}
-
-function forget(paths: Paths, digests: readonly string[]): void {
-  if (digests.length === 0) return;
-  const ended = update(paths, originals => {
-    for (const digest of digests) delete originals[digest];
-  });
-  for (const cli of new Set(digests.flatMap(digest => ended[digest]?.cli ?? []))) {
-    updateGateway(paths, cli, gateway => {
-      gateway.tokens = gateway.tokens.filter(({ digest }) => !digests.includes(digest));
-    });
-  }
-}
-
-/** @returns the originals before the change */
-function update(paths: Paths, change: (originals: Originals) => void): Originals {
-  const { mcpOriginals: file } = paths;
-  return withLock(file, () => {
-    const before = readOriginals(paths);
-    const originals = { ...before };
-    change(originals);
-    writeAtomic(file, `${JSON.stringify(originals)}\n`);
-    return before;
-  });
 }

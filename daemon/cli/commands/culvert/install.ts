@@ -134,11 +134,11 @@ function restoreClients(
   if (status === 0) return;
   const why = stderr.trim() || error?.message;
   if (purge) {
-    throw new Failure(`Not all MCP clients have their keys back, so nothing was removed: ${why}`, {
+    throw new Failure(`Not all MCP clients are restored, so nothing was removed: ${why}`, {
       hint: 'Correct that, then run: culvert-wrap mcp uninstall',
     });
   }
-  say(`Not all MCP clients have their keys back: ${why}`);
+  say(`Not all MCP clients are restored: ${why}`);
 }
 
 /** True if culvert-wrap's state has configuration that `mcp install` replaced. */
