@@ -102,8 +102,8 @@ export async function changeClients(put: boolean, options: ClientOptions, contex
     catalog,
   };
   // without a change to confirm, an uninstall still says what is left
-  const isAny = isWanted || plan.possible.length > 0 || (!put && possible.length === 0);
-  if (isAny) {
+  const mayLeave = !put && possible.length === 0 && (changes.length > 0 || Object.keys(originals).length > 0);
+  if (plan.possible.length > 0 || mayLeave) {
     // two runs in parallel would choose the same account name, and one key would replace the other
     const release = takeLock(context.paths.mcpOriginals.replace('.json', ''));
     try {

@@ -108,7 +108,7 @@ export function createReader(options: Options): Reader {
     const counts = understood || isExtra(part);
     if (counts) fresh.read(part, ttlOf(part, listening()), began);
     else fresh.failed(part, began);
-    // what Culvert itself changed is unknown until a read succeeds
+    // settings that Culvert itself changed are unknown until a read succeeds
     if (!parts.settle(part, counts) && part === 'settings') store.forgetSettings();
     if (part === 'settings') options.onSettingsAge();
     if (isExtra(part)) return;

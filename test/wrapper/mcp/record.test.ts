@@ -274,3 +274,11 @@ test('consent for a server counts by any path of its file', async t => {
   await install('--server', `${path.join(box.home, 'link')}/.mcp.json:search`);
   assert.match(read('app/.mcp.json'), /culvert-wrap/);
 });
+
+test('an uninstall where nothing was installed writes nothing', async t => {
+  const { box, cwd } = clientHome(t, {});
+  fs.rmSync(box.state, { recursive: true, force: true });
+  const { exit, stdout } = await box.wrap(['mcp', 'uninstall', '--yes'], { cwd });
+  assert.deepEqual([exit, /^No client uses a server through/.test(stdout)], [0, true]);
+  assert.equal(fs.existsSync(box.state), false);
+});

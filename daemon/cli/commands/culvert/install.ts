@@ -53,14 +53,14 @@ export async function uninstallCommand(words: readonly string[], env: NodeJS.Pro
   const purge = words.includes('--purge');
   if (words.some(word => word !== '--purge')) throw usage('__uninstall takes --purge, or nothing.');
   const layout = userLayout(env);
+  const isInstalled = currentOf(layout) !== null || existsSync(layout.record);
+  if (isInstalled || purge) restoreClients(layout, { env, say, purge });
   const own = layout.own.filter(directory => existsSync(directory) && !isInUse(directory));
   const clean = () => {
     if (!purge) return;
     for (const directory of own) rmSync(directory, { recursive: true, force: true });
   };
 
-  const isInstalled = currentOf(layout) !== null || existsSync(layout.record);
-  if (isInstalled || purge) restoreClients(layout, { env, say, purge });
   if (!isInstalled) {
     say('Culvert is not installed for this user.');
     const { pendingChanges, stayingText } = await import('../../pending.ts');
