@@ -9,7 +9,7 @@ import { reason } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 
 /** The limit of `ForSeconds` (api/changes.ts). */
-const LONGEST = 604_800;
+const MAX_SECONDS = 604_800;
 
 type Context = Pick<FeatureContext, 'paths' | 'state' | 'say'>;
 
@@ -42,7 +42,7 @@ export function rememberPause(
 
 /** Accepts whole minutes only: a pause until a time of day would have a different length tomorrow. */
 function pauseOf(seconds: unknown): Snapshot['lastPause'] {
-  const isLength = typeof seconds === 'number' && seconds % 60 === 0 && seconds >= 60 && seconds <= LONGEST;
+  const isLength = typeof seconds === 'number' && seconds % 60 === 0 && seconds >= 60 && seconds <= MAX_SECONDS;
   return isLength ? { seconds } : null;
 }
 

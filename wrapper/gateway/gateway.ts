@@ -41,12 +41,12 @@ export interface Gateway {
 
 /** Time for idle connections. It is longer than in programs, so no connection is closed during a request. */
 const KEEP_ALIVE_MS = 65_000;
-const MOST_CONNECTIONS = 4_096;
+const MAX_CONNECTIONS = 4_096;
 /**
- * Largest number of idle connections. Above it, the oldest idle connection is closed, so that programs can always connect. A
+ * Maximum number of idle connections. Above it, the oldest idle connection is closed, so that programs can always connect. A
  * connection is idle until its request has been read, so the number is more than a program opens in parallel.
  */
-const MOST_IDLE = 3_072;
+const MAX_IDLE = 3_072;
 const REVOKED_MS = 1_000;
 /** Number of attempts to look up a peer. The kernel may omit a row of a table that changes during the read. */
 const LOOKUPS = 3;
@@ -148,7 +148,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       deny(res, 500, error instanceof WrapError ? error.message : 'The gateway failed.', true);
     });
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   server.on('connection', socket => {
     idleSockets.add(socket);
     socket.once('close', () => idleSockets.delete(socket));
@@ -178,7 +178,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     });
   });
   // programs may open a thousand connections in parallel
-  server.listen(fd === undefined ? { port, host: '127.0.0.1', backlog: MOST_CONNECTIONS } : { fd });
+  server.listen(fd === undefined ? { port, host: '127.0.0.1', backlog: MAX_CONNECTIONS } : { fd });
   await once(server, 'listening').catch(error => {
     throw cannotListen(cli, port, error);
   });
@@ -207,7 +207,7 @@ class IdleSockets {
   add(socket: Socket): void {
     if (socket.destroyed) return;
     this.#sockets.add(socket);
-    if (this.#sockets.size <= MOST_IDLE) return;
+    if (this.#sockets.size <= MAX_IDLE) return;
     const [oldest] = this.#sockets;
     this.#sockets.delete(oldest!);
     oldest!.destroy();

@@ -9,8 +9,8 @@ const LIST = 0x5b;
 const LIST_END = 0x5d;
 const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
-/** Largest size of a string that is read, in bytes. A longer string passes unchanged. */
-const LONGEST = 8_192;
+/** Maximum size of a string to edit, in bytes. A longer string passes unchanged. */
+const MAX_STRING_BYTES = 8_192;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -96,7 +96,7 @@ export class JsonPass {
     const isValue = this.#use === 'value';
     if (isValue) out.push(chunk.subarray(from, start));
     this.#held = this.#join(chunk.subarray(start));
-    if (this.#held.length > LONGEST) out.push(this.end());
+    if (this.#held.length > MAX_STRING_BYTES) out.push(this.end());
     return isValue ? chunk.length : from;
   }
 

@@ -19,7 +19,7 @@ import type { Granted, Store, Unavailable } from './store.ts';
 
 export { closeShared } from './open.ts';
 
-/** Most times that a store may ask about accounts before a lease. A flushed store repeats itself; beyond this, it is broken. */
+/** Maximum number of questions about accounts before a lease. A flushed store repeats itself; beyond this, it is broken. */
 const QUESTIONS = 5;
 
 /**

@@ -32,7 +32,7 @@ export interface Repair {
 
 const WARP = 'warp-svc';
 const RESOLV_CONF = '/etc/resolv.conf';
-const MOST_INTERFACES = 16;
+const MAX_INTERFACES = 16;
 /** Stricter than Linux: no real device has a name that begins like an option or contains two dots. */
 const INTERFACE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/;
 /** Entries of net.ipv6.conf that are not devices, and the loopback interface. */
@@ -57,7 +57,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
       check: 'ipv6-beside',
       accepts: names =>
         names.length > 0 &&
-        names.length <= MOST_INTERFACES &&
+        names.length <= MAX_INTERFACES &&
         new Set(names).size === names.length &&
         names.every(name => INTERFACE.test(name) && !NO_INTERFACES.has(name)),
       label: () => message('Turn IPv6 off on these interfaces'),
@@ -179,7 +179,7 @@ function readResolvConf(root: string): string {
 }
 
 /** Maximum size of a file that is repaired. */
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
@@ -209,7 +209,7 @@ function readOwnFile(root: string, path: string): string | null {
   if (!info) return null;
   if (!info.isFile() || info.nlink !== 1) throw refused(`${path} is a link, or not a regular file.`);
   requireOwn(path, info);
-  if (info.size > MOST_BYTES) throw refused(`${path} has more than ${MOST_BYTES} bytes.`);
+  if (info.size > MAX_BYTES) throw refused(`${path} has more than ${MAX_BYTES} bytes.`);
   return readFileSync(path, 'utf8');
 }
 
