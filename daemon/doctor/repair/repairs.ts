@@ -1,5 +1,5 @@
-// Defines the changes that root's side makes, and verifies each file first. Takes a name and parameters from the caller, and reads
-// everything else from the machine.
+// Defines the changes that `culvert-repair` makes as root, and verifies each file first. Takes a name and parameters from the
+// caller, and reads everything else from the machine.
 import { existsSync, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Message } from '../../api/values.ts';
@@ -21,7 +21,7 @@ export interface Machine {
 }
 
 export interface Repair {
-  /** The check with the finding that is repaired. */
+  /** The check whose problem this repair fixes. */
   check: string;
   /** Returns true if the parameters are valid for this repair. */
   accepts(parameters: readonly string[]): boolean;
@@ -38,15 +38,18 @@ const INTERFACE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/;
 /** Entries of net.ipv6.conf that are not devices, and the loopback interface. */
 const NO_INTERFACES = new Set(['all', 'default', 'lo']);
 
-const none = (parameters: readonly string[]) => parameters.length === 0;
+const isEmpty = (parameters: readonly string[]) => parameters.length === 0;
 
 const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
-  ['start-warp', { check: 'service', accepts: none, label: () => message('Start the WARP service'), plan: startWarp }],
+  [
+    'start-warp',
+    { check: 'service', accepts: isEmpty, label: () => message('Start the WARP service'), plan: startWarp },
+  ],
   [
     'restart-warp',
     {
       check: 'service',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Restart the WARP service'),
       plan: async ({ tools }) => [command(['systemctl', 'restart', WARP], tools)],
     },
@@ -68,7 +71,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'dnsmasq',
     {
       check: 'dns-port-53',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Keep dnsmasq off the addresses of WARP'),
       plan: limitDnsmasq,
     },
@@ -86,7 +89,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'dns-link',
     {
       check: 'dns-resolv-conf',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Remove the leftover DNS server'),
       plan: async ({ tools }) => [command(['resolvectl', 'revert', 'CloudflareWARP'], tools)],
     },
@@ -95,7 +98,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'resolv-conf-link',
     {
       check: 'dns-resolv-conf',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Remove the leftover DNS server'),
       plan: linkResolvConf,
     },
@@ -104,7 +107,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'resolv-conf-words',
     {
       check: 'dns-search',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Remove the invalid words'),
       plan: removeInvalidWords,
     },

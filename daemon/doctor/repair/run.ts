@@ -1,4 +1,4 @@
-// Runs one request to root's side, which makes a listed change completely or undoes the newest change.
+// Runs one request to `culvert-repair`, which makes a listed change completely or undoes the newest change.
 import { dirname, join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { makeDirectory } from '../../core/files.ts';
