@@ -23,7 +23,7 @@ import type { Plan } from '../store/plan.ts';
 import { PLACEHOLDER_ID } from '../store/tokens.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { urlOf } from './address.ts';
-import { ACCEPTED, admit, type Consumer, type Refusal } from './admit.ts';
+import { ACCEPTED, admit, type Consumer, type OwnAnswer } from './admit.ts';
 import { deny } from './answer.ts';
 import { Consumers, type Log } from './consumers.ts';
 import { forward } from './forward.ts';
@@ -98,10 +98,9 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const log: Log = (why, more) => ledger.save([], [{ at: context.now(), ...refused, why, ...more }]);
   const consumers = new Consumers(cli, context, { only, log });
   let url = '';
-  /** @returns the route of a request, or its refusal */
-  const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
-    const door = { consumers: consumers.all, port, http };
-    const admitted = admit(req.url ?? '', req.headersDistinct, door);
+  /** @returns the route of a request, or the gateway's own answer */
+  const routeOf = async (req: IncomingMessage): Promise<Route | OwnAnswer> => {
+    const admitted = admit(req.url ?? '', req.headersDistinct, { consumers: consumers.all, port, http });
     if ('status' in admitted) {
       consumers.turnAway(admitted.why);
       return admitted;
