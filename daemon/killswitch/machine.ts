@@ -188,7 +188,7 @@ function blocking(wanted: Wanted): Effect[] {
 
 /**
  * The event that the state of the kernel calls for, or null.
- * @param fingerprint of the table in force; null without a table
+ * @param fingerprint fingerprint of the table in force; null without a table
  * @param blocks true if that table blocks outgoing packets
  * @param uptime seconds since boot
  */

@@ -143,7 +143,7 @@ export async function clearChangedCredentials(
 }
 
 /** Variables that the shim sets for this process only. */
-const OURS = [
+const SHIM_VARIABLES = [
   'CULVERT_WRAP_SHIM',
   'CULVERT_WRAP_FDS',
   'CULVERT_WRAP_REPORT',
@@ -171,7 +171,7 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     if (result[variable] !== undefined) result[name] = result[variable];
     delete result[variable];
   }
-  for (const name of OURS) delete result[name];
+  for (const name of SHIM_VARIABLES) delete result[name];
   return { ...trustVariables(env), ...result };
 }
 
