@@ -1,5 +1,4 @@
 // Wires the parts of the daemon, opens them, and shuts them down in order.
-
 import { loadConfig, type Settings } from './config/layers.ts';
 import { reason, reasonWithPath } from './core/errors.ts';
 import { assertOwn, makeDirectory } from './core/files.ts';

@@ -1,5 +1,4 @@
 // Finds this desktop's apps in the directories of desktop entries, and lists them, sorted, with their shortcuts.
-
 import {
   closeSync,
   constants,

@@ -1,5 +1,4 @@
 // Lists this desktop's apps, starts them through the proxy, inside or outside the tunnel, and manages their shortcuts.
-
 import { existsSync } from 'node:fs';
 import { type ActionName, actionRequest } from '../api/actions.ts';
 import {

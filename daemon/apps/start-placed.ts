@@ -1,5 +1,4 @@
 // Starts an app in or outside the tunnel with `culvert run`, or refuses if the app would leave its place.
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,5 +1,4 @@
 // Defines the exit codes of the command line and builds the report of each failure.
-
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';

@@ -1,6 +1,5 @@
 // Pure: the state machine of the kill switch. It maps each event to effects, which `keeper.ts` carries out, and each mode to the
 // published report.
-
 import type { Protection, Report, Unconfirmed } from './report.ts';
 import { isPause, isSame, type Stored, type Trial, type Wanted } from './rules/wanted.ts';
 import { explained, type Message, message } from './wording.ts';

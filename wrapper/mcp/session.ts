@@ -1,5 +1,4 @@
 // Tracks the setup, open requests and errors of an MCP client and its server, and the requests that the proxy makes.
-
 import { randomUUID } from 'node:crypto';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord } from '../../daemon/core/shape.ts';

@@ -1,5 +1,4 @@
 // Parses the address of a store, and interprets the store's errors.
-
 import { masked } from '../../daemon/core/printable.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 

@@ -1,6 +1,5 @@
 // Leases accounts of a pool for one run: leases one before each attempt, renews it, and reports at the end. Also shares jobs with
 // the other machines of the pool.
-
 import { reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import type { JobOptions, Leased, LeaseEnd, LeaseOptions, Leases } from '../context.ts';

@@ -1,5 +1,4 @@
 // Computes the accounts to try next, the pause after a failure, and whether a request may be repeated, as pure functions.
-
 import type { Provider } from '../catalog/provider.ts';
 import type { Account } from '../store/config.ts';
 import type { NamedPause, Pause } from '../store/pause.ts';

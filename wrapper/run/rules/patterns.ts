@@ -1,5 +1,4 @@
 // Compiles the catalog's patterns for one run, and stops patterns from the user's entries that would run forever.
-
 import { Script } from 'node:vm';
 import type { Invocation } from '../../context.ts';
 import type { Plan } from '../../store/plan.ts';

@@ -1,5 +1,4 @@
 // Starts, restarts and stops the daemon, and prints its version.
-
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

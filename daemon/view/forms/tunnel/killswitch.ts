@@ -1,5 +1,4 @@
 // Describes the kill switch page, and words the list of blocked traffic for every client.
-
 import type { BlockedEntry, BlockedList } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { type Form, type Group, noteRow, type Row } from '../../form.ts';
