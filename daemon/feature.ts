@@ -1,5 +1,4 @@
 // Defines a feature of the daemon by the requests that it answers, and loads the code of a feature on first use.
-
 import type { BodyOf, QueryOf, RequestLine, ResponseOf } from './api/contract.ts';
 import { reason } from './core/errors.ts';
 

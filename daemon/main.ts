@@ -1,5 +1,4 @@
 // Wires the parts of the daemon, opens them, and shuts them down in order.
-
 import { loadConfig, type Settings } from './config/layers.ts';
 import { reason, reasonWithPath } from './core/errors.ts';
 import { assertOwn, makeDirectory } from './core/files.ts';
@@ -14,7 +13,7 @@ import { createRuntimeFiles, keepRuntime } from './runtime-files.ts';
 import { areSettingsKnown, keepStatusFile } from './state/status-line.ts';
 import { createLog, createState, NO_KILL_SWITCH } from './state/store.ts';
 import { programs, VERSION } from './system/installation.ts';
-import { type Instance, prepareRuntime, running } from './system/instance.ts';
+import { type Instance, prepareRuntime, runningInstance } from './system/instance.ts';
 import { type Paths, paths as pathsOf } from './system/paths.ts';
 import { createNotifier, openInBrowser, setAutostart } from './system/session.ts';
 import { createSignIn } from './warp/consent.ts';
@@ -49,7 +48,7 @@ async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<void> {
   prepareRuntime(paths);
   const lock = acquireLock(paths.lock);
   if ('heldBy' in lock) {
-    const instance = running(paths);
+    const instance = runningInstance(paths);
     if (instance?.port) openPage(flags, settings, instance.port, env);
     return joinRunning({ instance, pid: lock.heldBy, isReachable: instance !== null }, flags, env);
   }

@@ -1,5 +1,4 @@
 // Defines the problems that the API reports, each with a status and a title.
-
 import type { ProblemCode, Problem as ProblemDocument } from './api/schema.ts';
 import type { Message } from './api/values.ts';
 import { isOneOf } from './core/errors.ts';

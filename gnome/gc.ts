@@ -4,7 +4,7 @@ import { gc } from 'system';
 /** Longer than the pause between two keys, in ms: a collection takes some hundredths of a second. */
 const QUIET_MS = 1500;
 /** Longest delay of a collection, in ms: a list that never stops changing must not postpone it forever. */
-const LONGEST_MS = 10_000;
+const MAX_DELAY_MS = 10_000;
 
 let pending: ReturnType<typeof setTimeout> | null = null;
 let since = 0;
@@ -17,7 +17,7 @@ let since = 0;
  */
 export function collectWhenQuiet(): void {
   if (!pending) since = Date.now();
-  else if (Date.now() - since > LONGEST_MS) return;
+  else if (Date.now() - since > MAX_DELAY_MS) return;
   else clearTimeout(pending);
   pending = setTimeout(() => {
     pending = null;

@@ -1,5 +1,4 @@
 // Binds gettext to this prefix's catalogs and follows the configured language.
-
 import GLib from 'gi://GLib?version=2.0';
 import Gettext from 'gettext';
 import type { ConfigResponse } from '../daemon/api/schema.ts';

@@ -1,5 +1,4 @@
 // Defines every refusal with its stable code, its exit status and a hint.
-
 import { Failure } from '../daemon/core/errors.ts';
 
 /** Exit status and hint of each kind of refusal. The help text and the tests read this table. */

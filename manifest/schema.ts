@@ -10,7 +10,7 @@ export const PROJECT = 'culvert';
 export const SCHEMA_URL = `${project.schemas}/release-manifest.v1.json`;
 export const MANIFEST_NAME = 'release-manifest.v1.json';
 export const SIDECAR_NAME = `${MANIFEST_NAME}.sig`;
-/** Largest size in bytes, which is enough for some 6,000 artifacts. */
+/** Maximum size in bytes, which is enough for some 6,000 artifacts. */
 export const MANIFEST_LIMIT = 1024 * 1024;
 
 const Name = z

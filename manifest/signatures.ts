@@ -54,7 +54,7 @@ export interface Sidecar {
   readonly statement: Buffer;
 }
 
-/** Largest number of signatures in a sidecar. They take less than half of {@link SIDECAR_LIMIT}. */
+/** Maximum number of signatures in a sidecar. They take less than half of {@link SIDECAR_LIMIT}. */
 const SIGNATURES_LIMIT = 8;
 const LINE = /^culvert-sidecar 1 ed25519 ([0-9a-f]{16}) ([0-9a-f]{128})\n/;
 const LINE_LENGTH = 'culvert-sidecar 1 ed25519 '.length + 16 + 1 + 128 + 1;

@@ -50,7 +50,7 @@ export interface Expectations<For extends Purpose = Channel> extends Trust {
 }
 
 /** Longest time until a release expires. The limit keeps a typing error from making a release valid forever. */
-const LONGEST_LIFE_DAYS = 400;
+const MAX_LIFE_DAYS = 400;
 const DAY = 86_400_000;
 /** Allowed difference between the clocks of the signer and of this machine. */
 const CLOCK_TOLERANCE = DAY;
@@ -121,8 +121,8 @@ function checkAge(statement: Statement, manifest: Manifest, now: number): void {
   }
   // count from now, because maintainers sign a release again and again while it is the newest
   const left = (instant(statement.expires_at) - now) / DAY;
-  if (left > LONGEST_LIFE_DAYS + CLOCK_TOLERANCE / DAY) {
-    const days = `${Math.ceil(left)} days from now; the longest is ${LONGEST_LIFE_DAYS}`;
+  if (left > MAX_LIFE_DAYS + CLOCK_TOLERANCE / DAY) {
+    const days = `${Math.ceil(left)} days from now; the longest is ${MAX_LIFE_DAYS}`;
     throw new Refusal('sidecar-invalid', `The release expires ${days}.`);
   }
 }

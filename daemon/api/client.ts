@@ -162,7 +162,7 @@ function answerOf<T>({ status, body }: Reply): T {
   }
 }
 
-/** Returns the error for a failed request. @param body of the answer: a problem document or anything else */
+/** Returns the error for a failed request. @param body the answer's body: a problem document or anything else */
 export function failure(status: number, body: string): ApiError {
   try {
     const document: unknown = JSON.parse(body);

@@ -38,7 +38,7 @@ export type EventName = keyof typeof events;
 export type EventData<N extends EventName> = z.infer<(typeof events)[N]>;
 
 /** Names of events, separated by commas. */
-const EventNames = z.string().check(z.regex(namesOf(Object.keys(events))));
+const EventNames = z.string().check(z.regex(listPattern(Object.keys(events))));
 
 export const endpoints = {
   'GET /api/health': { summary: 'Check that the daemon answers, and what it drives', response: s.Health },
@@ -113,7 +113,7 @@ export type BodyOf<L extends RequestLine> = L extends `POST /api/config/${string
 export type QueryOf<L extends RequestLine> = Get<Endpoints[L], 'query'>;
 export type ResponseOf<L extends RequestLine> = Get<Endpoints[L], 'response'>;
 
-function namesOf(names: string[]): RegExp {
+function listPattern(names: string[]): RegExp {
   const one = `(${names.join('|')})`;
   return new RegExp(`^${one}(,${one}){0,${names.length - 1}}$`);
 }

@@ -1,4 +1,4 @@
-// Defines the two answers to whether traffic uses the tunnel: the forecast with the kernel's view, and a trace page's answer.
+// Defines the two ways to find out whether traffic uses the tunnel: a forecast with the kernel's route, and a trace page.
 import * as z from 'zod/mini';
 import type { EndpointTable } from './endpoint.ts';
 import { Message, Time } from './values.ts';

@@ -1,5 +1,4 @@
 // Finds this desktop's apps in the directories of desktop entries, and lists them, sorted, with their shortcuts.
-
 import {
   closeSync,
   constants,
@@ -47,12 +46,12 @@ export interface AppList {
   close(): void;
 }
 
-/** @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null if unknown */
+/** Creates the list of this desktop's apps. @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null if unknown */
 export function createAppList({ env, settings }: FeatureContext, dataHome: string | null): AppList {
   let catalog: Catalog<Kind> | null = null;
   let locales: readonly string[] = [];
   /** The last list, valid while `found` is the same object. */
-  let latest: { found: FoundApps; apps: App[] } | null = null;
+  let lastList: { found: FoundApps; apps: App[] } | null = null;
 
   async function read(): Promise<FoundApps> {
     const { config, sources } = settings.response();
@@ -66,14 +65,14 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
         programs: (env.PATH ?? '').split(':'),
         locales,
         describer: () => createDescriber({ env, locales: keys }),
-        lasts: value => value.kind === 'shortcut' || !value.missing,
+        isStable: value => value.kind === 'shortcut' || !value.missing,
       });
     }
     return catalog.read();
   }
 
   function list(entries: FoundApps): App[] {
-    if (latest?.found === entries) return latest.apps;
+    if (lastList?.found === entries) return lastList.apps;
     const paths = {
       proxy: shortcuts(entries, 'proxy'),
       'tunnel-only': shortcuts(entries, 'tunnel-only'),
@@ -83,7 +82,7 @@ export function createAppList({ env, settings }: FeatureContext, dataHome: strin
     const apps = [...entries.values()]
       .flatMap(({ value }) => (value.kind === 'shown' ? [listed(value.app, paths)] : []))
       .sort((a, b) => collator.compare(a.name, b.name) || (a.id < b.id ? -1 : 1));
-    latest = { found: entries, apps };
+    lastList = { found: entries, apps };
     return apps;
   }
 
@@ -178,12 +177,12 @@ interface Options<T> {
   locales: readonly string[];
   /** Makes a function that summarizes an entry, so that its text can be freed; null is a broken entry. Called for each scan. */
   describer: () => (entry: Entry | null, id: string, path: string) => T;
-  /** True if a value is valid until its file changes. */
-  lasts: (value: T) => boolean;
+  /** True if a value stays valid until its file changes. */
+  isStable: (value: T) => boolean;
 }
 
 /** Creates an empty catalog. Once it has read entries, it watches the directories and does not poll. */
-export function createCatalog<T>({ directories, programs, locales, describer, lasts }: Options<T>): Catalog<T> {
+export function createCatalog<T>({ directories, programs, locales, describer, isStable }: Options<T>): Catalog<T> {
   /** The known files by path, so that unchanged entries are not read again. */
   let files = new Map<string, { version: string; value: T }>();
   let current: ReadonlyMap<string, Found<T>> | null = null;
@@ -195,7 +194,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
     for (const watcher of watchers) watcher.close();
     watchers = [];
   };
-  const stale = () => {
+  const invalidate = () => {
     current = null;
     unwatch();
   };
@@ -206,7 +205,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
     unwatch();
     watchers = folders.flatMap(({ directory }) => {
       try {
-        return [watch(directory, { persistent: false }, stale).on('error', stale)];
+        return [watch(directory, { persistent: false }, invalidate).on('error', invalidate)];
       } catch {
         return []; // no watches left: the directories' times still show added and removed files
       }
@@ -223,7 +222,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
         if (entries.has(id)) continue;
         const path = `${directory}/${name}`;
         const earlier = files.get(path);
-        const file = readKnown(path, earlier && lasts(earlier.value) ? earlier.version : null);
+        const file = readKnown(path, earlier && isStable(earlier.value) ? earlier.version : null);
         if (!file) continue;
         const value = file.text === null ? earlier!.value : describe(parseEntry(file.text, locales), id, path);
         next.set(path, { version: file.version, value });
@@ -244,7 +243,7 @@ export function createCatalog<T>({ directories, programs, locales, describer, la
       });
       return reading;
     },
-    close: stale,
+    close: invalidate,
   };
 }
 
@@ -293,6 +292,8 @@ export function readFileSafely(path: string): string | null {
   return readKnown(path, null)?.text ?? null;
 }
 
+let readBuffer: Buffer | undefined;
+
 /** Works like `readFileSafely` and returns the version too; `text` is null for the known version. */
 function readKnown(path: string, oldVersion: string | null): { version: string; text: string | null } | null {
   let fd: number;
@@ -307,13 +308,11 @@ function readKnown(path: string, oldVersion: string | null): { version: string; 
     const version = versionOf(stats);
     if (version === oldVersion) return { version, text: null };
     // a single read into a shared buffer; readFileSync would stat again and read until the end
-    space ??= Buffer.allocUnsafe(FILE_BYTES);
-    return { version, text: space.toString('latin1', 0, readSync(fd, space, 0, FILE_BYTES, 0)) };
+    readBuffer ??= Buffer.allocUnsafe(FILE_BYTES);
+    return { version, text: readBuffer.toString('latin1', 0, readSync(fd, readBuffer, 0, FILE_BYTES, 0)) };
   } catch {
     return null;
   } finally {
     closeSync(fd);
   }
 }
-
-let space: Buffer | undefined;

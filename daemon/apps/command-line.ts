@@ -88,11 +88,11 @@ const PROFILES: Readonly<Record<ShortcutWay, string>> = {
 };
 
 /**
- * Returns the command line of an app without the proxy. A browser gets a separate profile for each way: otherwise a running
- * instance would open the window.
+ * Returns the command line of an app that uses no proxy. A browser gets a separate profile for each way, because otherwise a
+ * running instance would open the window.
  * @returns `profile` is null for an app that keeps its usual profile
  */
-export function ownProfile(
+export function placedCommand(
   app: Described,
   { args, located }: CommandLine,
   { way, state }: { way: PlacedWay } & Pick<DataDirectories, 'state'>,

@@ -4,7 +4,7 @@ import type { Message } from '../api/values.ts';
 import { findProgram } from '../core/run-helper.ts';
 import { message, WordedError, wordMessage } from '../view/message.ts';
 import { english, N_ } from '../view/translator.ts';
-import { type Entry, expandFields, flag, list, localised, locateProgram, splitExec, text } from './desktop-entry.ts';
+import { type Entry, expandFields, flag, list, localized, locateProgram, splitExec, text } from './desktop-entry.ts';
 import { gioResolver, isElectron, takesPreload } from './inspect-binary.ts';
 
 /** Key in Culvert's shortcuts that stores the id of the app. */
@@ -48,7 +48,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
     if (!shownOn(desktops, entry)) return HIDDEN;
     const tryExec = text(entry, 'TryExec');
     if (tryExec && !present(tryExec)) return { kind: 'hidden', missing: true };
-    const name = localised(entry, 'Name', locales);
+    const name = localized(entry, 'Name', locales);
     if (!name) return HIDDEN;
     const way = wayOf(entry, file, name);
     return {
@@ -57,7 +57,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
       app: {
         id,
         name: own(name),
-        icon: own(localised(entry, 'Icon', locales) ?? '') || null,
+        icon: own(localized(entry, 'Icon', locales) ?? '') || null,
         categories: list(entry, 'Categories').map(own),
         ...way,
       },

@@ -15,6 +15,7 @@ const KEY = /^[A-Za-z0-9-]+(\[[A-Za-z0-9_.@-]+\])?$/;
  */
 export function parseEntry(text: string, locales?: readonly string[]): Entry | null {
   const entry = new Map<string, string>();
+  /** True inside the group `[Desktop Entry]`; null before the first group. */
   let inside: boolean | null = null;
   // scans by position, because most lines of a real entry are unneeded translations
   for (let at = 0, stop = 0; at < text.length; at = stop + 1) {
@@ -78,7 +79,7 @@ export function text(entry: Entry, key: string): string | null {
 }
 
 /** Returns the best translation, or the untranslated value. @param locales the result of `localeKeys` */
-export function localised(entry: Entry, key: string, locales: readonly string[]): string | null {
+export function localized(entry: Entry, key: string, locales: readonly string[]): string | null {
   for (const locale of locales) {
     const value = entry.get(`${key}[${locale}]`);
     if (value !== undefined) return unescapeValue(value);

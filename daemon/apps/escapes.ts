@@ -1,5 +1,4 @@
 // Finds out whether a command would escape to another process: a service that starts it, or a running instance.
-
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -34,23 +33,23 @@ const HANDS_OVER: Readonly<Record<string, string>> = {
 const STARTERS = /^(?:env|exec|command|nice|ionice|nohup|setsid|stdbuf|timeout|time|chrt|taskset|sudo|doas)$/;
 const SHELLS = /^(?:ba|da|z|k|mk|a)?sh$/;
 
-/** Returns the words of the command that a starter such as `env` runs, or of the first command in a shell's text. */
-export function startedBy([command = '', ...rest]: readonly string[]): readonly string[] {
+/** Returns the words of the command that `env` or a similar program starts, or of the first command in a shell's text. */
+export function startedCommand([command = '', ...rest]: readonly string[]): readonly string[] {
   const name = basename(command);
   if (SHELLS.test(name)) {
     const at = rest.findIndex(word => /^-[a-z]*c$/.test(word));
     const words = at < 0 ? [] : (rest[at + 1] ?? '').split(/\s+/).filter(word => word !== '');
     const first = words.findIndex(word => !/^\w+=/.test(word));
-    return first < 0 ? [command, ...rest] : startedBy(words.slice(first));
+    return first < 0 ? [command, ...rest] : startedCommand(words.slice(first));
   }
   if (!STARTERS.test(name)) return [command, ...rest];
   // options, variables, and numbers such as time limits
   const next = rest.findIndex(word => !/^-|^\w+=|^[\d.]+[smhd]?$/.test(word));
-  return next < 0 ? [command, ...rest] : startedBy(rest.slice(next));
+  return next < 0 ? [command, ...rest] : startedCommand(rest.slice(next));
 }
 
 /** Returns the reason why another process would start `command`, or null. @param path value of `$PATH` */
-export function handsOver(command: string, path: string): string | null {
+export function handoverReason(command: string, path: string): string | null {
   const file = findProgram(command, path);
   const names = file ? [command, file, real(file)] : [command];
   if (names.some(name => /\/flatpak\/exports\/bin\//.test(name))) return HANDS_OVER.flatpak!;
@@ -59,7 +58,7 @@ export function handsOver(command: string, path: string): string | null {
 }
 
 /** Programs that hand over to a running instance, with the option that keeps a new instance separate. */
-const APART = [
+const SINGLE_INSTANCE = [
   {
     names: /^(firefox|librewolf|waterfox|thunderbird)/,
     apart: /^--?(profile|no-remote|new-instance)$/i,
@@ -81,7 +80,7 @@ const APART = [
   { names: /^(tmux)$/, apart: /^-[LS]/, option: '-L NAME' },
 ] as const;
 /** Programs that hand over to a running instance by D-Bus, and have no such option. */
-const SINGLE = /^(?:epiphany|evolution|gajim|geary|kgx|nautilus|terminator|transmission-gtk|virt-manager)$/;
+const SINGLE_BY_DBUS = /^(?:epiphany|evolution|gajim|geary|kgx|nautilus|terminator|transmission-gtk|virt-manager)$/;
 /** Programs that the kernel starts for a `#!` file; their first argument that is not an option is the script. */
 const INTERPRETERS = /^(?:python|perl|ruby|gjs|node|lua|php|guile|(?:ba|da|z|k|mk|a)?sh$)[-\w.]*$/;
 
@@ -90,25 +89,25 @@ const INTERPRETERS = /^(?:python|perl|ruby|gjs|node|lua|php|guile|(?:ba|da|z|k|m
  * @param path value of `$PATH`
  * @returns `option` is null for a program without such an option
  */
-export function takenOver(
+export function takeoverOf(
   [command = '', ...words]: readonly string[],
   way: PlacedWay,
   { path, procfs = '/proc' }: { path: string; procfs?: string },
 ): { option: string | null } | null {
-  for (const { names, apart, option } of APART) {
+  for (const { names, apart, option } of SINGLE_INSTANCE) {
     const [, name] = names.exec(basename(command)) ?? [];
     if (!name || words.some(word => apart.test(word))) continue;
-    const isOf = (file: string) => names.exec(basename(file))?.[1] === name;
-    if (elsewhere(way, procfs).some(isOf)) return { option };
+    const isSameProgram = (file: string) => names.exec(basename(file))?.[1] === name;
+    if (filesElsewhere(way, procfs).some(isSameProgram)) return { option };
   }
   const file = findProgram(command, path);
-  const isSingle = file !== null && (SINGLE.test(basename(file)) || isElectron(file));
+  const isSingle = file !== null && (SINGLE_BY_DBUS.test(basename(file)) || isElectron(file));
   return isSingle && runsElsewhere(file, way, procfs) ? { option: null } : null;
 }
 
 /** True if a program already runs outside the place of this start. */
 export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): boolean {
-  const running = elsewhere(way, procfs);
+  const running = filesElsewhere(way, procfs);
   if (running.includes(real(file))) return true;
   if (!isElectron(file)) return false;
   // a launcher script is in `bin/` below the program's directory
@@ -120,12 +119,12 @@ export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): b
  * Returns executables and scripts of the user's processes that are not kept in the tunnel; for a start outside the tunnel,
  * of all the user's processes, because each program there has a separate network.
  */
-function elsewhere(way: PlacedWay, procfs: string): string[] {
+function filesElsewhere(way: PlacedWay, procfs: string): string[] {
   return readdirSync(procfs).flatMap(pid => {
     if (!/^\d+$/.test(pid)) return [];
     try {
-      const isThere = way === 'tunnel-only' && isKept(pid, procfs);
-      return isThere ? [] : filesOf(`${procfs}/${pid}`);
+      const isInPlace = way === 'tunnel-only' && isKept(pid, procfs);
+      return isInPlace ? [] : filesOf(`${procfs}/${pid}`);
     } catch {
       return []; // it has ended
     }
@@ -146,13 +145,13 @@ function filesOf(directory: string): string[] {
 }
 
 /**
- * True once a process of `culvert run` has become the program: before, its place is untested, or its network has no route.
+ * True once a process of `culvert run` has become the program. Until then, its cgroup is untested, or its network has no route.
  * @throws NodeJS.ErrnoException if there is no such process
  */
 export function isStarted(pid: number, way: PlacedWay, launcher: string): boolean {
-  const isThere =
+  const isInPlace =
     way === 'outside' ? readlinkSync(`/proc/${pid}/ns/net`) !== readlinkSync('/proc/self/ns/net') : isKept(pid);
-  return isThere && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${launcher}\0run\0`);
+  return isInPlace && !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`${launcher}\0run\0`);
 }
 
 /** True for a process kept in the tunnel. @throws NodeJS.ErrnoException if there is no such process */
@@ -170,9 +169,9 @@ function real(file: string): string {
 
 /** True if an Electron app runs without our proxy switch. @param file its executable */
 export function runsWithoutProxy(file: string): boolean {
-  let real: string;
+  let resolved: string;
   try {
-    real = realpathSync(file);
+    resolved = realpathSync(file);
   } catch {
     return false;
   }
@@ -182,7 +181,7 @@ export function runsWithoutProxy(file: string): boolean {
       // helpers (--type=renderer) do not inherit the switch of the first process
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       if (words.some(word => word.startsWith('--type=') || word.startsWith('--proxy-server='))) return false;
-      return realpathSync(`/proc/${pid}/exe`) === real || words[0] === file || words[1] === file;
+      return realpathSync(`/proc/${pid}/exe`) === resolved || words[0] === file || words[1] === file;
     } catch {
       return false; // ended, or of another user
     }

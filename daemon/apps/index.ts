@@ -9,7 +9,7 @@ import { userData, wayOfShortcut } from './data-home.ts';
 /** @param launcher absolute path of `culvert`; shortcuts start it */
 export function openApps(context: FeatureContext, launcher = programs.culvert): Required<Feature<'apps'>> {
   const dataHome = userData(context.env);
-  const desktop = lazy(async () => (await import('./service.ts')).createDesktop(context, dataHome, launcher));
+  const desktop = lazy(async () => (await import('./service.ts')).createAppService(context, dataHome, launcher));
   return {
     handlers: {
       'GET /api/apps': async () => ({ ok: true, apps: await (await desktop()).list() }),

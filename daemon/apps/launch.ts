@@ -37,6 +37,7 @@ const START_MS = 120_000;
 const ASK_MS = 5000;
 
 /**
+ * Starts a program in the user's session, and watches its first moment.
  * @param env the daemon's environment
  * @throws Failure if the start fails within a moment
  */

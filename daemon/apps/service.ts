@@ -1,5 +1,4 @@
 // Lists this desktop's apps, starts them through the proxy, inside or outside the tunnel, and manages their shortcuts.
-
 import { existsSync } from 'node:fs';
 import { type ActionName, actionRequest } from '../api/actions.ts';
 import {
@@ -21,10 +20,11 @@ import { type AppList, createAppList, type FoundApps, readEntry } from './catalo
 import { listShortcuts, removeShortcut, shortcutPath, writeShortcut } from './shortcuts.ts';
 
 /**
+ * Creates the service of the apps: it lists and starts them, and manages their shortcuts.
  * @param dataHome `$XDG_DATA_HOME`, the parent of the shortcuts; null if unknown
  * @param launcher absolute path of `culvert`; shortcuts start it
  */
-export function createDesktop(context: FeatureContext, dataHome: string | null, launcher: string) {
+export function createAppService(context: FeatureContext, dataHome: string | null, launcher: string) {
   const apps = createAppList(context, dataHome);
   const shortcuts = createShortcutService({ apps, dataHome, launcher, say: context.say });
   let listed: FoundApps | null = null;

@@ -1,5 +1,4 @@
 // Starts an app in or outside the tunnel with `culvert run`, or refuses if the app would leave its place.
-
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,12 +15,12 @@ import { quote } from '../view/fix.ts';
 import { message } from '../view/message.ts';
 import { N_ } from '../view/translator.ts';
 import type { Launchable } from './catalog.ts';
-import { commandLineOf, fileNameOf, ownProfile } from './command-line.ts';
+import { commandLineOf, fileNameOf, placedCommand } from './command-line.ts';
 import { flag, text } from './desktop-entry.ts';
-import { handsOver, isStarted, ownsBusName, runsElsewhere } from './escapes.ts';
+import { handoverReason, isStarted, ownsBusName, runsElsewhere } from './escapes.ts';
 import { type Launched, launch, sessionEnv } from './launch.ts';
 
-const ARRIVAL_MS = { each: 50, limit: 60_000 };
+const CHECK_MS = { interval: 50, limit: 60_000 };
 
 interface Way {
   /** Refusal of an app that another process would start. */
@@ -41,8 +40,9 @@ const WAYS: Readonly<Record<PlacedWay, Way>> = {
 };
 
 /**
+ * Starts an app in or outside the tunnel, and waits until it runs there.
  * @param launcher absolute path of `culvert`
- * @returns its process, or null if a terminal handed it over, and the app's limits in its place
+ * @returns the app's process, or null if a terminal handed it over, and the app's limits
  * @throws Problem killswitch-not-installed, killswitch-denied, killswitch-failed, app-launch-failed
  */
 export async function placeApp(
@@ -57,19 +57,19 @@ export async function placeApp(
   const line = commandLineOf(launchable);
   const program = line?.args[line.located.at];
   // D-Bus or another program starts the app
-  if (!line || !program || line.located.packaging !== 'native' || handsOver(program, session.PATH ?? ''))
+  if (!line || !program || line.located.packaging !== 'native' || handoverReason(program, session.PATH ?? ''))
     throw new Problem('app-launch-failed', message(noPlace, app.name));
   const binary = findProgram(program, session.PATH ?? '');
   if (!binary) throw new Problem('app-launch-failed', message('The program of %s is not installed.', app.name));
-  const { argv, env: more, profile } = ownProfile(app, line, { way, state: paths.state });
+  const { argv, env: more, profile } = placedCommand(app, line, { way, state: paths.state });
   if (profile) makeDirectory(profile);
   else await refuseRunning({ app, entry }, { way, binary }, session);
 
   const terminal = flag(entry, 'Terminal');
-  const refusal = openRefusal(paths.runtime);
+  const report = openReport(paths.runtime);
   const start = {
     argv: [launcher, 'run', ...(terminal ? [] : ['--json']), `--${way}`, '--', ...argv],
-    env: { ...more, ...(terminal ? {} : refusal.env) },
+    env: { ...more, ...(terminal ? {} : report.env) },
     directory: text(entry, 'Path') || null,
     terminal,
     label: fileNameOf(app.id),
@@ -78,15 +78,15 @@ export async function placeApp(
   };
   try {
     const launched = await launch(start, env);
-    const why = terminal ? null : await arrival(launched, pid => isStarted(pid, way, launcher));
+    const why = terminal ? null : await earlyFailure(launched, pid => isStarted(pid, way, launcher));
     if (why !== null) throw new Error(why);
-    return { pid: launched.pid, limits: refusal.limits() };
+    return { pid: launched.pid, limits: report.limits() };
   } catch (cause) {
     const hint = `See why in a terminal: culvert run --${way} -- ${quote([program])}`;
     const failed = message('%s did not start. %s', app.name, (cause as Error).message);
-    throw refusal.read(app.name) ?? new Problem('app-launch-failed', failed, { hint }, cause);
+    throw report.refusal(app.name) ?? new Problem('app-launch-failed', failed, { hint }, cause);
   } finally {
-    refusal.close();
+    report.close();
   }
 }
 
@@ -108,37 +108,37 @@ async function refuseRunning(
   );
 }
 
-/** Waits until the process has become the app in its place. @returns the reason for an earlier end, or null */
-async function arrival({ pid, failure }: Launched, isStarted: (pid: number) => boolean): Promise<string | null> {
+/** Waits until the process has become the app. @returns the reason if it ends earlier or takes too long, or null */
+async function earlyFailure({ pid, failure }: Launched, isStarted: (pid: number) => boolean): Promise<string | null> {
   if (pid === null) return null;
   const ended = failure.then(why => ({ why }));
-  for (let waited = 0; waited < ARRIVAL_MS.limit; waited += ARRIVAL_MS.each) {
+  for (let waited = 0; waited < CHECK_MS.limit; waited += CHECK_MS.interval) {
     try {
       if (isStarted(pid)) return null;
     } catch {
-      return failure; // it has ended
+      return failure; // the process has ended
     }
-    const end = await Promise.race([ended, delay(ARRIVAL_MS.each)]);
+    const end = await Promise.race([ended, delay(CHECK_MS.interval)]);
     if (end) return end.why;
   }
   return 'It is not in its place after a minute.';
 }
 
-/** Refusal by the command line itself, without a problem code. */
-const Report = z.object({ detail: z.string(), hint: z.optional(z.string()) });
+/** A refusal by the command line itself, without a problem code. */
+const PlainRefusal = z.object({ detail: z.string(), hint: z.optional(z.string()) });
 
 const Limits = z.object({ limits: z.array(Message) });
 
-/** @param directory writable by this user only */
-function openRefusal(directory: string) {
+/** Opens the file in which `culvert run` reports a refusal or limits. @param directory writable by this user only */
+function openReport(directory: string) {
   const own = mkdtempSync(join(directory, 'start-'));
   const file = join(own, 'refusal');
   return {
     /** Environment for `culvert run --json`. */
     env: { CULVERT_REPORT: file },
-    /** Reads the refusal, or null. @param name the app's name */
-    read: (name: string) => parseRefusal(readText(file) ?? '', name),
-    /** Reads the limits of a started program. */
+    /** Returns the refusal, or null. @param name the app's name */
+    refusal: (name: string) => parseRefusal(readText(file) ?? '', name),
+    /** Returns the limits of a started program. */
     limits(): Message[] {
       const { success, data } = Limits.safeParse(parseJson(readText(file) ?? ''));
       return success ? data.limits : [];
@@ -152,13 +152,13 @@ function parseRefusal(text: string, name: string): Problem | null {
   const json = parseJson(text);
   const { success, data } = Document.safeParse(json);
   if (success) return new Problem(data.code, data.wording?.[0] ?? data.detail, data.hint ? { hint: data.hint } : {});
-  const report = Report.safeParse(json);
-  const { detail, hint } = report.success ? report.data : parseLines(text);
+  const refusal = PlainRefusal.safeParse(json);
+  const { detail, hint } = refusal.success ? refusal.data : parseLines(text);
   return new Problem('app-launch-failed', message('%s did not start. %s', name, detail), hint ? { hint } : {});
 }
 
 /** Parses a refusal by the script, which does not print JSON. */
-function parseLines(text: string): z.infer<typeof Report> {
+function parseLines(text: string): z.infer<typeof PlainRefusal> {
   const [detail = '', ...rest] = text.trim().split('\n');
   return { detail: detail.replace(/^culvert: /, ''), hint: rest.join(' ') };
 }

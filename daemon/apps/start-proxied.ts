@@ -13,7 +13,7 @@ import type { Described } from './describe.ts';
 import { flag, text } from './desktop-entry.ts';
 import { ownsBusName, runsWithoutProxy } from './escapes.ts';
 import { type Launched, launch, sessionEnv } from './launch.ts';
-import { traceThrough } from './verify-tunnel.ts';
+import { traceThrough } from './trace.ts';
 
 const PROBE_MS = 3000;
 

@@ -71,7 +71,7 @@ export function openChanges(
   return { pending, lost };
 }
 
-/** Renames a broken file so that the next start does not report it again, as it would if renaming fails. */
+/** Renames a broken file, so that the next start does not report it again. If renaming fails, the next start reports it. */
 export function acknowledgeBroken({ changes, brokenChanges }: Pick<Paths, 'changes' | 'brokenChanges'>): void {
   try {
     renameSync(brokenChanges, `${changes}.acknowledged`);

@@ -1,6 +1,7 @@
 // Remembers the length of the user's last pause, and reminds the user of a tunnel that stays off. Free of zod, so that the
 // daemon starts without it.
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';
 import type { Snapshot } from '../api/schema.ts';
@@ -8,8 +9,8 @@ import type { FeatureContext } from '../controls.ts';
 import { reason } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 
-/** The limit of `ForSeconds` (api/changes.ts). */
-const LONGEST = 604_800;
+/** Longest pause, as in `ForSeconds` (api/changes.ts). */
+const MAX_SECONDS = 604_800;
 
 type Context = Pick<FeatureContext, 'paths' | 'state' | 'say'>;
 
@@ -33,7 +34,7 @@ export function rememberPause(
   if (!pause || pause.seconds === state.snapshot().lastPause?.seconds) return;
   state.set('lastPause', pause);
   try {
-    makeDirectory(paths.lastPause.slice(0, paths.lastPause.lastIndexOf('/')));
+    makeDirectory(dirname(paths.lastPause));
     replaceFile(paths.lastPause, `${JSON.stringify(pause)}\n`);
   } catch (error) {
     say(`The length of the pause could not be remembered: ${reason(error)}`);
@@ -42,7 +43,7 @@ export function rememberPause(
 
 /** Accepts whole minutes only: a pause until a time of day would have a different length tomorrow. */
 function pauseOf(seconds: unknown): Snapshot['lastPause'] {
-  const isLength = typeof seconds === 'number' && seconds % 60 === 0 && seconds >= 60 && seconds <= LONGEST;
+  const isLength = typeof seconds === 'number' && seconds % 60 === 0 && seconds >= 60 && seconds <= MAX_SECONDS;
   return isLength ? { seconds } : null;
 }
 

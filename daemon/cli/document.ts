@@ -1,5 +1,4 @@
 // Reads, edits and writes the documents that a command takes or exports.
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,11 +1,10 @@
 // Defines the exit codes of the command line and builds the report of each failure.
-
 import { ACTIONS } from '../api/actions.ts';
 import { ApiError, Unreachable } from '../api/client.ts';
 import type { Problem, Snapshot, StalePart } from '../api/schema.ts';
 import { Failure, isOneOf, reasonWithPath } from '../core/errors.ts';
 import { isSuspended } from '../core/process.ts';
-import { running } from '../system/instance.ts';
+import { runningInstance } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
 import { serviceManager } from '../system/service-manager.ts';
 import { nextStep } from '../view/client/labels.ts';
@@ -69,7 +68,7 @@ export function sayOld(
 
 /** Returns a failure if the running daemon is suspended; otherwise null. */
 export function suspendedFailure(where: Paths): Failure | null {
-  const daemon = running(where);
+  const daemon = runningInstance(where);
   if (!daemon || !isSuspended(daemon.pid)) return null;
   return new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
     hint: `Resume it with: kill -CONT ${daemon.pid}`,

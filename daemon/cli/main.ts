@@ -4,7 +4,7 @@ import type { Change } from '../api/changes.ts';
 import { ApiError, createClient, Unreachable } from '../api/client.ts';
 import { printable } from '../core/printable.ts';
 import { createStyle, wantsColor } from '../core/terminal.ts';
-import { running } from '../system/instance.ts';
+import { runningInstance } from '../system/instance.ts';
 import { type Paths, paths } from '../system/paths.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
@@ -88,7 +88,7 @@ async function main(words: string[]): Promise<number> {
     paths: where,
     env,
     json: options.json === true,
-    isDemo: () => running(where)?.demo === true,
+    isDemo: () => runningInstance(where)?.demo === true,
     signal: ended.signal,
     stdin,
     stdout,

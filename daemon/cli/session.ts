@@ -80,8 +80,8 @@ export async function offerPreset(context: Context, { exclude }: Judgment, keepi
 }
 
 /** Seconds by which the route stays longer than the tunnel: without it, the session would end before the tunnel does. */
-const LONGER = 30;
-const MOST_SECONDS = 600;
+const EXTRA_SECONDS = 30;
+const MAX_SECONDS = 600;
 /** Comment of an entry of the preset, by which it is recognized. */
 const COMMENT = 'ssh, sshd';
 
@@ -91,7 +91,7 @@ async function excludeSession({ client, say }: Context, address: string, confirm
     document: addedTo(document, [{ value: address, comment: COMMENT }]),
     ifRevision: revision,
     cause: 'preset' as const,
-    confirmWithin: Math.min(confirmWithin + LONGER, MOST_SECONDS),
+    confirmWithin: Math.min(confirmWithin + EXTRA_SECONDS, MAX_SECONDS),
   };
   await client.call('POST /api/routes', { body });
   say(`Excluded ${address}.`);
@@ -103,7 +103,7 @@ async function excludeSession({ client, say }: Context, address: string, confirm
  */
 export function besideExclusion(keeping: Keeping, isExcluded: boolean): Keeping {
   if (!isExcluded) return keeping;
-  return { ...keeping, confirmWithin: Math.min(keeping.confirmWithin!, MOST_SECONDS - LONGER), isWanted: true };
+  return { ...keeping, confirmWithin: Math.min(keeping.confirmWithin!, MAX_SECONDS - EXTRA_SECONDS), isWanted: true };
 }
 
 /** Performs a change of which the exclusion is a part: if it fails, the exclusion is reverted too. */

@@ -5,7 +5,7 @@ import { pause } from './process.ts';
 /** Age of a settled change: file times advance with the kernel's tick, of up to 10 ms. */
 const TICKS_MS = 20;
 const PAUSE_MS = 5;
-const MOST_PAUSES = 10;
+const MAX_PAUSES = 10;
 
 /**
  * Returns a version of a file's content, or of the names in a directory. While another change within the same tick could leave
@@ -51,7 +51,7 @@ interface Described {
 function settled(describeFile: () => Described | null): string | null {
   for (let pauses = 0; ; pauses++) {
     const described = describeFile();
-    if (!described || described.isSettled || pauses === MOST_PAUSES) return described?.version ?? null;
+    if (!described || described.isSettled || pauses === MAX_PAUSES) return described?.version ?? null;
     pause(PAUSE_MS);
   }
 }

@@ -14,7 +14,7 @@ import type { LogEntry } from '../api/schema.ts';
 import type { FeatureContext, HistoryControl } from '../controls.ts';
 import { Problem, withProblems } from '../problem.ts';
 import { VERSION } from '../system/installation.ts';
-import { running } from '../system/instance.ts';
+import { runningInstance } from '../system/instance.ts';
 import { causeOf } from '../view/states/causes.ts';
 import { canBeCause } from '../view/states/findings.ts';
 import { english } from '../view/translator.ts';
@@ -51,7 +51,7 @@ export function createDoctorService(context: FeatureContext): DoctorService {
 
   function world(online = false): World {
     const snapshot = state.snapshot();
-    const port = running(paths)?.port ?? null;
+    const port = runningInstance(paths)?.port ?? null;
     const reported = { health: { version: VERSION, pid: process.pid, port }, snapshot, config: settings.response() };
     const world = worldWithDaemon(reported, { env, paths, signal: ended.signal, online });
     return { ...world, targets: { ...world.targets, trace: settings.config.warp.traceUrl } };

@@ -1,5 +1,5 @@
 // Describes fixes that replace a file, with the difference to show, labels fixes, and defines the values that checks share with
-// root's side.
+// `culvert-repair`.
 import type { CheckResult, Fix } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
 import { differenceOf, withoutRemoved } from '../patch.ts';
@@ -29,7 +29,7 @@ export function fileFix(
   return { kind: 'file', ...labeled(label), path, diff, content, privileged };
 }
 
-/** Returns the fix without the user's text, if root's side makes the change. The text of a new file is Culvert's. */
+/** Returns the fix without the user's text, if `culvert-repair` makes the change. The text of a new file is Culvert's. */
 export function withoutText(fix: Fix): Fix {
   if (fix.kind !== 'file' || !fix.repair || fix.diff.includes('/dev/null')) return fix;
   const { content: _, ...rest } = fix;
@@ -53,7 +53,7 @@ export const DNSMASQ = {
   unit: 'dnsmasq.service',
 } as const;
 
-/** DNS servers that root's side may stop, because they only resolve names. People decide about other servers. */
+/** DNS servers that `culvert-repair` may stop, because they only resolve names. People decide about other servers. */
 export const STOPPABLE: readonly string[] = ['unbound', 'named', 'bind9', 'AdGuardHome', 'pihole-FTL', 'coredns'].map(
   name => `${name}.service`,
 );

@@ -203,7 +203,7 @@ function modeBelow(directory: string): number {
 /** Journal of root's changes that can be undone, readable by every user. */
 export const REPAIR_JOURNAL = '/var/lib/culvert-repair/undo.json';
 
-/** Exit code of root's side after an explained failure; sudo and pkexec use other codes. */
+/** Exit code of `culvert-repair` after an explained failure; sudo and pkexec use other codes. */
 export const REPAIR_FAILED = 3;
 
 /** Returns the program that root runs for a repair, or null if no package installed it. */
@@ -221,7 +221,7 @@ export function undoableByAnyone(own: readonly Undoable[], repairs: readonly Und
   return [...own, ...repairs].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
-/** Returns the changes of root's side, newest first. @param journal another file in a test */
+/** Returns the changes that `culvert-repair` made, newest first. @param journal another file in a test */
 export function repairsDone(journal: string = REPAIR_JOURNAL): Undoable[] {
   return entriesOf(journal).map(({ steps: _, ...entry }) => ({ ...entry, administrator: true as const }));
 }

@@ -23,7 +23,7 @@ export function forThisMachine(finding: Finding, manager: ServiceManager | null)
       fix: withoutRestart(fix),
     };
   if (fix.kind !== 'commands' || !fix.commands.some(isOfSystemd)) return finding;
-  const { repair: _, ...rest } = fix; // root's side asks systemd
+  const { repair: _, ...rest } = fix; // culvert-repair asks systemd
   const commands = fix.commands.flatMap(each => inItsPlace(each, manager));
   const undo = fix.undo.flatMap(each => inItsPlace(each, manager));
   const advice = fix.commands.flatMap(each => adviceOn(each, manager));
@@ -75,6 +75,6 @@ function withAdvice(finding: Finding, ...advice: Message[]): Finding {
 }
 
 function withoutRestart(fix: Extract<Fix, { kind: 'file' }>): Fix {
-  const { restart: _, repair: __, ...rest } = fix; // root's side restarts the unit as well
+  const { restart: _, repair: __, ...rest } = fix; // culvert-repair restarts the unit as well
   return rest;
 }

@@ -1,5 +1,4 @@
 // Defines the faults that a user can turn on: their names, their notation, and the commands that each fault affects.
-
 import { Failure } from '../core/errors.ts';
 
 /** Every fault with its effect; the value in brackets is optional. */

@@ -124,7 +124,7 @@ const WINDOW_BYTES = 1_024;
 /** Bytes of a body that are parsed in one piece. */
 const BODY_BYTES = 512;
 /** Maximum number of waiting requests, for input that is cut so that no piece ends with a head. */
-const MOST_WAITING = 32;
+const MAX_WAITING = 32;
 /** Time limit for a client to read part of an answer. */
 const UNREAD_MS = 30_000;
 
@@ -168,7 +168,7 @@ export function createPipeline(socket: Socket, isStream: () => boolean): Pipelin
   function feed(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && !ending && !socket.destroyed && !isStream()) {
-      if (socket.isPaused() || isBodyUnread() || (isWhole && isBusy()) || waiting.length >= MOST_WAITING) {
+      if (socket.isPaused() || isBodyUnread() || (isWhole && isBusy()) || waiting.length >= MAX_WAITING) {
         hold(chunk.subarray(at));
         return;
       }

@@ -125,7 +125,7 @@ export const handlers: Handlers = {
     const { settings: now, tunnel, tunnelCli } = state.snapshot();
     const none = { through: false, answered: false, address: null, dataCenter: null };
     if (tunnelCli.emulated) return { ok: true, ...none, seen: NOT_IN_DEMO, at: new Date().toISOString() };
-    const { traceThrough } = await import('../apps/verify-tunnel.ts');
+    const { traceThrough } = await import('../apps/trace.ts');
     // other modes report the port as well, but nothing listens on it then
     const port = now.Mode === 'proxy' ? tunnel.proxyPort : null;
     const limitMs = (body.limitSeconds ?? PROOF_SECONDS) * 1000;

@@ -1,6 +1,5 @@
 // Pure: the state machine of the kill switch. It maps each event to effects, which `keeper.ts` carries out, and each mode to the
 // published report.
-
 import type { Protection, Report, Unconfirmed } from './report.ts';
 import { isPause, isSame, type Stored, type Trial, type Wanted } from './rules/wanted.ts';
 import { explained, type Message, message } from './wording.ts';
@@ -188,7 +187,7 @@ function blocking(wanted: Wanted): Effect[] {
 
 /**
  * The event that the state of the kernel calls for, or null.
- * @param fingerprint of the table in force; null without a table
+ * @param fingerprint fingerprint of the table in force; null without a table
  * @param blocks true if that table blocks outgoing packets
  * @param uptime seconds since boot
  */

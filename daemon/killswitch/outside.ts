@@ -1,6 +1,5 @@
 // Lets chosen programs bypass the tunnel: links the network namespace that a program made for itself to the uplink, and keeps
 // the links and their passage in step with the programs. It knows no bus, files or processes, which come in as `OutsideEdges`.
-
 import { createQueue, createShared } from './pacing.ts';
 import { createPassage, type Owner, type PassageEdges } from './passage.ts';
 import type { OutsideRules } from './rules/outside.ts';

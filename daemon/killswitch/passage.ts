@@ -1,5 +1,4 @@
 // Forwards the packets of links to the uplink: keeps forwarding, packet filter and routing rules in step with the links.
-
 import type { OutsideRules, Uplink } from './rules/outside.ts';
 import { addressesOf, NETWORK, NETWORK_6, numberOf } from './rules/place.ts';
 import { createTable, type Kernel } from './table.ts';

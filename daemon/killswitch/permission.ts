@@ -1,5 +1,4 @@
 // Decides which of polkit's actions a call needs in the present mode. Pure.
-
 import { inForce, type Mode } from './machine.ts';
 import { covers, type Endpoint, isReported, shippedEndpoints } from './rules/endpoints.ts';
 import { isPause, type Trial, type Wanted } from './rules/wanted.ts';

@@ -1,6 +1,5 @@
 // Keeps chosen programs in the tunnel: puts them into their place, and the place's rules into the kernel. It knows no bus,
 // files or processes, which come in as `ProgramEdges`.
-
 import { createQueue, createShared } from './pacing.ts';
 import type { ProgramRules } from './rules/tunnel-only.ts';
 import { createTable, type Kernel } from './table.ts';

@@ -91,7 +91,7 @@ const TELLING =
 /** Exit status of setpriv(1) if the program is missing. */
 const NOT_FOUND = 127;
 /** Maximum delay before a gdbus that ended is started again. A gdbus that ran longer counts as healthy. */
-const LONGEST_MS = 60_000;
+const MAX_DELAY_MS = 60_000;
 const REPORTED_FAILURES = 3;
 
 export interface Monitor {
@@ -144,9 +144,9 @@ function follow(service: string, { env, changed, report, firstMs }: Following): 
     started.on('error', error => report(reason(error)));
     started.on('exit', code => {
       if (code === NOT_FOUND) return report('gdbus is not installed (package libglib2.0-bin)');
-      failures = performance.now() - startedAt > LONGEST_MS ? 1 : failures + 1;
+      failures = performance.now() - startedAt > MAX_DELAY_MS ? 1 : failures + 1;
       if (failures === REPORTED_FAILURES) report('gdbus ends each time that it is started');
-      timer = setTimeout(again, Math.min(firstMs * 2 ** (failures - 1), LONGEST_MS));
+      timer = setTimeout(again, Math.min(firstMs * 2 ** (failures - 1), MAX_DELAY_MS));
       timer.unref();
     });
     started.stderr?.resume();

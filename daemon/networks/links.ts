@@ -1,5 +1,4 @@
 // Reads the links of this machine from NetworkManager, systemd-networkd and iwd, and their gateways from the kernel.
-
 import { createSocket } from 'node:dgram';
 import * as z from 'zod/mini';
 import type { NetworkLink, NetworksState } from '../api/networks.ts';

@@ -1,5 +1,4 @@
 // Answers `POST /api/why` for one target with a forecast, the kernel's routes and the system resolver's answers.
-
 import { lookup } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { execa } from 'execa';

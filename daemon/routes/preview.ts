@@ -1,5 +1,4 @@
 // Compares a document with the current list, and reports changes, faults and warnings.
-
 import type { SplitTunnel } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
 import { message, wordMessage } from '../view/message.ts';

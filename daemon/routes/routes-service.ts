@@ -1,5 +1,4 @@
 // Reads the split tunnel as a document, previews and applies new documents, and keeps previous documents for undo.
-
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';

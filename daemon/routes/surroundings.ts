@@ -1,5 +1,4 @@
 // Reads this machine's networks for warnings and presets, from /proc and configuration files, without privileges or processes.
-
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import type { RoutesPresets } from '../api/routes.ts';

@@ -1,6 +1,5 @@
 // Formats the tunnel's status line for `culvert status`, and keeps it in a small file that prompts and bars can read every
 // second without starting Node (data/bin/culvert.in).
-
 import { existsSync, rmSync } from 'node:fs';
 import type { ConnectionState, Snapshot } from '../api/schema.ts';
 import { reason } from '../core/errors.ts';

@@ -43,13 +43,13 @@ export function prepareRuntime({ runtime: directory, socket }: Pick<Paths, 'runt
 const SOCKET_PATH_BYTES = 107;
 
 /** Returns the running daemon, or null. */
-export function running(paths: Pick<Paths, 'record'>): Instance | null {
-  const record = recorded(paths);
+export function runningInstance(paths: Pick<Paths, 'record'>): Instance | null {
+  const record = recordedInstance(paths);
   return record && isRunning(record.pid, record.started) ? record : null;
 }
 
 /** Returns the daemon that wrote the record, or null. A killed daemon leaves its record. */
-export function recorded(paths: Pick<Paths, 'record'>): Instance | null {
+export function recordedInstance(paths: Pick<Paths, 'record'>): Instance | null {
   const text = readText(paths.record);
   if (text === null) return null;
   try {

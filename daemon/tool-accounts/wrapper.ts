@@ -1,6 +1,5 @@
 // Reads the accounts that culvert-wrap has stored, and runs culvert-wrap to change them. It passes credentials on standard
 // input, never on the command line.
-
 import * as z from 'zod/mini';
 import { type Catalog, catalogOf } from '../../wrapper/catalog/catalog.ts';
 import type { Provider } from '../../wrapper/catalog/provider.ts';

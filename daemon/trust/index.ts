@@ -31,7 +31,7 @@ const PLACES = [...SYSTEM_PLACES, DIRECTORY, OLD_PLACE];
 /** Delay after a change, because several files change together. */
 const SETTLE_MS = 1_000;
 /** Longest timer. A suspended computer stops timers, so a longer timer would end late. */
-const LONGEST_MS = 6 * 3_600_000;
+const MAX_TIMER_MS = 6 * 3_600_000;
 
 /**
  * Checks the lists when the daemon starts, the status, the account or a file changes, or a certificate expires. On a machine
@@ -80,7 +80,7 @@ export function keepTrustLists({ env, paths, state, say }: Context, place?: Plac
       clearTimeout(timer);
       timer = setTimeout(next, ms).unref();
     };
-    if (ends.length > 0) later(Math.min(LONGEST_MS, Math.max(SETTLE_MS, Math.min(...ends) - Date.now())));
+    if (ends.length > 0) later(Math.min(MAX_TIMER_MS, Math.max(SETTLE_MS, Math.min(...ends) - Date.now())));
     const soon = (directory: string, isOf: (name: string) => boolean) => {
       try {
         const onChange = (_: string, name: string | null) => (name === null || isOf(name)) && later(SETTLE_MS);

@@ -1,6 +1,5 @@
 // Records the changes for each tool in a journal, with copies of the original files, and undoes changes of files byte for byte.
 // It writes the journal before each change.
-
 import { existsSync, lstatSync, readFileSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { applyPatch } from 'diff';

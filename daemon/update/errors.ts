@@ -1,5 +1,4 @@
 // Defines the updater's refusals. manifest/errors.ts has the codes for faults of a release.
-
 import { Failure } from '../core/errors.ts';
 
 /** Codes of refusals, each with the usual remedy. */

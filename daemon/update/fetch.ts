@@ -176,7 +176,7 @@ interface Client {
 }
 
 /** Maximum number of redirects. GitHub needs two to reach an asset, GitLab up to three. */
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 /** Follows redirects only to allowed hosts. The signature protects the files from these hosts. */
 async function open(first: URL, signal: AbortSignal, by: Client): Promise<IncomingMessage> {
@@ -190,7 +190,7 @@ async function open(first: URL, signal: AbortSignal, by: Client): Promise<Incomi
       next.url !== null &&
       by.redirectHosts?.includes(next.url.host) &&
       (next.url.protocol === 'https:' || url.protocol === 'http:');
-    if (!allowed || redirects === MOST_REDIRECTS)
+    if (!allowed || redirects === MAX_REDIRECTS)
       throw refused('redirected', `${url.origin} redirects to another address (${next.shown}).`);
     url = next.url!;
   }

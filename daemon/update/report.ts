@@ -1,5 +1,4 @@
 // Translates the updater's outcomes into API answers, and builds update commands for installations that the daemon can't update.
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Verified } from '../../manifest/verify.ts';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { readText } from '../core/files.ts';
 import { isRunning, startTime } from '../core/process.ts';
-import { running } from '../system/instance.ts';
+import { runningInstance } from '../system/instance.ts';
 import type { Paths } from '../system/paths.ts';
 import { mentionsInstall, type UserLayout } from './user-layout.ts';
 
@@ -28,7 +28,7 @@ interface RunningDaemon {
 
 /** Returns this user's daemon if it runs from this installation, or `'other'` if it runs from elsewhere. */
 export function findDaemon(paths: Paths, layout: UserLayout): RunningDaemon | 'other' | null {
-  const instance = running(paths);
+  const instance = runningInstance(paths);
   if (!instance) return null;
   const { pid } = instance;
   const words = (readText(`/proc/${pid}/cmdline`) ?? '').split('\0').slice(0, -1);
@@ -86,7 +86,7 @@ export async function restartDaemon(before: RunningDaemon, paths: Paths, { curre
   }
   let version: string | undefined;
   const answered = await eventually(() => {
-    const next = running(paths);
+    const next = runningInstance(paths);
     if (next && next.pid !== before.pid && existsSync(paths.socket)) version = next.version;
     return version !== undefined;
   });

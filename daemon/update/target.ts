@@ -1,5 +1,4 @@
 // Defines an installation that the updater can replace, and checks the free space and the new version before the replacement.
-
 import { execFile } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import { promisify } from 'node:util';

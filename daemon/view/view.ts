@@ -1,5 +1,4 @@
 // Describes everything that clients show of the daemon's state, once per event.
-
 import type { ClientState } from './client/client-state.ts';
 import { describeBanners } from './states/banners.ts';
 import { describeUnconfirmed, type Unconfirmed } from './states/changes.ts';

@@ -1,5 +1,4 @@
 // Wires the parts that listen to the tunnel CLI, read outdated state and perform actions.
-
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ActionName, ActionRequest } from '../api/actions.ts';
 import type { Account, CommandOutput, ServiceManager, Snapshot, StalePart, TunnelCli } from '../api/schema.ts';

@@ -1,5 +1,4 @@
 // Pure: makes the tray's menu and tooltip from the state of tunnel and kill switch.
-
 import type { Mode } from '../../daemon/api/schema.ts';
 import { modeName } from '../../daemon/view/client/labels.ts';
 import type { Span, Command as ViewCommand } from '../../daemon/view/form.ts';

@@ -16,10 +16,10 @@ import { tr } from '../i18n.ts';
 import { APP_ID, APP_PATH } from '../install-paths.ts';
 import { failure } from './failures.ts';
 
-/** Longest durations, in seconds, as in the API. */
-const LONGEST = { forSeconds: 604_800, confirmWithin: 600 };
+/** Maximum durations, in seconds, as in the API. */
+const MAX_SECONDS = { forSeconds: 604_800, confirmWithin: 600 };
 /** Maps the names of options on the bus to the API's names. */
-const OPTIONS: Readonly<Record<string, keyof typeof LONGEST>> = {
+const OPTIONS: Readonly<Record<string, keyof typeof MAX_SECONDS>> = {
   for: 'forSeconds',
   'confirm-within': 'confirmWithin',
 };
@@ -98,7 +98,7 @@ export function createMethods(
     async Pause([seconds]) {
       await model.requestAction({
         action: 'disconnect',
-        forSeconds: secondsOf(seconds, 'seconds', LONGEST.forSeconds),
+        forSeconds: secondsOf(seconds, 'seconds', MAX_SECONDS.forSeconds),
       });
     },
     async Resume() {
@@ -143,7 +143,7 @@ function optionsOf(options: Values, names: readonly string[]): ChangeOptions {
   for (const [name, value] of Object.entries(options)) {
     const key = names.includes(name) ? OPTIONS[name] : undefined;
     if (!key) throw failure('InvalidArgument', `There is no option “${name}”; expected ${names.join(' or ')}.`);
-    limits[key] = secondsOf(value, name, LONGEST[key]);
+    limits[key] = secondsOf(value, name, MAX_SECONDS[key]);
   }
   return limits;
 }

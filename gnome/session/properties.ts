@@ -48,7 +48,7 @@ export interface Properties {
   LocationCode: string;
 }
 
-/** @param version of this program */
+/** @param version version of this program */
 export function propertiesOf(client: ClientState, version: string, tr: Translator): Properties {
   // a state that is out of date counts as unknown
   const snapshot = current(client);

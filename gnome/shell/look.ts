@@ -1,5 +1,4 @@
 // Converts the properties of org.culvert.Client1 to the contents of the tile and its menu; pure.
-
 import { CONFIRM_SECONDS } from '../../daemon/view/form.ts';
 import { formatElapsed, pauseText } from '../../daemon/view/format.ts';
 import { unavailableText } from '../../daemon/view/states/state-table.ts';

@@ -7,7 +7,7 @@ const LENGTH = 1_200;
 const OPEN = 6;
 /** Highest limit of a repetition, such as `{0,400}`, and the highest product of nested ones. */
 const REPEATED = 2_000;
-/** Most ways to match one text by choices and limited repetitions, such as 2 for `a?` and 400 for `.{1,400}`: their product. */
+/** Maximum product of the ways to match one text by choices and limited repetitions: 2 for `a?`, 400 for `.{1,400}`. */
 const WAYS = 10_000_000;
 
 interface Most {
@@ -99,11 +99,11 @@ function atomLength(source: string, at: number): number {
   return source.length - at;
 }
 
-/** Longest text of a catalog. */
+/** Maximum length of a text in a catalog. */
 const TEXT = 4_000;
 /** Control and format characters, which could control a terminal or pose as other text. A line break is neither. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-const MOST_VALUES = 50_000;
+const MAX_VALUES = 50_000;
 const DEPTH = 12;
 
 /**
@@ -113,7 +113,7 @@ const DEPTH = 12;
 export function explainTexts(document: unknown): string | undefined {
   let values = 0;
   const visit = (value: unknown, depth: number): string | undefined => {
-    if (++values > MOST_VALUES) return `has more than ${MOST_VALUES} values`;
+    if (++values > MAX_VALUES) return `has more than ${MAX_VALUES} values`;
     if (depth > DEPTH) return `is nested more than ${DEPTH} deep`;
     if (typeof value === 'string') {
       if (value.length > TEXT) return `has a text of more than ${TEXT} characters`;
@@ -162,8 +162,8 @@ export function explainKnowledge(document: unknown): string | undefined {
  * The daemon tries a pattern for the journal at every position of hundreds of texts of 2,000 characters: with one repetition without
  * a limit that takes two million steps a text, times the ways.
  */
-const MOST_IN_JOURNAL: Most = { open: 1, ways: 16 };
-/** Most entries for the journal. */
+const MAX_IN_JOURNAL: Most = { open: 1, ways: 16 };
+/** Maximum number of entries for the journal. */
 const JOURNAL_ENTRIES = 100;
 
 /** Returns which pattern for lines of the journal may take too long. @param document the parsed journal.toml */
@@ -172,7 +172,7 @@ export function explainJournal(document: Record<string, unknown>): string | unde
   if (list.length > JOURNAL_ENTRIES) return `has more than ${JOURNAL_ENTRIES} patterns`;
   const patterns = list.flatMap(entry => (isRecord(entry) ? [entry.line, entry.pattern, entry.unless] : []));
   for (const pattern of patterns.filter(isText)) {
-    const problem = explainPattern(pattern, MOST_IN_JOURNAL);
+    const problem = explainPattern(pattern, MAX_IN_JOURNAL);
     if (problem !== undefined) return `${problem}: ${JSON.stringify(pattern.slice(0, 80))}`;
   }
   return undefined;

@@ -13,8 +13,8 @@ import { readUpdated } from './updated.ts';
 
 const CatalogFile = z.strictObject({ providers: z.record(CliName, z.record(z.string(), z.unknown())) });
 
-/** Deepest table of a catalog; entries have five levels. */
-const MOST_DEPTH = 20;
+/** Maximum depth of tables in a catalog; entries have five levels. */
+const MAX_DEPTH = 20;
 
 export interface Catalog {
   providers: Record<string, Provider>;
@@ -67,7 +67,7 @@ export function catalogOf({ catalog, paths }: CatalogPlaces): Catalog {
 export function entriesIn(text: string): Record<string, Record<string, unknown>> {
   let raw: unknown;
   try {
-    raw = parse(text, { maxDepth: MOST_DEPTH });
+    raw = parse(text, { maxDepth: MAX_DEPTH });
   } catch (error) {
     throw new Error(explainToml(error), { cause: error });
   }

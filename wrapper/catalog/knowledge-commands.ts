@@ -82,7 +82,7 @@ function isForbiddenSpan(span: string): boolean {
   return span.split(/\|\|?|&&?|;|\n|\$\(|[<>]\(|[()]/).some(command => isForbidden(command.trim().split(/\s+/)));
 }
 
-/** @param words of one simple command */
+/** @param words words of one simple command */
 function isForbidden(words: string[]): boolean {
   const variable = ASSIGNMENT.exec(words[0]!)?.[1];
   // a variable may choose what the program after it loads

@@ -208,7 +208,7 @@ const entries: Table<Provider> = {
 
 /**
  * Returns what an entry of a signed catalog may not do; nothing if it keeps to the rules.
- * @param name of the tool
+ * @param name name of the tool
  * @param next its entry in the signed catalog
  * @param catalog this version's entries, by their names
  */

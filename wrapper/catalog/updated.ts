@@ -22,7 +22,7 @@ export const CATALOG_FILES = ['providers.toml', 'known-issues.toml', 'codes.toml
 export type CatalogFile = (typeof CATALOG_FILES)[number];
 /** Name of a catalog as one file. */
 export const CATALOG_NAME = 'culvert-catalog.json';
-/** Largest size of that file in bytes, five times that of the first one. */
+/** Maximum size of that file in bytes, five times that of the first one. */
 export const CATALOG_LIMIT = 2 * 1024 * 1024;
 const STATE_LIMIT = 64 * 1024;
 

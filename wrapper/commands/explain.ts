@@ -1,5 +1,4 @@
 // Implements `explain <cli> [args]`, which describes what a command would do, and why, without running it.
-
 import type { Rule } from '../catalog/provider.ts';
 import type { Context, Invocation } from '../context.ts';
 import { describeAddress } from '../pool/address.ts';

@@ -8,7 +8,7 @@ export function emit(json: boolean | undefined, data: object, text: string): voi
 
 /**
  * Formats a table with columns as wide as their widest cell in a terminal, two spaces apart.
- * @param width of the terminal; if it is too small, the last column loses its heading, and its cells are below their rows
+ * @param width width of the terminal; if it is too small, the last column loses its heading, and its cells are below their rows
  */
 export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map(row => stringWidth(row[column] ?? '')))) ?? [];
@@ -26,7 +26,7 @@ export function table(rows: readonly (readonly string[])[], width = Number.POSIT
 
 /**
  * Breaks the lines of a text at spaces, but never within a command in backticks.
- * @param indent columns before each continued line @param width of the terminal
+ * @param indent columns before each continued line @param width width of the terminal
  */
 export function wrapped(text: string, indent: number, width = process.stdout.columns ?? Number.POSITIVE_INFINITY) {
   return text

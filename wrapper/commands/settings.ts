@@ -1,5 +1,4 @@
 // Implements `config`, `trust` and `audit`, which show settings and runs, and let directories choose accounts.
-
 import * as path from 'node:path';
 import type { Context } from '../context.ts';
 import { distrust, readDirectoryFile, trust } from '../manage/directory.ts';

@@ -4,14 +4,14 @@ import { digest } from '../../daemon/core/hash.ts';
 import type { HttpProvider } from '../catalog/programs.ts';
 import { isKeyHeader, keyIn, keysInProtocols, parameterIn } from './key-places.ts';
 
-/** The answer to a request that is not forwarded. */
-export interface Refusal {
+/** An answer of the gateway itself, to a request that is not forwarded. */
+export interface OwnAnswer {
   status: number;
   message: string;
 }
 
 /** The answer to `OPTIONS *` with a placeholder, which `doctor` sends. The request has no path, so it is never forwarded. */
-export const ACCEPTED: Refusal = { status: 200, message: 'This gateway accepts the placeholder.' };
+export const ACCEPTED: OwnAnswer = { status: 200, message: 'This gateway accepts the placeholder.' };
 
 /** Reasons to turn a request away. */
 export type TurnedAway = 'other-name' | 'web-page' | 'no-path' | 'no-placeholder' | 'other-user';
@@ -23,18 +23,19 @@ export interface Consumer {
   digest: Buffer;
 }
 
-/** A request that is turned away. */
-interface Stranger extends Refusal {
+/** The answer to a request that is turned away. */
+interface Refusal extends OwnAnswer {
   why: TurnedAway;
 }
 
-/** A program, and the placeholder that it sent. */
+/** An admitted request: its program, and the placeholder that it sent. */
 interface Admitted {
   consumer: Consumer;
   placeholder: string;
 }
 
-export interface Door {
+/** The facts that decide whether a request is admitted. */
+export interface Admission {
   consumers: readonly Consumer[];
   port: number;
   /** Places where the provider's programs send their key. */
@@ -47,7 +48,7 @@ type Headers = NodeJS.Dict<string[]>;
  * Admits a request with a placeholder. It refuses requests that may come from a web page (another host name, an origin).
  * @param headers each header with all its values
  */
-export function admit(target: string, headers: Headers, { consumers, port, http }: Door): Admitted | Stranger {
+export function admit(target: string, headers: Headers, { consumers, port, http }: Admission): Admitted | Refusal {
   const { host = [], origin, 'sec-fetch-site': site } = headers;
   if (host.length !== 1 || host[0] !== `127.0.0.1:${port}`)
     return { why: 'other-name', status: 421, message: `This gateway has one address only: 127.0.0.1:${port}.` };
@@ -56,9 +57,9 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
   if (!target.startsWith('/') && target !== '*')
     return { why: 'no-path', status: 400, message: 'The request names no path.' };
   for (const placeholder of placeholdersIn(target, headers, http)) {
-    // the comparison needs texts of the same length, and a comparison with every digest reveals nothing by its time
-    const own = digest(Buffer.from(placeholder));
-    const [consumer] = consumers.filter(each => timingSafeEqual(own, each.digest));
+    // digests have one length, which the comparison needs; comparing all of them reveals nothing by its duration
+    const sent = digest(Buffer.from(placeholder));
+    const [consumer] = consumers.filter(each => timingSafeEqual(sent, each.digest));
     if (consumer) return { consumer, placeholder };
   }
   return { why: 'no-placeholder', status: 401, message: 'The key is not a placeholder of this gateway.' };
@@ -68,7 +69,7 @@ export function admit(target: string, headers: Headers, { consumers, port, http 
  * Returns the texts that may be a placeholder. Programs that can't set a websocket's headers send their key as a subprotocol, and
  * clients of an MCP server, or of a provider with a parameter for the key, may send it in the address.
  */
-function placeholdersIn(target: string, headers: Headers, http: Door['http']): string[] {
+function placeholdersIn(target: string, headers: Headers, http: Admission['http']): string[] {
   const others = () => Object.keys(headers).filter(isKeyHeader);
   const names = headers[http.key_header] ? [http.key_header] : others();
   if (names.length > 0)

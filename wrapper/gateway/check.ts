@@ -161,7 +161,7 @@ function otherPrograms(): Program[] {
 
 /** Time for an answer, which is long because systemd may have to start the gateway first. */
 const ANSWER_MS = 10_000;
-const MOST_BYTES = 1_024;
+const MAX_BYTES = 1_024;
 
 /** Reports whether a gateway of this user accepts a placeholder. Nothing reaches the provider. */
 export function accepts(port: number, placeholder: string, http: HttpProvider): Promise<boolean> {
@@ -173,7 +173,7 @@ export function accepts(port: number, placeholder: string, http: HttpProvider): 
       let text = '';
       answer.setEncoding('utf8').on('data', part => {
         text += part;
-        if (text.length > MOST_BYTES) asked.destroy();
+        if (text.length > MAX_BYTES) asked.destroy();
       });
       answer.on('error', () => resolve(false));
       answer.once('close', () => resolve(answer.statusCode === ACCEPTED.status && text.includes(ACCEPTED.message)));

@@ -18,8 +18,8 @@ const WRITE_EVERY_MS = 1_000;
 const LOCK_MS = 50;
 /** Interval of log entries about refused requests, which keeps web pages and other users from filling the log. */
 const LOG_EVERY_MS = 60_000;
-/** Largest number of stored programs without a token. */
-const MOST_PROGRAMS = 100;
+/** Maximum number of stored programs without a token. */
+const MAX_PROGRAMS = 100;
 
 type Use = Omit<Program, 'name'>;
 
@@ -188,7 +188,7 @@ export class Consumers {
     const { name, digest } = this.#only;
     const program = gateway.programs.find(each => each.name === name) ?? { name, used: 0, requests: 0, refused: 0 };
     count(program, this.#uses.get(digest.toString('hex')));
-    gateway.programs = [...gateway.programs.filter(each => each !== program), program].slice(-MOST_PROGRAMS);
+    gateway.programs = [...gateway.programs.filter(each => each !== program), program].slice(-MAX_PROGRAMS);
   }
 }
 

@@ -13,8 +13,8 @@ import { isBilled, type Start } from './messages.ts';
 import { passCall, SESSION_ENDED } from './tool-call.ts';
 import { type Body, hasOtherKey, NoAnswer, type Route, send } from './upstream.ts';
 
-/** Most characters at the start of a stream that are searched for an error. */
-const MOST_BEGUN = 65_536;
+/** Number of characters at the start of a stream to search for an error. */
+const MAX_SEARCHED = 65_536;
 /** Idempotent methods (RFC 9110, 9.2.2). */
 const IDEMPOTENT = /^(?:GET|HEAD|OPTIONS|PUT|DELETE)$/;
 
@@ -158,7 +158,7 @@ async function passEvents(answer: IncomingMessage, using: Using, work: Forwardin
   };
   const write = async (chunk: Buffer) => {
     if (begun !== undefined) begun += chunk.toString('latin1');
-    if (begun !== undefined && (begun.length > MOST_BEGUN || hasEvent(begun))) settle();
+    if (begun !== undefined && (begun.length > MAX_SEARCHED || hasEvent(begun))) settle();
     return chunk;
   };
   await passAnswer(answer, program, { turn, using, route, reader: { write, end: () => Buffer.alloc(0) } });

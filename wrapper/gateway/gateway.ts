@@ -23,7 +23,7 @@ import type { Plan } from '../store/plan.ts';
 import { PLACEHOLDER_ID } from '../store/tokens.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { urlOf } from './address.ts';
-import { ACCEPTED, admit, type Consumer, type Refusal } from './admit.ts';
+import { ACCEPTED, admit, type Consumer, type OwnAnswer } from './admit.ts';
 import { deny } from './answer.ts';
 import { Consumers, type Log } from './consumers.ts';
 import { forward } from './forward.ts';
@@ -41,12 +41,12 @@ export interface Gateway {
 
 /** Time for idle connections. It is longer than in programs, so no connection is closed during a request. */
 const KEEP_ALIVE_MS = 65_000;
-const MOST_CONNECTIONS = 4_096;
+const MAX_CONNECTIONS = 4_096;
 /**
- * Largest number of idle connections. Above it, the oldest idle connection is closed, so that programs can always connect. A
+ * Maximum number of idle connections. Above it, the oldest idle connection is closed, so that programs can always connect. A
  * connection is idle until its request has been read, so the number is more than a program opens in parallel.
  */
-const MOST_IDLE = 3_072;
+const MAX_IDLE = 3_072;
 const REVOKED_MS = 1_000;
 /** Number of attempts to look up a peer. The kernel may omit a row of a table that changes during the read. */
 const LOOKUPS = 3;
@@ -98,10 +98,9 @@ export async function startGateway(cli: string, context: Context, options: Gatew
   const log: Log = (why, more) => ledger.save([], [{ at: context.now(), ...refused, why, ...more }]);
   const consumers = new Consumers(cli, context, { only, log });
   let url = '';
-  /** @returns the route of a request, or its refusal */
-  const routeOf = async (req: IncomingMessage): Promise<Route | Refusal> => {
-    const door = { consumers: consumers.all, port, http };
-    const admitted = admit(req.url ?? '', req.headersDistinct, door);
+  /** @returns the route of a request, or the gateway's own answer */
+  const routeOf = async (req: IncomingMessage): Promise<Route | OwnAnswer> => {
+    const admitted = admit(req.url ?? '', req.headersDistinct, { consumers: consumers.all, port, http });
     if ('status' in admitted) {
       consumers.turnAway(admitted.why);
       return admitted;
@@ -148,7 +147,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
       deny(res, 500, error instanceof WrapError ? error.message : 'The gateway failed.', true);
     });
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS;
   server.on('connection', socket => {
     idleSockets.add(socket);
     socket.once('close', () => idleSockets.delete(socket));
@@ -178,7 +177,7 @@ export async function startGateway(cli: string, context: Context, options: Gatew
     });
   });
   // programs may open a thousand connections in parallel
-  server.listen(fd === undefined ? { port, host: '127.0.0.1', backlog: MOST_CONNECTIONS } : { fd });
+  server.listen(fd === undefined ? { port, host: '127.0.0.1', backlog: MAX_CONNECTIONS } : { fd });
   await once(server, 'listening').catch(error => {
     throw cannotListen(cli, port, error);
   });
@@ -207,7 +206,7 @@ class IdleSockets {
   add(socket: Socket): void {
     if (socket.destroyed) return;
     this.#sockets.add(socket);
-    if (this.#sockets.size <= MOST_IDLE) return;
+    if (this.#sockets.size <= MAX_IDLE) return;
     const [oldest] = this.#sockets;
     this.#sockets.delete(oldest!);
     oldest!.destroy();

@@ -9,12 +9,12 @@ const LIST = 0x5b;
 const LIST_END = 0x5d;
 const OBJECT = 0x7b;
 const OBJECT_END = 0x7d;
-/** Largest size of a string that is read, in bytes. A longer string passes unchanged. */
-const LONGEST = 8_192;
+/** Maximum size of a string to edit, in bytes. A longer string passes unchanged. */
+const MAX_STRING_BYTES = 8_192;
 
 const NOTHING = Buffer.alloc(0);
 
-/** An object or a list that has begun. */
+/** An open object or list. */
 interface Frame {
   isList: boolean;
   /** Key of the current value, or its index in the list. */
@@ -26,7 +26,7 @@ interface Frame {
 type Edit = (path: string, value: string) => string | undefined;
 
 /**
- * A filter for a document that arrives in chunks.
+ * Edits strings of a document that arrives in chunks.
  *
  *     const json = new JsonPass(['next', 'data.id'], (path, value) => path === 'next' ? 'elsewhere' : undefined);
  *     for (const chunk of chunks) send(json.write(chunk));
@@ -39,7 +39,7 @@ export class JsonPass {
   readonly #deepest: number;
   #depth = 0;
   readonly #frames: Frame[] = [];
-  #isText = false;
+  #isInString = false;
   #isEscaped = false;
   /** Use of the current string. A key passes immediately, and a value is held until its end. */
   #use: 'key' | 'value' | undefined;
@@ -60,25 +60,25 @@ export class JsonPass {
     let from = 0;
     let start = 0;
     for (let at = 0; at < chunk.length; at += 1) {
-      if (!this.#isText) {
-        if (chunk[at] !== QUOTE) this.#step(chunk[at]!);
+      if (!this.#isInString) {
+        if (chunk[at] !== QUOTE) this.#readStructure(chunk[at]!);
         else {
-          this.#begin();
+          this.#beginString();
           start = at;
         }
         continue;
       }
-      at = this.#endOfText(chunk, at);
+      at = this.#endOfString(chunk, at);
       if (at === chunk.length) break;
-      this.#isText = false;
+      this.#isInString = false;
       if (!this.#use) continue;
       if (this.#use === 'value') out.push(chunk.subarray(from, start));
-      const text = this.#read(this.#join(chunk.subarray(start, at + 1)));
+      const text = this.#endString(this.#join(chunk.subarray(start, at + 1)));
       if (!text) continue;
       out.push(text);
       from = at + 1;
     }
-    if (this.#isText && this.#use) from = this.#hold(chunk, { from, start, out });
+    if (this.#isInString && this.#use) from = this.#hold(chunk, { from, start, out });
     out.push(chunk.subarray(from));
     return out.length === 1 ? out[0]! : Buffer.concat(out);
   }
@@ -96,7 +96,7 @@ export class JsonPass {
     const isValue = this.#use === 'value';
     if (isValue) out.push(chunk.subarray(from, start));
     this.#held = this.#join(chunk.subarray(start));
-    if (this.#held.length > LONGEST) out.push(this.end());
+    if (this.#held.length > MAX_STRING_BYTES) out.push(this.end());
     return isValue ? chunk.length : from;
   }
 
@@ -105,7 +105,7 @@ export class JsonPass {
   }
 
   /** Returns the index of a string's closing quote, or the chunk's length. */
-  #endOfText(chunk: Buffer, start: number): number {
+  #endOfString(chunk: Buffer, start: number): number {
     let at = start;
     let isEscaped = this.#isEscaped;
     for (; at < chunk.length; at += 1) {
@@ -117,15 +117,15 @@ export class JsonPass {
     return at;
   }
 
-  #begin(): void {
-    this.#isText = true;
+  #beginString(): void {
+    this.#isInString = true;
     const frame = this.#frame;
     if (frame?.isKey) this.#use = 'key';
     else this.#use = frame && this.#paths.has(this.#path) ? 'value' : undefined;
   }
 
-  /** @returns the value to pass on */
-  #read(bytes: Buffer): Buffer | undefined {
+  /** Edits a value, or keeps a key's name. @returns the value to pass on; undefined for a key, which has passed already */
+  #endString(bytes: Buffer): Buffer | undefined {
     const text = bytes.toString();
     // most strings need no parser
     const value = text.includes('\\') ? parseJson(text) : text.slice(1, -1);
@@ -138,7 +138,7 @@ export class JsonPass {
     return edited === undefined ? bytes : Buffer.from(JSON.stringify(edited));
   }
 
-  #step(byte: number): void {
+  #readStructure(byte: number): void {
     if (byte === LIST || byte === OBJECT) {
       this.#depth += 1;
       const isList = byte === LIST;
@@ -146,10 +146,10 @@ export class JsonPass {
     } else if (byte === LIST_END || byte === OBJECT_END) {
       this.#depth = Math.max(0, this.#depth - 1);
       if (this.#depth < this.#frames.length) this.#frames.pop();
-    } else if (byte === COMMA || byte === COLON) this.#goOn(byte);
+    } else if (byte === COMMA || byte === COLON) this.#nextItem(byte);
   }
 
-  #goOn(byte: number): void {
+  #nextItem(byte: number): void {
     const frame = this.#frame;
     if (!frame) return;
     frame.isKey = !frame.isList && byte === COMMA;

@@ -23,7 +23,7 @@ const STORED_MS = 2_000;
 const PAUSE_MS = 100;
 /** Time after which programs for credentials run again. */
 const CREDENTIALS_MS = 60_000;
-const MOST_CHANGES = 10_000;
+const MAX_CHANGES = 10_000;
 
 type Lazy = Awaited<ReturnType<Context['load']>>;
 
@@ -194,7 +194,7 @@ export class Ledger implements Book {
       const isLocked = error instanceof WrapError && error.code === 'locked';
       if (!isLocked && !this.#isFailing) say(`${this.#cli}: the state could not be stored: ${reason(error)}`);
       this.#isFailing = !isLocked;
-      if (changes.length > MOST_CHANGES) this.#changes = [];
+      if (changes.length > MAX_CHANGES) this.#changes = [];
       else this.#timer = setTimeout(() => this.write(), RETRY_MS);
       return !isLocked;
     }

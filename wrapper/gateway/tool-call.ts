@@ -9,10 +9,10 @@ import { keepJobs, passAnswer } from './answer.ts';
 import type { Passing } from './upstream.ts';
 
 /** Maximum number of bytes searched in an answer, and of jobs found there. */
-const MOST_BYTES = 65_536;
-const MOST_JOBS = 20;
+const MAX_BYTES = 65_536;
+const MAX_JOBS = 20;
 /** Maximum length of a match for a job's id across two chunks, in bytes. */
-const LONGEST_ID = 256;
+const MAX_ID_BYTES = 256;
 const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
 
 /** Stored in place of a session's account after the session has ended. After status 404, a client begins another session. */
@@ -41,9 +41,9 @@ export async function passCall(answer: IncomingMessage, res: ServerResponse, cal
   let bytes = 0;
   let isRefused = false;
   const write = async (chunk: Buffer) => {
-    if (isRefused || bytes > MOST_BYTES) return chunk;
+    if (isRefused || bytes > MAX_BYTES) return chunk;
     bytes += chunk.length;
-    const text = chunk.toString('latin1', 0, MOST_BYTES);
+    const text = chunk.toString('latin1', 0, MAX_BYTES);
     await keepJobs(findJobs(text), { turn, using, route });
     const verdict = findError(text);
     if (!verdict || !isOurs) return chunk;
@@ -93,12 +93,12 @@ function jobFinder({ tool, route: { http, plan } }: Call): (text: string) => str
   const kept = new Set<string>();
   let last = '';
   return part => {
-    if (jobs === undefined || kept.size >= MOST_JOBS) return [];
+    if (jobs === undefined || kept.size >= MAX_JOBS) return [];
     const text = `${last}${part}`;
-    last = text.slice(-LONGEST_ID);
+    last = text.slice(-MAX_ID_BYTES);
     const find = () => [...text.matchAll(new RegExp(jobs, 'g'))].flatMap(match => match[1] ?? []);
     const found = plan.ownPatterns ? withTimeLimit(USER_PATTERN_MS, find, []) : find();
-    const unknown = [...new Set(found)].filter(id => !kept.has(id)).slice(0, MOST_JOBS);
+    const unknown = [...new Set(found)].filter(id => !kept.has(id)).slice(0, MAX_JOBS);
     for (const id of unknown) kept.add(id);
     return unknown;
   };

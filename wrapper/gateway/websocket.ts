@@ -17,7 +17,7 @@ import { ask, checkEncoding, keyOf, NoAnswer, type Passing, type Route } from '.
 /** Headers of the handshake. `sec-websocket-extensions` is left out, because compressed data could hide a key. */
 const OF_HANDSHAKE = ['sec-websocket-key', 'sec-websocket-version'];
 
-/** Largest size of data before the answer. Programs send little then, if anything. */
+/** Maximum size of data before the answer. Programs send little then, if anything. */
 const EARLY_BYTES = 65_536;
 
 interface Connection extends Answered {

@@ -1,5 +1,4 @@
 // Compiles the configuration and the catalog into the plans that runs read.
-
 import { rmSync } from 'node:fs';
 import { catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Provider } from '../catalog/provider.ts';

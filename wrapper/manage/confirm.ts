@@ -1,5 +1,4 @@
 // Tests credentials with their provider, and finds out the meaning of ambiguous refusals.
-
 import type { Provider } from '../catalog/provider.ts';
 import type { Context } from '../context.ts';
 import { accountEnvironment, callerEnvironment } from '../run/accounts/ready.ts';

@@ -7,13 +7,13 @@ import { Connections } from '../system/connections.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
 const LIMIT_MS = 30_000;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 interface Fetching {
   /** The caller's environment, for its proxy and its certificates. */
   env: NodeJS.ProcessEnv;
-  /** Largest size in bytes. */
+  /** Maximum size in bytes. */
   limit: number;
   /** Hosts besides the first one to which a redirect may lead. */
   redirectHosts?: readonly string[];
@@ -38,7 +38,7 @@ export async function fetchFile(address: URL, by: Fetching): Promise<Buffer> {
       const isAllowed =
         next.protocol === url.protocol &&
         (next.host === address.host || by.redirectHosts?.includes(next.host) === true);
-      if (!isAllowed || redirects === MOST_REDIRECTS)
+      if (!isAllowed || redirects === MAX_REDIRECTS)
         throw failed(
           'redirected',
           `${url.origin} redirects to ${printable(next.origin).slice(0, 200)}, which is not followed`,

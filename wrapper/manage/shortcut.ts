@@ -1,5 +1,4 @@
 // Writes the shell script that runs a CLI with exactly one account without starting Node.
-
 import type { OwnFile } from '../catalog/fields.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { choosingVariables, notUsed } from '../run/accounts/own-choice.ts';

@@ -16,7 +16,7 @@ export type WindowsAnswer = { ok: true; windows: LimitWindow[] } | { ok: false; 
 /** Time for the CLI, which asks its provider. */
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 1024 * 1024;
-const LONGEST = 200;
+const MAX_QUOTED = 200;
 /** `id` of the request whose answer has the windows; see `ask` in the catalog. */
 const ANSWER_ID = 1;
 
@@ -37,7 +37,7 @@ export async function queryWindows(
     const windows = readWindows(answer, asked, now);
     return windows.length > 0 ? { ok: true, windows } : { ok: false, problem: 'its answer names no window' };
   } catch (error) {
-    return { ok: false, problem: stripAnsi(reason(error)).replace(/\s+/g, ' ').trim().slice(0, LONGEST) };
+    return { ok: false, problem: stripAnsi(reason(error)).replace(/\s+/g, ' ').trim().slice(0, MAX_QUOTED) };
   }
 }
 

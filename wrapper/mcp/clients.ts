@@ -297,7 +297,7 @@ function applyChange({ file, read, text }: Pick<FileChange, 'file' | 'read' | 't
 }
 
 /** Plans of one file, while a client keeps writing it. */
-const MOST_PLANS = 5;
+const MAX_PLANS = 5;
 
 /**
  * Plans changes and writes them, and plans a file again if a client has changed it in between.
@@ -308,7 +308,7 @@ export function applyChanges(plan: (only?: ReadonlySet<string>) => FileChange[])
   return plan().map(planned => {
     let change: FileChange | undefined = planned;
     for (let count = 1; change && !applyChange(change); count++) {
-      if (count === MOST_PLANS)
+      if (count === MAX_PLANS)
         throw new WrapError(
           'changed-meanwhile',
           EXIT.tempFail,

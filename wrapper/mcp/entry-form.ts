@@ -1,5 +1,4 @@
 // Translates an entry between the field names of its client and the usual ones: `command`, `args`, `env`, `url`, `headers`.
-
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { FieldNames } from './client-list.ts';
 

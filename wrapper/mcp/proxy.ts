@@ -8,12 +8,12 @@ import type { Entry } from './entry.ts';
 import { Server } from './server.ts';
 import { type Call, type Held, InFlight, OwnRequests, ServerErrors, Session, type Setup } from './session.ts';
 
-/** Largest size of a call that the proxy keeps, to repeat it with another account. */
+/** Maximum size of a call that the proxy keeps, to repeat it with another account. */
 const KEPT_BYTES = 1024 * 1024;
 /** Time for other calls to end before the server changes its account. */
 const DRAIN_MS = 30_000;
 /** Maximum number of times that the server may end in a row without an answer in between. */
-const MOST_ENDS = 5;
+const MAX_ENDS = 5;
 const BACK_OFF_MS = 200;
 
 /** The accounts of a server. */
@@ -272,7 +272,7 @@ export class McpProxy {
     this.#ends++;
     const isStopped = context.signals.received !== undefined;
     const how = error?.message ?? (end.signal ? `by ${end.signal}` : `with exit status ${end.exit}`);
-    if (isStopped || !this.#hasAnswered || this.#ends > MOST_ENDS) {
+    if (isStopped || !this.#hasAnswered || this.#ends > MAX_ENDS) {
       this.#state = 'ended';
       if (!isStopped) say(`${command[0]} ended: ${how}`);
       for (const id of this.#inFlight.ids) this.#refuse(id, 'the server has ended');

@@ -95,7 +95,7 @@ export class Server {
 }
 
 /** Longest accepted line, in bytes. A longer one is a bug in the program that wrote it, and would fill the memory. */
-const LONGEST_LINE = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** Splits chunks into whole lines, each with its line feed. */
 export class Lines {
@@ -103,7 +103,7 @@ export class Lines {
   #parts: Buffer[] = [];
   #length = 0;
 
-  constructor(longest = LONGEST_LINE) {
+  constructor(longest = MAX_LINE_BYTES) {
     this.#longest = longest;
   }
 

@@ -1,5 +1,4 @@
 // Tracks the setup, open requests and errors of an MCP client and its server, and the requests that the proxy makes.
-
 import { randomUUID } from 'node:crypto';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord } from '../../daemon/core/shape.ts';
@@ -110,7 +109,7 @@ function withoutToken(params: Params): Params {
 const HARMLESS =
   /^(?:initialize|ping|server\/discover|subscriptions\/listen|(?:tools|prompts|resources)\/(?:templates\/)?list)$/;
 
-/** Most bytes of requests that wait for a server. The proxy stops reading the client above this limit. */
+/** Maximum size of requests that wait for a server. The proxy stops reading the client above this limit. */
 const HELD_BYTES = 8 * 1024 * 1024;
 
 /** A request of the client. */

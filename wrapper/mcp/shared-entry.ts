@@ -1,5 +1,4 @@
 // Checks an entry that a project's authors wrote, and hides the keys in it for display.
-
 import { isRecord, isText, listOf } from '../../daemon/core/shape.ts';
 import type { Provider } from '../catalog/provider.ts';
 import { isKeyPlace, keyIn } from '../gateway/key-places.ts';

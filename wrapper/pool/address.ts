@@ -1,5 +1,4 @@
 // Parses the address of a store, and interprets the store's errors.
-
 import { masked } from '../../daemon/core/printable.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
@@ -104,7 +103,7 @@ function storeRefused(message: string, hint: string): WrapError {
 const PASSING =
   /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|OOM|MISCONF|NOREPLICAS|BUSY|UNKILLABLE|MAXCLIENTS)\b/;
 
-const LONGEST = 120;
+const MAX_QUOTED = 120;
 
 /** Returns a server's message without the script location that Redis adds, cut at a word. */
 export function shortened(message: string): string {
@@ -113,8 +112,8 @@ export function shortened(message: string): string {
     .replace(/Error (?:running|compiling) script (?:\([^)]*\))?:? ?|@?user_script: ?\d+: ?/g, '')
     .replace(/\s+/g, ' ')
     .trim();
-  if (text.length <= LONGEST) return text;
-  return `${/^.{0,118}(?=\s)/.exec(text)?.[0].trimEnd() ?? text.slice(0, LONGEST - 2)} …`;
+  if (text.length <= MAX_QUOTED) return text;
+  return `${/^.{0,118}(?=\s)/.exec(text)?.[0].trimEnd() ?? text.slice(0, MAX_QUOTED - 2)} …`;
 }
 
 /**

@@ -1,5 +1,4 @@
 // Computes the fingerprints that identify this machine's accounts in the store.
-
 import { hmac, sha256 } from '../../daemon/core/hash.ts';
 import type { Context, Credentials } from '../context.ts';
 import type { Account } from '../store/config.ts';

@@ -1,6 +1,5 @@
 // Leases accounts of a pool for one run: leases one before each attempt, renews it, and reports at the end. Also shares jobs with
 // the other machines of the pool.
-
 import { reason } from '../../daemon/core/errors.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import type { JobOptions, Leased, LeaseEnd, LeaseOptions, Leases } from '../context.ts';
@@ -19,7 +18,7 @@ import type { Granted, Store, Unavailable } from './store.ts';
 
 export { closeShared } from './open.ts';
 
-/** Most times that a store may ask about accounts before a lease. A flushed store repeats itself; beyond this, it is broken. */
+/** Maximum number of questions about accounts before a lease. A flushed store repeats itself; beyond this, it is broken. */
 const QUESTIONS = 5;
 
 /**

@@ -1,6 +1,5 @@
 // Lets a machine use its share of the reserve while the store can't be reached. Leases never touch the reserve, so all
 // machines together stay within the limit.
-
 import { reason } from '../../daemon/core/errors.ts';
 import type { Context } from '../context.ts';
 import { isPaused } from '../store/pause.ts';

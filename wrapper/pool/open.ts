@@ -1,5 +1,4 @@
 // Opens the store that the configuration names, and keeps its connection open between the requests of a gateway.
-
 import { reason } from '../../daemon/core/errors.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import type { Context } from '../context.ts';

@@ -35,7 +35,7 @@ export interface LeaseRequest {
   ttl: number;
   strategy: string;
   reserve: number;
-  /** Most leases of an account at a time. */
+  /** Maximum number of leases of an account at a time. */
   max?: number | undefined;
   /** `switch_below` and `return_above`. */
   below?: number | undefined;
@@ -178,12 +178,12 @@ function storeOf(connection: Connection, database: number) {
   };
 }
 
-/** Longest text in an answer, in characters. */
-const LONGEST_TEXT = 200;
+/** Number of characters to quote from an answer. */
+const MAX_QUOTED = 200;
 
 function withPrintableTexts(_key: string, value: unknown): unknown {
   if (typeof value !== 'string') return value;
-  return masked(value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT)}…` : value);
+  return masked(value.length > MAX_QUOTED ? `${value.slice(0, MAX_QUOTED)}…` : value);
 }
 
 function parsed(reply: string): Record<string, unknown> {

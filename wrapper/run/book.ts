@@ -22,7 +22,7 @@ import { openCredentials } from './accounts/ready.ts';
 import { type Choice, costOf, isLow } from './candidates.ts';
 import type { Retry } from './choose.ts';
 
-/** Largest age of figures that say something about a refusal. */
+/** Maximum age of figures that say something about a refusal. */
 const RECENT_MS = 600_000;
 
 /** Source of state and credentials for turns, and the place to save their changes. */

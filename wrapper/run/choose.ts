@@ -1,5 +1,4 @@
 // Computes the accounts to try next, the pause after a failure, and whether a request may be repeated, as pure functions.
-
 import type { Provider } from '../catalog/provider.ts';
 import type { Account } from '../store/config.ts';
 import type { NamedPause, Pause } from '../store/pause.ts';
@@ -131,7 +130,7 @@ const RATE_PAUSE_MS = 60_000;
 /** Pause before a refused key is tried again, because a network or an outage may have caused the refusal. */
 const AUTH_PAUSE_MS = 3_600_000;
 /** Longest pauses. A longer pause is a mistake of the program that stated it. */
-const LONGEST_MS = { rate: 3_600_000, quota: 366 * 86_400_000, auth: 366 * 86_400_000 } as const;
+const MAX_PAUSE_MS = { rate: 3_600_000, quota: 366 * 86_400_000, auth: 366 * 86_400_000 } as const;
 const CLASS_TEXT = { quota: 'has no quota left', rate: 'is rate limited', auth: 'was refused' } as const;
 
 /**
@@ -154,7 +153,7 @@ export function pauseFor(failure: Retry, resets: string | null | undefined, now:
  * Ignores a time in the past.
  */
 export function withinReason({ class: kind, rest }: Retry, now: number): NamedPause {
-  const longest = LONGEST_MS[kind];
+  const longest = MAX_PAUSE_MS[kind];
   if (rest.until === 'elapsed') return { ...rest, ms: Math.min(rest.ms, longest) };
   if (rest.until === 'time' && rest.at > now) {
     return kind === 'rate'
@@ -169,7 +168,7 @@ export function withinReason({ class: kind, rest }: Retry, now: number): NamedPa
 function isAsStated({ class: kind, rest, stated }: Retry, now: number): boolean {
   if (!stated || (rest.until !== 'elapsed' && rest.until !== 'time')) return false;
   const wait = waitUntil(rest, now);
-  return wait !== undefined && wait <= LONGEST_MS[kind];
+  return wait !== undefined && wait <= MAX_PAUSE_MS[kind];
 }
 
 /** Returns a pause's end, in milliseconds since the epoch, or `null` if it lasts until the credential changes. */
@@ -178,7 +177,7 @@ function endOf(rest: NamedPause, resets: string | null | undefined, now: number)
   if (rest.until === 'elapsed') return now + rest.ms;
   if (rest.until === 'time') return rest.at;
   const end = resets ? Date.parse(resets) : Number.NaN;
-  return end > now ? Math.min(end, now + LONGEST_MS.quota) : now + QUOTA_PAUSE_MS;
+  return end > now ? Math.min(end, now + MAX_PAUSE_MS.quota) : now + QUOTA_PAUSE_MS;
 }
 
 /** Reports whether a credential was refused before, the pause is over, and the credential has not worked since. */

@@ -1,5 +1,4 @@
 // Stores this machine's state of a pool, such as reports not yet sent to the pool's store. Holds no secret.
-
 import { readOptional } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
 import {

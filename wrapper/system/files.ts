@@ -40,7 +40,7 @@ export function writeLinked(file: string, text: string): void {
 }
 
 /** Maximum number of links to follow, as in the kernel (path_resolution(7)). */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 
 /** Returns the target of a link, or `file` itself. */
 function linkTarget(file: string): string {
@@ -52,7 +52,7 @@ function linkTarget(file: string): string {
   for (let links = 0; ; links++) {
     const stat = lstatSync(target, { throwIfNoEntry: false });
     if (!stat?.isSymbolicLink()) return target;
-    if (links === MOST_LINKS) throw unusable('its links lead in a circle');
+    if (links === MAX_LINKS) throw unusable('its links lead in a circle');
     // another user's link could make root write anywhere
     if (process.geteuid?.() === 0 && stat.uid !== 0) throw unusable(`${target} is a link of another user`);
     const link = readlinkSync(target);

@@ -1,5 +1,4 @@
 // Generates shell completions from the command table; they call culvert only for lists that the daemon has. Pure.
-
 import { inQuotes } from '../../view/fix.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { COMMANDS, JSON_OPTION, LAUNCHER_OPTIONS, resolved } from './program.ts';

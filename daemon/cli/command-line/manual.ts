@@ -1,5 +1,4 @@
 // Generates the manual page culvert(1) from the command table, in man(7) macros, and writes it with the completions.
-
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULTS, flatten } from '../../config/keys.ts';

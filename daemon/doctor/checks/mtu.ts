@@ -65,8 +65,8 @@ async function dockerFix(world: World, mtu: number) {
 /** Smallest path MTU for full function over IPv4 (documented: "MTU requirements"). */
 const NEEDED = { MASQUE: 1361, WireGuard: 1340 } as const;
 /** Smallest path MTU that the client can adapt to. */
-const LEAST = 1281;
-const LARGEST = 1500;
+const MIN_MTU = 1281;
+const MAX_MTU = 1500;
 const HEADERS = 28;
 const PROBES = 6;
 const PROBE_MS = 900;
@@ -86,7 +86,7 @@ export const pathMtu: Check = {
     if (cachedMtu) evidence.push(message('the kernel has learned a path MTU of %s to %s', String(cachedMtu), target));
     let path = Math.min(link.mtu, cachedMtu ?? link.mtu);
     if (world.online) {
-      const measured = await measure(world, { host: target, largest: Math.min(path, LARGEST) }, signal);
+      const measured = await measure(world, { host: target, largest: Math.min(path, MAX_MTU) }, signal);
       evidence.push(
         measured === null
           ? message('%s answered no probe', target)
@@ -108,10 +108,10 @@ function judge(world: World, path: number, evidence: Message[]): Finding {
       'Larger packets are lost on the way, so pages hang while small requests work. This is common with PPPoE, mobile networks and WSL2.',
     ),
   ];
-  if (path < LEAST)
+  if (path < MIN_MTU)
     return problem(evidence, [
       ...explanation,
-      message('Below %s bytes the client cannot adapt automatically.', String(LEAST)),
+      message('Below %s bytes the client cannot adapt automatically.', String(MIN_MTU)),
     ]);
   const { managed, registered } = tunnelOf(world).account;
   const wireGuardFits = protocol === 'MASQUE' && path >= NEEDED.WireGuard && managed === false && registered === true;
@@ -140,7 +140,7 @@ async function measure(
 ): Promise<number | null> {
   const fits = async (bytes: number) =>
     (await world.network.datagram({ host, port: 443 }, quicProbe(bytes - HEADERS), PROBE_MS, signal)) === 'answered';
-  let [low, high] = [LEAST - 1, largest];
+  let [low, high] = [MIN_MTU - 1, largest];
   if (!(await fits(low))) return null;
   if (await fits(high)) return (await learnedMtu(world, 'again')) ?? high;
   for (let probe = 2; probe < PROBES + 2 && high - low > 4; probe++) {

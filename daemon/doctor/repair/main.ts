@@ -1,5 +1,4 @@
 // Makes one change of a fixed list as root; pkexec or sudo starts it.
-
 import { Failure, reasonWithPath } from '../../core/errors.ts';
 import { REPAIR_FAILED } from '../fix-journal.ts';
 import { createTools } from '../world/tools.ts';

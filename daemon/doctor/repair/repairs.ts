@@ -1,5 +1,5 @@
-// Defines the changes that root's side makes, and verifies each file first. Takes a name and parameters from the caller, and reads
-// everything else from the machine.
+// Defines the changes that `culvert-repair` makes as root, and verifies each file first. Takes a name and parameters from the
+// caller, and reads everything else from the machine.
 import { existsSync, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Message } from '../../api/values.ts';
@@ -21,7 +21,7 @@ export interface Machine {
 }
 
 export interface Repair {
-  /** The check with the finding that is repaired. */
+  /** The check whose problem this repair fixes. */
   check: string;
   /** Returns true if the parameters are valid for this repair. */
   accepts(parameters: readonly string[]): boolean;
@@ -32,21 +32,24 @@ export interface Repair {
 
 const WARP = 'warp-svc';
 const RESOLV_CONF = '/etc/resolv.conf';
-const MOST_INTERFACES = 16;
+const MAX_INTERFACES = 16;
 /** Stricter than Linux: no real device has a name that begins like an option or contains two dots. */
 const INTERFACE = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]{0,14}$/;
 /** Entries of net.ipv6.conf that are not devices, and the loopback interface. */
 const NO_INTERFACES = new Set(['all', 'default', 'lo']);
 
-const none = (parameters: readonly string[]) => parameters.length === 0;
+const isEmpty = (parameters: readonly string[]) => parameters.length === 0;
 
 const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
-  ['start-warp', { check: 'service', accepts: none, label: () => message('Start the WARP service'), plan: startWarp }],
+  [
+    'start-warp',
+    { check: 'service', accepts: isEmpty, label: () => message('Start the WARP service'), plan: startWarp },
+  ],
   [
     'restart-warp',
     {
       check: 'service',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Restart the WARP service'),
       plan: async ({ tools }) => [command(['systemctl', 'restart', WARP], tools)],
     },
@@ -57,7 +60,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
       check: 'ipv6-beside',
       accepts: names =>
         names.length > 0 &&
-        names.length <= MOST_INTERFACES &&
+        names.length <= MAX_INTERFACES &&
         new Set(names).size === names.length &&
         names.every(name => INTERFACE.test(name) && !NO_INTERFACES.has(name)),
       label: () => message('Turn IPv6 off on these interfaces'),
@@ -68,7 +71,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'dnsmasq',
     {
       check: 'dns-port-53',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Keep dnsmasq off the addresses of WARP'),
       plan: limitDnsmasq,
     },
@@ -86,7 +89,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'dns-link',
     {
       check: 'dns-resolv-conf',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Remove the leftover DNS server'),
       plan: async ({ tools }) => [command(['resolvectl', 'revert', 'CloudflareWARP'], tools)],
     },
@@ -95,7 +98,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'resolv-conf-link',
     {
       check: 'dns-resolv-conf',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Remove the leftover DNS server'),
       plan: linkResolvConf,
     },
@@ -104,7 +107,7 @@ const REPAIRS: ReadonlyMap<string, Repair> = new Map<string, Repair>([
     'resolv-conf-words',
     {
       check: 'dns-search',
-      accepts: none,
+      accepts: isEmpty,
       label: () => message('Remove the invalid words'),
       plan: removeInvalidWords,
     },
@@ -179,7 +182,7 @@ function readResolvConf(root: string): string {
 }
 
 /** Maximum size of a file that is repaired. */
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 const OTHERS_MAY_WRITE = 0o022;
 
 /**
@@ -209,7 +212,7 @@ function readOwnFile(root: string, path: string): string | null {
   if (!info) return null;
   if (!info.isFile() || info.nlink !== 1) throw refused(`${path} is a link, or not a regular file.`);
   requireOwn(path, info);
-  if (info.size > MOST_BYTES) throw refused(`${path} has more than ${MOST_BYTES} bytes.`);
+  if (info.size > MAX_BYTES) throw refused(`${path} has more than ${MAX_BYTES} bytes.`);
   return readFileSync(path, 'utf8');
 }
 

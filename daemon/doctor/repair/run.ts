@@ -1,4 +1,4 @@
-// Runs one request to root's side, which makes a listed change completely or undoes the newest change.
+// Runs one request to `culvert-repair`, which makes a listed change completely or undoes the newest change.
 import { dirname, join } from 'node:path';
 import { Failure } from '../../core/errors.ts';
 import { makeDirectory } from '../../core/files.ts';
@@ -9,8 +9,8 @@ import { applyOperations, entriesOf, type FixContext, undoLast } from '../fixes.
 import type { Tools } from '../world/tools.ts';
 import { type Machine, type Repair, repairOf, requireOwnDirectories } from './repairs.ts';
 
-const MOST_WORDS = 32;
-const MOST_CHARACTERS = 64;
+const MAX_WORDS = 32;
+const MAX_CHARACTERS = 64;
 
 /**
  * @param argv `fix NAME [PARAMETER]…` or `undo`
@@ -40,7 +40,7 @@ interface Request {
 
 function parse(argv: readonly string[]): Request | 'undo' {
   const [verb, name, ...parameters] = argv;
-  const isShort = argv.length <= MOST_WORDS && argv.every(word => word.length <= MOST_CHARACTERS);
+  const isShort = argv.length <= MAX_WORDS && argv.every(word => word.length <= MAX_CHARACTERS);
   if (isShort && verb === 'undo' && name === undefined) return 'undo';
   const repair = isShort && verb === 'fix' && name !== undefined ? repairOf(name, parameters) : null;
   if (!repair) throw fixFailure('nothing', 'This is not a repair of the list. Nothing was changed.');

@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { type RequestOptions, request } from 'node:http';
 import { connect, isIPv6 } from 'node:net';
-import type { Trace } from '../../apps/verify-tunnel.ts';
+import type { Trace } from '../../apps/trace.ts';
 import { errno, reason } from '../../core/errors.ts';
 
 /** `refused`: the other end or a firewall rejected the request. `silent`: nothing came back in time. */
@@ -40,7 +40,7 @@ export function createNetwork(env: NodeJS.ProcessEnv): Network {
     connection,
     page,
     trace: async (url, proxyPort, limitMs) => {
-      const { traceThrough } = await import('../../apps/verify-tunnel.ts');
+      const { traceThrough } = await import('../../apps/trace.ts');
       return traceThrough(proxyPort, url, env, limitMs);
     },
     proxy: async (port, limitMs) => (await import('../../warp/actions/ports.ts')).probeProxy(port, limitMs),

@@ -1,5 +1,4 @@
 // Names the owners of policy-routing rules, and reads rules that the machine's configuration declares.
-
 import type { Message } from '../../api/values.ts';
 import { message } from '../../view/message.ts';
 import { rules, TUNNEL_TABLE } from './ip.ts';

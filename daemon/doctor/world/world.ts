@@ -1,6 +1,5 @@
 // Defines the machine that probes see, with measurements of earlier runs. Tests can replace any part, such as `/`, the bus, the
 // network namespace or the daemon.
-
 import * as z from 'zod/mini';
 import type { NetworkLink } from '../../api/networks.ts';
 import type { ServiceManager, Snapshot } from '../../api/schema.ts';

@@ -1,5 +1,4 @@
 // Reads the blocked destinations that the root service recorded, and keeps the recording on.
-
 import type { BlockedList } from '../../api/killswitch.ts';
 import type { FeatureContext } from '../../controls.ts';
 import { Problem } from '../../problem.ts';

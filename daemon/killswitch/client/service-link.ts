@@ -1,6 +1,5 @@
 // Calls the root service through short-lived busctl processes, and follows its published state. Calls are rare, so the daemon holds
 // no bus connection.
-
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

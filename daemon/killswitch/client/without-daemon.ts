@@ -1,6 +1,5 @@
 // Reads and changes the kill switch for the command line without a daemon, and creates the script that installs the root
 // service.
-
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KillSwitch } from '../../api/schema.ts';

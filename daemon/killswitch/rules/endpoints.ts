@@ -1,6 +1,5 @@
 // Determines the endpoints that root may reach outside the tunnel: shipped, reported by the tunnel CLI, or configured by the
 // user. Parsing is strict, since each endpoint is an exception to the block. Pure.
-
 import ipaddr from 'ipaddr.js';
 import data from '../../../data/killswitch/endpoints.json' with { type: 'json' };
 import { printable } from '../../core/printable.ts';

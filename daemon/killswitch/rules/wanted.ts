@@ -1,6 +1,5 @@
 // Checks the kill switch settings in calls to the root service, and formats and parses the files that store them. One rules
 // file both records that the kill switch is on and holds the rules that the boot guard loads, so the two can't disagree. Pure.
-
 import { type Message, message } from '../wording.ts';
 import { type Endpoint, isEndpointPort, parseCidr } from './endpoints.ts';
 import { render } from './rules.ts';

@@ -65,7 +65,7 @@ const XML = `<node><interface name="${BUS_NAME}">
 </interface></node>`;
 
 /** Maximum number of pending requests to polkit per user. */
-const MOST_ASKING = 4;
+const MAX_PENDING = 4;
 
 /**
  * GLib before 2.84 gives the callee a reference to each call, which GJS never releases: every call, with its arguments, would
@@ -170,7 +170,7 @@ export function serve({ bus, userOf }: Gate, services: Services, touched: (under
     action: Action,
   ): Promise<void> {
     const open = asking.get(uid) ?? 0;
-    if (open >= MOST_ASKING)
+    if (open >= MAX_PENDING)
       throw new SwitchError('LimitsExceeded', N_('Other requests of this user are waiting for permission.'));
     asking.set(uid, open + 1);
     try {

@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import type { FileName, Files } from '../keeper.ts';
 import type { Published, Report } from '../report.ts';
 
-const MOST_BYTES = 1 << 20;
+const MAX_BYTES = 1 << 20;
 
 /** Stores files that only root can read. @param directory existing directory in which only root can write */
 export function createFiles<Name extends string = FileName>(directory: string): Files<Name> {
@@ -63,7 +63,7 @@ export function readText(path: string): string | null {
   try {
     const info = Gio.File.new_for_path(path).query_info('standard::type,standard::size', 0, null);
     if (info.get_file_type() !== Gio.FileType.REGULAR) throw new Error(`${path} is not a regular file`);
-    if (info.get_size() > MOST_BYTES) throw new Error(`${path} has more than ${MOST_BYTES} bytes`);
+    if (info.get_size() > MAX_BYTES) throw new Error(`${path} has more than ${MAX_BYTES} bytes`);
     const [, bytes] = GLib.file_get_contents(path);
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {

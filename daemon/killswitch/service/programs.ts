@@ -7,10 +7,10 @@ import { fieldsOf, isMissing, startTimeOf } from './files.ts';
 import { startUnit, type UnitProperty } from './system-bus.ts';
 
 /** Maximum number of processes in a cgroup whose names are read. */
-const MOST_READ = 8;
+const MAX_PROCESSES = 8;
 /** Bytes read of a command line: enough for a shell, the longest path of Linux, and one more word. */
-const MOST_WORDS = 8192;
-const MOST_NAMES = 3;
+const MAX_COMMAND_BYTES = 8192;
+const MAX_NAMES = 3;
 const ARRIVAL_MS = { each: 3, limit: 5_000 };
 const NEVER_DENIED = ['lo', ...TUNNEL_INTERFACES];
 
@@ -53,7 +53,7 @@ export function createProgramEdges(bus: Gio.DBusConnection, root: string): Omit<
     // only the process itself can change its command line; reading the environment of another user's process needs
     // CAP_DAC_READ_SEARCH
     hasAsked(pid) {
-      const [shell, script = '', verb] = (startOf(`/proc/${pid}/cmdline`, MOST_WORDS) ?? '').split('\0');
+      const [shell, script = '', verb] = (startOf(`/proc/${pid}/cmdline`, MAX_COMMAND_BYTES) ?? '').split('\0');
       return shell === '/bin/sh' && /(?:^|\/)culvert$/.test(script) && verb === 'run';
     },
     count: uid => scopesOf(uid).length,
@@ -125,9 +125,9 @@ function textOf(path: string): string | null {
 
 /** Returns the names of some processes in a cgroup. @param path path below `root`, where cgroups are mounted */
 export function programsIn(root: string, path: string): string[] {
-  const pids = textOf(`${root}/${path}/cgroup.procs`)?.split('\n').filter(Boolean).slice(0, MOST_READ) ?? [];
+  const pids = textOf(`${root}/${path}/cgroup.procs`)?.split('\n').filter(Boolean).slice(0, MAX_PROCESSES) ?? [];
   const names = pids.flatMap(pid => textOf(`/proc/${pid}/comm`)?.trim() || []);
-  return [...new Set(names)].slice(0, MOST_NAMES);
+  return [...new Set(names)].slice(0, MAX_NAMES);
 }
 
 /** Returns the inode as text: the number of a cgroup has more digits than a JavaScript number can hold. */

@@ -39,7 +39,7 @@ interface Open {
 /** Silence after which the window closes: before the first heartbeat, and between two heartbeats. */
 const SILENCE_SECONDS = { first: 20, next: 5 };
 /** Consecutive unanswered questions that end a sign-in. */
-const MOST_SILENCES = 2;
+const MAX_SILENCES = 2;
 const NOTHING: Elements = { [SIGN_IN.helpers]: [], [SIGN_IN.servers]: [] };
 
 /** @param changed called when the window was opened or closed */
@@ -179,7 +179,7 @@ async function reasonToClose(edges: WindowEdges, current: Open): Promise<SignInE
   if (presence === null || presence === 'gone') return null;
   const now = await edges.presence(uid);
   current.silences = now === null ? current.silences + 1 : 0;
-  if (current.silences >= MOST_SILENCES) return 'logout';
+  if (current.silences >= MAX_SILENCES) return 'logout';
   if (now === 'gone' || (now === 'elsewhere' && presence !== 'elsewhere')) return 'logout';
   return now === 'away' && presence === 'active' ? 'away' : null;
 }

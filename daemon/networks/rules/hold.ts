@@ -1,5 +1,4 @@
 // Sets the values that rules decide, remembers them across restarts, and restores values when their rules no longer apply.
-
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';

@@ -20,7 +20,7 @@ const CHROMIUM = [
 const FIREFOX = ['firefox', 'firefox-esr'];
 const DATABASE = 'cert9.db';
 /** Maximum number of databases, and of certificates in each. */
-const MOST = 50;
+const LIMIT = 50;
 
 const exists = (directory: string) => existsSync(join(directory, DATABASE));
 
@@ -43,7 +43,7 @@ function firefoxProfiles({ home, config }: Look): string[] {
   return places
     .flatMap(place => namesIn(place).map(name => join(place, name)))
     .filter(exists)
-    .slice(0, MOST);
+    .slice(0, LIMIT);
 }
 
 const NICKNAME = /^(.+?)\s+([a-zA-Z]*),[a-zA-Z]*,[a-zA-Z]*\s*$/;
@@ -56,7 +56,7 @@ async function authoritiesOf(directory: string, look: Look): Promise<string[]> {
     return name && flags.includes('C') ? [name] : [];
   });
   const texts = names
-    .slice(0, MOST)
+    .slice(0, LIMIT)
     .map(name => look.ask('certutil', '-L', '-d', `sql:${directory}`, '-n', name, '-a'));
   return (await Promise.all(texts)).flatMap(text => text?.trim() || []);
 }

@@ -1,5 +1,4 @@
 // Explains why controls can't be used now, and disables a form without a daemon.
-
 import type { ClientState } from '../client/client-state.ts';
 import { type Ask, type ClientTask, commandsOf, type Form, type MenuButton, type Row } from '../form.ts';
 import type { Translator } from '../translator.ts';

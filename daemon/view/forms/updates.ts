@@ -1,5 +1,4 @@
 // Describes the updates page: the newest result with its button, then the installed version and the way back.
-
 import { clientCommand, type Form, type MenuButton, type Row, type Status } from '../form.ts';
 import { formatDate } from '../format.ts';
 import type { UpdateView } from '../states/updates.ts';

@@ -51,8 +51,8 @@ const killSwitchPage: Page = (host, changed) => {
 };
 
 /**
- * The account page, which reads the details whenever it is opened and when the registration changes. In a desktop app,
- * Culvert finishes the sign-in of an organization that the user joins, if it is in the app menu.
+ * The account page, which reads the details whenever it is opened and when the registration changes. In a desktop app, a
+ * Culvert in the app menu finishes the sign-in to an organization.
  */
 const accountPage: Page = (host, changed) => {
   const account = reading(host, changed, {
@@ -103,7 +103,7 @@ const certificatePage: Page = (host, changed) => {
 };
 
 /**
- * Sends orders of accounts, one at a time. An order that a later one replaces is not sent.
+ * Sends the user's new orders of accounts, one request at a time. Skips an order that a newer order replaces.
  * @param read reads the accounts again
  */
 function createOrdering({ model }: Host, changed: () => void, read: () => Promise<void>): Ordering {
@@ -169,7 +169,7 @@ const preferencesPage: Page = ({ desktop, model, tr }, changed) => {
   };
 };
 
-const checkedOf = ({ offline, snapshot }: ClientState) => ({
+const checkConditions = ({ offline, snapshot }: ClientState) => ({
   offline: offline !== null,
   demo: snapshot?.tunnelCli.emulated === true,
 });
@@ -197,7 +197,7 @@ const checksPage: Page = (host, changed) => {
   return {
     form({ client }) {
       const ways = desktop && { repair: { service, root: desktop.canRepair() ? root : null } };
-      return checksForm(checks.state(), { ...checkedOf(client), ...ways }, host.tr());
+      return checksForm(checks.state(), { ...checkConditions(client), ...ways }, host.tr());
     },
     shown() {
       // a browser may run on a computer other than the checked one
@@ -247,7 +247,7 @@ export const FORM_PAGES = {
   account: { open: accountPage, searched: ({ client }, tr) => accountForm(client, null, tr) },
   checks: {
     open: checksPage,
-    searched: ({ client }, tr, checks) => checksForm(checks, checkedOf(client), tr),
+    searched: ({ client }, tr, checks) => checksForm(checks, checkConditions(client), tr),
   },
   updates: {
     open: updatesPage,

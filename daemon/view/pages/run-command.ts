@@ -1,5 +1,4 @@
 // Runs the commands of rows and buttons for every graphical client.
-
 import type { ToolAccountsChange } from '../../api/accounts.ts';
 import type { ChangeOptions } from '../../api/changes.ts';
 import { ApiError } from '../../api/client.ts';

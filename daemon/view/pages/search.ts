@@ -1,6 +1,5 @@
 // Searches the rows of all pages by title, values and keywords, and defines the page of all settings, which contains the
 // search in a desktop app.
-
 import { type Button, type ClientTask, clientCommand, type Form, type Group, type Row, type Status } from '../form.ts';
 import { formatCount } from '../format.ts';
 import { rankRows, rowKeywords } from '../forms/search-match.ts';

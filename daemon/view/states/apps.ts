@@ -1,5 +1,4 @@
 // Describes the apps of the desktop for the Apps page, and chooses apps to offer shortcuts for.
-
 import { MODES, PROTOCOLS } from '../../api/actions.ts';
 import type { Client } from '../../api/client.ts';
 import type { App, LaunchRequest, PlacedWay, ProxyMethod, Snapshot } from '../../api/schema.ts';

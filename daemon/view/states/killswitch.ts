@@ -1,5 +1,4 @@
 // Describes the state of the kill switch for every client, and builds its rows, buttons and requests.
-
 import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { Look } from '../client/labels.ts';

@@ -84,7 +84,7 @@ export function problemText(
   return words === undefined || words === sentences(english)[code] ? detail : words;
 }
 
-/** Words a problem in one sentence, for places with the daemon's own, more exact sentence one step away. */
+/** Words a problem in one sentence, for places from which the daemon's own, more exact sentence is one step away. */
 export function problemTitle({ code, detail, wording }: Problem, tr: Translator): string {
   return wording ? wordMessages(wording, tr) : (sentences(tr)[code] ?? detail);
 }

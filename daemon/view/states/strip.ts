@@ -61,7 +61,7 @@ function kindsOf(changes: readonly HistoryChange[]): Kind[] {
 }
 
 /** Part of the time before the first change that must be connected for all of it to count: the totals are not exact. */
-const MOST = 0.9;
+const NEARLY_ALL = 0.9;
 
 /** Returns what is known before the first change: the records have no change for the state at the beginning. */
 function headOf(records: Records, { from, until }: Omit<Stretch, 'kind'>, after: readonly Stretch[]): Stretch[] {
@@ -72,7 +72,8 @@ function headOf(records: Records, { from, until }: Omit<Stretch, 'kind'>, after:
   const head = (kind: Kind) => ({ kind, from, until });
   if (first?.kind === 'stop') return withEvidence(head(kindsOf([{ ...first, kind: 'state' }])[0]!), records, {});
   const restOn = (totals?.connectedSeconds ?? 0) * 1000 - lengthOf(after, 'on');
-  const wasOn = samples.some(({ at }) => Date.parse(at) <= before) || (restOn > 0 && restOn >= MOST * (until - from));
+  const wasOn =
+    samples.some(({ at }) => Date.parse(at) <= before) || (restOn > 0 && restOn >= NEARLY_ALL * (until - from));
   if (wasOn) return withEvidence(head('on'), records, { isLost: first?.kind === 'start' });
   return [head('unknown')];
 }

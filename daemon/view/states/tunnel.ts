@@ -46,6 +46,7 @@ interface Toggle {
 }
 
 const ON: ConnectionState[] = ['connected', 'connecting', 'unable'];
+
 /** Describes the tunnel in the language of `tr`. */
 export function describeTunnel(client: ClientState, tr: Translator): TunnelView {
   const { snapshot, offline, pending } = client;
@@ -53,12 +54,12 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
   const current = look === 'unavailable' || !snapshot ? null : snapshot;
   const connection = current && !current.status.blocked ? current.status.state : null;
   const words = describeState(client, tr);
-  const first = current?.status.state === 'unknown' && current.status.raw === null;
+  const isUnread = current?.status.state === 'unknown' && current.status.raw === null;
   const locked = current?.options.switchLocked === true;
   return {
     ...words,
     look,
-    toggle: toggleOf(connection, words.state, { free: !pending && !first, locked }, tr),
+    toggle: toggleOf(connection, words.state, { free: !pending && !isUnread, locked }, tr),
     waiting: pending && client.slow ? tr._('Waiting for WARP…') : null,
     setup: current?.status.blocked ?? null,
     lost: current && lostRegistration(current.status, tr),
@@ -66,7 +67,7 @@ export function describeTunnel(client: ClientState, tr: Translator): TunnelView 
     mode: snapshot?.settings.Mode ?? null,
     modeTitle: snapshot?.settings.Mode ? modeName(snapshot.settings.Mode, tr).title : '',
     protocol: snapshot ? protocolOf(snapshot) : null,
-    settable: connection !== null && !pending && !first,
+    settable: connection !== null && !pending && !isUnread,
     lock: current ? lockText(current, tr) : null,
     pauses: pauseLengths(snapshot),
     live: connection === 'connected',
@@ -84,29 +85,29 @@ function lockText(snapshot: Snapshot, { _ }: Translator): string | null {
 }
 
 function toggleOf(
-  state: ConnectionState | null,
-  summed: State,
+  connection: ConnectionState | null,
+  state: State,
   { free, locked }: { free: boolean; locked: boolean },
   tr: Translator,
 ): Toggle {
-  const on = state !== null && ON.includes(state);
-  const either = state === null || state === 'unknown';
+  const on = connection !== null && ON.includes(connection);
+  const either = connection === null || connection === 'unknown';
   return {
     on,
-    sensitive: free && !either && state !== 'disconnecting' && !(on && locked),
+    sensitive: free && !either && connection !== 'disconnecting' && !(on && locked),
     locked: on && locked,
     action: either ? null : on ? 'disconnect' : 'connect',
-    label: toggleLabel(on ? state : null, summed, tr),
+    label: toggleLabel(on ? connection : null, state, tr),
   };
 }
 
-/** @param on the state of a tunnel that is on, or null */
-function toggleLabel(on: ConnectionState | null, summed: State, { _ }: Translator): string {
+/** @param on the connection of a tunnel that is on, or null */
+function toggleLabel(on: ConnectionState | null, state: State, { _ }: Translator): string {
   if (on === 'connecting') return _('Cancel');
   // there is no connection to disconnect
   if (on === 'unable') return _('Stop Trying');
   if (on) return _('Disconnect');
-  return summed === 'paused' ? _('Connect Now') : _('Connect');
+  return state === 'paused' ? _('Connect Now') : _('Connect');
 }
 
 /** Returns the protocol; null for old tunnel CLIs, which do not report it. Spellings differ between text and JSON. */

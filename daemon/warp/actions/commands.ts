@@ -1,5 +1,4 @@
 // Maps every action of the API to a command of the tunnel CLI, and checks the syntax of its argument.
-
 import { isIP } from 'node:net';
 import {
   ACTIONS,

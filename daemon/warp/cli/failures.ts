@@ -1,5 +1,4 @@
 // Turns refusals and failures of the tunnel CLI into problems that say what to do.
-
 import type { Blocked, RegistrationCause, Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
 import { errno } from '../../core/errors.ts';

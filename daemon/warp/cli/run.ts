@@ -41,7 +41,7 @@ const AT_ONCE = 4;
 const WAITING = 32;
 /** Longest wait of a command for its turn. */
 const WAIT_LIMIT_MS = 15_000;
-/** Most bytes kept of each stream; further output is read and dropped, so that the child doesn't block. */
+/** Number of bytes to keep of each stream; further output is read and dropped, so that the child doesn't block. */
 const OUTPUT_LIMIT = 1024 * 1024;
 /** Pause after each chunk beyond the limit: an endless writer must not occupy the event loop. */
 const DROP_PAUSE_MS = 4;

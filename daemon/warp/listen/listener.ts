@@ -35,9 +35,9 @@ interface Handlers {
 export interface Pace {
   /** Length of the time slices in which output is counted. */
   sliceMs: number;
-  /** Most bytes in a slice; a long status has tens of KiB. */
+  /** Maximum number of bytes in a slice; a long status has tens of KiB. */
   bytes: number;
-  /** Most messages in a slice; a busy DNS log has some thousand messages per second. */
+  /** Maximum number of messages in a slice; a busy DNS log has some thousand messages per second. */
   messages: number;
   /** Number of full slices in a row that count as a flood. */
   fullSlices: number;
@@ -45,7 +45,7 @@ export interface Pace {
 
 const IDLE_MS = 1000;
 const TERM_MS = 200;
-/** Most characters kept of each stream for the log. */
+/** Number of characters to keep of each stream for the log. */
 const KEPT_CHARACTERS = 4096;
 
 /** Starts a command as a listener. */
@@ -212,8 +212,8 @@ function paceMessages(
   };
 }
 
-/** Longer than any message, in characters; a longer message is dropped. */
-const LONGEST = 1024 * 1024;
+/** Maximum length of a message, in characters; a longer message is dropped. */
+const MAX_CHARACTERS = 1024 * 1024;
 /** Documents up to this length are parsed at the end of each chunk, longer documents whenever their length has doubled. */
 const ALWAYS_TRIED = 4096;
 
@@ -252,7 +252,7 @@ export function createSplitter(): Splitter {
 
   /** Adds a line to a pretty-printed document, which ends with an unindented bracket. */
   function continueDocument(line: string, out: string[]) {
-    document = document.length < LONGEST ? `${document}\n${line}` : '';
+    document = document.length < MAX_CHARACTERS ? `${document}\n${line}` : '';
     if (!/^[}\]]/.test(line) || !document) return;
     out.push(document); // later lines don't belong to it, even if it is incomplete
     document = '';
@@ -289,7 +289,7 @@ export function createSplitter(): Splitter {
         triedLength = 0;
       } else partial += chunk;
       takeWithoutLineEnd(chunk, out);
-      if (partial.length > LONGEST) partial = '';
+      if (partial.length > MAX_CHARACTERS) partial = '';
       return out;
     },
     end() {

@@ -1,5 +1,4 @@
 // Keeps a listening child of the tunnel CLI running, which reports changes as they happen.
-
 import { failureOf } from '../parse/output.ts';
 import { type Ended, type Listener, type Pace, startListener } from './listener.ts';
 

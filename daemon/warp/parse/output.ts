@@ -29,13 +29,13 @@ function clean(text: string): string {
     .replace(/[\x00-\x08\x0b-\x1f\x7f\ufeff]+/g, '');
 }
 
-/** More lines than any listing has: 5,000 routes fill 5,000 lines. */
-const MOST_LINES = 20_000;
+/** Maximum number of lines. The longest known listing has 5,000 routes, one per line. */
+const MAX_LINES = 20_000;
 
 /** Returns the first 20,000 lines without trailing white space. Blank lines stay, because they end blocks. */
 export function linesOf(text: string): string[] {
   return clean(text)
-    .split('\n', MOST_LINES)
+    .split('\n', MAX_LINES)
     .map(line => line.trimEnd());
 }
 

@@ -176,7 +176,7 @@ const unusable = (code: PolicyCause, seen: Message, managed = true): Policy => (
 /**
  * Judges a policy file.
  * @param root the user id of root; another one in a test
- * @param version of WARP; null if unknown
+ * @param version version of WARP; null if unknown
  */
 export function judgePolicy(file: PolicyFile | null, root = 0, version: string | null = null): Policy {
   if (!file) return NO_POLICY;

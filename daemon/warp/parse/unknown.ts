@@ -7,8 +7,8 @@ import { isKnownReason, isKnownReasonText, NETWORKS, STATES } from './status.ts'
 
 export type Answer = CommandName | 'devices';
 
-/** Most values of an answer, and most characters of a value: a report needs no more. */
-const MOST = 50;
+/** Maximum number of values in an answer, and of characters in a value: a report needs no more. */
+const LIMIT = 50;
 const CHARACTERS = 200;
 /** Name of an answer that as a whole is in no known form. */
 export const WHOLE = 'answer';
@@ -23,7 +23,7 @@ export function unknownIn(answer: Answer, text: string): UnknownValue[] {
   const value = jsonOf(text);
   if (isObject(value) && ('error' in value || 'update' in value)) return [];
   const found = FINDERS[answer](value, text);
-  return found.slice(0, MOST).map(({ name, value }) => ({ name: shortened(name), value: shortened(value) }));
+  return found.slice(0, LIMIT).map(({ name, value }) => ({ name: shortened(name), value: shortened(value) }));
 }
 
 function shortened(text: string): string {

@@ -29,12 +29,12 @@ export const Row = z.object({
 });
 export type Row = z.infer<typeof Row>;
 
-/** More than any recording: a whole one has a megabyte. */
-const MOST_CHARACTERS = 64 * 1024 * 1024;
+/** Maximum size of a recording. Real recordings have a megabyte. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
 
 /** Parses the text of a transcript. @throws Failure for a line in another form, and for a file without a row */
 export function parseTranscript(text: string): Row[] {
-  if (text.length > MOST_CHARACTERS) throw new Failure('The file is larger than 64 MiB.');
+  if (text.length > MAX_CHARACTERS) throw new Failure('The file is larger than 64 MiB.');
   const rows = text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [rowOf(line, at + 1)]));
   if (rows.length === 0) throw new Failure('The file has no line.');
   return rows;

@@ -1,5 +1,4 @@
 // Renders all pages but the first, the search results and the problem report; the page loads this module on demand.
-
 import icons from 'icons:panel';
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';

@@ -1,5 +1,4 @@
 // Renders a symbolic icon in the color of the text around it.
-
 import states from 'icons:hicolor/scalable/status';
 import setup from 'icons:panel?cli-missing|not-authorized|not-registered|service-stopped|terms';
 

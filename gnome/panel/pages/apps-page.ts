@@ -52,14 +52,13 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   #busy: ReadonlySet<string> = new Set();
   /** Search conditions of the list on screen. */
   #by: object | null = null;
-  /** True while the page is on screen. */
-  #seen = false;
+  #isOnScreen = false;
 
   constructor(host: WindowHost) {
     super();
     this.#host = host;
     const changed = () => {
-      if (this.#seen) this.refresh(host.view());
+      if (this.#isOnScreen) this.refresh(host.view());
     };
     const page = openApps(host, changed);
     this.#page = page;
@@ -91,7 +90,7 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   }
 
   refresh(view: View): void {
-    this.#seen = true;
+    this.#isOnScreen = true;
     const { proxy, client } = view;
     this.#proxy = proxy;
     this.#enable.visible = proxy.look !== 'on';
@@ -125,11 +124,11 @@ export class AppsPage extends Adw.Bin implements PageWidget {
   }
 
   leave(): void {
-    this.#seen = false;
+    this.#isOnScreen = false;
   }
 
   close(): void {
-    this.#seen = false;
+    this.#isOnScreen = false;
     this.#page.close();
     dropRows(this.#list);
   }

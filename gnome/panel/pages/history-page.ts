@@ -36,8 +36,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
   readonly #more = new Gtk.Button({ label: _('Show More'), halign: Gtk.Align.CENTER });
   readonly #charts = createCharts(() => this.#showTables());
   readonly #tables: FormGroups;
-  /** True while the page is on screen. */
-  #seen = false;
+  #isOnScreen = false;
   #recorded: Recorded | null = null;
   #shown: Recorded | Charts | null | undefined;
   /** The row to reveal once the page shows it. */
@@ -69,7 +68,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
   }
 
   refresh(view: View): void {
-    this.#seen = true;
+    this.#isOnScreen = true;
     const { status, charts, recorded } = this.#page.view(view);
     this.#status.widget.visible = status !== null;
     if (status) this.#status.show(status);
@@ -84,7 +83,7 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
 
   /** Updates the page if it is on screen; a hidden page is updated when it is shown. */
   tick(): void {
-    if (this.#seen) this.refresh(this.#host.view());
+    if (this.#isOnScreen) this.refresh(this.#host.view());
   }
 
   reload(): void {
@@ -92,12 +91,12 @@ export class HistoryPage extends Adw.Bin implements PageWidget {
   }
 
   leave(): void {
-    this.#seen = false;
+    this.#isOnScreen = false;
     this.#wanted = '';
   }
 
   close(): void {
-    this.#seen = false;
+    this.#isOnScreen = false;
     this.#page.close();
     this.#strip.close();
   }

@@ -115,7 +115,7 @@ export async function showUpdateCommand(host: WindowHost): Promise<void> {
 }
 
 /** Maximum size of a text file, in bytes; no handwritten list is larger. */
-const LONGEST = 4_000_000;
+const MAX_FILE_BYTES = 4_000_000;
 
 /** @returns true if the user chose a place and the text was saved. @throws GLib.Error if the file can't be written. */
 export function saveText(parent: Gtk.Window, name: string, text: string): Promise<boolean> {
@@ -135,7 +135,7 @@ export async function openText(parent: Gtk.Window): Promise<string | null> {
   const file = await choose(parent, Gtk.FileChooserAction.OPEN, null);
   if (!file) return null;
   const [, bytes] = file.load_contents(null);
-  if (bytes.length > LONGEST) throw new Error(_('This file is too large.'));
+  if (bytes.length > MAX_FILE_BYTES) throw new Error(_('This file is too large.'));
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 

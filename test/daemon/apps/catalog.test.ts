@@ -31,7 +31,7 @@ function createPlace(t: test.TestContext, ...roots: string[]) {
       described.push(id);
       return entry && text(entry, 'Name');
     },
-    lasts: name => name !== 'fleeting',
+    isStable: name => name !== 'fleeting',
   });
   t.after(() => {
     catalog.close();

@@ -8,7 +8,7 @@ import {
   joinExec,
   list,
   localeKeys,
-  localised,
+  localized,
   locateProgram,
   messageLocales,
   parseEntry,
@@ -81,10 +81,10 @@ test('translations match in the order of the specification', () => {
   assert.deepEqual(localeKeys(['pt_BR', 'de']), ['pt_BR', 'pt', 'de']);
   assert.deepEqual(localeKeys(['de.UTF-8', 'ca@valencia', 'C.UTF-8', 'POSIX', '']), ['de', 'ca@valencia', 'ca']);
   const found = entry('Name=n', 'Name[sr]=sr', 'Name[sr@Latn]=latn', 'Name[sr_YU]=yu', 'Name[de]=de\\sde');
-  assert.equal(localised(found, 'Name', localeKeys(['sr_YU@Latn'])), 'yu');
-  assert.equal(localised(found, 'Name', localeKeys(['sr@Latn'])), 'latn');
-  assert.equal(localised(found, 'Name', localeKeys(['fr_FR', 'de_AT'])), 'de de');
-  assert.equal(localised(found, 'Name', []), 'n');
+  assert.equal(localized(found, 'Name', localeKeys(['sr_YU@Latn'])), 'yu');
+  assert.equal(localized(found, 'Name', localeKeys(['sr@Latn'])), 'latn');
+  assert.equal(localized(found, 'Name', localeKeys(['fr_FR', 'de_AT'])), 'de de');
+  assert.equal(localized(found, 'Name', []), 'n');
 });
 
 test('translations into other languages are not kept, and the others are', () => {

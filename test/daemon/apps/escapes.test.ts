@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { handsOver, runsElsewhere, startedBy, takenOver } from '../../../daemon/apps/escapes.ts';
+import { handoverReason, runsElsewhere, startedCommand, takeoverOf } from '../../../daemon/apps/escapes.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function setProcess(proc: string, pid: string, exe: string, words = [exe]): void {
@@ -19,8 +19,8 @@ test('a directory of PATH that can’t be entered is passed over, as a shell doe
   symlinkSync(odd, odd); // a loop, which not even root can enter
   writeFileSync(join(directory, 'tool'), '#!/bin/sh\n', { mode: 0o755 });
   symlinkSync('/usr/bin/flatpak', join(directory, 'alias'));
-  assert.equal(handsOver('tool', `${odd}:${directory}`), null);
-  assert.match(handsOver('flatpak', `${odd}:${directory}`) ?? '', /Flatpak/);
+  assert.equal(handoverReason('tool', `${odd}:${directory}`), null);
+  assert.match(handoverReason('flatpak', `${odd}:${directory}`) ?? '', /Flatpak/);
 });
 
 test('the command counts that another one starts', () => {
@@ -60,7 +60,7 @@ test('the command counts that another one starts', () => {
     [['env'], ['env']],
     [[], ['']],
   ];
-  for (const [words, started] of commands) assert.deepEqual(startedBy(words), started, words.join(' '));
+  for (const [words, started] of commands) assert.deepEqual(startedCommand(words), started, words.join(' '));
 });
 
 test('a running instance of an editor, a terminal, an Electron app or one of D-Bus takes over a start', t => {
@@ -75,9 +75,9 @@ test('a running instance of an editor, a terminal, an Electron app or one of D-B
   const run = (pid: string, exe: string) => setProcess(proc, pid, exe);
   mkdirSync(proc);
   const path = `${directory}:${join(app, 'bin')}`;
-  const optionOf = (words: string[]) => takenOver(words, 'tunnel-only', { path: '', procfs: proc })?.option ?? null;
+  const optionOf = (words: string[]) => takeoverOf(words, 'tunnel-only', { path: '', procfs: proc })?.option ?? null;
   const taken = () =>
-    ['chat', 'nautilus', 'tool'].map(name => takenOver([name], 'tunnel-only', { path, procfs: proc }) !== null);
+    ['chat', 'nautilus', 'tool'].map(name => takeoverOf([name], 'tunnel-only', { path, procfs: proc }) !== null);
   assert.deepEqual(taken(), [false, false, false]);
   run('1', join(app, 'chat'));
   run('2', join(directory, 'nautilus'));
@@ -116,6 +116,6 @@ test('a script runs where its interpreter has it as its program, and not where a
     const proc = join(directory, `proc${i}`);
     setProcess(proc, '1', '/usr/bin/interpreter', words);
     assert.equal(runsElsewhere(script, 'tunnel-only', proc), runs, words.join(' '));
-    assert.equal(takenOver(['gajim'], 'outside', { path: directory, procfs: proc }) !== null, runs);
+    assert.equal(takeoverOf(['gajim'], 'outside', { path: directory, procfs: proc }) !== null, runs);
   }
 });

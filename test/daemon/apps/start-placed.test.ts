@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync 
 import { join } from 'node:path';
 import test, { type TestContext } from 'node:test';
 import type { PlacedWay } from '../../../daemon/api/schema.ts';
-import { ownProfile } from '../../../daemon/apps/command-line.ts';
-import { handsOver, isKept, runsElsewhere, takenOver } from '../../../daemon/apps/escapes.ts';
+import { placedCommand } from '../../../daemon/apps/command-line.ts';
+import { handoverReason, isKept, runsElsewhere, takeoverOf } from '../../../daemon/apps/escapes.ts';
 import { placeApp } from '../../../daemon/apps/start-placed.ts';
 import type { FeatureContext } from '../../../daemon/controls.ts';
 import { SERVICE_PATHS } from '../../../daemon/killswitch/client/published-state.ts';
@@ -37,7 +37,7 @@ test('names the option for a browser that already runs outside, unless it has a 
     ['/usr/bin/thunderbird', KEPT],
   ]);
   const option = (...command: string[]) =>
-    takenOver(command, 'tunnel-only', { path: '', procfs: proc })?.option ?? null;
+    takeoverOf(command, 'tunnel-only', { path: '', procfs: proc })?.option ?? null;
   assert.match(option('firefox')!, /-profile/);
   assert.match(option('/usr/bin/firefox-esr', 'http://x')!, /-profile/);
   assert.equal(option('firefox', '-no-remote', '-profile', '/tmp/x'), null);
@@ -47,7 +47,7 @@ test('names the option for a browser that already runs outside, unless it has a 
   assert.equal(runsElsewhere('/opt/google/chrome/chrome', 'tunnel-only', proc), true);
   assert.equal(runsElsewhere('/usr/bin/thunderbird', 'tunnel-only', proc), false);
   // each program outside the tunnel has its own network
-  assert.match(takenOver(['thunderbird'], 'outside', { path: '', procfs: proc })!.option!, /-profile/);
+  assert.match(takeoverOf(['thunderbird'], 'outside', { path: '', procfs: proc })!.option!, /-profile/);
   assert.equal(runsElsewhere('/usr/bin/thunderbird', 'outside', proc), true);
   assert.deepEqual([isKept(10, proc), isKept(12, proc)], [false, true]);
 });
@@ -59,11 +59,11 @@ test('programs that hand over are known by their names, and by what their names 
   for (const path of [join(exports, 'org.x.Y'), join(directory, 'gio')]) writeFileSync(path, '', { mode: 0o755 });
   symlinkSync(join(directory, 'gio'), join(directory, 'opener'));
   const path = `${directory}:${exports}`;
-  assert.match(handsOver('org.x.Y', path)!, /Flatpak/);
-  assert.match(handsOver('opener', path)!, /the desktop starts the app/);
-  assert.match(handsOver('/snap/bin/firefox', path)!, /snapd/);
-  assert.match(handsOver('gapplication', path)!, /the desktop/);
-  assert.equal(handsOver('curl', path), null);
+  assert.match(handoverReason('org.x.Y', path)!, /Flatpak/);
+  assert.match(handoverReason('opener', path)!, /the desktop starts the app/);
+  assert.match(handoverReason('/snap/bin/firefox', path)!, /snapd/);
+  assert.match(handoverReason('gapplication', path)!, /the desktop/);
+  assert.equal(handoverReason('curl', path), null);
 });
 
 const described = (kind: 'firefox' | 'chromium' | 'generic') =>
@@ -74,26 +74,26 @@ const described = (kind: 'firefox' | 'chromium' | 'generic') =>
     kind,
     method: 'none',
     packaging: 'native',
-  }) as unknown as Parameters<typeof ownProfile>[0];
+  }) as unknown as Parameters<typeof placedCommand>[0];
 
 test('a browser gets a separate profile, which is not the profile for the proxy', () => {
   const line = (...args: string[]) => ({ args, located: { at: 0, program: args[0]!, packaging: 'native' as const } });
   const options = { state: '/state', way: 'tunnel-only' as const };
-  assert.deepEqual(ownProfile(described('firefox'), line('firefox', '-P', 'x', '--new-tab'), options), {
+  assert.deepEqual(placedCommand(described('firefox'), line('firefox', '-P', 'x', '--new-tab'), options), {
     argv: ['firefox', '-profile', '/state/profiles-tunnel/org.example.A', '--new-tab'],
     env: { MOZ_NO_REMOTE: '' },
     profile: '/state/profiles-tunnel/org.example.A',
   });
-  const { argv } = ownProfile(described('chromium'), line('chromium', '--user-data-dir=/x', '--incognito'), options);
+  const { argv } = placedCommand(described('chromium'), line('chromium', '--user-data-dir=/x', '--incognito'), options);
   assert.deepEqual(argv, [
     'chromium',
     '--user-data-dir=/state/profiles-tunnel/org.example.A',
     '--no-first-run',
     '--incognito',
   ]);
-  const outside = ownProfile(described('chromium'), line('chromium'), { ...options, way: 'outside' });
+  const outside = placedCommand(described('chromium'), line('chromium'), { ...options, way: 'outside' });
   assert.equal(outside.profile, '/state/profiles-outside/org.example.A');
-  assert.deepEqual(ownProfile(described('generic'), line('x', 'y'), options), {
+  assert.deepEqual(placedCommand(described('generic'), line('x', 'y'), options), {
     argv: ['x', 'y'],
     env: {},
     profile: null,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startTime } from '../../../daemon/core/process.ts';
-import { prepareRuntime, running } from '../../../daemon/system/instance.ts';
+import { prepareRuntime, runningInstance } from '../../../daemon/system/instance.ts';
 import { type Paths, paths } from '../../../daemon/system/paths.ts';
 import { temporary } from '../../support/temporary.ts';
 
@@ -18,12 +18,12 @@ function session(t: TestContext): Paths {
 
 test('ignores the record of a process that is gone or whose pid was reused', t => {
   const p = session(t);
-  assert.equal(running(p), null);
+  assert.equal(runningInstance(p), null);
   const record = { pid: process.pid, port: 4173, version: '1', demo: false, started: startTime(process.pid)! };
   writeFileSync(p.record, JSON.stringify(record));
-  assert.deepEqual(running(p), record);
+  assert.deepEqual(runningInstance(p), record);
   writeFileSync(p.record, JSON.stringify({ ...record, started: '1' }));
-  assert.equal(running(p), null);
+  assert.equal(runningInstance(p), null);
   for (const torn of [
     '{"pid":',
     'null',
@@ -33,7 +33,7 @@ test('ignores the record of a process that is gone or whose pid was reused', t =
     '{"pid":4000000000}',
   ]) {
     writeFileSync(p.record, torn);
-    assert.equal(running(p), null, torn);
+    assert.equal(runningInstance(p), null, torn);
   }
 });
 

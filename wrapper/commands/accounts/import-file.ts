@@ -89,8 +89,8 @@ function fromTable(file: string, account: ImportedAccount, { providers }: Catalo
   return [{ ...account, secrets: Object.fromEntries(held.map(([name, [key = '']]) => [name, key])) }];
 }
 
-/** Largest number of omitted names in one message. */
-const MOST_NAMES = 20;
+/** Maximum number of omitted names in one message. */
+const MAX_NAMES = 20;
 
 /** Reports whether a text is a list of one word per line and comments. If the tool is given, one word is enough. */
 function isListOfKeys(text: string, { cli }: ImportOptions): boolean {
@@ -187,9 +187,9 @@ function isEnvFile(file: string, text: string): boolean {
 function settingsIn(file: string, text: string): string {
   const lines = joinTexts(joinLists(text), file).split('\n');
   const odd = lines.flatMap((line, index) => (/^\s*(?:#|$)/.test(line) || ASSIGNMENT.test(line.trim()) ? [] : [index]));
-  for (const index of odd.slice(0, MOST_NAMES)) say(`line ${index + 1} of ${file} is left out: it is not NAME=value`);
-  if (odd.length > MOST_NAMES)
-    say(`${odd.length - MOST_NAMES} more lines of ${file} are left out: they are not NAME=value`);
+  for (const index of odd.slice(0, MAX_NAMES)) say(`line ${index + 1} of ${file} is left out: it is not NAME=value`);
+  if (odd.length > MAX_NAMES)
+    say(`${odd.length - MAX_NAMES} more lines of ${file} are left out: they are not NAME=value`);
   return lines.filter((_, index) => !odd.includes(index)).join('\n');
 }
 
@@ -275,9 +275,9 @@ function repeatedIn(text: string): Set<string> {
 /** Describes the variables left out of a file. Names that suggest a key come first. */
 function describeOthers(keys: readonly string[], file: string, { cli }: ImportOptions): string {
   const ordered = [...keys.filter(isOfKey), ...keys.filter(key => !isOfKey(key))];
-  const more = ordered.length > MOST_NAMES ? ` and ${ordered.length - MOST_NAMES} more` : '';
+  const more = ordered.length > MAX_NAMES ? ` and ${ordered.length - MAX_NAMES} more` : '';
   const who = cli === undefined ? 'no tool of the catalog has' : `${cli} does not have`;
-  const names = `${ordered.slice(0, MOST_NAMES).join(', ')}${more}`;
+  const names = `${ordered.slice(0, MAX_NAMES).join(', ')}${more}`;
   return `left out of ${file}, because ${who} its key in a variable of that name: ${names}`;
 }
 

@@ -1,5 +1,4 @@
 // Implements `catalog list`, `show`, `test` and `new`.
-
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
 import { readOptional } from '../../../daemon/core/files.ts';

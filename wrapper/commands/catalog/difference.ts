@@ -19,10 +19,10 @@ import { explainIssues } from '../../system/explain-issues.ts';
 
 type Files = Container['files'];
 
-/** Most entries of tools in a catalog. */
-const MOST_ENTRIES = 300;
-/** Deepest table of a file of knowledge. */
-const MOST_DEPTH = 10;
+/** Maximum number of tools in a catalog. */
+const MAX_ENTRIES = 300;
+/** Maximum depth of tables in a knowledge file. */
+const MAX_DEPTH = 10;
 /** Problems to name; one is enough to refuse. */
 const NAMED = 5;
 
@@ -34,7 +34,7 @@ export function checkContents(files: Files, context: Pick<Context, 'catalog'>): 
   const { providers: shipped } = loadCatalog(context.catalog, '');
   const entries = entriesOf(files['providers.toml']);
   const problems: string[] = [];
-  if (Object.keys(entries).length > MOST_ENTRIES) problems.push(`it has more than ${MOST_ENTRIES} entries`);
+  if (Object.keys(entries).length > MAX_ENTRIES) problems.push(`it has more than ${MAX_ENTRIES} entries`);
   const text = explainTexts(entries);
   if (text !== undefined) problems.push(`providers.toml ${text}`);
   const lost = Object.keys(shipped).filter(name => !Object.hasOwn(entries, name));
@@ -67,7 +67,7 @@ function entriesOf(text: string): Record<string, Record<string, unknown>> {
 
 function documentOf(name: string, text: string): Record<string, unknown> {
   try {
-    return parse(text, { maxDepth: MOST_DEPTH });
+    return parse(text, { maxDepth: MAX_DEPTH });
   } catch (error) {
     throw unknownForm(`${name}: ${reason(error).split('\n')[0]}`, error);
   }

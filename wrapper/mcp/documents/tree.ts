@@ -1,5 +1,4 @@
 // Defines the tree of a configuration file, whose nodes know their place in the text, and replaces values in that text.
-
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../../daemon/core/errors.ts';
 import { isRecord, isText } from '../../../daemon/core/shape.ts';

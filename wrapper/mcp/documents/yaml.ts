@@ -13,9 +13,9 @@ import {
 import { isRecord } from '../../../daemon/core/shape.ts';
 import { type Entry, type Node, type Notation, unreadable } from './tree.ts';
 
-/** Most levels, and most aliases, that are read. A few aliases of aliases could stand for billions of values. */
-const MOST_LEVELS = 100;
-const MOST_ALIASES = 1_000;
+/** Maximum number of levels, and of aliases. A few aliases of aliases could stand for billions of values. */
+const MAX_LEVELS = 100;
+const MAX_ALIASES = 1_000;
 
 /** @throws Failure */
 export function readYaml(text: string): Node {
@@ -37,11 +37,11 @@ class Reader {
   }
 
   nodeOf(node: unknown, level: number): Node {
-    if (level > MOST_LEVELS) throw unreadable('it is nested too deeply');
+    if (level > MAX_LEVELS) throw unreadable('it is nested too deeply');
     if (isAlias(node)) {
       this.#aliases += 1;
       const target = node.resolve(this.#document);
-      if (!target || this.#aliases > MOST_ALIASES) throw unreadable('it has too many aliases');
+      if (!target || this.#aliases > MAX_ALIASES) throw unreadable('it has too many aliases');
       return { ...this.nodeOf(target, level + 1), ...placeOf(node), isFrozen: true };
     }
     if (isMap(node)) {

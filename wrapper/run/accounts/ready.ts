@@ -17,10 +17,10 @@ import { stripAnsi } from '../rules/classify.ts';
 import { isChosen, isOtherHost } from './own-choice.ts';
 import { pinForChildren } from './select-account.ts';
 
-/** Most calls of a credential program in one run: the second call shows whether the value rotates. */
-const MOST_READINGS = 2;
-/** Longest quotation from a prepare command's output, in characters. */
-const LONGEST = 200;
+/** Maximum number of calls of a credential program in one run: the second call shows whether the value rotates. */
+const MAX_READINGS = 2;
+/** Number of characters to quote from a prepare command's output. */
+const MAX_QUOTED = 200;
 
 /** An account that is ready for an attempt. */
 export interface Usable {
@@ -52,7 +52,7 @@ export function openCredentials(
     },
     again: account => {
       const reading = readings.get(account.name);
-      if (reading && reading.count >= MOST_READINGS) return reading.value;
+      if (reading && reading.count >= MAX_READINGS) return reading.value;
       const value = resolveAccount(account, caller, secretTimeoutMs);
       if (startsProgram(account)) readings.set(account.name, { count: (reading?.count ?? 0) + 1, isOld: false, value });
       return value;
@@ -121,7 +121,7 @@ async function prepare(
   if (result.exit !== 0) {
     const last = redact(stripAnsi(result.stderr).trim().split('\n').at(-1) ?? '', Object.values(account.env)).slice(
       0,
-      LONGEST,
+      MAX_QUOTED,
     );
     return { ok: false, problem: `its prepare command ${failureOf(result)}${last && `: ${last}`}` };
   }
@@ -143,7 +143,7 @@ export async function clearChangedCredentials(
 }
 
 /** Variables that the shim sets for this process only. */
-const OURS = [
+const SHIM_VARIABLES = [
   'CULVERT_WRAP_SHIM',
   'CULVERT_WRAP_FDS',
   'CULVERT_WRAP_REPORT',
@@ -171,7 +171,7 @@ export function callerEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     if (result[variable] !== undefined) result[name] = result[variable];
     delete result[variable];
   }
-  for (const name of OURS) delete result[name];
+  for (const name of SHIM_VARIABLES) delete result[name];
   return { ...trustVariables(env), ...result };
 }
 

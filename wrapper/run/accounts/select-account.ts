@@ -1,5 +1,4 @@
 // Selects the account to try first, and detects nested runs. A run and `explain` share this, so that they can't disagree.
-
 import { readOptional } from '../../../daemon/core/files.ts';
 import type { Context, Invocation } from '../../context.ts';
 import { directoryFile, type Paths } from '../../store/paths.ts';

@@ -1,6 +1,5 @@
 // Classifies the end of an attempt by the catalog's rules, and recognizes answers from a proxy or a login page on the way.
 // Pure: tests can replay recordings through it.
-
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Rule } from '../../catalog/provider.ts';
 import type { NamedPause, Verdict } from '../../store/pause.ts';

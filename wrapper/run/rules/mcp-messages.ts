@@ -1,5 +1,4 @@
 // Reads MCP messages and judges what an error means for the account. Pure.
-
 import { isRecord } from '../../../daemon/core/shape.ts';
 import type { McpServer } from '../../catalog/programs.ts';
 import { at, isForeignText, leftIn, parseJson, pauseOf, type Verdict } from './classify.ts';

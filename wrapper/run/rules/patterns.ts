@@ -1,5 +1,4 @@
 // Compiles the catalog's patterns for one run, and stops patterns from the user's entries that would run forever.
-
 import { Script } from 'node:vm';
 import type { Invocation } from '../../context.ts';
 import type { Plan } from '../../store/plan.ts';
@@ -59,7 +58,7 @@ export function compilePatterns({ provider, ownPatterns, cli }: Plan, invocation
 export const USER_PATTERN_MS = 500;
 
 /** The longest attempt, as a multiple of the limit: on a busy machine a program gets only part of the time. */
-const LONGEST = 16;
+const MAX_FACTOR = 16;
 const WORK = Symbol.for('culvert-wrap.work');
 const script = new Script(`globalThis[Symbol.for('culvert-wrap.work')]()`);
 
@@ -77,7 +76,7 @@ export function withTimeLimit<T>(ms: number, work: () => T, otherwise: T): T {
     result = work();
   });
   const before = process.cpuUsage();
-  for (let timeout = ms; timeout <= ms * LONGEST; timeout *= 2) {
+  for (let timeout = ms; timeout <= ms * MAX_FACTOR; timeout *= 2) {
     try {
       script.runInThisContext({ timeout });
       return result;

@@ -244,8 +244,8 @@ const WORDS: [RegExp, Found][] = [
 ];
 
 /** Limits for errors; deeper values and longer lists are content. */
-const DEPTH = 5;
-const MOST = 60;
+const MAX_DEPTH = 5;
+const MAX_TEXTS = 60;
 const SENTENCE = 1_000;
 
 /**
@@ -254,8 +254,8 @@ const SENTENCE = 1_000;
  */
 export function causeOf(...texts: unknown[]): Cause | undefined {
   const all = texts
-    .flatMap(text => textsIn(text, DEPTH))
-    .slice(0, MOST)
+    .flatMap(text => textsIn(text, MAX_DEPTH))
+    .slice(0, MAX_TEXTS)
     .map(readable);
   const found = [firstIn(CODES, all.flatMap(codesIn)), firstIn(WORDS, all.map(inOneSentence))];
   // Providers name several causes: a dead key counts most, then activity, an address, a refused key and a missing right.
@@ -273,8 +273,8 @@ export function causeOfFailure(failure: 'quota' | 'rate' | 'auth', ...texts: unk
 /** Reports whether the name of an error says that the credential is refused, and its words give no other cause. */
 export function isRefusedByName(...texts: unknown[]): boolean {
   const names = texts
-    .flatMap(text => textsIn(text, DEPTH))
-    .slice(0, MOST)
+    .flatMap(text => textsIn(text, MAX_DEPTH))
+    .slice(0, MAX_TEXTS)
     .flatMap(codesIn);
   const found = firstIn(CODES, names);
   return (found === 'dead' || found === 'key') && causeOf(...texts) === undefined;
@@ -300,7 +300,7 @@ function textsIn(value: unknown, depth: number): string[] {
   if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null || depth === 0) return [];
   return Object.values(value)
-    .slice(0, MOST)
+    .slice(0, MAX_TEXTS)
     .flatMap(each => textsIn(each, depth - 1));
 }
 

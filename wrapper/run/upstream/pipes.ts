@@ -1,6 +1,5 @@
 // Reads, keeps and forwards an upstream's output through real pipes. Node gives children sockets: opening /dev/stderr fails on
 // them, and cat can't reopen them. The shim's empty here-documents are pipes, and /proc/self/fd reopens either end.
-
 import { spawn } from 'node:child_process';
 import {
   closeSync,

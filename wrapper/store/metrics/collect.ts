@@ -1,5 +1,4 @@
 // Collects metric samples from the wrapper's files, without sending requests.
-
 import { hmac } from '../../../daemon/core/hash.ts';
 import { OUTCOMES } from '../audit.ts';
 import { readConfig } from '../config.ts';

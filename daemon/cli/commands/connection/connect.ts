@@ -1,6 +1,5 @@
 // Runs `culvert connect`, `disconnect` and `toggle`, which can wait for the connection, and `keep`, `revert` and `extend` for
 // changes that revert automatically.
-
 import { SUBJECTS } from '../../../api/actions.ts';
 import { applyEvent } from '../../../api/apply-event.ts';
 import type { Change, Subject } from '../../../api/changes.ts';

@@ -1,5 +1,4 @@
 // Starts, restarts and stops the daemon, and prints its version.
-
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +12,7 @@ import { isRunning, isSuspended, startTime } from '../../../core/process.ts';
 import { findOnPorts, type OtherCulvert } from '../../../port-search.ts';
 import { RESTART_SIGNAL } from '../../../restart.ts';
 import { programs, VERSION } from '../../../system/installation.ts';
-import { recorded, running } from '../../../system/instance.ts';
+import { recordedInstance, runningInstance } from '../../../system/instance.ts';
 import { paths as pathsOf } from '../../../system/paths.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, Failure } from '../../errors.ts';
@@ -33,7 +32,7 @@ interface Identity {
  * @throws Unreachable without such a process
  */
 async function identify({ client, paths, env }: Context): Promise<Identity> {
-  const recorded = running(paths);
+  const recorded = runningInstance(paths);
   if (recorded && isSingleProcess(recorded)) return recorded;
   const holder = lockHolder(paths.lock) ?? lockHolder(paths.stateLock);
   if (holder && isSingleProcess(holder)) return holder;
@@ -115,7 +114,7 @@ export function isSingleProcess(candidate: { pid: unknown; started: unknown }): 
 const START_MS = 20_000;
 
 export const restart: Run = async context => {
-  const last = recorded(context.paths);
+  const last = recordedInstance(context.paths);
   const daemon = await identify(context).catch(error => {
     if (error instanceof Unreachable && error.daemon !== 'silent') return null;
     throw error;

@@ -1,5 +1,4 @@
 // Runs `culvert doctor`, which runs checks, shows problems first with their evidence, and applies and undoes fixes.
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { actionRequest } from '../../../api/actions.ts';

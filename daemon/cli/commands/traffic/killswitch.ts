@@ -1,5 +1,4 @@
 // Runs `culvert killswitch`, which sets and pauses the kill switch, prints its state, and lists blocked traffic.
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { BlockedEntry, BlockedResponse, KillSwitch, KillSwitchRequest } from '../../../api/schema.ts';

@@ -1,5 +1,4 @@
 // Runs `culvert network`, which shows this machine's networks, sets and tries the rules for them, and makes and checks beacons.
-
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';

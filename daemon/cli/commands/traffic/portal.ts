@@ -30,7 +30,7 @@ const PLAIN_PAGE = 'http://example.com/';
 export interface World {
   /** Tests the network. @param connect connects through the window; default: directly */
   probe(connect?: SignInWindow['connect']): Promise<Verdict>;
-  /** Opens a browser. @param port of the window's proxy */
+  /** Opens a browser. @param port port of the window's proxy */
   browse(url: string, port: number | null): Browser | null;
   openWindow(seconds: number): Promise<SignInWindow>;
   /** Waits until a request comes through the tunnel. */

@@ -41,17 +41,17 @@ export const run: Run = async (context, words, options) => {
 
 /** @throws Failure if another process would do the command's work */
 async function refuseEscape(words: readonly string[], isOutside: boolean, path: string): Promise<void> {
-  const { handsOver, startedBy, takenOver } = await import('../../../apps/escapes.ts');
-  const started = startedBy(words);
+  const { handoverReason, startedCommand, takeoverOf } = await import('../../../apps/escapes.ts');
+  const started = startedCommand(words);
   const command = started[0]!;
-  const why = handsOver(command, path);
+  const why = handoverReason(command, path);
   if (why && isOutside) throw new Failure(`${basename(command)} can't run outside the tunnel: ${why}.`);
   if (why)
     throw new Failure(`${basename(command)} can't be kept in the tunnel: ${why}.`, {
       hint: 'Start the program itself, or use: culvert killswitch on',
     });
   const way = isOutside ? 'outside' : 'tunnel-only';
-  const taken = takenOver(started, way, { path });
+  const taken = takeoverOf(started, way, { path });
   if (!taken) return;
   const where = isOutside ? 'and not outside the tunnel' : "outside the tunnel's place";
   throw new Failure(`${basename(command)} runs already, and would open the window there, ${where}.`, {

@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import { formatQuestion, isName, parseAnswer } from '../../sign-in/link.ts';
 import { countGarbage } from '../child.ts';
 
-const MOST_LINE = 4_096;
+const MAX_LINE_BYTES = 4_096;
 
 /** @returns up to `size` bytes; null at the end of the stream. @throws GLib.Error */
 export function read(stream: Gio.InputStream, size: number): Promise<Uint8Array | null> {
@@ -56,10 +56,10 @@ function writeSome(stream: Gio.OutputStream, bytes: Uint8Array): Promise<number>
 export async function lines(stream: Gio.InputStream, heard: (line: string) => void): Promise<void> {
   let partial = '';
   try {
-    for (let bytes = await read(stream, MOST_LINE); bytes; bytes = await read(stream, MOST_LINE)) {
+    for (let bytes = await read(stream, MAX_LINE_BYTES); bytes; bytes = await read(stream, MAX_LINE_BYTES)) {
       const parts = (partial + new TextDecoder().decode(bytes)).split('\n');
       partial = parts.pop()!;
-      if (partial.length > MOST_LINE) return;
+      if (partial.length > MAX_LINE_BYTES) return;
       for (const line of parts) heard(line);
     }
   } catch {
@@ -149,7 +149,7 @@ export function close(connection: Gio.SocketConnection): void {
 const DNS_PORT = 53;
 const TRIES = 2;
 const ANSWER_SECONDS = 2;
-const MOST_BYTES = 4_096;
+const MAX_ANSWER_BYTES = 4_096;
 
 /** @returns the addresses; an empty list if no server answers or the name does not exist */
 export async function addressesOf(name: string, servers: readonly string[]): Promise<string[]> {
@@ -173,7 +173,7 @@ async function ask(name: string, server: string): Promise<string[] | null> {
     const connection = socket.connection_factory_create_connection();
     const question = formatQuestion(Math.floor(Math.random() * 65_536), name);
     await write(connection.get_output_stream(), question);
-    const answer = await read(connection.get_input_stream(), MOST_BYTES);
+    const answer = await read(connection.get_input_stream(), MAX_ANSWER_BYTES);
     return answer && parseAnswer(answer, question);
   } finally {
     socket.close();

@@ -1,5 +1,4 @@
 // Describes the kill switch page, and words the list of blocked traffic for every client.
-
 import type { BlockedEntry, BlockedList } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { type Form, type Group, noteRow, type Row } from '../../form.ts';
@@ -135,8 +134,8 @@ function consequence({ _ }: Translator): string {
 
 /** Time between reads while a client shows the list. */
 export const READ_BLOCKED_MS = 3_000;
-/** Most entries that a page shows. */
-const MOST_ROWS = 30;
+/** Maximum number of entries on a page. */
+const MAX_ROWS = 30;
 
 interface BlockedState {
   /** null until the daemon has answered. */
@@ -157,11 +156,11 @@ export function blockedRows({ list, failed }: BlockedState, tr: Translator): Row
   const { _ } = tr;
   if (failed !== null) return [noteRow('blocked-failed', _('What was blocked can’t be shown'), failed)];
   if (!list?.recordingSince) return [];
-  const rows = list.entries.slice(0, MOST_ROWS).map(entry =>
+  const rows = list.entries.slice(0, MAX_ROWS).map(entry =>
     // Translators: a program, and the address that it could not reach
     noteRow(keyOf(entry), fill(_('%1$s to %2$s'), originOf(entry, tr), targetOf(entry)), detailOf(entry, tr)),
   );
-  const more = list.hidden + Math.max(0, list.entries.length - MOST_ROWS);
+  const more = list.hidden + Math.max(0, list.entries.length - MAX_ROWS);
   if (more > 0) rows.push(noteRow('blocked-more', fill(_('%s more, also of other users'), formatCount(more, tr))));
   // Translators: %s is a time such as 14:02
   return rows.length

@@ -1,5 +1,4 @@
 // Describes the page of modes, and the advanced page with the server and options that few people need.
-
 import type { ChangeOptions } from '../../../api/changes.ts';
 import type { Mode, Snapshot, VirtualNetworks } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';

@@ -96,7 +96,7 @@ const entryText = searchable<RouteEntry>(({ value, note, origin }) => `${value} 
 /**
  * Returns the request that adds an entry, without confirmation: people add several in a row and can remove each with
  * one press. Only a change of the whole list, which can cut off more, needs confirmation.
- * @param value of a known kind; see `routeKind`.
+ * @param value an entry of a known kind; see `routeKind`.
  */
 export function addRoute(value: string): ActionRequest {
   const kind = routeKind(value);

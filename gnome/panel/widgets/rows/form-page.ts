@@ -34,8 +34,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   #fit: (() => void) | null = null;
   #list: LongList | null = null;
   #search: SearchBar | null = null;
-  /** True while the page is on screen. */
-  #seen = false;
+  #isOnScreen = false;
   focusSearch?: () => void;
   tick?: () => void;
 
@@ -71,7 +70,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 
   refresh(view: View): void {
-    this.#seen = true;
+    this.#isOnScreen = true;
     const form = this.#open.form(view);
     this.#body ??= this.#build(form);
     this.child = this.#body;
@@ -127,7 +126,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
 
   /** Updates the page if it is on screen; a hidden page is updated when it is shown. */
   #changed(): void {
-    if (this.#seen) this.refresh(this.#host.view());
+    if (this.#isOnScreen) this.refresh(this.#host.view());
   }
 
   opened(): void {
@@ -139,14 +138,14 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 
   leave(): void {
-    this.#seen = false;
+    this.#isOnScreen = false;
     if (!this.#open.left) return;
     this.#open.left();
     this.#search?.put('');
   }
 
   close(): void {
-    this.#seen = false;
+    this.#isOnScreen = false;
     this.#open.close?.();
     this.#list?.close();
   }

@@ -1,4 +1,4 @@
-// A repair from a terminal: sudo starts root's side, and the command says whether anything was changed.
+// A repair from a terminal: sudo starts culvert-repair, and the command says whether anything was changed.
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

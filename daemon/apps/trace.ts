@@ -23,9 +23,10 @@ const LIMIT_MS = 15_000;
 const BODY_BYTES = 16 * 1024;
 
 /**
+ * Asks a trace page whether the request came through the tunnel. Never rejects.
  * @param url https, or http on this machine (config `warp.traceUrl`)
  * @param env see `authorities`
- * @param port of the SOCKS5 proxy on 127.0.0.1 (every release speaks SOCKS5); null to ask without a proxy
+ * @param port port of the SOCKS5 proxy on 127.0.0.1 (every release speaks SOCKS5); null to ask without a proxy
  */
 export async function traceThrough(
   port: number | null,
@@ -34,7 +35,7 @@ export async function traceThrough(
   limitMs = LIMIT_MS,
 ): Promise<Trace> {
   try {
-    const body = await get(port, new URL(url), env, AbortSignal.timeout(limitMs));
+    const body = await fetchText(port, new URL(url), env, AbortSignal.timeout(limitMs));
     const warp = /^warp=(\S+)$/m.exec(body)?.[1];
     if (warp === undefined) return unanswered(message('%s did not say whether the tunnel was used', url));
     const address = /^ip=(\S+)$/m.exec(body)?.[1] ?? '';
@@ -64,7 +65,7 @@ function unanswered(seen: Message, error: string | null = null): Trace {
   return { through: false, answered: false, seen, error, address: null, dataCenter: null };
 }
 
-async function get(port: number | null, url: URL, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
+async function fetchText(port: number | null, url: URL, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
   const secure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const hostPort = Number(url.port || (secure ? 443 : 80));
@@ -110,7 +111,7 @@ async function get(port: number | null, url: URL, env: NodeJS.ProcessEnv, signal
 async function openDirectly(host: string, port: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host, port, signal });
   try {
-    await event(socket, 'connect');
+    await waitFor(socket, 'connect');
     return socket;
   } catch (error) {
     socket.destroy();
@@ -122,9 +123,9 @@ async function openDirectly(host: string, port: number, signal: AbortSignal): Pr
 async function throughSocks(port: number, host: string, hostPort: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host: '127.0.0.1', port, signal });
   try {
-    await event(socket, 'connect');
+    await waitFor(socket, 'connect');
     socket.write(Buffer.from([5, 1, 0]));
-    if (!(await take(socket, 2)).equals(Buffer.from([5, 0]))) throw new Error('the proxy does not speak SOCKS5');
+    if (!(await readBytes(socket, 2)).equals(Buffer.from([5, 0]))) throw new Error('the proxy does not speak SOCKS5');
     const name = Buffer.from(host, 'latin1');
     const address = isIPv4(host)
       ? Buffer.from([1, ...host.split('.').map(Number)])
@@ -132,10 +133,10 @@ async function throughSocks(port: number, host: string, hostPort: number, signal
         ? Buffer.concat([Buffer.from([4]), ipv6Bytes(host)])
         : Buffer.concat([Buffer.from([3, name.length]), name]);
     socket.write(Buffer.concat([Buffer.from([5, 1, 0]), address, Buffer.from([hostPort >> 8, hostPort & 255])]));
-    const [, code, , type] = await take(socket, 4);
+    const [, code, , type] = await readBytes(socket, 4);
     if (code !== 0) throw new Error(`the proxy answered with SOCKS5 code ${code}`);
-    const length = type === 1 ? 4 : type === 4 ? 16 : (await take(socket, 1))[0]!;
-    await take(socket, length + 2);
+    const length = type === 1 ? 4 : type === 4 ? 16 : (await readBytes(socket, 1))[0]!;
+    await readBytes(socket, length + 2);
     return socket;
   } catch (error) {
     socket.destroy();
@@ -150,17 +151,17 @@ function ipv6Bytes(address: string): Buffer {
   return Buffer.from(groups.map(group => group.padStart(4, '0')).join(''), 'hex');
 }
 
-async function take(socket: Socket, count: number): Promise<Buffer> {
+async function readBytes(socket: Socket, count: number): Promise<Buffer> {
   for (;;) {
     const bytes: Buffer | null = socket.read(count);
     if (bytes?.length === count) return bytes;
     if (bytes || socket.readableEnded || socket.destroyed) throw new Error('the proxy closed the connection');
-    await event(socket, 'readable');
+    await waitFor(socket, 'readable');
   }
 }
 
 /** Resolves at the event or when the socket ends; rejects with the socket's error. */
-function event(socket: Socket, name: 'connect' | 'readable'): Promise<void> {
+function waitFor(socket: Socket, name: 'connect' | 'readable'): Promise<void> {
   return new Promise((resolve, reject) => {
     const names = [name, 'end', 'close'];
     const settle = (error?: Error) => {
