@@ -55,7 +55,7 @@ test('shows per account its state, what is left, forecast, renewal and shared qu
     [
       '1650 of 3000 left',
       0.55,
-      'Lasts about 6 hours · Use these accounts for “firecrawl” · /home/a/.local/bin/firecrawl',
+      'Lasts about 6 hours · Use these accounts for “firecrawl”',
     ],
   );
   assert.match(row('note', 'run-firecrawl-0', richTool(now)).subtitle!, / · team-a · Succeeded$/);
