@@ -111,6 +111,8 @@ export interface HistoryControl {
   read(query: HistoryQuery): Promise<History>;
   /** Records the effect of a rule for networks. */
   ruled(effect: RuleRecord): void;
+  /** Records that Culvert reverted a change. */
+  reverted(subject: TunnelSubject): void;
 }
 
 /** Controls that features use to reach each other. */

@@ -31,7 +31,11 @@ export interface Features {
 export function createFeatures(context: FeatureContext, log: CommandLog, openStreams: () => number): Features {
   const history = openHistory(context);
   const killSwitch = openKillSwitch(context);
-  const changes = openChanges(context, { routes: () => routes.control(), killSwitch: killSwitch.control });
+  const changes = openChanges(context, {
+    routes: () => routes.control(),
+    killSwitch: killSwitch.control,
+    reverted: history.reverted,
+  });
   const routes = openRoutes(context, changes);
   const ports = { changes, routes: routes.control, killSwitch: killSwitch.control, history };
   // in the order of their start and stop

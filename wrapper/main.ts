@@ -1,6 +1,6 @@
 // Starts the program, which runs a wrapped command for a shim, or a command of `culvert-wrap`.
 import { existsSync, readlinkSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { errno } from '../daemon/core/errors.ts';
 import type { Context } from './context.ts';
@@ -47,6 +47,11 @@ async function main(argv: string[]): Promise<void> {
     const end = await runTool(cli, argv.slice(2), context);
     return exitLike(end.exit, end.signal);
   }
+  const { HOME } = context.env;
+  if (!fromShim && HOME && !isAbsolute(HOME))
+    throw new WrapError('home-relative', EXIT.config, `HOME is "${HOME}", and has to begin with a slash`, {
+      hint: 'set HOME to your home directory',
+    });
   // In an AppImage, only the path of the image is stable. AppRun forwards the arguments of shims.
   const image = typeof __FORMAT__ === 'string' && __FORMAT__ === 'appimage' ? process.env.APPIMAGE : undefined;
   const programs = image ? { node: image, bundle: image } : { node: process.execPath, bundle: stable(program) };

@@ -1,5 +1,6 @@
 // Defines the history in the contract: changes of the tunnel's state, samples of its figures, and totals.
 import * as z from 'zod/mini';
+import { Subject } from './changes.ts';
 import { DURATION } from './duration.ts';
 import { Empty, type EndpointTable } from './endpoint.ts';
 import { RuleRecord } from './networks.ts';
@@ -23,6 +24,8 @@ export const HistoryChange = z.object({
   colo: z.nullable(z.string()),
   /** Effect of a network rule that began or ended. */
   effect: z.optional(RuleRecord),
+  /** Subject of a change that Culvert reverted, because it was not confirmed or its time was up. */
+  reverted: z.optional(Subject),
 });
 export type HistoryChange = z.infer<typeof HistoryChange>;
 

@@ -14,11 +14,13 @@ interface Options {
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>;
   /** Loads the control that restores lists of routes. */
   routes(): Promise<Pick<RoutesControl, 'restore'>>;
+  /** Called after a change was reverted that nobody confirmed, or whose time was up. */
+  reverted?(subject: Subject): void;
   clock?: () => Clock;
 }
 
 /** Reads the file of changes, and immediately reverts a change that the daemon's end interrupted. */
-export function createChangeService({ context, routes, clock = readClock }: Options) {
+export function createChangeService({ context, routes, reverted, clock = readClock }: Options) {
   const { paths, state, tunnel, say } = context;
   const store = createChangeStore({ paths, state, clock, say, onDue: revertDue });
   const maker = createMaker(store, clock);
@@ -47,6 +49,7 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
     try {
       await restore(entry.previous);
       store.note(subject, null);
+      reverted?.(subject);
       say(`The change of ${subject} was reverted.`);
     } catch (error) {
       if (stopped) return;
@@ -92,9 +95,8 @@ export function createChangeService({ context, routes, clock = readClock }: Opti
 
     /** @throws Problem nothing-pending, state-not-writable */
     confirm(subject?: Subject): void {
-      const acknowledged = !subject && store.acknowledgeLost();
       const unconfirmed = subjectsOf(subject, ({ confirmBy }) => confirmBy !== null);
-      if (!acknowledged) requireSome(unconfirmed);
+      if (subject || !store.acknowledgeLost()) requireSome(unconfirmed);
       for (const name of unconfirmed) {
         const entry = store.get(name)!;
         store.set(name, entry.endsAt ? { ...entry, confirmBy: null } : null);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type ActionName, subjectOf } from '../api/actions.ts';
 import type { Subject } from '../api/changes.ts';
-import type { ChangesControl, FeatureContext, KillSwitchControl, RoutesControl } from '../controls.ts';
+import type { ChangesControl, FeatureContext, HistoryControl, KillSwitchControl, RoutesControl } from '../controls.ts';
 import { reason } from '../core/errors.ts';
 import { type Feature, lazy } from '../feature.ts';
 import { Problem } from '../problem.ts';
@@ -16,11 +16,18 @@ export function openChanges(
   {
     routes,
     killSwitch,
-  }: { routes(): Promise<RoutesControl>; killSwitch(): Promise<Pick<KillSwitchControl, 'decide'>> },
+    reverted,
+  }: {
+    routes(): Promise<RoutesControl>;
+    killSwitch(): Promise<Pick<KillSwitchControl, 'decide'>>;
+    reverted?: HistoryControl['reverted'];
+  },
 ): Required<Feature<'changes'>> & ChangesControl {
   const { state, tunnel, paths, say } = context;
   let endReminder = () => {};
-  const service = lazy(async () => (await import('./change-service.ts')).createChangeService({ context, routes }));
+  const service = lazy(async () =>
+    (await import('./change-service.ts')).createChangeService({ context, routes, reverted }),
+  );
   const isNeeded = () => service.wasCalled() || existsSync(paths.changes) || existsSync(paths.brokenChanges);
   const pending = () => ({ ok: true as const, changes: state.snapshot().changes });
 

@@ -95,8 +95,10 @@ export function settingOf(env: NodeJS.ProcessEnv): Setting {
 
 function stateFile(env: NodeJS.ProcessEnv): string {
   if (env.CULVERT_EMULATOR_STATE) return env.CULVERT_EMULATOR_STATE;
-  const state = env.XDG_STATE_HOME?.startsWith('/') ? env.XDG_STATE_HOME : join(env.HOME ?? '/', '.local/state');
-  return join(state, 'culvert/emulator.json');
+  const { XDG_STATE_HOME: state, HOME: home = '/' } = env;
+  if (state?.startsWith('/')) return join(state, 'culvert/emulator.json');
+  if (!home.startsWith('/')) throw usage(`HOME is "${home}", and has to begin with a slash.`);
+  return join(home, '.local/state/culvert/emulator.json');
 }
 
 function connectMs(env: NodeJS.ProcessEnv): number | null {

@@ -124,6 +124,9 @@ export function openHistory(
       const effect = { subject, value, rule, ...(ended ? { ended } : {}) };
       if (recording) unwritten.add(state.snapshot(), tunnel.changing(), undefined, { effect });
     },
+    reverted(subject) {
+      if (recording) unwritten.add(state.snapshot(), tunnel.changing(), undefined, { reverted: subject });
+    },
   };
 }
 
@@ -154,7 +157,7 @@ function createUnwritten() {
       { status, settings, tunnel }: Snapshot,
       changing: Changing,
       event?: string,
-      occurrence?: Pick<Seen, 'effect'>,
+      occurrence?: Pick<Seen, 'effect' | 'reverted'>,
     ): void {
       const [at, mode] = [Date.now(), settings.Mode];
       nameMode(at, mode);

@@ -13,6 +13,8 @@ export interface Seen {
   asked?: boolean;
   /** Effect of the network rule that set this state. */
   effect?: Change['effect'];
+  /** Subject of a change that Culvert has just reverted. */
+  reverted?: Change['reverted'];
   tunnel: Tunnel;
 }
 
@@ -61,7 +63,7 @@ export function createObserver({ counters: left, lastAt }: Left): Observer {
 }
 
 function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Change {
-  const { at, status, mode, asked, effect, tunnel } = seen;
+  const { at, status, mode, asked, effect, reverted, tunnel } = seen;
   const { state, blocked, network } = status;
   const change: Change = {
     at,
@@ -76,6 +78,7 @@ function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Cha
     ...(asked ? { asked: true as const } : {}),
   };
   if (effect !== undefined) change.effect = effect;
+  if (reverted !== undefined) change.reverted = reverted;
   return change;
 }
 
@@ -86,16 +89,18 @@ function reasonOf(status: Status, present: Change | null): string | null {
   return isTurnedOff(status) ? 'Manual' : nameOr(status.reason?.code);
 }
 
-/** Removes the effect, which belongs only to the moment of the change. */
-function lasting({ effect: _, ...change }: Change): Change {
+/** Removes what Culvert did, which belongs only to the moment of the change. */
+function lasting({ effect: _, reverted: __, ...change }: Change): Change {
   return change;
 }
 
 /** True if nothing worth a record changed. All phases of connecting count as one state. */
-function isSame(before: Change, { state, reason, blocked, network, mode, colo, asked, effect }: Change): boolean {
+function isSame(before: Change, after: Change): boolean {
+  const { state, reason, blocked, network, mode, colo, asked, effect, reverted } = after;
   const isPhase = state === 'connecting' || state === 'disconnecting';
   return (
     effect === undefined &&
+    reverted === undefined &&
     before.state === state &&
     before.blocked === blocked &&
     before.mode === mode &&

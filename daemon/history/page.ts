@@ -144,7 +144,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   };
 }
 
-function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effect }: Change): HistoryChange {
+function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effect, reverted }: Change): HistoryChange {
   const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
   const change: HistoryChange = {
     at: new Date(at).toISOString(),
@@ -157,6 +157,7 @@ function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effec
     colo,
   };
   if (effect !== undefined) change.effect = effect;
+  if (reverted !== undefined) change.reverted = reverted;
   return change;
 }
 

@@ -163,12 +163,16 @@ function createRows(onChange: (change: Change) => void) {
 function joined(before: Change, after: Change): Change {
   const change = { ...after, at: before.at, kind: before.kind };
   if (before.effect !== undefined) change.effect = before.effect;
+  if (before.reverted !== undefined) change.reverted = before.reverted;
   return change;
 }
 
 /** True if a change only adds details: mode and data center are read after the state was reported. */
 function completes(before: Change, after: Change): boolean {
+  // what Culvert reverted has a time of its own, unless it caused the reconnect that is under way
+  const isRevert = after.reverted !== undefined && (before.reverted !== undefined || before.state !== 'connecting');
   return (
+    !isRevert &&
     after.kind === 'state' &&
     before.kind !== 'stop' &&
     before.state === after.state &&
@@ -176,7 +180,8 @@ function completes(before: Change, after: Change): boolean {
     before.blocked === after.blocked &&
     (before.effect === undefined || after.effect === undefined) &&
     (before.network === null || before.network === after.network) &&
-    (before.mode === null || before.mode === after.mode) &&
+    // the mode of a tunnel that is down is not shown
+    (before.mode === null || before.mode === after.mode || after.state === 'disconnected') &&
     (before.colo === null || before.colo === after.colo)
   );
 }

@@ -77,7 +77,7 @@ export function checkRequest({ method, target, rawHeaders, via }: RequestInfo): 
   if (site !== undefined && site !== 'same-origin' && !(site === 'none' && (method === 'GET' || method === 'HEAD')))
     return new Problem('fetch-site-not-allowed', 'A web page of another site may not use this API.');
   // a link, a redirect or a login page can make the browser open any address; the page itself only fetches
-  if (headers['sec-fetch-mode'] === 'navigate' && isApi(target))
+  if (headers['sec-fetch-mode'] === 'navigate' && isApi(target) && `${method} ${target}` !== API_ADDRESS)
     return new Problem('fetch-site-not-allowed', 'A browser may not open an address of this API.', {
       hint: 'Open the page of Culvert in place of it, or read it with: curl',
     });
@@ -127,6 +127,9 @@ export const CLOSING: ReadonlySet<ProblemCode> = new Set([
   'fetch-site-not-allowed',
   'token-required',
 ]);
+
+/** The address of the API, which the daemon prints. People open it in a browser, and nothing is there to read. */
+export const API_ADDRESS = 'GET /api/';
 
 /** The cookie in which a browser keeps the token. */
 export const TOKEN_COOKIE = 'culvert-token';

@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 import type { Assets } from './assets.ts';
 import type { Connection } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
-import { CLOSING, checkRequest, isApi, type RequestInfo, type Via } from './guard.ts';
+import { API_ADDRESS, CLOSING, checkRequest, isApi, type RequestInfo, type Via } from './guard.ts';
 import { type Daemon, quickResponses } from './handlers.ts';
 import { INTERNAL_ERROR, refuse, refuseRaw } from './refusals.ts';
 import type { RoutedHandler } from './server.ts';
@@ -20,8 +20,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
   /** Serves the browser page if it is enabled. Its code is loaded on the first request. */
   function servePage(request: IncomingMessage, response: ServerResponse): void {
     if (!daemon.settings.config.webui.enabled) {
-      const readsHtml = /\btext\/html\b/.test(request.headers.accept ?? '');
-      if (readsHtml) refuseWithPage(request, response);
+      if (readsHtml(request)) refuseWithPage(request, response);
       else refuse(request, response, PAGE_IS_OFF);
       return;
     }
@@ -34,6 +33,11 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
       });
   }
 
+  function leadToPage(request: IncomingMessage, response: ServerResponse): void {
+    if (daemon.settings.config.webui.enabled) response.writeHead(302, { location: '/', 'content-length': 0 }).end();
+    else servePage(request, response);
+  }
+
   return (request, response, { via, pipeline }) => {
     daemon.features.metrics.count(response);
     const problem = checkRequest(requestInfo(request, via));
@@ -43,6 +47,7 @@ export function createRequestHandler(daemon: Daemon, streams: EventStreams): Req
     }
     if (problem) return refuse(request, response, problem);
     if (!isApi(request.url!)) return servePage(request, response);
+    if (`${request.method} ${request.url}` === API_ADDRESS && readsHtml(request)) return leadToPage(request, response);
     if (request.method === 'GET') {
       if (answersQuickly(request, response)) return;
       // open the streams of Culvert's own clients without loading the router and its schemas
@@ -77,6 +82,11 @@ const OFF_PAGE = `<!doctype html>
 <p>Turn it on: <code>culvert web</code></p>
 </html>
 `;
+
+/** True for a request from a browser that shows the answer as a page. */
+function readsHtml({ headers }: IncomingMessage): boolean {
+  return /\btext\/html\b/.test(headers.accept ?? '');
+}
 
 function refuseWithPage(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(PAGE_IS_OFF.status, {

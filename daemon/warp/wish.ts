@@ -101,6 +101,8 @@ export function createWish(file: string | null = null, now: () => number = Date.
       if (reading.state === 'unknown') return;
       const isDown = reading.state === 'disconnected';
       if (turnedOff) followEnd(turnedOff, isDown);
+      // while it stays off, a change of the settings is not the reason
+      else if (!wanted && isTurnedOff({ ...reading, raw })) setTurnedOff({ isDown, at: now() });
       if (!wanted) return;
       const isNew = wanted.raw !== undefined && (wanted.moved || raw !== wanted.raw);
       const isFirst = wanted.raw === undefined;

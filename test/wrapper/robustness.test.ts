@@ -249,3 +249,16 @@ test('a command that gives a credential and calls the tool itself gets the origi
   assert.equal(result.exit, 0, result.stderr);
   assert.deepEqual(calls(), ['stored key', 'minted-stored x']);
 });
+
+test('a HOME that is relative is refused, and nothing is written below the current directory', async t => {
+  const box = sandbox(t);
+  const cwd = path.join(box.home, 'elsewhere');
+  fs.mkdirSync(cwd);
+  const env = { HOME: 'here', XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
+  for (const words of [['doctor'], ['accounts'], ['accounts', 'add', 'fake', 'a']]) {
+    const { exit, stderr } = await box.wrap(words, { env, cwd });
+    assert.equal(exit, 78, stderr);
+    assert.match(stderr, /^culvert-wrap: HOME is "here", and has to begin with a slash\n/);
+  }
+  assert.deepEqual(fs.readdirSync(cwd), []);
+});

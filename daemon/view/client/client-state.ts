@@ -1,5 +1,5 @@
 // Defines a client's state: the last snapshot, the reason if it is outdated, pending requests, and the last proof.
-import type { ActionName, ConfigResponse, Problem, Snapshot, UpdateCheck } from '../../api/schema.ts';
+import type { ActionName, ConfigResponse, Problem, Snapshot, StalePart, UpdateCheck } from '../../api/schema.ts';
 import type { State } from '../../api/states.ts';
 import type { Proof } from '../../api/why.ts';
 
@@ -24,6 +24,8 @@ export interface LastState {
 export interface ClientState {
   /** The last snapshot received. It is outdated while `offline` is set. */
   snapshot: Snapshot | null;
+  /** Parts of the snapshot that the daemon could not read again. */
+  old: readonly StalePart['part'][];
   /** The state that a daemon stored last. Clients show it until the first answer. */
   last: LastState | null;
   /** The reason why the state is not current; null while the stream is open. */
@@ -58,6 +60,7 @@ export class Busy extends Error {}
 export function shownState(snapshot: Snapshot | null, now = Date.now()): ClientState {
   return {
     snapshot,
+    old: [],
     last: null,
     offline: snapshot ? null : { code: 'not-running', detail: '' },
     config: null,

@@ -11,7 +11,7 @@ import {
   Unreachable,
 } from '../../api/client.ts';
 import type { EventName } from '../../api/contract.ts';
-import type { ActionRequest, UpdateCheck } from '../../api/schema.ts';
+import type { ActionRequest, StalePart, UpdateCheck } from '../../api/schema.ts';
 import {
   type ClientState,
   connectionOf,
@@ -94,6 +94,7 @@ export function createModel(
   const arrivals = createArrivals();
   let state: ClientState = { ...INITIAL, last };
   let refreshing = false;
+  const old = createOldParts();
   const long = createLongTimer(() => update({}), now);
 
   function update(change: Partial<ClientState>): void {
@@ -122,7 +123,10 @@ export function createModel(
     if (state.offline || (refreshing && which === 'stale')) return;
     refreshing = true;
     try {
-      await client.call('GET /api/snapshot', { query: which === 'all' ? { fresh: '1' } : {} });
+      const query = which === 'all' ? { fresh: '1' as const } : {};
+      const { stale } = await client.call('GET /api/snapshot', { query });
+      const parts = old.follow(stale);
+      if (parts.join() !== state.old.join()) update({ old: parts });
     } catch {
       // the stream reports a missing daemon, and a status reports a failed read of the tunnel CLI
     } finally {
@@ -177,6 +181,19 @@ export function createModel(
       long.stop();
       listeners.clear();
       arrivals.clear();
+    },
+  };
+}
+
+/** Tells old parts from parts that a busy machine was late to read: those are current in the next answer. */
+function createOldParts() {
+  let late: StalePart['part'][] = [];
+  return {
+    /** @returns the parts that this answer and the previous one name, without those that were never read */
+    follow(stale: readonly StalePart[] = []): StalePart['part'][] {
+      const before = late;
+      late = stale.filter(({ ageSeconds }) => ageSeconds !== null).map(({ part }) => part);
+      return late.filter(part => before.includes(part));
     },
   };
 }

@@ -29,6 +29,14 @@ export function termsLinks({ _ }: Translator): { label: string; uri: string }[] 
   ];
 }
 
+/** Says what a stopped service means, and that its button may ask for a password. */
+function stoppedText(cli: ShownCli | null, { _ }: Translator): string {
+  if (cli?.emulated) return _('The demo simulates this failure.');
+  return cli?.serviceManager
+    ? _('Without it there is no tunnel.')
+    : _('Without it there is no tunnel. You may be asked for an administrator’s password.');
+}
+
 /** Builds the page of the missing setup step, in the skeleton of the connection page. */
 export function setupForm({ client, tunnel }: Pick<View, 'client' | 'tunnel'>, tr: Translator): Form {
   const cli = client.snapshot?.tunnelCli ?? null;
@@ -105,9 +113,7 @@ export function setupView(
       return {
         ...none,
         title: _('The WARP service is not running'),
-        description: cli?.emulated
-          ? _('The demo simulates this failure.')
-          : _('Without it there is no tunnel. You may be asked for an administrator’s password.'),
+        description: stoppedText(cli, tr),
         ...serviceView('start', cli, tr),
       };
     case 'service-hangs':

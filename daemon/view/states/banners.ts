@@ -5,6 +5,7 @@ import { type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { lostChangesText } from './changes.ts';
 import { killSwitchBanner, leaveDemo } from './killswitch.ts';
+import { isOld } from './summary.ts';
 import { configProblemText, type TunnelView } from './tunnel.ts';
 import type { UpdateView } from './updates.ts';
 
@@ -13,6 +14,7 @@ export const BANNERS = [
   'demo',
   'refusal',
   'lost-changes',
+  'old',
   'kill-switch',
   'certificate',
   'remote',
@@ -45,6 +47,7 @@ export function describeBanners(
     demo: demo ? { title: _('Demo: nothing is tunneled'), caution: true, button: leaveDemo(tr) } : null,
     refusal: refusalBanner(client, tunnel, tr),
     'lost-changes': lostChangesBanner(client, tr),
+    old: oldBanner(client, tr),
     'kill-switch': blocking && { ...blocking, caution: true },
     certificate: certificateBanner(client, tr),
     remote: client.offline ? null : remoteBanner(client, tr),
@@ -66,6 +69,14 @@ function lostChangesBanner({ snapshot, offline }: ClientState, tr: Translator): 
   const isUnconfirmed = snapshot.changes.some(({ confirmBy }) => confirmBy !== null);
   const button = { label: tr._('Got It'), command: { ask: { kind: 'acknowledge' } } as const };
   return { title: lostChangesText(tr), caution: true, button: isUnconfirmed ? null : button };
+}
+
+/** Returns the banner over values that could not be read again; null where the state itself says that nothing can be read. */
+function oldBanner({ old, snapshot, offline }: ClientState, { _ }: Translator): Banner | null {
+  const shown = old.some(part => part === 'settings' || part === 'splitTunnel');
+  if (offline || !snapshot || !shown || snapshot.status.blocked !== null || isOld(snapshot.status)) return null;
+  const button = { label: _('Run Checks'), command: goTo('checks') };
+  return { title: _('WARP’s settings could not be read again, so these may be old'), caution: true, button };
 }
 
 /** Returns the banner without a daemon; null while a client first looks for the daemon. */

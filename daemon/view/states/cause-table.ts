@@ -34,9 +34,16 @@ export type Entry = readonly [
 /** Lists failures with documented codes. */
 const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
-    ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut', 'CaptivePortal'],
+    ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut'],
     _('This network wants you to sign in'),
     _('You did not finish its sign-in page in time. Traffic bypasses WARP until you sign in.'),
+    'portal',
+    'captive-portal',
+  ],
+  [
+    ['CaptivePortal'],
+    _('This network wants you to sign in'),
+    _('WARP connects after you sign in on its page.'),
     'portal',
     'captive-portal',
   ],
@@ -73,13 +80,22 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     'dns-resolv-conf',
   ],
   [
-    ['CF_FAILED_TO_SET_MTLS', 'FailedToSetMtls', 'InternalmTLSError'],
+    ['CF_FAILED_TO_SET_MTLS', 'FailedToSetMtls'],
     _('The client certificate is not valid'),
     _('It is missing or has expired. Ask your administrator to install it again.'),
     'wait',
   ],
   [
-    ['CF_HAPPY_EYEBALLS_MITM_FAILURE', 'HappyEyeballsFailed', 'All Happy Eyeballs checks failed'],
+    ['CF_HAPPY_EYEBALLS_MITM_FAILURE'],
+    _('This network inspects or blocks WARP'),
+    _(
+      'A firewall, filter or security product stops its traffic, often all of UDP. Another protocol or network may work.',
+    ),
+    'udp',
+    'reachability',
+  ],
+  [
+    ['HappyEyeballsFailed', 'All Happy Eyeballs checks failed'],
     _('No Cloudflare server could be reached'),
     _('A firewall or this network blocks the tunnel, often all of UDP. Another protocol may get through.'),
     'udp',
@@ -94,24 +110,6 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     'captive-portal',
   ],
   [
-    ['CF_INSUFFICIENT_DISK', 'Insufficient system resource: disk'],
-    _('No space left on disk'),
-    _('WARP can’t write its data. Free some space, or check that the disk is writable.'),
-    'retry',
-  ],
-  [
-    ['CF_INSUFFICIENT_FILE_DESCRIPTORS', 'InsufficientSystemResource', 'Insufficient system resource: file descriptor'],
-    _('WARP has too many open files'),
-    _('Restarting it helps for now. If it comes back, raise the system’s limit of open files.'),
-    'restart',
-  ],
-  [
-    ['CF_INSUFFICIENT_MEMORY', 'Insufficient system resource: memory'],
-    _('Not enough memory'),
-    _('Close some programs, then connect again.'),
-    'retry',
-  ],
-  [
     ['CF_LOCAL_POLICY_FILE_FAILED_TO_PARSE', 'LocalPolicyFileFailedToParse'],
     _('The management file is invalid'),
     _('WARP can’t read /var/lib/cloudflare-warp/mdm.xml. Ask your administrator for a corrected one.'),
@@ -123,6 +121,34 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
     _('You are offline'),
     _('This computer has no network with internet access.'),
     'network',
+  ],
+];
+
+/** Lists what the system lacks. */
+const resourceCauses = ({ _ }: Translator): readonly Entry[] => [
+  [
+    ['CF_INSUFFICIENT_DISK', 'Insufficient system resource: disk'],
+    _('No space left on disk'),
+    _('WARP can’t write its data. Free some space, or check that the disk is writable.'),
+    'retry',
+  ],
+  [
+    ['CF_INSUFFICIENT_FILE_DESCRIPTORS', 'Insufficient system resource: file descriptor'],
+    _('WARP has too many open files'),
+    _('Restarting it helps for now. If it comes back, raise the system’s limit of open files.'),
+    'restart',
+  ],
+  [
+    ['CF_INSUFFICIENT_MEMORY', 'Insufficient system resource: memory'],
+    _('Not enough memory'),
+    _('Close some programs, then connect again.'),
+    'retry',
+  ],
+  [
+    ['InsufficientSystemResource'],
+    _('The system lacks a resource that WARP needs'),
+    _('This can be memory, disk space or open files.'),
+    'checks',
   ],
 ];
 
@@ -194,6 +220,12 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
     'restart',
   ],
   [
+    ['InternalmTLSError'],
+    _('The certificate part of WARP failed'),
+    _('The client certificate may be missing or no longer valid. If this continues, ask your administrator.'),
+    'retry',
+  ],
+  [
     ['ProxyAddressBound'],
     _('Another program uses the proxy’s port'),
     _('Choose another port for the local proxy, or stop that program.'),
@@ -260,6 +292,7 @@ const ownCauses = ({ _ }: Translator): readonly Entry[] => [
 /** Returns all causes; the first match counts. */
 export const causeEntries = (tr: Translator): readonly Entry[] => [
   ...failureCauses(tr),
+  ...resourceCauses(tr),
   ...registrationCauses(tr),
   ...otherCauses(tr),
   ...ownCauses(tr),

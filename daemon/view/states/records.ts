@@ -7,6 +7,7 @@ import type { Table } from '../graph.ts';
 import { placeName } from '../places.ts';
 import { fill, type Translator } from '../translator.ts';
 import { causeTitle, choiceText, isPhase } from './causes.ts';
+import { subjectLabel } from './changes.ts';
 import { actText } from './networks.ts';
 import { stateName } from './state-table.ts';
 
@@ -73,7 +74,7 @@ export function changeWords(
   tr: Translator,
 ): { title: string; details: string; code: string | null } {
   const { _ } = tr;
-  const { kind, state, blocked, network, mode, colo, effect } = change;
+  const { kind, state, blocked, network, mode, colo, effect, reverted } = change;
   if (kind === 'stop') return { title: _('Recording stopped'), details: '', code: null };
   // the network's state has its own words, and a phase of connecting says nothing about another state
   const isWorded =
@@ -82,7 +83,8 @@ export function changeWords(
     (network === 'unstable' && change.reason === 'NetworkDegraded');
   const reason = blocked || isWorded ? null : change.reason;
   const why = reason && reasonTitle(reason, tr);
-  const isOff = state === 'disconnected' && reason === 'Manual';
+  // at the time of a revert, the tunnel was already off
+  const isOff = state === 'disconnected' && reason === 'Manual' && reverted === undefined;
   const parts = [
     blocked && setupText(blocked, tr),
     reason && !isOff && (why ?? unknownReason(tr)),
@@ -92,6 +94,8 @@ export function changeWords(
     colo && fill(_('via %s'), placeName(colo)),
     // Translators: the first %s is the name of a rule for networks, the second what it does, such as WARP is paused
     effect && fill(effectWords(effect, tr), effect.rule, actText(effect, tr)),
+    // Translators: %s is a setting such as Mode, whose previous value Culvert has set again
+    reverted && fill(_('%s: reverted by Culvert'), subjectLabel(reverted, tr)),
     kind === 'start' && _('Recording started'),
   ];
   return {

@@ -108,6 +108,8 @@ test('reverts a change in the daemon that made it, and after the machine was asl
   await service.runWithLimit({ ...doh, confirmWithin: 1 });
   m.pass(3_600);
   await until(() => memory.values.mode === 'warp');
+  await until(() => m.reverted.length > 0);
+  assert.deepEqual(m.reverted, ['mode'], 'for the history');
 });
 
 test('a change that holds for a while goes on after a restart and a reboot, and ends by the clock of the wall', async t => {

@@ -23,7 +23,7 @@ test('the shipped files are read without a problem', () => {
   const { issues, changes, codes, limits, patterns, problems } = KNOWLEDGE;
   assert.deepEqual(
     [issues.length, changes.length, codes.length, limits.length, patterns.length, problems],
-    [84, 68, 94, 75, 13, []],
+    [84, 68, 95, 75, 13, []],
   );
   for (const { checked_by } of issues)
     if (checked_by)
@@ -132,7 +132,7 @@ test('a file that is broken, or an entry that is, is named, and the rest counts'
     '/codes.toml': 'code = [\n',
   });
   const { issues, codes, problems } = loadKnowledge([SHIPPED, own]);
-  assert.deepEqual([issues.length, codes.length, problems.length], [84, 94, 2]);
+  assert.deepEqual([issues.length, codes.length, problems.length], [84, 95, 2]);
   assert.match(problems.join('\n'), /known-issues\.toml: entry 1 of issues is not used: /);
   assert.match(problems.join('\n'), /codes\.toml is not used: line \d+: /);
 });

@@ -1,4 +1,5 @@
-// Public reports of people: for each, the cause, one sentence and one fix, and the same words in the doctor, the panel and a terminal.
+// Public reports of people: what the doctor finds for each, and its fix. A cause of a missing registration, and a service that no
+// systemd can start, have the same words in the doctor, the panel and a terminal.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,8 +7,12 @@ import { type TestContext, test } from 'node:test';
 import type { Fix } from '../../../daemon/api/doctor.ts';
 import type { RegistrationCause, Snapshot } from '../../../daemon/api/schema.ts';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
+import { service } from '../../../daemon/doctor/checks/registration.ts';
+import { routeOwners } from '../../../daemon/doctor/checks/routes.ts';
 import { registrationIn, seenIn } from '../../../daemon/doctor/world/journal.ts';
 import type { World } from '../../../daemon/doctor/world/world.ts';
+import { absent, SERVICE_PATHS } from '../../../daemon/killswitch/client/published-state.ts';
+import { serviceCommand } from '../../../daemon/view/client/service-words.ts';
 import { accountForm } from '../../../daemon/view/forms/account.ts';
 import { setupView } from '../../../daemon/view/forms/setup.ts';
 import { blockedWords, lostRegistration } from '../../../daemon/view/states/causes.ts';
@@ -29,7 +34,9 @@ import {
   world,
 } from '../../support/doctor/world.ts';
 import { clientState, tr } from '../../support/gnome/view/translator.ts';
-import { temporary } from '../../support/temporary.ts';
+import { missing, temporary } from '../../support/temporary.ts';
+import { worldOf } from './checks/cases.ts';
+import { SERVER_CASES } from './checks/cases-server.ts';
 
 interface Report {
   id: string;
@@ -169,6 +176,41 @@ function assertSame({ report, tunnel, cause, explanation, fix }: Said): void {
   }
   if (cause.managed) assert.doesNotMatch(offered, /"action":"register"/, 'never a private registration');
 }
+
+for (const kind of ['podman', 'gvisor', 'none'] as const)
+  test(`w15 (2026-09): no systemd, but ${kind}, so nothing that needs it is advised`, async t => {
+    const serviceManager = { kind, startsWarp: false };
+    const tunnel = snapshot({
+      tunnelCli: { version: NEWEST, serviceManager },
+      status: { state: 'unknown', blocked: 'service-stopped', raw: '' },
+    });
+    const { evidence, explanation, fix } = await examine(service, world(t, { tunnel, serviceManager }));
+    const { what, next } = blockedWords(tunnel, serviceManager, tr);
+    const page = setupView('service-stopped', tr, null, tunnel.tunnelCli);
+    const command = serviceCommand('start', serviceManager);
+    assert.match(command, /^(sudo )?warp-svc$/);
+    const surfaces = { doctor: [...evidence, explanation, fix], terminal: [what, next], panel: page };
+    for (const [surface, words] of Object.entries(surfaces)) {
+      const said = JSON.stringify(words);
+      assert.ok(said.includes(command), `${surface}: ${said}`);
+      assert.doesNotMatch(said, /systemctl|journalctl|password/, surface);
+    }
+    assert.deepEqual(absent({ ...SERVICE_PATHS, systemd: missing(t) }), {
+      command: null,
+      detail: 'The kill switch needs systemd, which does not run here.',
+      wording: [{ text: 'The kill switch needs systemd, which does not run here.', values: [] }],
+    });
+  });
+
+test('w10 (2025): clients of an exit node of Tailscale have no network, and the doctor says why', async t => {
+  const recorded = SERVER_CASES.find(({ check, title }) => check === routeOwners && title.includes('tailscale#15288'))!;
+  const { verdict, evidence, explanation } = await examine(routeOwners, await worldOf(recorded, t), {
+    limitMs: 100_000,
+  });
+  assert.equal(verdict, 'notice');
+  assert.match(evidence.join('\n'), /tailscale0[\s\S]*rule 5207 of WARP comes before rule 5210 of Tailscale/);
+  assert.match(explanation!, /clients of an exit node had no network[\s\S]*culvert mode proxy/);
+});
 
 test('the reports cover every cause that a policy file, the way to the server or its answer can be', () => {
   const covered = new Set(REPORTS.map(({ code }) => code));

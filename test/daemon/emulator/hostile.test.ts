@@ -20,6 +20,7 @@ const CASES: [words: string[], env: NodeJS.ProcessEnv, argv: string[], exitCode:
   [[], { CULVERT_EMULATOR_CONNECT_MS: 'soon' }, ['connect'], 2],
   [[], { CULVERT_EMULATOR_STATE: '/dev/null/state' }, ['status'], 1],
   [[], { CULVERT_EMULATOR_STATE: '/' }, ['status'], 1],
+  [[], { CULVERT_EMULATOR_STATE: '', XDG_STATE_HOME: '', HOME: 'here' }, ['status'], 2],
   [[], {}, ['--host-proxy'], 2],
   [[], {}, ['--emulate', '__proto__.x=1'], 2],
   [[], {}, ['--emulate', 'settings.toString=1'], 2],

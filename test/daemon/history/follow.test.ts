@@ -146,6 +146,26 @@ for (const by of ['an action', 'another program'] as const)
     );
   });
 
+test('keeps what Culvert reverted, while the tunnel is up and while it is off', async t => {
+  const { history, status, enable } = await setUp(t, {}, 'lately');
+  history.start();
+  status('connected');
+  history.reverted('mode');
+  status('disconnected');
+  history.reverted('routes');
+  enable(false);
+  const { changes } = await history.read({});
+  assert.deepEqual(
+    changes.filter(({ kind }) => kind !== 'stop').map(({ state, reverted }) => [state, reverted]),
+    [
+      ['connected', undefined],
+      ['connected', 'mode'],
+      ['disconnected', undefined],
+      ['disconnected', 'routes'],
+    ],
+  );
+});
+
 test('keeps each thing that a rule for networks did, also where the state stays', async t => {
   const { history, status, enable } = await setUp(t, {}, 'lately');
   history.start();

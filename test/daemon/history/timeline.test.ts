@@ -31,9 +31,32 @@ function walk(
       ...more,
     });
   const { total, days } = timeline.end(now === null ? null : at(now));
-  const titles = shown.map(({ kind, state, colo }) => [kind, state, colo].filter(Boolean).join(' '));
+  const titles = shown.map(({ kind, state, colo, reverted }) =>
+    [kind, state, colo, reverted && `reverted ${reverted}`].filter(Boolean).join(' '),
+  );
   return { minutes: total.connectedSeconds / 60, drops: total.drops, days, titles };
 }
+
+test('a change of the mode while the tunnel is off is no second end of it, and a revert has its own time', () => {
+  const off = { reason: 'Manual' };
+  const { titles } = walk([
+    [0, 'disconnected', off],
+    [1, 'disconnected', { ...off, mode: 'doh' }],
+    [2, 'disconnected', { ...off, mode: 'warp' }],
+    [3, 'disconnected', { ...off, reverted: 'mode' }],
+    [4, 'connecting'],
+    [5, 'connecting', { reverted: 'mode' }],
+    [6, 'connected'],
+    [7, 'connected', { reverted: 'routes' }],
+  ]);
+  assert.deepEqual(titles, [
+    'state disconnected',
+    'state disconnected reverted mode',
+    'state connecting reverted mode',
+    'state connected',
+    'state connected reverted routes',
+  ]);
+});
 
 test('the time connected is between the changes, and inside the time asked for', () => {
   const steps = [

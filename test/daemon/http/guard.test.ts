@@ -126,6 +126,8 @@ test('a browser opens the page at an address, and nothing of the API', () => {
     }
   for (const line of ['GET /', 'GET /?lang=de', 'GET /main.js', 'GET /apiary'])
     assert.equal(code(loopback, line, { ...opened, 'sec-fetch-site': 'none' }), null, line);
+  assert.equal(code(loopback, 'GET /api/', { ...opened, 'sec-fetch-site': 'none' }), null);
+  assert.equal(code(loopback, 'GET /api/', { ...opened, 'sec-fetch-site': 'cross-site' }), 'fetch-site-not-allowed');
   assert.equal(code(loopback, 'GET /api/health', { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }), null);
 });
 

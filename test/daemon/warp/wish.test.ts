@@ -158,6 +158,18 @@ for (const [before, after, code] of OFF)
     assert.equal(reported(), code);
   });
 
+test('a change of the settings of a tunnel that its user turned off is not the reason why it is off', () => {
+  for (const off of ['manual', 'turned off'] as const) {
+    const { hear, code } = hearing();
+    hear(off);
+    hear('changed');
+    assert.equal(code(), 'Manual', off);
+    hear('connected');
+    hear('changed');
+    assert.equal(code(), 'SettingsChanged', 'from outside Culvert');
+  }
+});
+
 test('an accepted end that was never carried out does not explain a later one', () => {
   for (const [seconds, code] of [
     [10, 'Manual'],

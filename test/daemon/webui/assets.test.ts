@@ -43,8 +43,8 @@ test('while the page is off, every path outside the API says how to turn it on',
 test('while the page is off, a browser gets a page that says how to turn it on', async t => {
   const { get } = await startPage(t);
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
-  for (const path of ['/', '/mode']) {
-    const { status, headers, body } = await get(path, { accept });
+  for (const path of ['/', '/mode', '/api/']) {
+    const { status, headers, body } = await get(path, { accept, 'sec-fetch-mode': 'navigate' });
     assert.deepEqual([status, headers['content-type']], [404, 'text/html; charset=utf-8'], path);
     assert.match(String(headers['content-security-policy']), /^default-src 'none'/);
     assert.match(body, /The browser page is off\..*<code>culvert web<\/code>/s);
@@ -62,6 +62,16 @@ test('turned on and off at run time, the page comes and goes', async t => {
   assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
   turn(false);
   assert.equal((await get('/')).status, 404);
+});
+
+test('the address of the API leads a browser to the page, and a program to what it can ask', async t => {
+  const { get, turn } = await startPage(t);
+  turn(true);
+  const opened = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' };
+  const { status, headers } = await get('/api/', opened);
+  assert.deepEqual([status, headers.location], [302, '/']);
+  for (const accept of ['*/*', 'application/json'])
+    assert.match((await get('/api/', { accept })).body, /openapi\.json/);
 });
 
 test('an address with a query is the page as well', async t => {

@@ -13,12 +13,15 @@ export function stoppedClock(t: TestContext) {
   const paths = pathsOf({ HOME: temporary(t, 'changes') });
   const clock: Clock = { bootId: 'first', uptimeMs: 1_000_000, wallMs: Date.parse('2026-01-01T10:00:00Z') };
   const said: string[] = [];
+  const reverted: string[] = [];
   const running: { stop(): void }[] = [];
   t.after(() => running.forEach(each => void each.stop()));
   return {
     paths,
     clock,
     said,
+    /** Subjects of the changes that were reverted. */
+    reverted,
     /** A second daemon, which finds the files of the first as after a kill. */
     boot({ state, tunnel }: MemoryTunnel) {
       for (const each of running) each.stop();
@@ -26,6 +29,7 @@ export function stoppedClock(t: TestContext) {
       const service = createChangeService({
         context,
         routes: async () => routes,
+        reverted: subject => void reverted.push(subject),
         clock: () => ({ ...clock }),
       });
       const routes: RoutesControl = createRoutes(context, { setRoutes: change => service.setRoutes(change) });

@@ -219,8 +219,10 @@ test('explain describes every code and every name that it is also shown as', () 
   }
   assert.deepEqual(
     explain(codes, 'Status update: Unable. Reason: Happy Eyeballs Failed').map(({ code }) => code),
-    ['CF_HAPPY_EYEBALLS_MITM_FAILURE'],
+    ['HappyEyeballsFailed'],
   );
+  const [inspected] = explain(codes, 'CF_HAPPY_EYEBALLS_MITM_FAILURE');
+  assert.match(inspected!.meaning, /inspects its traffic \(DPI\)/);
   assert.deepEqual(explain(codes, ''), []);
 });
 

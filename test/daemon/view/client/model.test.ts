@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ApiError, type Transport, Unreachable } from '../../../../daemon/api/client.ts';
+import type { StalePart } from '../../../../daemon/api/schema.ts';
 import { createModel, type Model, type Pace } from '../../../../daemon/view/client/model.ts';
 import { createDaemon, type FakeDaemon, problem } from '../../../support/gnome/daemon.ts';
 import { until } from '../../../support/until.ts';
@@ -49,6 +50,19 @@ test('the snapshot comes first, then what changes', async t => {
   assert.equal(model.state().snapshot!.settings.Mode, 'doh');
   daemon.setConfig({ ui: { theme: 'dark' } });
   await until(() => model.state().config?.config.ui.theme === 'dark', 'the configuration');
+});
+
+test('a part that two answers in a row call stale is old, until an answer does not', async t => {
+  const { daemon, model } = await open(t);
+  const asked = async (...parts: [StalePart['part'], number | null][]) => {
+    daemon.snapshot = { ...daemon.snapshot, stale: parts.map(([part, ageSeconds]) => ({ part, ageSeconds })) };
+    await model.refresh('stale');
+    return model.state().old;
+  };
+  assert.deepEqual(await asked(['settings', 12]), [], 'it may only be late');
+  assert.deepEqual(await asked(['settings', 17], ['account', 3], ['options', null]), ['settings']);
+  assert.deepEqual(await asked(['account', 8], ['options', null]), ['account']);
+  assert.deepEqual(await asked(), []);
 });
 
 test('a broken stream ends the state immediately, and is resumed where it broke', async t => {

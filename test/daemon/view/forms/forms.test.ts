@@ -20,6 +20,7 @@ import { addRoute, describeRoutes, removal, resetRoutes } from '../../../../daem
 import { checks, routeKind } from '../../../../daemon/view/forms/validate.ts';
 import { axisEnd, createHistory, FINEST, rangeOf } from '../../../../daemon/view/graph.ts';
 import { placeOf } from '../../../../daemon/view/page-list.ts';
+import { causeEntries } from '../../../../daemon/view/states/cause-table.ts';
 import { causeOf, causeTitle, phaseText } from '../../../../daemon/view/states/causes.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { named, rowsOf } from '../../../support/gnome/view/forms.ts';
@@ -164,6 +165,15 @@ test('the page of the certificate is offered only where an organization has one'
   }
 });
 
+test('a title or a sentence belongs to one cause, except where Cloudflare has two codes for a network with a sign-in page', () => {
+  const words = causeEntries(tr).flatMap(([codes, title, sentence]) => [
+    [title, codes],
+    [sentence, codes],
+  ]);
+  const shared = words.filter(([text], at) => words.findIndex(([other]) => other === text) !== at);
+  assert.deepEqual(shared, [['This network wants you to sign in', ['CaptivePortal']]]);
+});
+
 test('nothing can be asked for while the tunnel can’t be set', () => {
   for (const form of [modeForm(rich(), false, tr), dnsForm(rich(), false, tr), advancedForm(rich(), false, tr)])
     for (const row of form.groups.flatMap(({ rows }) => rows))
@@ -172,7 +182,10 @@ test('nothing can be asked for while the tunnel can’t be set', () => {
 
 const causes: [code: string | null, text: string, title: RegExp, remedy: string | null][] = [
   ['CaptivePortalTimedOut', '', /sign in/, 'Open Sign-in Page'],
+  ['CaptivePortal', 'Captive portal', /sign in/, 'Open Sign-in Page'],
   ['HappyEyeballsFailed', 'Happy Eyeballs Failed', /No Cloudflare server/, 'Use HTTP/2'],
+  ['CF_HAPPY_EYEBALLS_MITM_FAILURE', 'Cf happy eyeballs mitm failure', /inspects or blocks/, 'Use HTTP/2'],
+  [null, 'CF_HAPPY_EYEBALLS_MITM_FAILURE', /inspects or blocks/, 'Use HTTP/2'],
   [null, 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
   ['ConnectivityCheckFailed', 'Connectivity check failed due to DNS Lookup Failed', /DNS does not work/, 'Run Checks'],
   [
@@ -181,6 +194,8 @@ const causes: [code: string | null, text: string, title: RegExp, remedy: string 
     /too many open files/,
     'Restart WARP',
   ],
+  ['InsufficientSystemResource', 'Insufficient system resource: threads', /lacks a resource/, 'Run Checks'],
+  ['InternalmTLSError', 'Internal mTLS error', /certificate part of WARP failed/, 'Try Again'],
   ['NoNetwork', 'No Network', /offline/, 'Network Settings'],
   ['Port53Bound', '', /DNS port/, 'Leave DNS Alone'],
   ['ProxyAddressBound', '', /proxy’s port/, 'Change Port'],

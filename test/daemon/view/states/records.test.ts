@@ -50,6 +50,12 @@ test('a change is described in words', () => {
     ],
     [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Turned off by you', ''],
     [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],
+    [{ reverted: 'routes' }, 'Connected', 'All traffic, via Amsterdam, Routes: reverted by Culvert'],
+    [
+      { state: 'disconnected', reason: 'Manual', colo: null, reverted: 'mode' },
+      'Disconnected',
+      'Turned off by you, Mode: reverted by Culvert',
+    ],
     [{ state: 'disconnected', reason: 'NoNetwork', colo: null }, 'Disconnected', 'You are offline'],
     [{ state: 'disconnected', reason: 'EstablishingConnection', colo: null }, 'Disconnected', ''],
     [{ state: 'unable', reason: 'EstablishingConnection', colo: null }, 'Can’t connect', ''],

@@ -112,6 +112,21 @@ test('a lack of authority has a banner where the state does not name it, and no 
   assert.equal(bannerOf({ blocked: 'not-authorized' }), null);
 });
 
+test('settings that could not be read again have a banner, unless the state says that nothing can be read', () => {
+  const bannerOf = (
+    old: ClientState['old'],
+    status: Partial<Snapshot['status']> = {},
+    more: Partial<ClientState> = {},
+  ) => describeAll({ ...facts({ state: 'connected', ...status }, more), old }, '1', tr).banners.old;
+  assert.match(bannerOf(['settings'])!.title, /settings could not be read again/);
+  assert.ok(bannerOf(['splitTunnel']));
+  assert.equal(bannerOf([]), null);
+  assert.equal(bannerOf(['tunnel', 'account']), null);
+  assert.equal(bannerOf(['settings'], { blocked: 'service-hangs' }), null);
+  assert.equal(bannerOf(['settings'], { lastKnown: { at: '2020-02-29T12:00:00.000Z', said: null } }), null);
+  assert.equal(bannerOf(['settings'], {}, { offline: { code: 'stopped', detail: '' } }), null);
+});
+
 test('a demo never says that traffic is protected', () => {
   const demo = facts({ state: 'connected' });
   demo.snapshot!.tunnelCli.emulated = true;
