@@ -14,7 +14,7 @@ interface Options {
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>;
   /** Loads the control that restores lists of routes. */
   routes(): Promise<Pick<RoutesControl, 'restore'>>;
-  /** Called after a change was reverted that nobody confirmed, or whose time was up. */
+  /** Called after an unconfirmed change, or one whose time was up, was reverted. */
   reverted?(subject: Subject): void;
   clock?: () => Clock;
 }

@@ -169,7 +169,7 @@ function joined(before: Change, after: Change): Change {
 
 /** True if a change only adds details: mode and data center are read after the state was reported. */
 function completes(before: Change, after: Change): boolean {
-  // what Culvert reverted has a time of its own, unless it caused the reconnect that is under way
+  // a change that Culvert reverted has its own time, unless it caused the reconnect that is under way
   const isRevert = after.reverted !== undefined && (before.reverted !== undefined || before.state !== 'connecting');
   return (
     !isRevert &&

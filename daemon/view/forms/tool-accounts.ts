@@ -232,7 +232,7 @@ function shimRow(tool: Tool, now: number, tr: Translator): Row {
     id: `shim-${cli}`,
     title: left ?? name,
     name,
-    // beside credits, the path would be noise
+    // next to credits, the path would be noise
     subtitle: [problem, ...facts, left === null ? path : null].filter(text => text !== null).join(' · '),
     tone: shim === 'replaced' || total.remaining === 0 ? 'warning' : 'neutral',
     level: levelOf(total),

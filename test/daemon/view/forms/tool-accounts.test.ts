@@ -52,11 +52,7 @@ test('shows per account its state, what is left, forecast, renewal and shared qu
   const all = row('switch', 'shim-firecrawl', richTool(now));
   assert.deepEqual(
     [all.title, all.level, all.subtitle],
-    [
-      '1650 of 3000 left',
-      0.55,
-      'Lasts about 6 hours · Use these accounts for “firecrawl”',
-    ],
+    ['1650 of 3000 left', 0.55, 'Lasts about 6 hours · Use these accounts for “firecrawl”'],
   );
   assert.match(row('note', 'run-firecrawl-0', richTool(now)).subtitle!, / · team-a · Succeeded$/);
   assert.match(
