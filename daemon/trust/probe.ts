@@ -215,9 +215,9 @@ export async function openSite(
   };
 }
 
-/** Messages of programs that reject a certificate, worded by OpenSSL, GnuTLS, Rustls, Node or Java. */
+/** Messages of programs that reject a certificate, worded by OpenSSL, GnuTLS, Rustls, Node, Java or curl's layer over them. */
 const REFUSALS =
-  /certificate verif|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
+  /certificate (?:OpenSSL )?verif|server verification failed|CERTIFICATE_VERIFY|certificate problem|verify error|UNABLE_TO_(?:GET|VERIFY)|SELF_SIGNED|cannot verify .* certificate|certificate .* is not trusted|invalid peer certificate|PKIX path|unknown (?:issuer|authority)/i;
 /** Messages of programs that got an unexpected answer from the host. */
 const ANSWERS =
   /\b(?:HTTP\/[\d.]+|error:?|got|list:|E) ?\(?[1-5]\d\d\b|repository '.*' not found|not found in registry|no matching distribution|not valid.*info\/refs/i;

@@ -82,6 +82,12 @@ function placesOf(text: string): string[] {
     .sort();
 }
 
+/** Sentences about texts without a translation: one for each, or one for all of a new language, which would hide errors. */
+export function listUntranslated(texts: string[]): string[] {
+  if (texts.length > 100) return [`${texts.length} texts are not translated`];
+  return texts.map(text => `"${text}" is not translated`);
+}
+
 /** The plural expression of the header as a function; null if it is missing or of an unknown form. */
 function pluralRule(header: string): ((n: number) => number) | null {
   const rule = /^nplurals=\d+; plural=([n\d\s()%!=<>&|?:]+);?$/.exec(header)?.[1];
@@ -108,7 +114,7 @@ if (import.meta.url === pathToFileURL(resolve(process.argv[1] ?? '')).href) {
     const path = `po/${language}.po`;
     const { errors, untranslated } = checkCatalog(readFileSync(path, 'utf8'), template, language);
     for (const error of errors) console.error(`${path}: ${error}`);
-    for (const text of untranslated) console.error(`${path}: "${text}" is not translated`);
+    for (const line of listUntranslated(untranslated)) console.error(`${path}: ${line}`);
     if (errors.length > 0 || (untranslated.length > 0 && process.argv.includes('--complete'))) process.exitCode = 1;
   }
 }

@@ -35,7 +35,8 @@ if (how && !pin.certificate) {
   pin.certificate = certificate({ key: raw, created }, owner, expires, signer).toString('base64');
 }
 writeFileSync(file, format(project));
-console.log(`${name}: ${idOf(raw)} is pinned`);
+const lacking = pin.certificate ? '' : '; it signs no package repository until it is pinned with --signer COMMAND';
+console.log(`${name}: ${idOf(raw)} is pinned${lacking}`);
 
 /** @param wanted name or id of a pinned key */
 function revoke(wanted) {

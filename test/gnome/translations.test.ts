@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { preferencesForm, UNKNOWN_DESKTOP } from '../../daemon/view/forms/preferences.ts';
 import { english } from '../../daemon/view/translator.ts';
-import { checkCatalog, languages } from '../../data/build/catalogs.ts';
+import { checkCatalog, languages, listUntranslated } from '../../data/build/catalogs.ts';
 import { clientState } from '../support/gnome/view/translator.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -31,6 +31,12 @@ test('every file with sentences for the catalogs is listed in POTFILES, and ever
 test('the template holds the strings of the present source', { skip }, () => {
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'po/update.sh'), ['--check'], { encoding: 'utf8' });
   assert.equal(status, 0, stdout + stderr);
+});
+
+test('texts without a translation are listed, and those of a new language are counted', () => {
+  assert.deepEqual(listUntranslated(['One', 'Two']), ['"One" is not translated', '"Two" is not translated']);
+  const many = Array.from({ length: 2000 }, (_, n) => `Text ${n}`);
+  assert.deepEqual(listUntranslated(many), ['2000 texts are not translated']);
 });
 
 test('xgettext loses no text of a source, which it does behind code that it takes for a string or a tag', () => {

@@ -46,6 +46,26 @@ test('keys are encrypted, pinned in the order of their rank, and never made in a
   assert.equal(inside.status, 1);
 });
 
+test('a key on a token signs package repositories once it is pinned with its command, which the first pin says', {
+  skip: missing,
+}, t => {
+  const work = clone(t, '1.0.0');
+  const [key, pub] = ['token.key', 'token.pub'].map(name => path.join(temporary(t), name)) as [string, string];
+  execFileSync('openssl', ['genpkey', '-algorithm', 'ED25519', '-out', key]);
+  execFileSync('openssl', ['pkey', '-in', key, '-pubout', '-out', pub]);
+  const pin = (...words: string[]) => work.run('data/release/key.sh', '--public', 'current', pub, ...words);
+  const certificates = () =>
+    JSON.parse(fs.readFileSync(path.join(work.at, 'data/project.json'), 'utf8')).releaseKeys.pinned.map(
+      (each: { certificate?: string }) => each.certificate !== undefined,
+    );
+  assert.match(pin().stdout, /is pinned; it signs no package repository until it is pinned with --signer COMMAND\n$/);
+  assert.deepEqual(certificates(), [false]);
+  // openssl of Debian 12 reads no Ed25519 message from a pipe
+  const signer = `f=$(mktemp) && cat >$f && openssl pkeyutl -sign -rawin -inkey '${key}' -in $f; rm -f $f`;
+  assert.match(pin('--signer', signer).stdout, /is pinned\n$/);
+  assert.deepEqual(certificates(), [true]);
+});
+
 test('a key is revoked only by enough keys that are pinned behind it', { skip: missing }, t => {
   const work = clone(t, '1.0.0');
   makeKeys(t, work);

@@ -1,7 +1,7 @@
 // Installing what ./culvert-tool needs: no step may wait for the answer to a hidden question.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporary } from '../support/temporary.ts';
@@ -47,21 +47,28 @@ test('a package is built without building the tree of a developer first', t => {
   });
   mkdirSync(join(at, 'data/release'), { recursive: true });
   writeFileSync(join(at, 'data/release/package.sh'), '#!/bin/sh\necho packed "$@"\n', { mode: 0o755 });
-  for (const format of ['deb', 'rpm', 'arch', 'appimage', 'recipes', 'sources']) {
+  for (const format of ['deb', 'rpm', 'arch', 'appimage', 'npm', 'recipes', 'sources']) {
     const { status, stdout, stderr } = run('', ['build', format]);
     assert.equal(status, 0, stderr);
     assert.equal(stdout, `packed ${format}\n`);
   }
 });
 
-test('the packages of a server are built on one, without what shows a window', t => {
+test('packages without a window are built without what shows one', t => {
   const { at, run } = tree(t, { 'apt-get': `printf '%s\\n' "$*" >>@AT@/asked` });
   writeFileSync(join(at, 'data/release/package.sh'), '#!/bin/sh\necho packed "$@"\n', { mode: 0o755 });
-  const { status, stdout, stderr } = run('', ['build', 'deb', '--daemon']);
-  assert.deepEqual([status, stdout], [0, 'packed deb --daemon\n'], stderr);
-  const asked = readFileSync(join(at, 'asked'), 'utf8');
-  assert.match(asked, /debhelper/);
-  assert.doesNotMatch(asked, /gtk-4|adw-1|adwaita|xvfb|chromium/);
+  const asked = (...format: string[]) => {
+    rmSync(join(at, 'asked'), { force: true });
+    const { status, stdout, stderr } = run('', ['build', ...format]);
+    assert.deepEqual([status, stdout], [0, `packed ${format.join(' ')}\n`], stderr);
+    return readFileSync(join(at, 'asked'), 'utf8');
+  };
+  const server = asked('deb', '--daemon');
+  assert.match(server, /debhelper/);
+  const wrapper = asked('npm');
+  assert.match(wrapper, /meson/);
+  assert.doesNotMatch(wrapper, /debhelper|rpm|fuse/);
+  for (const each of [server, wrapper]) assert.doesNotMatch(each, /gtk-4|adw-1|adwaita|xvfb|chromium/);
   assert.equal(run('', ['build', 'rpm', '--daemon']).status, 2);
 });
 

@@ -21,10 +21,8 @@ const issue = (text: Partial<Issue>): Issue => ({
 
 test('the shipped files are read without a problem', () => {
   const { issues, changes, codes, limits, patterns, problems } = KNOWLEDGE;
-  assert.deepEqual(
-    [issues.length, changes.length, codes.length, limits.length, patterns.length, problems],
-    [84, 68, 95, 75, 13, []],
-  );
+  assert.deepEqual(problems, []);
+  for (const entries of [issues, changes, codes, limits, patterns]) assert.notEqual(entries.length, 0);
   for (const { checked_by } of issues)
     if (checked_by)
       assert.ok(
@@ -72,7 +70,7 @@ advice = "a"
 `,
   });
   const knowledge = loadKnowledge([SHIPPED, own]);
-  assert.equal(knowledge.issues.length, 85);
+  assert.equal(knowledge.issues.length, KNOWLEDGE.issues.length + 1);
   const result = await examine(knownIssues, world(t, { knowledge, tunnel: snapshot({ settings: { Mode: 'warp' } }) }));
   assert.equal(result.verdict, 'problem');
   assert.match(result.evidence.join('\n'), /Own entry/);
@@ -91,7 +89,7 @@ test('a user adds a line of the journal and replaces one, and a wrong expression
     ].join('\n'),
   });
   const { patterns, problems } = loadKnowledge([SHIPPED, own]);
-  assert.equal(patterns.length, 14);
+  assert.equal(patterns.length, KNOWLEDGE.patterns.length + 1);
   assert.match(
     problems.join('\n'),
     /entry 3 of patterns is not used: pattern: .*\n.*entry 4 of patterns is not used: cause: /,
@@ -132,7 +130,7 @@ test('a file that is broken, or an entry that is, is named, and the rest counts'
     '/codes.toml': 'code = [\n',
   });
   const { issues, codes, problems } = loadKnowledge([SHIPPED, own]);
-  assert.deepEqual([issues.length, codes.length, problems.length], [84, 95, 2]);
+  assert.deepEqual([issues, codes, problems.length], [KNOWLEDGE.issues, KNOWLEDGE.codes, 2]);
   assert.match(problems.join('\n'), /known-issues\.toml: entry 1 of issues is not used: /);
   assert.match(problems.join('\n'), /codes\.toml is not used: line \d+: /);
 });

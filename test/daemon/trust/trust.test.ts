@@ -16,6 +16,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { nameIn } from '../../../daemon/trust/certificates.ts';
+import { openSite } from '../../../daemon/trust/probe.ts';
 import { certificateFacts } from '../../../daemon/view/forms/trust.ts';
 import { listen } from '../../support/listen.ts';
 import { npmEnvironment } from '../../support/npm-environment.ts';
@@ -165,6 +166,24 @@ test('the command for an administrator makes Java connect', {
   const inCopy = command!.replace('-cacerts -storepass changeit', store.join(' ')).replace(MANAGED, pc.root + MANAGED);
   execFileSync('sh', ['-c', inCopy], { stdio: 'pipe' });
   assert.equal(await isReached(), true);
+});
+
+test('knows in the words of each release of a tool that it refuses a certificate', async t => {
+  const { host } = await authority(t).serve();
+  const site = await openSite(host, [], t.signal);
+  for (const printed of [
+    // git of Debian 12, 13 and sid
+    'server certificate verification failed. CAfile: /etc/ssl/certs/ca-certificates.crt CRLfile: none',
+    'server verification failed: certificate signer not trusted. (CAfile: /etc/ssl/certs/ca-certificates.crt CRLfile: none)',
+    'SSL certificate verification failed: certificate signer not trusted. (CAfile: /etc/ssl/certs/ca-certificates.crt CRLfile: none)',
+    // curl before 8.18 and since
+    'curl: (60) SSL certificate problem: unable to get local issuer certificate',
+    'curl: (60) SSL certificate OpenSSL verify result: unable to get local issuer certificate (20)',
+  ]) {
+    const args = ['-c', `echo '${printed}' >&2; exit 1`];
+    const { accepts } = await site.judge(() => ({ program: '/bin/sh', args, env: {} }), temporary(t));
+    assert.equal(accepts, false, printed);
+  }
 });
 
 test('has each tool connect to a host, and names the signer of its certificate', async t => {

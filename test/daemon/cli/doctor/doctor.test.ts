@@ -48,7 +48,10 @@ test('with a healthy daemon, the checks of Culvert find no problem', async t => 
   const { code, report, byId } = await examine(home, only);
   assert.deepEqual([code, report.ok], [0, true]);
   assert.equal(byId('service').verdict, 'ok');
-  assert.deepEqual(byId('knowledge-files').evidence, ['knows 84 bugs, 95 codes, 75 limits, 13 lines of the journal']);
+  assert.match(
+    byId('knowledge-files').evidence.join(),
+    /^knows \d+ bugs, \d+ codes, \d+ limits, \d+ lines of the journal$/,
+  );
   const { stdout } = await culvert(home, ['doctor', ...only]);
   assert.match(stdout, /^! Display: none, so panel and tray cannot be shown\n {2}A machine without a screen/);
   assert.match(

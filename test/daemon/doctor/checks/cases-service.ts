@@ -509,7 +509,7 @@ const PACKAGES: Case[] = [
       verdict: 'notice',
       world: t => world(t, { knowledge: { ...KNOWLEDGE, problems: ['known-issues.toml: entry 3 is not used'] } }),
     },
-    { title: 'the shipped files', verdict: 'ok', shows: /knows 84 bugs, 95 codes, 75 limits, 13 lines/ },
+    { title: 'the shipped files', verdict: 'ok', shows: /knows \d+ bugs, \d+ codes, \d+ limits, \d+ lines/ },
   ]),
 ];
 
