@@ -2,6 +2,7 @@
 
 /** True for a small run: one round of the smallest size, without limits. The tests run each benchmark this way. */
 export const ONCE = process.env.CULVERT_BENCH_ONCE === '1';
+if (ONCE) console.log('A small run: sizes and times in the names are those of a whole run.');
 /** Percentage by which a result may miss its limit: CI machines are busy with other work. */
 const SLACK = Number(process.env.CULVERT_BENCH_SLACK || 0);
 
