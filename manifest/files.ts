@@ -8,7 +8,7 @@ import { Refusal, type RefusalCode } from './errors.ts';
 const { O_RDONLY, O_NONBLOCK } = fs.constants;
 
 /**
- * Reads a whole regular file, and refuses one that is larger than a limit.
+ * Reads a whole regular file, and refuses a larger file than the limit.
  * @param what name of the kind of file in messages, such as "manifest"
  * @param limit in bytes
  * @param tooLarge code of the refusal when the file is larger
@@ -19,7 +19,7 @@ export function readSmall(path: string, what: string, limit: number, tooLarge: R
 }
 
 /**
- * Reads a private key's file, and refuses one that users other than its owner can access.
+ * Reads a private key's file, and refuses a file that users other than its owner can access.
  * @throws Refusal `key-exposed`, `key-invalid` (too large), and those of {@link readSmall}
  */
 export function readSecret(path: string): Buffer {

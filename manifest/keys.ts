@@ -1,5 +1,6 @@
 // Generates Ed25519 keys, derives their ids, and reads keys from PEM files and from the list that this build pins.
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { sha256 } from '../daemon/core/hash.ts';
 import project from '../data/project.json' with { type: 'json' };
 import { Refusal } from './errors.ts';
 
@@ -15,7 +16,7 @@ const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 
 /** Returns a key's id in a sidecar: the first 8 bytes of the SHA-256 of its 32 raw bytes, in hexadecimal. */
 export function keyId(key: KeyObject): string {
-  return createHash('sha256').update(rawKey(key)).digest('hex').slice(0, 16);
+  return sha256(rawKey(key)).slice(0, 16);
 }
 
 /** Generates a key pair, and returns both keys as PEM (PKCS#8, SPKI) and the public key in the pinned form. */

@@ -81,7 +81,7 @@ for (const part of ['daemon', 'gnome', 'wrapper', 'manifest']) {
 
 /**
  * For each folder of a part, and for files directly in it, the neighbors that it may import. A dot means the files directly
- * in the part that have no row of their own.
+ * in the part that lack their own row.
  */
 const ALLOWED: Record<string, Record<string, readonly string[]>> = {
   wrapper: {

@@ -1,7 +1,7 @@
 // Answers requests about apps, and renews existing shortcuts at start.
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FeatureContext } from '../controls.ts';
+import { namesIn } from '../core/files.ts';
 import { begin, type Feature, lazy } from '../feature.ts';
 import { programs } from '../system/installation.ts';
 import { userData, wayOfShortcut } from './data-home.ts';
@@ -26,12 +26,6 @@ export function openApps(context: FeatureContext, launcher = programs.culvert): 
   };
 
   function hasShortcuts(): boolean {
-    try {
-      return (
-        dataHome !== null && readdirSync(join(dataHome, 'applications')).some(name => wayOfShortcut(name) !== null)
-      );
-    } catch {
-      return false; // no such directory
-    }
+    return dataHome !== null && namesIn(join(dataHome, 'applications')).some(name => wayOfShortcut(name) !== null);
   }
 }

@@ -109,7 +109,7 @@ const FAILED_SPAWN = /^spawn (\S+) (E[A-Z\d]+)$/;
  */
 export function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // a connection that was tried to each address of a name has no message of its own
+  // a connection that was tried to each address of a name lacks its own message
   if (error.message === '' && error instanceof AggregateError && error.errors.length > 0)
     return [...new Set(error.errors.map(reason))].join('; ');
   if (error.message === '') return REASONS[errno(error) ?? ''] ?? errno(error) ?? error.name;

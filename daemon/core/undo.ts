@@ -1,6 +1,6 @@
 // Replaces files and links atomically, keeps copies with owner, mode and extended attributes, and restores the copies.
 import { execFileSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -18,6 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import { FileError } from './errors.ts';
 import { syncDirectory, temporaryName } from './files.ts';
+import { sha256 } from './hash.ts';
 
 /** Copies with cp: Node copies neither owner nor extended attributes. @throws Error with the output of cp */
 function copyWhole(from: string, to: string): void {
@@ -95,7 +96,7 @@ export function linkAt(path: string): string | null {
 /** Returns the SHA-256 digest of a file's bytes, or null if it can't be read for any reason. */
 export function digestOf(path: string): string | null {
   try {
-    return digest(readFileSync(path));
+    return sha256(readFileSync(path));
   } catch {
     return null;
   }
@@ -109,9 +110,4 @@ export function contentOf(path: string): string | null {
 
 export function linkTo(target: string): string {
   return `link to ${target}`;
-}
-
-/** Returns the same digest as `digestOf` for a file with this content. */
-export function digest(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
 }

@@ -5,7 +5,8 @@ import type { ActionName } from '../api/actions.ts';
 import type { CheckResult, Fix, Undoable } from '../api/doctor.ts';
 import { errno, type Failure, isOneOf, reason } from '../core/errors.ts';
 import { replaceFile, temporaryName } from '../core/files.ts';
-import { contentOf, digest, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
+import { sha256 } from '../core/hash.ts';
+import { contentOf, digestOf, linkTo, replaceLink, restoreFile, rewriteFile } from '../core/undo.ts';
 import { isRestart } from '../view/client/service-words.ts';
 import { adminLines, adminUndoLines, quote } from '../view/fix.ts';
 import { hasCrashed, mayHaveChanged } from '../warp/cli/failures.ts';
@@ -159,7 +160,7 @@ export function replacement(path: string, content: string, journal: string): Ope
       kind: 'file',
       path: target,
       copy: info ? keepCopy(journal, target) : null,
-      after: digest(content),
+      after: sha256(content),
     }),
     run: () => (info ? rewriteFile(target, content) : replaceFile(target, content, { mode: 0o644 })),
   };

@@ -1,9 +1,9 @@
 // Applies the faults of the service and of the process before a command acts, and asks for the terms of service.
-import { readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { readSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { errno } from '../core/errors.ts';
-import { makeDirectory } from '../core/files.ts';
+import { makeDirectory, readText } from '../core/files.ts';
 import { type Refusal, refuse } from './answer.ts';
 import type { Faults } from './faults.ts';
 import { type State, update } from './state.ts';
@@ -92,11 +92,7 @@ export function termsAccepted(stateFile: string, flag: boolean): boolean {
 }
 
 function isAccepted(file: string): boolean {
-  try {
-    return readFileSync(file, 'utf8').trim() === 'yes';
-  } catch {
-    return false;
-  }
+  return readText(file)?.trim() === 'yes';
 }
 
 function readLine(): string {

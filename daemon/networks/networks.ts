@@ -13,7 +13,7 @@ const LEASE_MS = 120_000;
 /** Time without changes after which a network is complete. */
 const SETTLE_MS = 2_000;
 const AGAIN_MS = [1_000, 5_000];
-/** Pauses before values are restored again that could not be. Each is twice as long as the one before. */
+/** Pauses before another attempt to restore values. Each pause is twice as long as the previous pause. */
 const RESTORE_MS = { first: 1_000, last: 60_000 };
 
 export interface Options {

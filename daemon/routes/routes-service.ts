@@ -1,5 +1,4 @@
 // Reads the split tunnel as a document, previews and applies new documents, and keeps previous documents for undo.
-import { createHash } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
@@ -8,6 +7,7 @@ import type { Snapshot, SplitTunnel } from '../api/schema.ts';
 import type { ChangesControl, FeatureContext, RoutesControl, RoutesPlan } from '../controls.ts';
 import { errno, reason } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
+import { sha256 } from '../core/hash.ts';
 import { Problem } from '../problem.ts';
 import { message } from '../view/message.ts';
 import { canonical, type Entry, formatDocument, parseDocument } from './document.ts';
@@ -226,10 +226,7 @@ function revisionOf(split: SplitTunnel): string {
   const values = entriesOf(split)
     .map(({ value }) => value)
     .sort();
-  return createHash('sha256')
-    .update([split.mode ?? '', ...values].join('\n'))
-    .digest('hex')
-    .slice(0, 16);
+  return sha256([split.mode ?? '', ...values].join('\n')).slice(0, 16);
 }
 
 function without(entries: readonly Entry[], removed: readonly Entry[]): Entry[] {

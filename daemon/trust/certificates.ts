@@ -1,13 +1,13 @@
 // Reads the organization's certificates, says which are valid, and writes lists of authorities that contain them.
 import { X509Certificate } from 'node:crypto';
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import type { TrustCertificate } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
 import { BUNDLES } from '../core/ca-certificates.ts';
 import { errno } from '../core/errors.ts';
-import { makeDirectory, readText, replaceFile } from '../core/files.ts';
+import { makeDirectory, namesIn, readText, replaceFile } from '../core/files.ts';
 import { printable } from '../core/printable.ts';
 import { message } from '../view/message.ts';
 import { DIRECTORY, OLD_PLACE, SYSTEM_PLACES } from './organization.ts';
@@ -96,15 +96,12 @@ function installedCertificates(place: Place) {
 }
 
 function filesIn(directory: string, { root }: Place): string[] {
-  try {
-    return readdirSync(root + directory)
-      .filter(name => name.endsWith('.pem'))
-      .sort()
-      .slice(0, MAX_CERTIFICATES)
-      .map(name => join(directory, name));
-  } catch {
-    return []; // on some systems, only root may list the directory
-  }
+  // on some systems, only root may list the directory
+  return namesIn(root + directory)
+    .filter(name => name.endsWith('.pem'))
+    .sort()
+    .slice(0, MAX_CERTIFICATES)
+    .map(name => join(directory, name));
 }
 
 function readPlace(path: string, place: Place, refused: Refused[]) {

@@ -6,8 +6,9 @@ import { applyPatch } from 'diff';
 import * as z from 'zod/mini';
 import { Failure } from '../core/errors.ts';
 import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.ts';
+import { sha256 } from '../core/hash.ts';
 import { acquireLock } from '../core/lock.ts';
-import { digest, digestOf, keepCopy, removeCopies, restoreFile, rewriteFile } from '../core/undo.ts';
+import { digestOf, keepCopy, removeCopies, restoreFile, rewriteFile } from '../core/undo.ts';
 import { addedLines, differenceOf, patchOf, withoutRemoved } from '../patch.ts';
 import { parseCertificates } from './certificates.ts';
 
@@ -153,7 +154,7 @@ export function changeFile({ path, content }: FileChange, open: OpenJournal, rem
     kind: 'file',
     path: target,
     copy: before === null ? null : open.keep(target),
-    after: digest(content),
+    after: sha256(content),
     undo: patchOf(target, content, before ?? ''),
     made,
   });

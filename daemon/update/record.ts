@@ -5,7 +5,8 @@ import { dirname, join, relative } from 'node:path';
 import * as z from 'zod/mini';
 import { errno } from '../core/errors.ts';
 import { readText, replaceFile } from '../core/files.ts';
-import { digest, linkAt } from '../core/undo.ts';
+import { sha256 } from '../core/hash.ts';
+import { linkAt } from '../core/undo.ts';
 import { quote } from '../view/fix.ts';
 import type { UserLayout } from './user-layout.ts';
 
@@ -45,7 +46,7 @@ export function writeRecord({ record }: Pick<UserLayout, 'record'>, value: Insta
 
 /** Returns the record of a written entry. */
 export function toRecorded(entry: Entry): RecordedEntry {
-  return 'link' in entry ? entry : { path: entry.path, sha256: [digest(entry.text)] };
+  return 'link' in entry ? entry : { path: entry.path, sha256: [sha256(entry.text)] };
 }
 
 /** Returns the entry with its previous contents: until a file is replaced, its old content is also Culvert's. */
@@ -66,7 +67,7 @@ export function stateOf(entry: RecordedEntry): 'absent' | 'ours' | 'foreign' {
   if (!stat) return 'absent';
   if (stat === 'blocked') return 'foreign';
   if ('link' in entry) return linkAt(entry.path) === entry.link ? 'ours' : 'foreign';
-  return stat.isFile() && entry.sha256.includes(digest(readFileSync(entry.path))) ? 'ours' : 'foreign';
+  return stat.isFile() && entry.sha256.includes(sha256(readFileSync(entry.path))) ? 'ours' : 'foreign';
 }
 
 /** Returns the missing directories above these paths, parents first. */

@@ -1,9 +1,9 @@
 // Stores the user's agreement to the vendor's terms, and accepts only sign-ins to an organization that the user began here.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
 import type { CommandOutput } from '../api/schema.ts';
-import { makeDirectory } from '../core/files.ts';
+import { makeDirectory, readText } from '../core/files.ts';
 import { Problem } from '../problem.ts';
 
 /** The user's agreement, which the tunnel CLI gets only after the user gave it. */
@@ -32,11 +32,7 @@ export function createTerms(file: string): Terms {
 }
 
 function read(file: string): boolean {
-  try {
-    return /^accepted\b/.test(readFileSync(file, 'utf8'));
-  } catch {
-    return false; // no file, no consent
-  }
+  return /^accepted\b/.test(readText(file) ?? '');
 }
 
 /** Time limit for a sign-in. */

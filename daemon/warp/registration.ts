@@ -182,7 +182,7 @@ function answerCause({ status, policy }: RegistrationEvidence, used: Dictionary 
 }
 
 /**
- * Returns the configuration that WARP uses: the one that its settings name, else the first, with which it begins
+ * Returns the configuration that WARP uses: the configuration in its settings, else the first, with which it begins
  * (Cloudflare, "Switch between Zero Trust organizations").
  */
 function usedConfiguration({ configurations }: Policy, chosen: string | null): Dictionary | null {

@@ -48,7 +48,7 @@ function commitTime() {
   if (named) return Number.parseInt(named, 10) || 0;
   try {
     const git = (...words) => execFileSync('git', words, { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();
-    // an unpacked source below another repository has a time of its own, which that one's commits don't tell
+    // the commits of another repository above an unpacked source say nothing about its time
     if (realpathSync(git('rev-parse', '--show-toplevel')) !== realpathSync(root)) return 0;
     return Number.parseInt(git('log', '-1', '--format=%ct'), 10) || 0;
   } catch {

@@ -177,7 +177,7 @@ export interface MinisignOptions {
  */
 export async function signFiles(files: string[], options: MinisignOptions, context: Context) {
   const { key, sign } = await openSigner(options);
-  // a signer may use another key than the one that is named
+  // a signer may use another key than the named key
   const probe = Buffer.from('culvert-manifest minisign');
   if (!verifySignature(null, probe, key.key, sign(probe)))
     throw new Refusal('signature-invalid', 'The signer uses another key.', { hint: HINTS['signature-invalid'] });

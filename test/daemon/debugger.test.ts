@@ -112,7 +112,7 @@ test('no launcher lets Node read an --env-file of the arguments, whose NODE_OPTI
   const file = join(home, 'x.env');
   fs.writeFileSync(file, 'NODE_OPTIONS=--frozen-intrinsics\n');
   fs.writeFileSync(say, 'console.log(process.argv.slice(2).join(" ") + " " + Object.isFrozen(Array.prototype))');
-  // each line that hands arguments to Node, with this program in the place of its own
+  // each line that hands arguments to Node, with this program in place of the line's program
   const lines = LAUNCHERS.flatMap(launcher =>
     fs
       .readFileSync(launcher, 'utf8')

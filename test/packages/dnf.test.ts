@@ -46,7 +46,7 @@ describe('the package repository for dnf', { skip }, () => {
     assert.notEqual(read(two), '0', 'which is why there is one');
   });
 
-  /** A program with directories of its own, on this machine or in a fresh root; null if it can't be had. */
+  /** A program with its own directories, on this machine or in a fresh root; null if it can't be had. */
   function installed(t: TestContext, program: string, release?: string) {
     if (!release) return spawnSync(program, ['--version']).error ? null : { at: '', run: [program] };
     const made = createMachine(t, release);

@@ -237,7 +237,7 @@ test('the first release by RELEASING.md updates an installation from a web serve
     assert.deepEqual(await updates.apply(), { ok: true, from: '1.0.0', to: '2.0.0' }, how);
     assert.equal(execFileSync(file, ['--version'], { encoding: 'utf8' }), 'culvert 2.0.0\n');
   }
-  // the locked key revokes the one that was stolen
+  // the locked key revokes the stolen key
   const unmarked = work.run('data/release/release.sh', '2.0.1', '--revoke', pinned[0]!.id);
   assert.match(unmarked.stderr, /Revoke the key first: \.\/culvert-tool release-key --revoke NAME/);
   assert.equal(work.run('data/release/key.sh', '--revoke', pinned[0]!.id).status, 0);

@@ -137,7 +137,7 @@ test('a clone that was moved or copied builds into itself', t => {
   utimesSync(join(first, 'package-lock.json'), 1, 1); // older than what npm installed
   write('first/node_modules/.package-lock.json', '');
   write('bin/dpkg-query', '#!/bin/sh\nfor name; do echo "$name installed"; done\n');
-  // as meson does: records the prefix, and installs into the one that is recorded
+  // as meson does: records the prefix, and installs into the recorded prefix
   write(
     'bin/meson',
     `#!/bin/sh

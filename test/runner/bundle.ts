@@ -21,7 +21,7 @@ export interface Change {
   after: string;
 }
 
-/** Packages that start programs of their own, or read files by their own path. */
+/** Packages that start their own programs, or read files by their own path. */
 const EXTERNAL = ['esbuild', 'oxc-parser', 'playwright-core'];
 
 /** For packages in CommonJS, which an ES module has no `require` for. */

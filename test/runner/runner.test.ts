@@ -279,7 +279,7 @@ test('reads a date in its time zone, and refuses what no run can be in', () => {
   assert.throws(() => readSetting({ locale: 'German' }, true), /--locale takes a name such as/);
 });
 
-test('runs here and now without options, and in another locale without a clock of its own', () => {
+test('runs here and now without options, and in another locale without its own clock', () => {
   assert.deepEqual(inSetting(['node', 'x'], undefined), { words: ['node', 'x'], env: process.env });
   const { words, env } = inSetting(['node', 'x'], { startMs: null, zone: null, locale: 'ar_EG.UTF-8' });
   const { CULVERT_TEST_DATE } = process.env;

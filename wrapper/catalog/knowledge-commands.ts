@@ -60,7 +60,7 @@ const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const ASSIGNMENT = /^(\w+)\+?=/;
 
 /**
- * Returns which command of a text is not one that knowledge may name, or why its commands can't be distinguished from its prose.
+ * Returns the command of a text that knowledge may not name, or why its commands can't be distinguished from its prose.
  * @param text a sentence with commands in backticks
  */
 export function explainCommands(text: string): string | undefined {

@@ -54,7 +54,7 @@ export const stricter =
       ? [`can't be laxer than ${shown(shipped)}`]
       : [];
 
-/** A part with fields of its own, which may be added and stays. */
+/** A part with its own fields, which may be added and stays. */
 export const part =
   <T extends object>(table: Table<T>): FieldRule<T | undefined> =>
   (next, shipped, entry) => {

@@ -99,7 +99,7 @@ export function readContainer(bytes: Uint8Array): Container {
   return container.data;
 }
 
-/** Reports whether a catalog of a reader's own version is older than the one that it brings: two builds of a version may differ. */
+/** True if a catalog of this version is older than the shipped catalog: two builds of a version may differ. */
 export function isOlderBuild(
   { tag, generatedAt }: { tag?: string | undefined; generatedAt: string },
   { version, shippedAt = SHIPPED_AT }: Pick<Reader, 'version' | 'shippedAt'>,

@@ -52,7 +52,7 @@ function unknown(what: string): Finding {
   return { level: 'ok', what: `${what} is unknown` };
 }
 
-/** Returns a tool's version: that of its npm package, or else of its own `--version`. */
+/** Returns a tool's version: the version of its npm package, or else what it prints for `--version`. */
 async function versionOf(program: string, provider: Provider, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const packaged = provider.package && packageVersion(program, provider.package);
   if (packaged) return packaged;

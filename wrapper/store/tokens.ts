@@ -1,8 +1,7 @@
 // Stores a gateway's port, its tokens and the usage of its programs. Stores only digests of placeholders.
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
-import { readOptional } from '../../daemon/core/files.ts';
+import { namesIn, readOptional } from '../../daemon/core/files.ts';
 import {
   type Checked,
   isAmount,
@@ -152,12 +151,8 @@ function describeConsumer(consumer: Program & Partial<Token>): ConsumerReport {
 
 /** Returns the CLIs that have a gateway file. */
 export function gatewayClis(paths: Paths): string[] {
-  try {
-    const names = readdirSync(paths.gateways).filter(name => name.endsWith('.json') && !name.startsWith('.'));
-    return names.map(name => name.slice(0, -'.json'.length)).sort();
-  } catch {
-    return [];
-  }
+  const names = namesIn(paths.gateways).filter(name => name.endsWith('.json') && !name.startsWith('.'));
+  return names.map(name => name.slice(0, -'.json'.length)).sort();
 }
 
 /** Returns a stamp that changes with each write; see `stampAt`. */

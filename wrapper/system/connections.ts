@@ -1,12 +1,11 @@
 // Opens connections to providers with the caller's trusted certificates and through the caller's proxy.
-import { readdirSync } from 'node:fs';
 import { type AgentOptions, Agent as HttpAgent, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { stampAt } from '../../daemon/core/file-version.ts';
-import { readOptional } from '../../daemon/core/files.ts';
+import { namesIn, readText } from '../../daemon/core/files.ts';
 import { addressOf, loginOf, type NamedProxy, openTunnel, proxyFor, type Trust } from './proxy.ts';
 
 /** Variables that affect connections to a provider. */
@@ -163,13 +162,13 @@ export function authoritiesFor(own: string | undefined, env: NodeJS.ProcessEnv):
 }
 
 function certificatesIn(files: readonly string[]): string[] {
-  return files.flatMap(file => (textOf(file) ?? '').match(CERTIFICATE) ?? []);
+  return files.flatMap(file => (readText(file) ?? '').match(CERTIFICATE) ?? []);
 }
 
 /** Returns the variables with unreadable certificates. */
 export function unreadableAuthorities(env: NodeJS.ProcessEnv): string[] {
   const { NODE_EXTRA_CA_CERTS: extra, SSL_CERT_FILE: file, SSL_CERT_DIR: directories } = env;
-  const isMissing = (each: string | undefined) => each !== undefined && each !== '' && textOf(each) === undefined;
+  const isMissing = (each: string | undefined) => each !== undefined && each !== '' && readText(each) === null;
   const names = [...(isMissing(extra) ? ['NODE_EXTRA_CA_CERTS'] : []), ...(isMissing(file) ? ['SSL_CERT_FILE'] : [])];
   return directories && directories.split(':').flatMap(filesIn).length === 0 ? [...names, 'SSL_CERT_DIR'] : names;
 }
@@ -182,19 +181,7 @@ function authorityFiles(env: NodeJS.ProcessEnv): string[] {
 }
 
 function filesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).map(name => join(directory, name));
-  } catch {
-    return [];
-  }
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readOptional(file);
-  } catch {
-    return undefined;
-  }
+  return namesIn(directory).map(name => join(directory, name));
 }
 
 /** Creates a TLS context, without certificates that OpenSSL can't read. */

@@ -196,7 +196,7 @@ function tableNames(text: string): Map<string, string> {
 const UNIT = /^ExecStart(?:Pre|Post)?=[-@:+!]*(.*)$/gm;
 const IFUPDOWN = /^\s*(?:up|post-up|pre-up)\s+(.*)$/gm;
 const INTO_WARP = /^[^#\n]*\bnft\b.*\b(?:add|insert)\s+rule\s+inet\s+cloudflare-warp\b/m;
-/** A command of its own line; one after a condition, in quotes or in a comment may never run. */
+/** A command on a separate line. A command after a condition, in quotes or in a comment may never run. */
 const COMMAND = /^[ \t]*(?:\/\S*\/)?ip[ \t]+(?:-(4|6)[ \t]+)?rule[ \t]+add[ \t]+([^;&|"'$#\n]+)(\$)?/gm;
 
 function commandLines(text: string, pattern: RegExp): string {

@@ -159,7 +159,7 @@ function answerOf(stdout: string): unknown {
 /** Errors whose messages quote other programs, so that the catalogs can't translate them. */
 const COMPOSED = new Set(['Failed', 'InvalidArgument']);
 
-/** Messages of the service, each with one of its own codes in front. */
+/** Messages of the service, each after a code from its list. */
 const CODES = /^(Denied|InvalidArgument|LimitsExceeded|NotEnabled|NothingPending|Refused|Unconfirmed|Failed): (.*)/s;
 
 /** Sentences for methods that an older root service lacks. */

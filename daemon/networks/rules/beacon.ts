@@ -1,8 +1,9 @@
 // Asks a beacon: a TLS server with a certificate that proves a network, because its key can't be copied from outside.
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { connect as connectTcp, type TcpNetConnectOpts } from 'node:net';
 import { connect } from 'node:tls';
 import type { Beacon } from '../../api/networks.ts';
+import { sha256 } from '../../core/hash.ts';
 import { addressesOf, routeOf } from '../../routes/explain.ts';
 import type { KernelAnswer } from '../../routes/why.ts';
 
@@ -24,7 +25,7 @@ export function fingerprintOf(
     const timer = setTimeout(() => connection.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
     socket.on('secureConnect', () => {
       const { raw } = socket.getPeerCertificate();
-      resolve(createHash('sha256').update(raw).digest('hex'));
+      resolve(sha256(raw));
       socket.destroy();
     });
     socket.on('error', reject);

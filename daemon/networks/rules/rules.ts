@@ -1,10 +1,10 @@
 // Parses the TOML document of network rules, with one `[[network]]` table per rule. Pure.
-import { createHash } from 'node:crypto';
 import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod/mini';
 import { type InvalidRule, NetworkEffects, NetworkMatch, type NetworkRule } from '../../api/networks.ts';
 import type { Message } from '../../api/values.ts';
 import { reason } from '../../core/errors.ts';
+import { sha256 } from '../../core/hash.ts';
 import { message, quoted, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 
@@ -107,13 +107,10 @@ function beaconOf(value: unknown): unknown {
 
 /** Returns a key of a rule's content. An answer holds only for the same content. */
 export function keyOf({ match, effects }: Rule): string {
-  return createHash('sha256')
-    .update(JSON.stringify([match, effects]))
-    .digest('hex')
-    .slice(0, 32);
+  return sha256(JSON.stringify([match, effects])).slice(0, 32);
 }
 
 /** Returns a hash that identifies a document. */
 export function revisionOf(document: string): string {
-  return createHash('sha256').update(document).digest('hex').slice(0, 16);
+  return sha256(document).slice(0, 16);
 }

@@ -1,6 +1,6 @@
 // Defines the browsers and stores with their own certificates: the user's NSS databases, stores that only an administrator can
 // change, and programs that Culvert can't reach.
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TrustTool } from '../../api/trust.ts';
 import type { Message } from '../../api/values.ts';
@@ -140,13 +140,7 @@ interface Unreached {
   reason: Message;
 }
 
-const hasEntries = (path: string) => {
-  try {
-    return readdirSync(path).length > 0;
-  } catch {
-    return false;
-  }
-};
+const hasEntries = (path: string) => namesIn(path).length > 0;
 
 const BROWSER = message(
   'It has a store of its own. Install %s to change it, or import the certificate in the settings of the browser.',

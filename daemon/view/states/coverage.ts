@@ -126,7 +126,7 @@ function groupsOf(address: string): number[] {
   return [...before!, ...zeros, ...(after ?? [])].map(group => Number.parseInt(group, 16));
 }
 
-/** Returns the tone of a connection; only one that covers what its mode promises is a success. */
+/** Returns the tone of a connection; only a connection that covers what its mode promises is a success. */
 export function coverageTone({ kind }: Coverage): Tone {
   if (kind === 'unread') return 'neutral';
   return kind === 'unknown' || kind === 'excluded' ? 'warning' : 'success';

@@ -67,7 +67,7 @@ function effectWords({ ended }: NonNullable<HistoryChange['effect']>, { _ }: Tra
 }
 
 /**
- * Words a change, with details such as the reason, the mode and the data center. `code` is a reason without words of its own.
+ * Words a change, with details such as the reason, the mode and the data center. `code` is a reason that lacks its own words.
  */
 export function changeWords(
   change: HistoryChange,

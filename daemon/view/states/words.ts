@@ -33,7 +33,7 @@ export interface StateWords {
   label: string;
   /** Like `label`, for places without the sentence: for a pause, includes its end. */
   stateText: string;
-  /** The consequence for the user in one sentence; a further fact, in few words, follows on a line of its own. */
+  /** The consequence for the user in one sentence; a further fact, in few words, follows on a separate line. */
   sentence: string;
   tone: Tone;
   icon: string;

@@ -110,7 +110,7 @@ async function firstFrame(): Promise<void> {
   await daemon.listen();
 }
 
-/** The stored last state, which differs from the one that the daemon sends. */
+/** The stored last state, which differs from the state that the daemon sends. */
 function writeLastState(): void {
   const lines = { owner: '1 1', port: null, line: '', coloredLine: '', warning: null };
   const json = { summary: 'disconnected', demo: false };

@@ -39,7 +39,7 @@ try {
   for (const end of ends) await end();
 }
 
-/** Runs the commands in a terminal of their own, and takes a picture of what they print. */
+/** Runs the commands in a separate terminal, and takes a picture of what they print. */
 async function takeTerminal(browser: Browser, { env }: Home, file: string): Promise<void> {
   const lines = COMMANDS.map(command => `echo '\x1b[1;32m$\x1b[0m ${command}'; ${command}; echo`).join('; ');
   // asynchronous, since the demo's stand-in for the service answers in this process

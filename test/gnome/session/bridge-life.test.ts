@@ -83,7 +83,7 @@ test('a daemon that is killed reads as unknown, and as it is once it is back', {
   await shows(ask, 'connecting');
 });
 
-test('it starts without a daemon, and finds the one that starts later', { skip }, async t => {
+test('it starts without a daemon, and finds a daemon that starts later', { skip }, async t => {
   const home = makeHome(t);
   const bus = await startBus(t, home);
   const { ask } = bus.caller();

@@ -111,7 +111,7 @@ for (const way of ['without', 'beside'] as const) {
   });
 }
 
-test('the tool is found behind a shim in a directory of its own, and after an upgrade has replaced the shim', async t => {
+test('the tool is found behind a shim in a separate directory, and after an upgrade has replaced the shim', async t => {
   const box = withTool(t, 'without');
   const shims = path.join(box.home, 'shims');
   fs.mkdirSync(shims);

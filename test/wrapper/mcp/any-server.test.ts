@@ -1,4 +1,4 @@
-// A server that the catalog does not know, with the accounts of a tool and its key in a variable of its own.
+// A server that the catalog does not know, with the accounts of a tool and its key in another variable.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

@@ -19,14 +19,14 @@ interface Scalar extends Place {
 interface List extends Place {
   kind: 'list';
   items: Node[];
-  /** True if each item has a line of its own and no comma follows it. */
+  /** True if each item has a separate line and no comma follows it. */
   isBlock: boolean;
 }
 
 export interface Table extends Place {
   kind: 'table';
   entries: Entry[];
-  /** True if each entry has a line of its own and no comma follows it. */
+  /** True if each entry has a separate line and no comma follows it. */
   isBlock: boolean;
 }
 

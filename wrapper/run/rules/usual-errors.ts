@@ -1,4 +1,4 @@
-// Recognizes limits and refused keys by the words and codes that most APIs use, for servers without rules of their own. Pure.
+// Recognizes limits and refused keys by the words and codes that most APIs use, for servers without their own rules. Pure.
 import { isRecord } from '../../../daemon/core/shape.ts';
 import { at } from './classify.ts';
 

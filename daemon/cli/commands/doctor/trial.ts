@@ -1,5 +1,5 @@
 // Tries what a reading command can't show, for `culvert diagnose record --try`: connects, disconnects, changes the mode and
-// proves the kill switch. Each change is one that reverts unless it is confirmed, and none is ever confirmed: the daemon, and
+// proves the kill switch. Each change reverts unless it is confirmed, and no change is ever confirmed: the daemon, and
 // for the kill switch the root service, put everything back whatever ends this program.
 import { createSocket } from 'node:dgram';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -191,7 +191,7 @@ async function until({ context }: Trial, limitMs: number, reached: (shown: Snaps
   }
 }
 
-/** Reverts a change now; one that was never made, or already came back, is no failure. */
+/** Reverts a change now. A change that was never made or is already reverted counts as success. */
 async function revertOne({ context }: Trial, subject: Subject): Promise<void> {
   try {
     await context.client.call('POST /api/changes/revert', { body: { subject } });

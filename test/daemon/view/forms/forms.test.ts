@@ -219,7 +219,7 @@ for (const [code, text, title, remedy] of causes)
 test('every error and reason of the vendor’s list has a cause, except what needs none', () => {
   const list = parse(readFileSync(new URL('../../../../data/knowledge/codes.toml', import.meta.url), 'utf8'));
   const codes = list.code as unknown as { code: string; also: string[]; kind: string; cause?: string }[];
-  // causes of a missing registration have words of their own
+  // causes of a missing registration have their own words
   const isRegistration = ({ cause }: { cause?: string }) => REGISTRATION_CAUSES.some(each => each === cause);
   const without = codes
     .filter(({ kind, code }) => (kind === 'error' || kind === 'reason') && !/^(Manual|SettingsChanged)$/.test(code))

@@ -315,7 +315,7 @@ test('a pause under a kill switch that blocks has its end where the state has a 
 test('a pause is called so on every surface, with its end, and has one button that connects', () => {
   const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
     if (state !== 'paused') return null;
-    // a pause whose end failed has a notification of its own
+    // a pause whose end failed has its own notification
     const isLate = surface === 'notification' && /could not be turned on again/.test(name);
     if (!isLate && !name.includes('Paused')) return `does not say Paused: ${name}`;
     if (/Disconnected/.test(all)) return 'says Disconnected';

@@ -151,7 +151,7 @@ test('the status of an object with an address is that of the address', () => {
 
 const result = (text: string, more: object) => ({ content: [{ type: 'text', text }], ...more });
 
-test('only an error of a server without rules of its own counts by these words', () => {
+test('only an error of a server without its own rules counts by these words', () => {
   const said = (text: string, fields: unknown = undefined) => ({ failure: { text, fields }, result: undefined });
   const server = { rules: [], usual_errors: true };
   assert.equal(verdictOf(said('Too many requests'), server)?.class, 'rate');
