@@ -23,7 +23,8 @@ if [ "$1" = --check ]; then
 fi
 for language in $(cat po/LINGUAS); do
   if [ -f "po/$language.po" ]; then
-    msgmerge -q -U --backup=none --no-wrap --add-location=file --no-fuzzy-matching "po/$language.po" "$pot"
+    msgmerge -q --no-wrap --add-location=file --no-fuzzy-matching "po/$language.po" "$pot" |
+      msgattrib --no-obsolete --no-wrap --add-location=file -o "po/$language.po" -
   else
     msginit --no-translator --no-wrap -l "$language" -i "$pot" -o "po/$language.po"
     # msginit leaves its default, because the template has no date, and msgfmt warns about it
