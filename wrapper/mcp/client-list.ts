@@ -1,6 +1,7 @@
 // Lists the MCP clients: their files, the places of servers in each file, and the names that an entry's fields have there.
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { errno } from '../../daemon/core/errors.ts';
 import type { Context } from '../context.ts';
 import { expandHome, expandVariables } from '../system/notation.ts';
 import type { Format } from './documents/document.ts';
@@ -199,8 +200,9 @@ function matching(pattern: string): string[] {
   if (before === undefined || after === undefined) return [pattern];
   try {
     return readdirSync(before).map(name => join(before, name, after));
-  } catch {
-    return [];
+  } catch (error) {
+    // the file with `*` in its name can't be read either, and is named
+    return errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR' ? [] : [pattern];
   }
 }
 

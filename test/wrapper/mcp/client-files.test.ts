@@ -1,5 +1,6 @@
 // Servers in the files of each client, as its documentation writes them: before, after an install, and restored.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -113,6 +114,24 @@ test('keeps a client’s own writes during a change of its file', t => {
   assert.equal(fs.readFileSync(file, 'utf8').match(/ours/g)!.length, 1);
 });
 
+test('a file that cannot be changed does not keep the others from their changes, and is named', t => {
+  const { box } = home(t, { '.claude.json': 'one\n', '.cursor/mcp.json': 'two\n' });
+  const planned = ['.claude.json', '.cursor/mcp.json'].map(name => {
+    const file = path.join(box.home, name);
+    const read = fs.readFileSync(file);
+    return { client: 'any', file, isShared: false, servers: [], left: [], read, text: `${read}ours\n` };
+  });
+  fs.writeFileSync(planned[0]!.file, 'theirs\n');
+  assert.throws(
+    () => applyChanges(only => planned.filter(({ file }) => only?.has(file) ?? true)),
+    /\.claude\.json was/,
+  );
+  assert.deepEqual(
+    planned.map(({ file }) => fs.readFileSync(file, 'utf8')),
+    ['theirs\n', 'two\nours\n'],
+  );
+});
+
 test('a file that is not UTF-8 stays as it is, and is named', async t => {
   const text = Buffer.from(compact.replace('{', '{"name":"Andr\u00e9",'), 'latin1');
   const { box, install } = home(t, { '.cursor/mcp.json': text });
@@ -209,6 +228,28 @@ test('a place that cannot be read is named, and nothing says that no client uses
     assert.match(run.stdout, /\.gemini\/settings\.json\n {2}It could not be read: .*directory/i);
     assert.doesNotMatch(run.stdout, /No client/);
   }
+});
+
+test('a place that may have a file is named, and no pipe or device is read', async t => {
+  const { install, mcp, box } = home(t, { '.config/Code/User/mcp.json': '{}' });
+  const named = async (place: string, why: string) => {
+    for (const run of [await install('--check'), await mcp('uninstall', '--yes')]) {
+      assert.equal(run.exit, 65, place);
+      assert.ok(run.stdout.includes(`${place}\n  It could not be read: ${why}`), run.stdout);
+      assert.doesNotMatch(run.stdout, /No client/);
+    }
+  };
+  const profiles = path.join(box.home, '.config/Code/User/profiles');
+  fs.symlinkSync('profiles', profiles);
+  await named('profiles/*/mcp.json', 'Too many symbolic links');
+  fs.rmSync(profiles);
+  const file = path.join(box.home, 'app/.mcp.json');
+  // a device that can be read comes first: without a check, a pipe would be waited for
+  fs.symlinkSync('/dev/null', file);
+  await named('app/.mcp.json', 'it is not a regular file');
+  fs.rmSync(file);
+  execFileSync('mkfifo', [file]);
+  await named('app/.mcp.json', 'it is not a regular file');
 });
 
 test('an entry whose layout could not be restored is named with the lines to write, and the others change', async t => {
