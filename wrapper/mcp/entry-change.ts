@@ -27,7 +27,7 @@ import {
 } from './entry.ts';
 import { mayBeIn } from './needed.ts';
 import { digestOf, digestOfLine, type Kept, type Original, type Originals, type Place, placeIn } from './record.ts';
-import { type AddressChange, type Door, PLACEHOLDER, putBehind, takeOut } from './remote.ts';
+import { type AddressChange, type Door, PLACEHOLDER, putBehind, takeOut, toolOf } from './remote.ts';
 import { refusalOf, withoutKeys } from './shared-entry.ts';
 
 /** A change of a command line for display. Possible keys are left out or, in a project's file, hidden. */
@@ -151,12 +151,20 @@ function changeAddress(
       table.leave(server, `its placeholder stays: ${UNRECORDED}`);
     return changed;
   }
-  return putBehind(entry, table.catalog, (cli, original) => {
+  let isKnown = false;
+  const changed = putBehind(entry, table.catalog, (cli, original) => {
+    isKnown = true;
     if (!file.isShared || !(isKey(original.inUrl) || isKey(original.inHeader)))
       return table.doorOf(cli, original, file);
     table.leave(server, `its key stays: ${SHARED}`);
     return undefined;
   });
+  const tool = isKnown ? undefined : toolOf(entry, table.catalog);
+  if (tool) {
+    const how = file.isShared ? '' : `; with a key ${tool.place}, repeat this`;
+    table.leave(server, `it uses no account of ${tool.cli}, because it has no key in a known place${how}`);
+  }
+  return changed;
 }
 
 function changeProgram(
