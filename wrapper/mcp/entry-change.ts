@@ -52,7 +52,8 @@ export type Change =
 
 /** Reasons why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
-export const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
+export const UNRECORDED =
+  'no record of this place says that `mcp install` put it there; write the key by hand if it is yours';
 
 /** Reasons why a removal leaves a command line. */
 const MOVED = 'it may be an entry that `mcp install` changed under another name or in another place';
