@@ -124,18 +124,14 @@ test('an entry that was renamed is named with its lines, and nothing is forgotte
 
 test('the key of an entry that was renamed stays an account’s, and nothing says whose it is', async t => {
   const at = '.cursor/mcp.json';
-  const text = JSON.stringify({
-    mcpServers: { search: { command: 'npx', args: ['tavily-mcp'], env: { TAVILY_API_KEY: 'tvly-canary' } } },
-  });
-  const { install, read, put, uninstall, fileOf } = recordedHome(t, { [at]: text });
+  const env = { TAVILY_API_KEY: 'tvly-canary' };
+  const text = JSON.stringify({ mcpServers: { search: { command: 'npx', args: ['tavily-mcp'], env } } });
+  const { install, read, put, uninstall } = recordedHome(t, { [at]: text });
   await install('--file');
-  const renamed = read(at).replace('search', 'renamed');
-  put(at, renamed);
-  const left = await uninstall();
-  assert.equal(left.exit, 65);
-  assert.match(left.stdout, /^ {2}Not all is changed: its TAVILY_API_KEY stays: no record of this place says/m);
-  assert.ok(left.stderr.includes(`still without their keys: ${fileOf(at)};`), left.stderr);
-  assert.equal(read(at), renamed);
+  put(at, read(at).replace('search', 'renamed'));
+  const { exit, stdout } = await uninstall();
+  assert.equal(exit, 65);
+  assert.match(stdout, /^ {2}Not all is changed: its TAVILY_API_KEY stays: no record of this place says/m);
 });
 
 test('an entry that was moved to another client, or reworded, is named, and its record stays', async t => {
