@@ -5,6 +5,7 @@ import {
   existsSync,
   fchmodSync,
   fchownSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -18,9 +19,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { errno, FileError } from './errors.ts';
+import { errno, Failure, FileError } from './errors.ts';
 
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants;
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY, O_NONBLOCK } = constants;
 
 /** Returns the text of a file, or null if it can't be read for any reason. */
 export function readText(path: string): string | null {
@@ -38,6 +39,26 @@ export function readOptional(path: string): string | undefined {
   } catch (error) {
     if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
     throw error;
+  }
+}
+
+/**
+ * Returns the bytes of a regular file, or undefined without a file. Never waits for a pipe, and reads no device.
+ * @throws NodeJS.ErrnoException if it can't be read. Failure `not-regular`
+ */
+export function readRegular(path: string): Buffer | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, O_RDONLY | O_NONBLOCK);
+    const stat = fstatSync(fd);
+    // a directory has its own words when it is read
+    if (!stat.isFile() && !stat.isDirectory()) throw new Failure('it is not a regular file', { code: 'not-regular' });
+    return readFileSync(fd);
+  } catch (error) {
+    if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
+    throw error;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
 }
 

@@ -59,8 +59,13 @@ export const part =
   <T extends object>(table: Table<T>): FieldRule<T | undefined> =>
   (next, shipped, entry) => {
     if (next === undefined) return shipped === undefined ? [] : ["can't be removed"];
-    return fieldsOf(table, next, shipped, entry).map(({ field, problem }) => `.${field} ${problem}`);
+    return fieldsOf(table, next, shipped, entry).map(({ field, problem }) => `.${joined(field, problem)}`);
   };
+
+/** Joins the name of a field and its problem, which may begin with the name of a field in it. */
+export function joined(field: string, problem: string): string {
+  return problem.startsWith('.') ? `${field}${problem}` : `${field} ${problem}`;
+}
 
 export function fieldsOf<T extends object>(table: Table<T>, next: T, shipped: T | undefined, entry: Judged) {
   return (Object.keys(table) as (keyof T & string)[]).flatMap(field =>

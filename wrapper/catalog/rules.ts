@@ -17,6 +17,7 @@ import {
   header,
   headers,
   isPackageOf,
+  joined,
   KEY,
   kept,
   keyPlace,
@@ -76,7 +77,9 @@ const servers: FieldRule<McpServer[]> = (next, shipped = [], entry) => {
       return [`can't name the program ${shown(each.package)}`];
     const foreign = known ? undefined : foreignServer(each.package, entry);
     if (foreign !== undefined) return [foreign];
-    return fieldsOf(server, each, known, entry).map(({ field, problem }) => `.${each.package}.${field} ${problem}`);
+    return fieldsOf(server, each, known, entry).map(
+      ({ field, problem }) => `.${each.package}.${joined(field, problem)}`,
+    );
   });
   return [...lost.map(known => `must keep ${shown(known.package)}`), ...problems];
 };
@@ -216,16 +219,12 @@ export function checkEntry(name: string, next: Provider, catalog: Readonly<Recor
   const shipped = Object.hasOwn(catalog, name) ? catalog[name] : undefined;
   const entry = { name, next, shipped, others: Object.values(catalog).filter(other => other !== shipped) };
   return [
-    ...fieldsOf(entries, next, shipped, entry).map(({ field, problem }) => `${name}: ${field}${join(problem)}`),
+    ...fieldsOf(entries, next, shipped, entry).map(({ field, problem }) => `${name}: ${joined(field, problem)}`),
     ...patternsOf(next).flatMap(({ place, pattern }) => {
       const problem = explainPattern(pattern);
       return problem === undefined ? [] : [`${name}: ${place} ${problem}`];
     }),
   ];
-}
-
-function join(problem: string): string {
-  return problem.startsWith('.') ? problem : ` ${problem}`;
 }
 
 /** Every pattern that a catalog may change; those of files are fixed. */

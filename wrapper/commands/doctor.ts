@@ -21,7 +21,7 @@ import { checkInstalls, checkShim, type Finding, foreignFinding } from '../shims
 import type { Programs } from '../shims/shim.ts';
 import { type Account, readConfig } from '../store/config.ts';
 import { describePause } from '../store/describe.ts';
-import { foreignShim, readInstalls } from '../store/installs.ts';
+import { findOnPath, foreignShim, readInstalls } from '../store/installs.ts';
 import { hasLogins, loginProblem } from '../store/logins.ts';
 import { whoseAccount } from '../store/plan.ts';
 import { orphanedSecrets, resolveAccount, SOURCE_TIMEOUT_MS } from '../store/secrets.ts';
@@ -323,12 +323,15 @@ function checkConfiguration(context: Context): Finding[] {
       what: `${cli}: the catalog has no rules, so no failure leads to another account`,
       fix: `add them to ${context.paths.userCatalog}, such as rules = [{ class = "quota", stderr = "quota exceeded" }]`,
     })),
-    ...withoutShim.map((cli): Finding => {
+    ...withoutShim.flatMap((cli): Finding[] => {
       const bin = Object.hasOwn(catalog.providers, cli) ? catalog.providers[cli]!.bin : cli;
-      const foreign = foreignShim(bin, context.env.PATH ?? '', context.paths);
-      if (foreign !== undefined) return foreignFinding(cli, foreign);
+      const search = context.env.PATH ?? '';
+      const foreign = foreignShim(bin, search, context.paths);
+      if (foreign !== undefined) return [foreignFinding(cli, foreign)];
+      // an MCP server or a gateway uses accounts without the command
+      if (findOnPath(bin, search) === undefined) return [];
       const fix = `run \`culvert-wrap install ${cli}\`, or each command with \`culvert-wrap run ${cli} -- …\``;
-      return { level: 'warning', what: `${cli}: it has accounts but no shim`, fix };
+      return [{ level: 'warning', what: `${cli}: it has accounts but no shim`, fix }];
     }),
     ...orphanedSecrets(accounts, context.paths).map(({ file, key }) => ({
       level: 'warning' as const,

@@ -1,7 +1,7 @@
 // Chooses an account by directory, from a .culvert-wrap.toml that the user has trusted.
 import { parse } from 'smol-toml';
 import { errno, reason } from '../../daemon/core/errors.ts';
-import { readOptional } from '../../daemon/core/files.ts';
+import { readOptional, readRegular } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import type { DirectoryChoice } from '../context.ts';
 import { directoryFile, type Paths } from '../store/paths.ts';
@@ -21,7 +21,7 @@ export function chooseByDirectory(cli: string, directory: string, paths: Paths):
     const account = (parse(choiceFile.text).accounts as Record<string, unknown> | undefined)?.[cli];
     if (account === undefined) return { kind: 'none' };
     if (typeof account !== 'string')
-      return { kind: 'broken', file: choiceFile.file, why: `accounts.${cli}  is not a string` };
+      return { kind: 'broken', file: choiceFile.file, why: `accounts.${cli} is not a string` };
     return { kind: 'chosen', file: choiceFile.file, account };
   } catch {
     return { kind: 'broken', file: choiceFile.file, why: 'it is not TOML' };
@@ -63,10 +63,11 @@ function digest(file: string, text: string): string {
 export function readDirectoryFile(directory: string): { file: string; text: string } | undefined {
   const file = directoryFile(directory);
   try {
-    const text = file && readOptional(file);
+    const text = file && readRegular(file)?.toString();
     return file && text !== undefined ? { file, text } : undefined;
   } catch (error) {
-    if (['EISDIR', 'ELOOP'].includes(errno(error) ?? '')) return undefined;
+    // another user may have put a pipe or a device into a directory above
+    if (['EISDIR', 'ELOOP', 'not-regular'].includes(errno(error) ?? '')) return undefined;
     throw new WrapError('directory-broken', EXIT.config, `${file} can't be used: ${reason(error)}`, {
       hint: 'make it readable, or remove it',
       cause: error,

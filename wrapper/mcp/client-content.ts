@@ -1,7 +1,5 @@
 // Reads the files of clients, and finds the entries of servers in them.
-import { readFileSync } from 'node:fs';
-import { errno } from '../../daemon/core/errors.ts';
-import { readText } from '../../daemon/core/files.ts';
+import { readRegular } from '../../daemon/core/files.ts';
 import { isRecord } from '../../daemon/core/shape.ts';
 import type { ClientFile } from './client-list.ts';
 import { type Configuration, openConfiguration } from './documents/document.ts';
@@ -36,7 +34,7 @@ interface OpenedFile {
  * @throws Error if it can't be read, or does not have its format
  */
 export function openClientFile({ file, format }: ClientFile): OpenedFile | undefined {
-  const read = readBytes(file);
+  const read = readRegular(file);
   if (read === undefined) return undefined;
   const text = read.toString();
   // other bytes would be written back as replacement characters
@@ -44,20 +42,11 @@ export function openClientFile({ file, format }: ClientFile): OpenedFile | undef
   return { read, document: openConfiguration(text, format) };
 }
 
-/** Returns a file's bytes, or `undefined` if it is missing. */
-export function readBytes(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
-    throw error;
-  }
-}
-
 /** Reads the entries of a client's file. */
 export function readContent(file: ClientFile): ClientContent {
   const content: ClientContent = { file, text: '', entries: [] };
   try {
+    content.text = readRegular(file.file)?.toString() ?? '';
     const opened = openClientFile(file);
     if (!opened) return { ...content, problem: 'missing' };
     const { text, value } = opened.document;
@@ -71,7 +60,7 @@ export function readContent(file: ClientFile): ClientContent {
     );
     return { file, text, entries };
   } catch {
-    return { ...content, text: readText(file.file) ?? '', problem: 'unreadable' };
+    return { ...content, problem: 'unreadable' };
   }
 }
 

@@ -1,7 +1,7 @@
 // Lists the MCP clients: their files, the places of servers in each file, and the names that an entry's fields have there.
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { namesIn } from '../../daemon/core/files.ts';
+import { errno } from '../../daemon/core/errors.ts';
 import type { Context } from '../context.ts';
 import { expandHome, expandVariables } from '../system/notation.ts';
 import type { Format } from './documents/document.ts';
@@ -198,7 +198,12 @@ function isOfProject({ file }: Client): boolean {
 function matching(pattern: string): string[] {
   const [before, after] = pattern.split('/*/', 2);
   if (before === undefined || after === undefined) return [pattern];
-  return namesIn(before).map(name => join(before, name, after));
+  try {
+    return readdirSync(before).map(name => join(before, name, after));
+  } catch (error) {
+    // the file with `*` in its name can't be read either, and is named
+    return errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR' ? [] : [pattern];
+  }
 }
 
 /** Returns the path behind symlinks, or the path itself if there is no file. */

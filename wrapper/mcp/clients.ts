@@ -1,6 +1,7 @@
 // Plans and makes the changes in the files of MCP clients: values change in place, and what can't change is named.
 import { realpathSync, statSync } from 'node:fs';
 import { isOneOf, reason } from '../../daemon/core/errors.ts';
+import { readRegular } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { isRecord, isText } from '../../daemon/core/shape.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -9,9 +10,9 @@ import type { Context } from '../context.ts';
 import { readConfig } from '../store/config.ts';
 import { referenceTo } from '../store/key-texts.ts';
 import { pointToLogin } from '../store/logins.ts';
-import { EXIT, WrapError } from '../system/errors.ts';
+import { EXIT, say, WrapError } from '../system/errors.ts';
 import { writeAtomic } from '../system/files.ts';
-import { openClientFile, readBytes, tablesAt } from './client-content.ts';
+import { openClientFile, tablesAt } from './client-content.ts';
 import { type ClientFile, clientFiles } from './client-list.ts';
 import type { Configuration } from './documents/document.ts';
 import { type Change, changeEntry, shownDoor, type Table, type Wanted } from './entry-change.ts';
@@ -291,7 +292,7 @@ function applyChange({ file, read, text }: Pick<FileChange, 'file' | 'read' | 't
   if (text === undefined) return true;
   const target = realpathSync(file);
   const mode = statSync(target).mode & 0o777;
-  if (read && readBytes(target)?.equals(read) !== true) return false;
+  if (read && readRegular(target)?.equals(read) !== true) return false;
   writeAtomic(target, text, mode);
   return true;
 }
@@ -300,25 +301,46 @@ function applyChange({ file, read, text }: Pick<FileChange, 'file' | 'read' | 't
 const MAX_PLANS = 5;
 
 /**
- * Plans changes and writes them, and plans a file again if a client has changed it in between.
+ * Plans changes and writes them, and plans a file again if a client has changed it in between. A file that can't be written does
+ * not keep the others from their changes.
  * @param plan returns the changes of these files, or of all
- * @throws WrapError `changed-meanwhile`
+ * @throws WrapError `changed-meanwhile`, `not-stored`: of the first file that was not changed, after the others
  */
 export function applyChanges(plan: (only?: ReadonlySet<string>) => FileChange[]): FileChange[] {
-  return plan().map(planned => {
-    let change: FileChange | undefined = planned;
-    for (let count = 1; change && !applyChange(change); count++) {
-      if (count === MAX_PLANS)
-        throw new WrapError(
-          'changed-meanwhile',
-          EXIT.tempFail,
-          `${planned.file} was not changed: a client keeps writing it`,
-          {
-            hint: `close ${planned.client}, then repeat this`,
-          },
-        );
-      [change] = plan(new Set([planned.file]));
+  const failures: WrapError[] = [];
+  const changes = plan().map(planned => {
+    try {
+      return applyOne(planned, plan);
+    } catch (error) {
+      if (!(error instanceof WrapError)) throw error;
+      failures.push(error);
+      return unchanged(planned);
     }
-    return change ?? { ...planned, servers: [], left: [], text: undefined };
   });
+  const [first, ...others] = failures;
+  for (const { message } of others) say(message);
+  if (first) throw first;
+  return changes;
+}
+
+/** @throws WrapError `changed-meanwhile`, `not-stored` */
+function applyOne(planned: FileChange, plan: (only: ReadonlySet<string>) => FileChange[]): FileChange {
+  let change: FileChange | undefined = planned;
+  for (let count = 1; change && !applyChange(change); count++) {
+    if (count === MAX_PLANS)
+      throw new WrapError(
+        'changed-meanwhile',
+        EXIT.tempFail,
+        `${planned.file} was not changed: a client keeps writing it`,
+        {
+          hint: `close ${planned.client}, then repeat this`,
+        },
+      );
+    [change] = plan(new Set([planned.file]));
+  }
+  return change ?? unchanged(planned);
+}
+
+function unchanged(planned: FileChange): FileChange {
+  return { ...planned, servers: [], left: [], text: undefined };
 }

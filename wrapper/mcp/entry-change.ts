@@ -27,7 +27,7 @@ import {
 } from './entry.ts';
 import { mayBeIn } from './needed.ts';
 import { digestOf, digestOfLine, type Kept, type Original, type Originals, type Place, placeIn } from './record.ts';
-import { type AddressChange, type Door, PLACEHOLDER, putBehind, takeOut } from './remote.ts';
+import { type AddressChange, type Door, PLACEHOLDER, putBehind, takeOut, toolOf } from './remote.ts';
 import { refusalOf, withoutKeys } from './shared-entry.ts';
 
 /** A change of a command line for display. Possible keys are left out or, in a project's file, hidden. */
@@ -52,7 +52,8 @@ export type Change =
 
 /** Reasons why a key or a reference stays. */
 const SHARED = 'a project shares this file, so keys neither leave it nor get into it';
-export const UNRECORDED = '`mcp install` did not put it there; write the key by hand if it is yours';
+export const UNRECORDED =
+  'no record of this place says that `mcp install` put it there; write the key by hand if it is yours';
 
 /** Reasons why a removal leaves a command line. */
 const MOVED = 'it may be an entry that `mcp install` changed under another name or in another place';
@@ -151,12 +152,20 @@ function changeAddress(
       table.leave(server, `its placeholder stays: ${UNRECORDED}`);
     return changed;
   }
-  return putBehind(entry, table.catalog, (cli, original) => {
+  let isKnown = false;
+  const changed = putBehind(entry, table.catalog, (cli, original) => {
+    isKnown = true;
     if (!file.isShared || !(isKey(original.inUrl) || isKey(original.inHeader)))
       return table.doorOf(cli, original, file);
     table.leave(server, `its key stays: ${SHARED}`);
     return undefined;
   });
+  const tool = isKnown ? undefined : toolOf(entry, table.catalog);
+  if (tool) {
+    const how = file.isShared ? '' : `; with a key ${tool.place}, repeat this`;
+    table.leave(server, `it uses no account of ${tool.cli}, because it has no key in a known place${how}`);
+  }
+  return changed;
 }
 
 function changeProgram(

@@ -83,6 +83,21 @@ export function putBehind(
   return undefined;
 }
 
+/** Finds the tool whose MCP server an entry connects to, and the place of a key there. */
+export function toolOf(
+  entry: Record<string, unknown>,
+  { providers }: Pick<Catalog, 'providers'>,
+): { cli: string; place: string } | undefined {
+  const origins = fieldsOf(entry).map(field => originOf(String(entry[field])).toLowerCase());
+  for (const [cli, { http }] of Object.entries(providers)) {
+    if (!http?.mcp || !origins.includes(http.mcp.base)) continue;
+    const { base, address } = http.mcp;
+    const place = address.includes('{key}') ? `as in ${base}${address}` : `in the header ${http.key_header}`;
+    return { cli, place };
+  }
+  return undefined;
+}
+
 /**
  * Restores an entry that `putBehind` changed.
  * @param swapKey returns the key for a reference to an account

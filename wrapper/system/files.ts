@@ -107,7 +107,7 @@ export function notStored(file: string, error: unknown): unknown {
   const why = REASONS[errno(error) ?? ''];
   if (why === undefined) return error;
   return new WrapError('not-stored', EXIT.cannotCreate, `${file} could not be written: ${why}`, {
-    hint: 'nothing was changed; make room or correct the permissions, then try again',
+    hint: 'it is as before; make room or correct the permissions, then try again',
     cause: error,
   });
 }

@@ -142,6 +142,10 @@ const FORBIDDEN: Record<string, [files: Record<string, string>, why: RegExp]> = 
     withEntry('base = "https://api.firecrawl.dev"', 'base = "https://api.firecrawl.dev.evil.example"'),
     /http\.base can't name the host/,
   ],
+  'another host for the MCP server': [
+    withEntry('base = "https://mcp.firecrawl.dev"', 'base = "https://mcp.evil.example"'),
+    /firecrawl: http\.mcp\.base can't name the host/,
+  ],
   'no TLS': [withEntry('base = "https://api.exa.ai"', 'base = "http://api.exa.ai"'), /http\.base can't name/],
   'an address with a login': [
     withEntry('base = "https://api.exa.ai"', 'base = "https://x@api.exa.ai"'),

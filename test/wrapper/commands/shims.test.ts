@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { FAKE, setUp } from '../../support/wrapper/fake-cli.ts';
-import { buildWrapper } from '../../support/wrapper/sandbox.ts';
+import { buildWrapper, sandbox } from '../../support/wrapper/sandbox.ts';
 import { atTerminal } from '../../support/wrapper/terminal.ts';
 
 test('L12: installing without names leaves system directories alone and asks at a terminal', async t => {
@@ -90,4 +90,12 @@ test('doctor names a mistake in the configuration once', async t => {
   box.configure('typo = [\n');
   const { findings } = await box.json('doctor');
   assert.equal(findings.filter(({ what }: { what: string }) => what.includes("can't be used")).length, 1);
+});
+
+test('doctor asks for a shim only where there is a command to put it in front of', async t => {
+  const box = sandbox(t);
+  await box.wrap(['accounts', 'add', 'firecrawl', 'a', '--file'], { input: 'fc-canary\n' });
+  assert.doesNotMatch((await box.wrap(['doctor'])).stdout, /no shim/);
+  box.script('firecrawl', FAKE);
+  assert.match((await box.wrap(['doctor'])).stdout, /no shim/);
 });

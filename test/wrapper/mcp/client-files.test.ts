@@ -1,5 +1,6 @@
 // Servers in the files of each client, as its documentation writes them: before, after an install, and restored.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -113,6 +114,20 @@ test('keeps a client’s own writes during a change of its file', t => {
   assert.equal(fs.readFileSync(file, 'utf8').match(/ours/g)!.length, 1);
 });
 
+test('a file that cannot be changed does not keep the others from their changes, and is named', t => {
+  const { box, read, put } = home(t, { '.claude.json': 'one\n', '.cursor/mcp.json': 'two\n' });
+  const planned = ['.claude.json', '.cursor/mcp.json'].map(name => {
+    const file = path.join(box.home, name);
+    return { client: 'any', file, isShared: false, servers: [], left: [], read: fs.readFileSync(file), text: 'ours\n' };
+  });
+  put('.claude.json', 'theirs\n');
+  assert.throws(
+    () => applyChanges(only => planned.filter(({ file }) => only?.has(file) ?? true)),
+    /\.claude\.json was/,
+  );
+  assert.deepEqual([read('.claude.json'), read('.cursor/mcp.json')], ['theirs\n', 'ours\n']);
+});
+
 test('a file that is not UTF-8 stays as it is, and is named', async t => {
   const text = Buffer.from(compact.replace('{', '{"name":"Andr\u00e9",'), 'latin1');
   const { box, install } = home(t, { '.cursor/mcp.json': text });
@@ -209,6 +224,46 @@ test('a place that cannot be read is named, and nothing says that no client uses
     assert.match(run.stdout, /\.gemini\/settings\.json\n {2}It could not be read: .*directory/i);
     assert.doesNotMatch(run.stdout, /No client/);
   }
+});
+
+test('a place that may have a file is named, and no pipe or device is read', async t => {
+  const { install, mcp, box } = home(t, { '.config/Code/User/mcp.json': '{}' });
+  const named = async (text: string) => {
+    for (const { exit, stdout } of [await install('--check'), await mcp('uninstall', '--yes')])
+      assert.deepEqual([exit, stdout.includes(text), stdout.includes('No client')], [65, true, false], stdout);
+  };
+  const profiles = path.join(box.home, '.config/Code/User/profiles');
+  fs.symlinkSync('profiles', profiles);
+  await named('profiles/*/mcp.json\n  It could not be read: Too many symbolic links');
+  fs.rmSync(profiles);
+  const file = path.join(box.home, 'app/.mcp.json');
+  // a device that can be read comes first: without a check, a pipe would be waited for
+  fs.symlinkSync('/dev/null', file);
+  await named('app/.mcp.json\n  It could not be read: it is not a regular file');
+  fs.rmSync(file);
+  execFileSync('mkfifo', [file]);
+  await named('app/.mcp.json\n  It could not be read: it is not a regular file');
+});
+
+test('an address of a provider without a key in a known place is named, in every form of a client', async t => {
+  const { install } = home(t, {
+    '.codex/config.toml':
+      '[mcp_servers.h]\nurl = "https://mcp.firecrawl.dev/v2/mcp"\nenv_http_headers = { "Authorization" = "KEY" }\n',
+    '.config/goose/config.yaml': 'extensions:\n  h:\n    uri: https://mcp.tavily.com/mcp/\n',
+    '.cursor/mcp.json': '{"mcpServers":{"h":{"command":"npx","args":["mcp-remote","https://mcp.exa.ai/mcp"]}}}',
+    '.gemini/settings.json': '{"mcpServers":{"h":{"httpUrl":"https://mcp.context7.com/mcp"}}}',
+    'app/.mcp.json': '{"mcpServers":{"h":{"url":"https://mcp.firecrawl.dev/v2/mcp"}}}',
+  });
+  const { stdout, exit } = await install('--check');
+  const why = [...stdout.matchAll(/it uses no account of (.*), because it has no key in a known place(.*)\.$/gm)];
+  const rows = [
+    'firecrawl; with a key as in https://mcp.firecrawl.dev/{key}/v2/mcp, repeat this',
+    'exa; with a key as in https://mcp.exa.ai/mcp?exaApiKey={key}, repeat this',
+    'context7; with a key in the header context7_api_key, repeat this',
+    'tvly; with a key as in https://mcp.tavily.com/mcp/?tavilyApiKey={key}, repeat this',
+    'firecrawl', // a project's file gets no key
+  ];
+  assert.deepEqual([exit, why.map(([, cli, how]) => `${cli}${how}`).toSorted()], [0, rows.toSorted()]);
 });
 
 test('an entry whose layout could not be restored is named with the lines to write, and the others change', async t => {

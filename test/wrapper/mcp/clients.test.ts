@@ -111,7 +111,11 @@ test('servers over HTTP get the gateway and a placeholder, and are restored with
     ...Array(4).fill('firecrawl'),
     ...Array(2).fill('tvly'),
   ]);
-  assert.match((await box.wrap(['mcp', 'install'])).stdout, /^No client uses/);
+  const left = (await box.wrap(['mcp', 'install'])).stdout.matchAll(/^ {2}(\S+)\n {2}Not all is changed: it uses no/gm);
+  assert.deepEqual(
+    [...left].map(([, name]) => name),
+    ['other-keyless', 'other-path'],
+  );
   const kept = path.join(box.state, 'mcp-originals.json');
   assert.equal(fs.statSync(kept).mode & 0o777, 0o600);
   assert.doesNotMatch(fs.readFileSync(kept, 'utf8'), /canary/);

@@ -122,6 +122,18 @@ test('an entry that was renamed is named with its lines, and nothing is forgotte
   }
 });
 
+test('the key of an entry that was renamed stays an account’s, and nothing says whose it is', async t => {
+  const at = '.cursor/mcp.json';
+  const env = { TAVILY_API_KEY: 'tvly-canary' };
+  const text = JSON.stringify({ mcpServers: { search: { command: 'npx', args: ['tavily-mcp'], env } } });
+  const { install, read, put, uninstall } = recordedHome(t, { [at]: text });
+  await install('--file');
+  put(at, read(at).replace('search', 'renamed'));
+  const { exit, stdout } = await uninstall();
+  assert.equal(exit, 65);
+  assert.match(stdout, /^ {2}Not all is changed: its TAVILY_API_KEY stays: no record of this place says/m);
+});
+
 test('an entry that was moved to another client, or reworded, is named, and its record stays', async t => {
   const [from, to] = ['.cursor/mcp.json', '.codeium/windsurf/mcp_config.json'];
   const [text] = KEYLESS[from]!;

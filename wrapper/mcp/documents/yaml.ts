@@ -85,7 +85,7 @@ export const YAML_NOTATION: Notation = {
 /** Reports whether a text means itself without quotes. */
 function isPlain(value: string, isFlow: boolean): boolean {
   // YAML 1.1 reads words such as `yes` as true or false
-  if (!/^[\w./~-][\x21-\x7e]*$/.test(value) || /^(?:y|n|yes|no|on|off)$/i.test(value)) return false;
+  if (!/^[\w./~-][\x20-\x7e]*$/.test(value) || /^(?:y|n|yes|no|on|off)$/i.test(value)) return false;
   try {
     const read: unknown = parse(isFlow ? `{ a: [${value}, b] }` : `a: ${value}\n`);
     const own = isRecord(read) ? read.a : undefined;

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
 import { errno } from '../../../daemon/core/errors.ts';
-import { readOptional } from '../../../daemon/core/files.ts';
+import { readOptional, readRegular } from '../../../daemon/core/files.ts';
 import type { OwnFile, ValueFile, VariableFile } from '../../catalog/fields.ts';
 import type { Hosts, Provider } from '../../catalog/provider.ts';
 import { expandHome } from '../../system/notation.ts';
@@ -201,6 +201,6 @@ function ofWorktree(path: string): string {
   const [, git, name = ''] = /^(.*\/\.git)\/(.*)$/.exec(path) ?? [];
   if (git === undefined || !statSync(git, { throwIfNoEntry: false })?.isFile()) return path;
   const directory = resolve(dirname(git), /^gitdir: (.*)/.exec(readOptional(git) ?? '')?.[1] ?? '.git');
-  const common = readOptional(join(directory, 'commondir'))?.trim() ?? '.';
+  const common = readRegular(join(directory, 'commondir'))?.toString().trim() ?? '.';
   return join(resolve(directory, common), name);
 }

@@ -60,6 +60,8 @@ const TABLE: Record<Format, Row[]> = {
     ['a:\n- p\n- x\n', 'a', ['x'], 'a:\n- x\n'],
     ['a: []\n', 'a', ['p'], 'a: [p]\n'],
     ['a: x # c\nb: 1\n', 'a', 'yes', 'a: "yes" # c\nb: 1\n'],
+    ['a: Bearer x\n', 'a', 'Bearer y', 'a: Bearer y\n'],
+    ['a: Bearer x\n', 'a', 'b: # y ', 'a: "b: # y "\n'],
     ["a: 'x'\n", 'a', "it's", "a: 'it''s'\n"],
     ['s:\n  t:\n    c: x\n', 's.t', { b: ['w'], c: 'z' }, 's:\n  t:\n    b: [w]\n    c: z\n'],
     ['s:\n  t:\n    b: [y]\n    c: z\n', 's.t', { c: 'x' }, 's:\n  t:\n    c: x\n'],

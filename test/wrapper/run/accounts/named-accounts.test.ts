@@ -1,5 +1,6 @@
 // Accounts that are named: by a variable, a directory or a job, inside runs, and where none can be used.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -324,4 +325,16 @@ test('with one account a command without arguments runs without Node, as any oth
   assert.equal((await box.shim('fake', [])).stdout, 'ka \n');
   const { entries } = await box.json('audit');
   assert.deepEqual([entries.at(-1).command, entries.at(-1).outcome], ['', 'unobserved']);
+});
+
+test('a pipe or a device in the place of a file that chooses an account is not waited for', async t => {
+  const box = withTool(t, { a: 'ka' });
+  const file = path.join(box.home, '.culvert-wrap.toml');
+  // a device that can be read comes first: without a check, a pipe would be waited for
+  for (const put of [() => fs.symlinkSync('/dev/null', file), () => execFileSync('mkfifo', [file])]) {
+    put();
+    const { stdout, stderr } = await box.shim('fake', ['x'], { cwd: box.home });
+    assert.deepEqual([stdout, stderr], ['ka \n', '']);
+    fs.rmSync(file);
+  }
 });

@@ -1,5 +1,6 @@
 // Hosts and credentials in files of a user or a project, against accounts: for every file of every shipped entry.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -248,6 +249,13 @@ test('the remotes of a worktree are those of its repository', t => {
   for (const url of ['https://x.ghe.com/o/r', 'git@x.ghe.com:o/r.git', 'ssh://git@x.ghe.com:22/o/r']) {
     fs.writeFileSync(path.join(home, 'r/.git/config'), `[remote "o"]\n\turl = ${url}\n`);
     assert.deepEqual(find()?.hosts, ['~/tree/.git/config'], url);
+  }
+  const common = path.join(home, 'r/.git/worktrees/tree/commondir');
+  // a device that can be read comes first: without a check, a pipe would be waited for
+  for (const put of [() => fs.symlinkSync('/dev/null', common), () => execFileSync('mkfifo', [common])]) {
+    fs.rmSync(common);
+    put();
+    assert.deepEqual(find()?.hosts, ['~/tree/.git/config']);
   }
 });
 
