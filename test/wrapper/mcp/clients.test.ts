@@ -228,7 +228,17 @@ test('a key that an account has is not stored again, and its account may be remo
   assert.equal(now(), text);
 
   await change('install', '--yes');
-  await box.wrap(['accounts', 'remove', 'tvly', 'main']);
+  for (const words of [
+    ['remove', 'tvly', 'main'],
+    ['rename', 'tvly', 'main', 'other'],
+  ]) {
+    const refused = await box.wrap(['accounts', ...words]);
+    assert.equal(refused.exit, 65);
+    assert.ok(refused.stderr.includes(`MCP clients use "main" of tvly: ${file}`), refused.stderr);
+    assert.match(refused.stderr, /first run `culvert-wrap mcp uninstall`/);
+  }
+  const config = path.join(box.config, 'config.toml');
+  fs.writeFileSync(config, fs.readFileSync(config, 'utf8').replace('name = "main"', 'name = "other"'));
   const { exit, stderr } = await change('uninstall', '--yes');
   assert.equal(exit, 65);
   assert.match(stderr, /mcp\.json: there is no account "main" of tvly anymore; .* of culvert-wrap:tvly:main/);

@@ -5,6 +5,7 @@ import { catalogOf, providerOf } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import type { Context } from '../../context.ts';
 import { refreshPlans } from '../../manage/compile.ts';
+import { readOriginals } from '../../mcp/record.ts';
 import { callerEnvironment } from '../../run/accounts/ready.ts';
 import {
   ACCOUNT_NAME,
@@ -15,7 +16,8 @@ import {
   SOURCE,
   same,
 } from '../../store/config.ts';
-import { keysIn, nameOf, oddityIn } from '../../store/key-texts.ts';
+import { accountIn, keysIn, nameOf, oddityIn } from '../../store/key-texts.ts';
+import type { Paths } from '../../store/paths.ts';
 import {
   assertCredential,
   forgetSecret,
@@ -320,6 +322,7 @@ export function wake(cli: string, name: string, options: Options, context: Conte
 export async function remove(cli: string, name: string, options: Options, context: Context): Promise<void> {
   const { paths } = context;
   const account = find(accountsOf(cli, context), cli, name);
+  assertNoClient({ cli, name }, paths);
   const isDefault = effectiveDefault(accountsOf(cli, context), readState(paths, cli)) === name;
   const { providers } = catalogOf(context);
   const provider = Object.hasOwn(providers, cli) ? providers[cli]! : {};
@@ -343,6 +346,23 @@ function describeNext(cli: string, context: Context): string {
   return current ? `; ${cli} now uses "${current}"` : `; ${cli} runs without an account`;
 }
 
+/**
+ * Checks that no file of an MCP client refers to an account: its key could not be written back.
+ * @throws WrapError `account-in-client`
+ */
+function assertNoClient({ cli, name }: { cli: string; name: string }, paths: Paths): void {
+  const refersTo = (text: string) => {
+    const account = accountIn(text);
+    return account?.cli === cli && account.name === name;
+  };
+  const kept = Object.values(readOriginals(paths)).filter(each => [each.inUrl, each.inHeader].some(refersTo));
+  if (kept.length === 0) return;
+  const files = [...new Set(kept.map(({ file }) => file))].join(', ');
+  throw new WrapError('account-in-client', EXIT.data, `MCP clients use "${name}" of ${cli}: ${files}`, {
+    hint: 'first run `culvert-wrap mcp uninstall`, which writes its key back; afterwards `culvert-wrap mcp install` again',
+  });
+}
+
 /** Removes an account's stored secrets, but not the external sources that the account refers to. */
 async function forgetSecrets(account: Account, { paths }: Pick<Context, 'paths'>): Promise<void> {
   for (const [variable, source] of Object.entries(account.env)) {
@@ -360,6 +380,7 @@ export async function rename(
   const accounts = accountsOf(cli, context);
   const account = find(accounts, cli, from);
   assertName(to);
+  assertNoClient({ cli, name: from }, paths);
   if (accounts.some(same({ cli, name: to }))) {
     throw new WrapError('account-name', EXIT.usage, `${cli} already has an account "${to}"`, {
       hint: 'choose another',

@@ -82,10 +82,7 @@ test('shows unknown credits as unknown, never as 0', () => {
     total: { remaining: 5, limit: null, used: null },
   });
   const { title, level, subtitle } = row('switch', 'shim-x', partly);
-  assert.deepEqual(
-    [title, level, subtitle],
-    ['5 left', null, `1 account unknown · Use these accounts for “x” · ${one.path}`],
-  );
+  assert.deepEqual([title, level, subtitle], ['5 left', null, '1 account unknown · Use these accounts for “x”']);
   const unlimited = [toolAccount('a', { remaining: 5 }), toolAccount('b', { remaining: 1, limit: 2 })];
   const sum = { remaining: 6, limit: 2, used: null };
   const cases = [
