@@ -184,7 +184,7 @@ case $what in
         [ $tries -lt 100 ] || die 'A mount point or an unpacked tree is left behind.'
         sleep 0.1
       done
-      rm -rf /root/.local /root/.config /root/.cache
+      rm -rf /root/.local /root/.config /root/.cache /root/.gnupg
     done
     rm $image
     same_as_before ;;
@@ -221,7 +221,7 @@ case $what in
     packages /tmp/culvert*.deb
     run upgrade culvert
     dpkg --purge culvert culvert-daemon culvert-archive-keyring >/tmp/purge 2>&1 || { cat /tmp/purge >&2; die 'purge failed'; }
-    rm -rf /root/.local /root/.config /root/.cache
+    rm -rf /root/.local /root/.config /root/.cache /root/.gnupg
     same_as_before ;;
   rpm | arch)
     # what the package depends on has other names here, so that comes from Debian, and the package alone is installed
@@ -243,9 +243,9 @@ case $what in
       install() { pacman -U -dd "$dist/culvert-$version-1-any.pkg.tar.zst"; }
       remove() { pacman -R -dd culvert; }
       # as "makepkg -si" of somebody who has what the package depends on; makepkg refuses to run as root
-      packages makepkg zstd binutils
+      packages makepkg zstd binutils minisign
       # shellcheck disable=SC2016 # for the shim
-      shim makepkg '[ "$*" = -si ] && chown -R nobody . && chmod 755 .. && setpriv --reuid nobody --clear-groups \
+      shim makepkg '[ "$*" = -si ] && cp -r ~/.gnupg . && chown -R nobody . && chmod 755 .. && setpriv --reuid nobody --clear-groups \
         env HOME="$PWD" PKGEXT=.pkg.tar.zst /usr/bin/makepkg --nodeps --noconfirm
         exec pacman --config /tmp/pacman.conf --noconfirm -U -dd culvert-*.pkg.tar.zst'
       owned='command pacman --config /tmp/pacman.conf -Qo'
@@ -261,6 +261,6 @@ case $what in
     [ "$(cat /usr/share/culvert/install-format)" = "$what" ] || die 'It does not know what package it is.'
     if [ -n "$next" ]; then run upgrade culvert; else run : culvert; fi
     remove >/tmp/remove 2>&1 || { cat /tmp/remove >&2; die 'remove failed'; }
-    rm -rf /root/.local /root/.config /root/.cache
+    rm -rf /root/.local /root/.config /root/.cache /root/.gnupg
     same_as_before ;;
 esac
