@@ -36,14 +36,19 @@ async function setUp(t: TestContext, { words = [] as string[], installed = true 
   await real.fresh();
   const home = createHome(t);
   let number = 0;
-  const machine = { moment: (() => {}) as Moment, changes: 0 };
+  const machine = { moment: (() => {}) as Moment, changes: 0, running: 0 };
   const counted = async <T>(work: () => Promise<T>): Promise<T> => {
     const own = ++number;
     machine.changes = number;
-    await machine.moment(own, 'before');
-    const result = await work();
-    await machine.moment(own, 'after');
-    return result;
+    machine.running += 1;
+    try {
+      await machine.moment(own, 'before');
+      const result = await work();
+      await machine.moment(own, 'after');
+      return result;
+    } finally {
+      machine.running -= 1;
+    }
   };
   const { runAction } = real.tunnel;
   const tunnel = { ...real.tunnel, runAction: (request: never) => counted(() => runAction(request)) };
@@ -65,7 +70,8 @@ async function setUp(t: TestContext, { words = [] as string[], installed = true 
       killSwitch: state.snapshot().killSwitch.enabled,
     };
   };
-  const isSettled = () => state.snapshot().changes.length === 0;
+  // the change at which the command was killed may still be made
+  const isSettled = () => machine.running === 0 && state.snapshot().changes.length === 0;
   // a value that is not read yet can't be reverted, so that the daemon would refuse the change
   return { home, state, machine, facts, isSettled, fresh: real.fresh };
 }
