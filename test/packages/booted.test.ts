@@ -199,7 +199,9 @@ function testRelease(release: string, debs: readonly string[]): void {
       ({ PRIORITY, _SYSTEMD_UNIT = '', MESSAGE }) =>
         /^culvert/.test(_SYSTEMD_UNIT) || (Number(PRIORITY) <= 4 && /culvert/i.test(String(MESSAGE))),
     );
-    const usual = /^culvert-killswitch: the (test for a login page|sign-in of user 1000) (began|ended) /;
+    // a busy machine starves the monitor, which is then started again
+    const usual =
+      /^culvert-killswitch: the ((test for a login page|sign-in of user 1000) (began|ended) |monitor of the packet filter went deaf)/;
     assert.deepEqual(
       said.map(({ MESSAGE }) => String(MESSAGE)).filter(line => !usual.test(line)),
       [],

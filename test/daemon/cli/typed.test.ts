@@ -37,9 +37,10 @@ test('no message names the contract or a field of the API', async t => {
 
 test('a refused value is named with its option or argument', async t => {
   const home = createHome(t);
-  await startDaemon(t, home, () => {
+  const { daemon } = await startDaemon(t, home, () => {
     throw new Problem('argument-rejected', 'The value of setProxyPort was refused: expected a port.');
   });
+  daemon.state.set('settings', { Mode: 'warp' });
   const { code, stderr } = await culvert(home, ['proxy', 'on', '--yes', '--port', 'abc']);
   assert.deepEqual([code, stderr], [2, 'culvert: --port can\'t be "abc": expected a port.\n']);
   assert.match((await culvert(home, ['apps', 'shortcut', ''])).stderr, /^culvert: <app> is empty\./);

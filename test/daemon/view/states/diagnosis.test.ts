@@ -32,7 +32,7 @@ const ABOUT: Record<string, RegExp> = {
   'session-expiry': /Signing in took/,
   clock: /Signing in took/,
   'proxy-dead': /proxy’s port/,
-  reachability: /No Cloudflare server/,
+  reachability: /No Cloudflare server|inspects or blocks WARP/,
 };
 
 function shown(reason: string, id: string) {
