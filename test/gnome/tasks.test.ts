@@ -98,6 +98,7 @@ const TASKS: Task[] = [
       'Settings',
       'Account',
       ACCOUNT_READ,
+      { scrollTo: 'License key: Apply' },
       'License key',
       { type: 'a1b2c3d4-e5f6a7b8-c9d0e1f2' },
       'License key: Apply',
