@@ -52,7 +52,8 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       const dist = join(releases.work.at, 'dist/1.0.1');
       execFileSync('tar', ['-xzf', join(dist, 'culvert-1.0.1-recipes.tar.gz'), '-C', place, '--strip-components=1']);
       const source = 'culvert-1.0.1-source.tar.gz';
-      for (const name of ['', '.asc', '.minisig'].map(end => source + end)) fs.copyFileSync(join(dist, name), join(place, name));
+      for (const name of ['', '.asc', '.minisig'].map(end => source + end))
+        fs.copyFileSync(join(dist, name), join(place, name));
       const conf = ['INTEGRITY_CHECK=(sha256)', 'CARCH=x86_64', "PKGEXT='.pkg.tar'", "SRCEXT='.src.tar'"];
       fs.writeFileSync(join(place, 'makepkg.conf'), [...conf, 'DLAGENTS=()', 'VCSCLIENTS=()', ''].join('\n'));
       // makepkg refuses to run as root
