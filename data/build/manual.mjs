@@ -73,6 +73,8 @@ const page = [
   '[\\fIoptions\\fR] [\\fIcommand\\fR]',
   '.SH DESCRIPTION',
   escaped(description),
+  '.PP',
+  'It is a part of Culvert, an unofficial client for Cloudflare WARP, and not of the forward proxy or the debug tool of the same name.',
   '.SH OPTIONS',
   ...listed(sections.get('Options') ?? []),
   '.SH COMMANDS',

@@ -10,11 +10,11 @@ const root = resolve(import.meta.dirname, '../..');
  * @param {{ releases: { source: string }, releaseKeys: { pinned: { key: string, revoked?: boolean }[] } }} project
  * @param {string} changelog
  * @param {{ signature?: string, machines?: string[] }} [release] its SHA256SUMS.minisig, which shows the key that signed it, and the
- *   machines that an AppImage is for
+ *   machines that it has an AppImage for
  * @returns {string} Markdown
  */
-export function releaseNotes(version, project, changelog, { signature, machines = ['x86_64'] } = {}) {
-  return `${installing(version, project.releases.source, machines)}\n\n${verifying(project, signature)}\n\n${changes(version, changelog)}\n`;
+export function releaseNotes(version, project, changelog, { signature, machines = [] } = {}) {
+  return `${installing(version, project.releases.source, machines)}\n\n${verifying(version, project, signature)}\n\n${changes(version, changelog)}\n`;
 }
 
 /** One command for each machine. Without an address, the commands name files to download first. */
@@ -58,14 +58,17 @@ function addressOf(source, version, name) {
     .replace('/-/releases/permalink/latest/', `/-/releases/v${version}/`);
 }
 
-function verifying({ releaseKeys: { pinned } }, signature) {
+/** `culvert-manifest verify` refuses a release of which a file is missing; the others check what is there. */
+function verifying(version, { releases: { source }, releaseKeys: { pinned } }, signature) {
+  const linked = name => (source ? `[${name}](${addressOf(source, version, name)})` : name);
   const keys = pinned.filter(({ revoked }) => !revoked).map(({ key }) => minisignKey(key));
   const signer = signature && Buffer.from(signature.split('\n')[1] ?? '', 'base64').subarray(2, 10);
   const key = keys.find(text => !signer || Buffer.from(text, 'base64').subarray(2, 10).equals(signer));
   const lines = ['sha256sum -c --ignore-missing SHA256SUMS'];
   if (key) lines.push(`minisign -Vm SHA256SUMS -P ${key}`);
-  lines.push('culvert-manifest verify release-manifest.v1.json');
-  return ['Verify what you have downloaded:', '', '```sh', ...lines, '```'].join('\n');
+  lines.push('culvert-manifest verify release-manifest.v1.json   # with every file of the release beside it');
+  const needed = ['SHA256SUMS', ...(key ? ['SHA256SUMS.minisig'] : [])].map(linked).join(' and ');
+  return [`Verify what you have downloaded, with ${needed} beside it:`, '', '```sh', ...lines, '```'].join('\n');
 }
 
 /** The same text as that of `manifest/minisign.ts`. */
@@ -90,6 +93,6 @@ if (process.argv[1] === import.meta.filename) {
   const signed = existsSync(join(root, signature)) ? text(signature) : undefined;
   const made = existsSync(join(root, `dist/${version}`)) ? readdirSync(join(root, `dist/${version}`)) : [];
   const machines = made.flatMap(file => /-(\w+)\.AppImage$/.exec(file)?.[1] ?? []);
-  const release = { signature: signed, machines: machines.length ? machines : undefined };
-  process.stdout.write(releaseNotes(version, JSON.parse(text('data/project.json')), text('CHANGELOG.md'), release));
+  const project = JSON.parse(text('data/project.json'));
+  process.stdout.write(releaseNotes(version, project, text('CHANGELOG.md'), { signature: signed, machines }));
 }

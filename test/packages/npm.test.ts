@@ -55,6 +55,9 @@ test('the packages have no dependencies and no scripts, and the same bytes each 
     for (const key of ['dependencies', 'optionalDependencies', 'scripts', 'gypfile'])
       assert.ok(!(key in manifest), key);
     assert.deepEqual([manifest.name, manifest.version, manifest.os], [name, version, ['linux']]);
+    assert.match(manifest.description, /not of the proxy or debug tool of this name$/);
+    const page = execFileSync('tar', ['-xzOf', file(name), `package/share/man/man1/${name}.1`], { encoding: 'utf8' });
+    assert.match(page, /not of the forward proxy or the debug tool of the same name\.\n/);
     const listed = execFileSync('tar', ['-tzf', file(name)], { encoding: 'utf8' }).split('\n');
     for (const each of ['LICENSE', 'README.md', 'licenses.txt', `share/man/man1/${name}.1`, `bin/${name}`])
       assert.ok(listed.includes(`package/${each}`), each);

@@ -38,6 +38,20 @@ test('the daemon of Debian recommends nothing that Debian lacks, or apt keeps th
   assert.match(daemon, /^Suggests: cloudflare-warp/m);
 });
 
+test('every package says which Culvert it is of', () => {
+  const texts = {
+    deb: read('deb/control')
+      .split(/^Package: /m)
+      .slice(1),
+    rpm: read('rpm/culvert.spec').match(/^%description.*\n(?:(?!%).*\n)*/gm)!,
+    arch: read('arch/PKGBUILD').match(/^pkgdesc=.*/m)!,
+  };
+  assert.deepEqual([texts.deb.length, texts.rpm.length], [3, 3]);
+  for (const [recipe, packages] of Object.entries(texts))
+    for (const text of packages)
+      assert.match(text, /not the (forward\s+)?proxy or (the )?debug tool of (the same|this) name/, recipe);
+});
+
 for (const [recipe, { before, after, removal, upgrade }] of Object.entries(REMOVALS))
   test(`removing the package of ${recipe} ends the kill switch, and unmasks its service after its files are gone`, t => {
     const place = temporary(t, 'recipes');

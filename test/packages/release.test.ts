@@ -235,6 +235,11 @@ test('the text of a release has a command for each machine, the key of minisign,
     /npm install -g https:\/\/github\.com\/you\/culvert\/releases\/download\/v1\.2\.3\/culvert-wrap-1\.2\.3\.tgz`/,
   );
   assert.match(text, /sudo apt install \.\/culvert-1\.2\.3-daemon\.deb/);
+  assert.match(
+    text,
+    /with \[SHA256SUMS\]\(https:\S+\/v1\.2\.3\/SHA256SUMS\) and \[SHA256SUMS\.minisig\]\(https:\S+\) beside it/,
+  );
+  assert.match(text, /^culvert-manifest verify \S+ +# with every file of the release beside it$/m);
   const both = { machines: ['aarch64', 'x86_64'] };
   const images = releaseNotes('1.2.3', { releases: { source: '' }, releaseKeys: { pinned } }, changelog, both);
   for (const machine of both.machines) assert.ok(images.includes(`./culvert-1.2.3-${machine}.AppImage\``), images);
@@ -254,6 +259,8 @@ test('the text of a release has a command for each machine, the key of minisign,
   assert.ok(releaseNotes('1.2.3', keys, changelog, { signature }).includes(byNext), 'the key that signed it');
   const unknown = releaseNotes('1.2.2', { releases: { source: '' }, releaseKeys: { pinned: [] } }, changelog);
   assert.doesNotMatch(unknown, /https?:|minisign/);
+  assert.match(unknown, /, with SHA256SUMS beside it:/);
+  assert.doesNotMatch(unknown, /AppImage/, 'no image was named');
   assert.match(unknown, /npm install -g \.\/culvert-wrap-1\.2\.2\.tgz`/);
   assert.throws(() => releaseNotes('1.2', { releases: { source: '' }, releaseKeys: { pinned: [] } }, changelog));
 });

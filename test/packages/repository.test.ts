@@ -41,6 +41,27 @@ describe('the package repositories of a release', { skip: missing && `${missing}
     assert.deepEqual(versions('1.1.0', 'beta'), ['1.1.0', '1.1.0~beta.1']);
   });
 
+  const source = 'culvert-1.0.1-source.tar.gz';
+  /** @returns a directory with the recipe for Arch, and the source that it names */
+  const recipe = (t: Parameters<typeof temporary>[0]) => {
+    const place = temporary(t, 'makepkg');
+    const dist = join(releases.work.at, 'dist/1.0.1');
+    execFileSync('tar', ['-xzf', join(dist, 'culvert-1.0.1-recipes.tar.gz'), '-C', place, '--strip-components=1']);
+    for (const name of ['', '.asc', '.minisig'].map(end => source + end))
+      fs.copyFileSync(join(dist, name), join(place, name));
+    return place;
+  };
+
+  test('the recipe for Arch refuses a source that minisign refuses', {
+    skip: spawnSync('minisign', ['-v']).error && 'minisign is not installed',
+  }, t => {
+    const place = recipe(t);
+    const prepare = () => spawnSync('bash', ['-c', '. ./PKGBUILD; prepare'], { cwd: place }).status;
+    assert.equal(prepare(), 0);
+    fs.appendFileSync(join(place, source), 'x');
+    assert.equal(prepare(), 1);
+  });
+
   const noMakepkg = spawnSync('makepkg', ['--version']).error ? 'makepkg is not installed' : false;
   onlyFull(
     'makepkg takes the source of the recipe with a signature by a key of the release alone',
@@ -48,11 +69,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       skip: noMakepkg,
     },
     t => {
-      const place = temporary(t, 'makepkg');
-      const dist = join(releases.work.at, 'dist/1.0.1');
-      execFileSync('tar', ['-xzf', join(dist, 'culvert-1.0.1-recipes.tar.gz'), '-C', place, '--strip-components=1']);
-      const source = 'culvert-1.0.1-source.tar.gz';
-      for (const name of ['', '.asc', '.minisig'].map(end => source + end)) fs.copyFileSync(join(dist, name), join(place, name));
+      const place = recipe(t);
       const conf = ['INTEGRITY_CHECK=(sha256)', 'CARCH=x86_64', "PKGEXT='.pkg.tar'", "SRCEXT='.src.tar'"];
       fs.writeFileSync(join(place, 'makepkg.conf'), [...conf, 'DLAGENTS=()', 'VCSCLIENTS=()', ''].join('\n'));
       // makepkg refuses to run as root
@@ -73,7 +90,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       assert.match(verified.stdout + verified.stderr, /source\.tar\.gz \.\.\. Passed/);
       // the same file by another key
       const { signing, block } = stranger();
-      const signed = detached(fs.readFileSync(join(dist, source)), [signing], seconds());
+      const signed = detached(fs.readFileSync(join(place, source)), [signing], seconds());
       fs.writeFileSync(join(place, `${source}.asc`), armored('SIGNATURE', signed));
       fs.writeFileSync(join(place, 'stranger.asc'), block);
       assert.equal(run('gpg', '--batch', '--import', 'stranger.asc').status, 0);

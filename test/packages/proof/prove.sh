@@ -166,8 +166,8 @@ offer_repositories() {
   cp -r "$work/one/culvert/dist/$next/repository" "$offer/next"
   cp RELEASING.md "$offer/"
   cp "$(command -v node)" "$offer/node/usr/bin/"
-  printf 'Package: nodejs\nVersion: %s\nArchitecture: amd64\nMaintainer: proof <proof@culvert.example>\nDescription: x\n' \
-    "$(node -p process.versions.node)" >"$offer/node/DEBIAN/control"
+  printf 'Package: nodejs\nVersion: %s\nArchitecture: %s\nMaintainer: proof <proof@culvert.example>\nDescription: x\n' \
+    "$(node -p process.versions.node)" "$(dpkg --print-architecture)" >"$offer/node/DEBIAN/control"
   dpkg-deb -Z none --root-owner-group -b "$offer/node" "$offer/nodejs.deb" >/dev/null
   for part in '' -daemon; do dpkg-deb -x "$dist/culvert-$version$part.deb" "$offer/single"; done
   dpkg-deb -e "$dist/culvert-$version-daemon.deb" "$offer/single/DEBIAN"
