@@ -115,7 +115,7 @@ const PUBLISHED: ReadonlySet<Read> = new Set<Read>(['settings', 'registration', 
 /** Longest wait for the tunnel CLI to announce new settings after an action, before they are read anyway. */
 const ANNOUNCEMENT_MS = 150;
 
-/** Time between two checks whether a part that an action changed can be read again after a failed read. */
+/** Pause before each further attempt to read a part that an action changed. */
 const RETRY_MS = 5000;
 
 /** Time within which the tunnel follows a change of the settings. */

@@ -36,8 +36,8 @@ export async function openPanel(bus: Gio.DBusConnection, token: string | null, a
 }
 
 /**
- * Resolves with true once the panel owns its name, or has ended well, as it does where another one runs; with false if it
- * failed, or after `START_MS`.
+ * Resolves with true once the panel owns its name, or exits successfully because another panel is running; with false if it
+ * fails, or after `START_MS`.
  */
 function appears(bus: Gio.DBusConnection, panel: Gio.Subprocess): Promise<boolean> {
   return new Promise(resolve => {

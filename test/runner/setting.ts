@@ -57,7 +57,7 @@ export function inSetting(words: readonly string[], setting: Setting | undefined
     ...(startMs === null ? {} : { CULVERT_TEST_DATE: new Date(startMs).toISOString() }),
   };
   if (startMs === null && zone === null) return { words: [...words], env };
-  // not before the date, on a fast machine either
+  // rounded up, because a fast machine would begin a file before the date
   const offset = startMs === null ? 0 : Math.ceil((startMs - now) / 1000);
   return { words: [script, CLOCK, String(offset), zone ?? '', ...words], env };
 }

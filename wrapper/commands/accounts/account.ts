@@ -347,7 +347,7 @@ function describeNext(cli: string, context: Context): string {
 }
 
 /**
- * Checks that no file of an MCP client refers to an account: its key could not be written back.
+ * Checks that no file of an MCP client refers to an account. Without the account, `mcp uninstall` could not write its key back.
  * @throws WrapError `account-in-client`
  */
 function assertNoClient({ cli, name }: { cli: string; name: string }, paths: Paths): void {
