@@ -89,7 +89,7 @@ function byTimeout(ms: number, ring: () => void): { cancel(): void } {
 }
 
 /** Limits calls with a bucket for each user: `burst` calls in a row, refilled with `perSecond`. */
-export function createLimit(burst: number, perSecond: number) {
+export function createLimit({ burst, perSecond }: { burst: number; perSecond: number }) {
   const buckets = new Map<number, { left: number; at: number }>();
   return {
     /** @param seconds monotonic time. @returns true if this call is within the limit */
@@ -101,4 +101,20 @@ export function createLimit(burst: number, perSecond: number) {
       return left >= 1;
     },
   };
+}
+
+/** Calls in a row and per second for one user other than root. */
+export const CALLS = { burst: 40, perSecond: 5 };
+/** Refusals in a row and per second for which one user gets a reply. */
+export const REFUSALS = { burst: 200, perSecond: 20 };
+/** Time for which a client repeats a refused call. */
+export const PATIENCE_MS = 240_000;
+const RETRY_MS = { first: 500, longest: 8_000 };
+
+/**
+ * Time until a refused call is repeated. It grows, because each refusal counts: 64 clients that ask twice a second would soon get no
+ * reply. @param attempt from 1 @param random from 0 to 1
+ */
+export function retryMs(attempt: number, random: number): number {
+  return Math.min(RETRY_MS.first * 2 ** (attempt - 1), RETRY_MS.longest) * (0.5 + random);
 }

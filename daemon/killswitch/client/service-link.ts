@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchFile } from '../../config/watch-file.ts';
 import { Problem } from '../../problem.ts';
+import { PATIENCE_MS, retryMs } from '../pacing.ts';
 import { BUS_NAME, OBJECT_PATH, parseReport, type Report, STATE_FILE } from '../report.ts';
 import type { Endpoint } from '../rules/endpoints.ts';
 import { type Message, message } from '../wording.ts';
@@ -217,19 +218,18 @@ function problemOf(
       });
 }
 
-/** Retries while the service is busy: it accepts only a few calls a second from each user. */
-const RETRY = { everyMs: 400, attempts: 600 };
 /** Start of the service's answer to a user who calls too often. */
 const BUSY = /^(?:Too many calls|Other requests of this user)/;
 
-/** @throws Problem as `askService` */
+/** Repeats the call while the service is busy. @throws Problem as `askService` */
 export async function askPatiently(method: 'KeepInTunnel' | 'LeadOutside', service: ServicePaths): Promise<unknown> {
+  const deadline = performance.now() + PATIENCE_MS;
   for (let attempt = 1; ; attempt++) {
     try {
       return await askService({ method }, true, service);
     } catch (error) {
-      if (!(error instanceof Problem) || !BUSY.test(error.message) || attempt === RETRY.attempts) throw error;
-      await delay(RETRY.everyMs * (0.5 + Math.random()));
+      if (!(error instanceof Problem) || !BUSY.test(error.message) || performance.now() > deadline) throw error;
+      await delay(retryMs(attempt, Math.random()));
     }
   }
 }

@@ -3,7 +3,7 @@
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import { createFrames, type Header, METHOD_CALL, SIGNAL } from '../bus-frames.ts';
-import { createLimit } from '../pacing.ts';
+import { CALLS, createLimit, REFUSALS } from '../pacing.ts';
 import { BUS_NAME } from '../report.ts';
 import { countGarbage } from './child.ts';
 
@@ -13,10 +13,6 @@ const MAX_MESSAGE_BYTES = 16 << 10;
 const MAX_OWN_BYTES = 1 << 20;
 /** Maximum bytes of replies that wait for the bus. Beyond that, refusals are dropped. */
 const MAX_WAITING_BYTES = 256 << 10;
-/** Calls in a row and per second for one user other than root. */
-const LIMIT = { burst: 40, perSecond: 5 };
-/** Refusals in a row and per second for which one user gets a reply. */
-const REFUSALS = { burst: 200, perSecond: 20 };
 /** Stands for all callers whose user is not known. */
 const UNKNOWN_USER = -1;
 /** Interfaces whose signals the service needs. Every connection to the bus may send it signals. */
@@ -43,7 +39,7 @@ export async function openGate(closed: (why: string) => void): Promise<Gate> {
   const [inner, given] = socketPair();
   held.push(outer, inner, given);
   let connection: Gio.DBusConnection | null = null;
-  const limit = createLimit(LIMIT.burst, LIMIT.perSecond);
+  const limit = createLimit(CALLS);
   const send = createWriter(outer.get_output_stream(), closed);
   const refuse = createRefuser(send, sender => callers.userOf(sender) ?? UNKNOWN_USER);
   const pass = (bytes: Uint8Array) => void inner.get_output_stream().write_all(bytes, null);
@@ -87,7 +83,7 @@ export async function openGate(closed: (why: string) => void): Promise<Gate> {
 
 /** Replies to calls with a refusal, within the limit of each user. */
 function createRefuser(send: ReturnType<typeof createWriter>, userOf: (sender: string) => number) {
-  const limit = createLimit(REFUSALS.burst, REFUSALS.perSecond);
+  const limit = createLimit(REFUSALS);
   let serial = FIRST_SERIAL;
   return ({ sender, serial: replyTo, replyExpected }: Header, why: string): void => {
     if (!replyExpected || sender === '' || send.waiting() > MAX_WAITING_BYTES) return;

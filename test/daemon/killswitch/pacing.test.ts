@@ -1,7 +1,14 @@
-// The heartbeat that finds a reader which no longer receives messages.
+// The heartbeat that finds a reader which no longer receives messages, and clients that repeat refused calls.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createHeartbeat } from '../../../daemon/killswitch/pacing.ts';
+import {
+  CALLS,
+  createHeartbeat,
+  createLimit,
+  PATIENCE_MS,
+  REFUSALS,
+  retryMs,
+} from '../../../daemon/killswitch/pacing.ts';
 
 /** A clock of the test's own. */
 function createClock() {
@@ -85,4 +92,26 @@ test('it beats neither before its start nor after its stop, and a second start a
   heartbeat.start();
   clock.pass(31);
   assert.equal(counts.beats, 2);
+});
+
+test('64 programs that start in the same moment, sixteen times with no pause, all get an answer', () => {
+  const clock = createClock();
+  const [calls, refusals] = [createLimit(CALLS), createLimit(REFUSALS)];
+  let [now, random, served, dropped] = [0, 0, 0, 0];
+  const call = (attempt: number) => {
+    if (calls.take(1000, now)) return void served++;
+    if (!refusals.take(1000, now)) return void dropped++;
+    random = (random + 0.618) % 1;
+    const ms = retryMs(attempt, random);
+    const at = now + ms / 1000;
+    clock.timer(ms, () => {
+      now = at;
+      call(attempt + 1);
+    });
+  };
+  for (let batch = 1; batch <= 16; batch++) {
+    for (let i = 0; i < 64; i++) call(1);
+    clock.pass(PATIENCE_MS);
+    assert.deepEqual([served, dropped], [64 * batch, 0], `batch ${batch}`);
+  }
 });

@@ -403,7 +403,7 @@ test('arguments are checked by what they are, and too many of them refused', () 
 });
 
 test('one user alone cannot keep the service busy', () => {
-  const limit = createLimit(3, 1);
+  const limit = createLimit({ burst: 3, perSecond: 1 });
   assert.deepEqual(
     [1, 2, 3, 4].map(() => limit.take(1000, 0)),
     [true, true, true, false],
