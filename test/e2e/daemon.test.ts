@@ -19,9 +19,9 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ToolAccounts } from '../../daemon/api/accounts.ts';
-import { isSuspended } from '../../daemon/core/process.ts';
 import { createHome, culvert, getJson, prefix, program, start, startDemo } from '../support/e2e/culvert.ts';
 import { freePort } from '../support/ports.ts';
+import { suspend } from '../support/signal.ts';
 import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 
@@ -106,8 +106,7 @@ test('"culvert status" starts no process, works without Node, and distinguishes 
   assert.equal(calls.length, 1, `only the shell itself: ${calls.join('\n')}`);
   assert.match((await culvert(home, '--status')).stdout, /Disconnected.*\nport \d+\n$/);
   assert.equal((await culvert(home, 'status', '--check')).code, 3);
-  child.kill('SIGSTOP');
-  await until(() => isSuspended(child.pid!), 'the daemon is suspended');
+  await suspend(child.pid!);
   const suspended = await culvert(home, 'status');
   assert.deepEqual([suspended.code, suspended.stdout], [1, '']);
   assert.match(suspended.stderr, /is suspended, so the state is not known\. .*kill -CONT \d+\n$/);

@@ -8,10 +8,10 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { StalePart } from '../../../daemon/api/schema.ts';
-import { isSuspended, startTime } from '../../../daemon/core/process.ts';
+import { startTime } from '../../../daemon/core/process.ts';
 import { createHome, culvert, ended, prints, start, startDaemon, startHome } from '../../support/daemon/command.ts';
 import { open } from '../../support/daemon/listeners.ts';
-import { until } from '../../support/until.ts';
+import { suspend } from '../../support/signal.ts';
 
 test('a daemon without a free connection is busy, with exit code 1', async t => {
   const { home, socket } = await startHome(t, undefined, { limits: { unixConnections: 4 } });
@@ -41,8 +41,7 @@ test('a suspended daemon is reported within seconds, with the command that lets 
   await once(daemon.stdout, 'data');
   const record = { pid: daemon.pid, port: null, version: '1', started: startTime(daemon.pid!) };
   writeFileSync(join(home.env.XDG_RUNTIME_DIR!, 'culvert', 'daemon.json'), JSON.stringify(record));
-  daemon.kill('SIGSTOP');
-  await until(() => isSuspended(daemon.pid!));
+  await suspend(daemon.pid!);
   for (const words of [['mode'], ['wait', '--timeout', '99']]) {
     const { code, stderr } = await culvert(home, words);
     assert.equal(code, 1, words[0]);

@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { memoryLimit, peakMemory } from '../../support/killswitch/load/memory.ts';
 import { missing, type Stage, shippedAnd, stageFor, which } from '../../support/killswitch/stage.ts';
+import { suspend } from '../../support/signal.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -146,7 +147,7 @@ test('a monitor that has stopped listening is noticed and started again', { skip
   })
     .trim()
     .split('\n'))
-    process.kill(Number(monitor), 'SIGSTOP');
+    await suspend(Number(monitor));
   await stage.nft('flush', 'ruleset');
   await until(async () => (await stage.table()) === before);
   await stage.nft('flush', 'ruleset');

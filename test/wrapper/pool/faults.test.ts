@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openStore, type Store } from '../../../wrapper/pool/store.ts';
 import { freePort } from '../../support/ports.ts';
+import { suspend } from '../../support/signal.ts';
 import { FULL } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 import { type CountingApi, countingApi } from '../../support/wrapper/counting-api.ts';
@@ -55,7 +56,7 @@ const silences: Record<string, (server: StoreServer) => Promise<unknown>> = {
   'a paused store (CLIENT PAUSE)': ({ client }) => client.client('PAUSE', FAULT_MS),
   'a store that is busy (DEBUG SLEEP)': ({ client }) => client.call('DEBUG', 'SLEEP', String(FAULT_MS / 1_000)),
   'a partition that heals (SIGSTOP, SIGCONT)': async server => {
-    process.kill(server.pid(), 'SIGSTOP');
+    await suspend(server.pid());
     await delay(FAULT_MS);
     process.kill(server.pid(), 'SIGCONT');
   },
@@ -119,7 +120,7 @@ test('a promoted replica may have lost a lease, so its credit can be given twice
   });
   await until(async () => (await replica.client.hget('culvert:1:{tool}:account:a', 'remaining')) === '1');
 
-  process.kill(replica.pid(), 'SIGSTOP');
+  await suspend(replica.pid());
   await primary.client.client('KILL', 'TYPE', 'REPLICA');
   const lost = await use(store);
   assert.equal(lost.kind, 'granted');

@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { Ledger } from '../../../wrapper/gateway/ledger.ts';
 import { useStore } from '../../../wrapper/pool/open.ts';
+import { suspend } from '../../support/signal.ts';
 import { until } from '../../support/until.ts';
 import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
@@ -117,8 +118,8 @@ test('a request that ends after its gateway leaves no connection open', async t 
 
 test('an answer about a job does not wait for a store that hangs', async t => {
   const store = await storeServer(t);
-  const { port } = await startProvider(t, (_key, _req, res) => {
-    process.kill(store.pid(), 'SIGSTOP');
+  const { port } = await startProvider(t, async (_key, _req, res) => {
+    await suspend(store.pid());
     json(res, 200, { id: 'job-12345678' });
   });
   const box = homeFor(t, port, AB);

@@ -77,10 +77,13 @@ async function endBySignal(
   signal: NodeJS.Signals,
   { command, aborted }: { command: string; aborted: AbortSignal },
 ): Promise<void> {
-  if (isSuspended(pid))
+  const requireAwake = () => {
+    if (!isSuspended(pid)) return;
     throw new Failure(`The Culvert daemon (process ${pid}) is suspended, so it can't end.`, {
       hint: `Resume it with: kill -CONT ${pid}; then repeat: ${command}`,
     });
+  };
+  requireAwake();
   try {
     process.kill(pid, signal);
   } catch (error) {
@@ -88,6 +91,7 @@ async function endBySignal(
   }
   const deadline = Date.now() + PATIENCE_MS;
   while (isRunning(pid, started)) {
+    requireAwake();
     if (Date.now() > deadline || aborted.aborted) {
       throw new Failure(`The daemon (pid ${pid}) was asked to end but still runs.`, {
         hint: `End it by force with: kill -9 ${pid}`,

@@ -10,6 +10,7 @@ import { type PendingChange, stayingText } from '../../../../daemon/cli/pending.
 import { startTime } from '../../../../daemon/core/process.ts';
 import { createHome, culvert, type Home } from '../../../support/daemon/command.ts';
 import { freePort } from '../../../support/ports.ts';
+import { suspend } from '../../../support/signal.ts';
 
 /** A process that answers health on the home's socket. */
 async function daemon(t: TestContext, home: Home, onTerm: string) {
@@ -56,15 +57,19 @@ test('a pid that now belongs to another process is not signaled', async t => {
   assert.equal(other.signalCode, null);
 });
 
-test('stop says immediately that the daemon is suspended, and how it goes on', async t => {
-  const home = createHome(t);
-  const child = await daemon(t, home, 'process.exit(0)');
-  record(home, child.pid, startTime(child.pid!));
-  child.kill('SIGSTOP');
-  const { code, stderr } = await culvert(home, ['stop']);
-  assert.equal(code, 1);
-  assert.match(stderr, new RegExp(`suspended.*\\n.*kill -CONT ${child.pid}`));
-});
+for (const [when, onTerm, before] of [
+  ['suspended', 'process.exit(0)', (pid: number) => suspend(pid)],
+  ['suspended after the signal', "process.kill(process.pid, 'SIGSTOP')", async () => {}],
+] as const)
+  test(`stop says of a daemon that is ${when} how it goes on`, async t => {
+    const home = createHome(t);
+    const child = await daemon(t, home, onTerm);
+    record(home, child.pid, startTime(child.pid!));
+    await before(child.pid!);
+    const { code, stderr } = await culvert(home, ['stop']);
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`suspended.*\\n.*kill -CONT ${child.pid}`));
+  });
 
 const deadline = { bootId: 'x', uptimeMs: 0, at: '2026-01-01T18:00:00.000Z' };
 const entry = (more: object) => ({ setAt: '2026-01-01T10:00:00.000Z', making: false, ...more });

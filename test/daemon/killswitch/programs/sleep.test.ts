@@ -14,6 +14,7 @@ import {
   WARP,
 } from '../../../support/killswitch/programs.ts';
 import { missing, which } from '../../../support/killswitch/stage.ts';
+import { suspend } from '../../../support/signal.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
 
@@ -77,7 +78,7 @@ test('a program outside goes on by the new uplink, and a kept one has no way out
     .map(Number)
     .concat(service.pid!)
     .filter(pid => pid > 0);
-  for (const pid of asleep) process.kill(pid, 'SIGSTOP');
+  for (const pid of asleep) await suspend(pid);
   await machine.tunnelDown();
   await machine.script(`ip link set up0 down; ip link add up2 mtu ${MTU} type veth peer name up3 mtu ${MTU} netns $FAR
 ip addr add ${NEW[0]}/24 dev up2; ip addr add ${NEW[1]}/64 dev up2 nodad; ip link set up2 up`);

@@ -8,7 +8,7 @@ import type { SignInWindow } from '../../../../daemon/networks/portal/sign-in-wi
 import { type LoginPageStage, type Mode, NAME_SERVER, setLoginPage } from '../../../support/killswitch/login-page.ts';
 import { missing, SIGN_IN_USER } from '../../../support/killswitch/stage.ts';
 import { makeCertificate } from '../../../support/networks/certificate.ts';
-import { signal } from '../../../support/signal.ts';
+import { signal, suspend } from '../../../support/signal.ts';
 import { until } from '../../../support/until.ts';
 
 const USER = 1000;
@@ -108,7 +108,7 @@ onNetwork(
 
 for (const [what, why, kill] of [
   ['the helper is killed', 'helper', async stage => signal(stage.helperPid(), 'SIGKILL')],
-  ['the helper stands still', 'helper', async stage => signal(stage.helperPid(), 'SIGSTOP')],
+  ['the helper stands still', 'helper', async stage => suspend(stage.helperPid())],
   ['the root service is killed', 'service', stage => stage.kill()],
 ] as [string, SignInEnd, (stage: LoginPageStage) => Promise<unknown>][])
   onNetwork(`the window closes when ${what}, and its command knows`, 'form', async (stage, t) => {
