@@ -33,7 +33,7 @@ if [ "${1:?}" = --renew ]; then
   # shellcheck disable=SC2086 # a word or none
   exec data/repository/sign.sh $again "$renewed" build/meson/manifest/main.cjs "$@"
 fi
-version=$1
+version=$1 channel=stable
 shift
 sources=no signing='' count=$#
 while [ "$count" -gt 0 ]; do
@@ -45,6 +45,8 @@ while [ "$count" -gt 0 ]; do
     # packages of a release bring its keys, so they have to know before they are built
     --revoke | --revoke=*) die 'Revoke the key first: ./culvert-tool release-key --revoke NAME; then ./culvert-tool version, which commits that.' ;;
     --key) signing=yes; [ "$count" -gt 0 ] && [ -r "$1" ] || die "The key ${1-} can't be read."; set -- "$@" "$option" ;;
+    --channel) channel=${1-}; set -- "$@" "$option" ;;
+    --channel=*) channel=${option#*=}; set -- "$@" "$option" ;;
     --key=*) signing=yes; [ -r "${option#*=}" ] || die "The key ${option#*=} can't be read."; set -- "$@" "$option" ;;
     *) set -- "$@" "$option" ;;
   esac
@@ -92,7 +94,7 @@ node data/release/sbom.mjs "$work/user/meson/licenses.txt" "$name.cdx.json" "$wo
 manifest() { node "$work/user/meson/manifest/main.cjs" "$@"; }
 say 'recipes for other distributions'
 rm -rf "$work/recipes"
-data/release/recipes.sh "$name-source.tar.gz" "$work/recipes/culvert-$version-recipes"
+data/release/recipes.sh "$name-source.tar.gz" "$work/recipes/culvert-$version-recipes" "$channel"
 data/release/pack.sh "$work/recipes" "$name-recipes.tar.gz"
 say 'npm packages'
 data/release/npm.sh "$work/user/tree/culvert-$version" "$new" "$work/npm"

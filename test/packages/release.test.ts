@@ -6,6 +6,8 @@ import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import project from '../../data/project.json' with { type: 'json' };
 import { releaseNotes } from '../../data/release/notes.mjs';
+import { releasesAt } from '../../data/release/project.mjs';
+import { addressOf } from '../../data/release/published.mjs';
 import { changelogProblem, dateChangelog } from '../../data/release/version.mjs';
 import { pinnedKeys } from '../../manifest/keys.ts';
 import { minisignKeyText } from '../../manifest/minisign.ts';
@@ -223,6 +225,21 @@ test('the list of components is reproducible CycloneDX, with the digests of the 
   assert.equal(router.purl, 'pkg:npm/%40koa/router@15.7.0');
   assert.ok(refs.has('pkg:deb/debian/libgtk-4-1@4.18.6%2Bds-2?arch=amd64&distro=trixie'));
 });
+
+for (const [at, address] of [
+  ['https://github.com/you/culvert', 'https://github.com/you/culvert/releases/download/v1.2.3/x'],
+  ['https://gitlab.com/you/culvert', 'https://gitlab.com/you/culvert/-/releases/v1.2.3/downloads/x'],
+  ['https://codeberg.org/you/culvert', 'https://codeberg.org/you/culvert/releases/download/beta/x'],
+  ['https://culvert.example/', 'https://culvert.example/releases/beta/x'],
+] as const)
+  test(`the text of a beta, and its recipes, name its own files at ${at}`, () => {
+    const releases = releasesAt(new URL(at));
+    const beta = { version: '1.2.3', channel: 'beta' };
+    assert.equal(addressOf(releases.source, beta, 'x'), address);
+    const text = releaseNotes('1.2.3', { releases, releaseKeys: { pinned: [] } }, '## 1.2.3\n', beta);
+    assert.ok(text.includes(`[SHA256SUMS](${address.replace(/x$/, 'SHA256SUMS')})`), text);
+    assert.doesNotMatch(text, /stable/);
+  });
 
 test('the text of a release has a command for each machine, the key of minisign, and the changes', () => {
   const key = Buffer.alloc(32, 7).toString('base64');
