@@ -3,6 +3,7 @@ import { get } from 'node:http';
 import type { Health } from './api/schema.ts';
 import { errno, reason } from './core/errors.ts';
 import { listenerOf, readTable } from './core/peer.ts';
+import { parseJson } from './core/shape.ts';
 
 const PORTS_TRIED = 30;
 /** Limits for one listener's answer and for all answers together: the start waits for them. */
@@ -88,13 +89,9 @@ function healthOn(port: number, limitMs: number): Promise<OtherCulvert | null> {
 }
 
 function healthIn(text: string): OtherCulvert | null {
-  try {
-    const { app, pid, port, version, tunnelCli } = JSON.parse(text) as { [K in keyof Health]?: unknown };
-    if (app !== 'culvert' || typeof pid !== 'number' || !Number.isInteger(pid) || typeof version !== 'string')
-      return null;
-    const demo = (tunnelCli as Partial<Health['tunnelCli']> | null | undefined)?.emulated === true;
-    return { pid, port: typeof port === 'number' ? port : null, version, demo };
-  } catch {
+  const { app, pid, port, version, tunnelCli } = (parseJson(text) ?? {}) as { [K in keyof Health]?: unknown };
+  if (app !== 'culvert' || typeof pid !== 'number' || !Number.isInteger(pid) || typeof version !== 'string')
     return null;
-  }
+  const demo = (tunnelCli as Partial<Health['tunnelCli']> | null | undefined)?.emulated === true;
+  return { pid, port: typeof port === 'number' ? port : null, version, demo };
 }

@@ -129,7 +129,11 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   [/^daemon\//, /^\.\/manifest\/(?!schema\.ts|verify\.ts)/, 'the daemon uses schema and verify only'],
   [/^daemon\/(?!emulator\/)/, /^\.\/daemon\/emulator\//, 'the daemon spawns the emulator like warp-cli'],
   [/^daemon\/api\//, /^(?!zod(?:\/|$)|\.\/daemon\/api\/)/, 'the contract has zod and itself only'],
-  [/^daemon\/view\//, /^(?!\.\/daemon\/(?:api|view)\/)/, 'what clients share has the contract and itself only'],
+  [
+    /^daemon\/view\//,
+    /^(?!\.\/daemon\/(?:api\/|view\/|core\/address\.ts$))/,
+    'what clients share has the contract, the reader of addresses, and itself only',
+  ],
   [/^daemon\/system\//, /^\.\/(?!daemon\/(?:core|api|system)\/)/, 'the installation is below everything else'],
   [/^daemon\/emulator\//, /^\.\/(?!daemon\/(?:emulator|core)\/)/, 'it shares nothing with what reads warp-cli'],
   [/^daemon\/killswitch\/(?!client\/)/, NODE, 'root runs it on GJS'],

@@ -1,9 +1,8 @@
-// Finds out whether a command would escape to another process: a service that starts it, or a running instance.
-import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { PlacedWay } from '../api/schema.ts';
-import { findProgram } from '../core/run-helper.ts';
+import { realPath } from '../core/files.ts';
+import { findProgram, runHelper } from '../core/run-helper.ts';
 import { isElectron } from './inspect-binary.ts';
 
 /** Programs that hand a command over to another process, with the reason. */
@@ -51,7 +50,7 @@ export function startedCommand([command = '', ...rest]: readonly string[]): read
 /** Returns the reason why another process would start `command`, or null. @param path value of `$PATH` */
 export function handoverReason(command: string, path: string): string | null {
   const file = findProgram(command, path);
-  const names = file ? [command, file, real(file)] : [command];
+  const names = file ? [command, file, realPath(file)] : [command];
   if (names.some(name => /\/flatpak\/exports\/bin\//.test(name))) return HANDS_OVER.flatpak!;
   if (names.some(name => /^\/(?:snap|var\/lib\/snapd)\//.test(name))) return HANDS_OVER.snap!;
   return names.flatMap(name => HANDS_OVER[basename(name)] ?? [])[0] ?? null;
@@ -108,10 +107,10 @@ export function takeoverOf(
 /** True if a program already runs outside the place of this start. */
 export function runsElsewhere(file: string, way: PlacedWay, procfs = '/proc'): boolean {
   const running = filesElsewhere(way, procfs);
-  if (running.includes(real(file))) return true;
+  if (running.includes(realPath(file))) return true;
   if (!isElectron(file)) return false;
   // a launcher script is in `bin/` below the program's directory
-  const own = dirname(real(file));
+  const own = dirname(realPath(file));
   return running.some(other => [own, dirname(own)].includes(dirname(other)));
 }
 
@@ -135,7 +134,7 @@ function filesElsewhere(way: PlacedWay, procfs: string): string[] {
 function filesOf(directory: string): string[] {
   const [command = '', ...words] = readFileSync(`${directory}/cmdline`, 'utf8').split('\0');
   const script = INTERPRETERS.test(basename(command)) ? words.find(word => !word.startsWith('-')) : undefined;
-  const scripts = script?.startsWith('/') ? [real(script)] : [];
+  const scripts = script?.startsWith('/') ? [realPath(script)] : [];
   try {
     return [readlinkSync(`${directory}/exe`).replace(/ \(deleted\)$/, ''), ...scripts];
   } catch {
@@ -157,14 +156,6 @@ export function isStarted(pid: number, way: PlacedWay, launcher: string): boolea
 /** True for a process kept in the tunnel. @throws NodeJS.ErrnoException if there is no such process */
 export function isKept(pid: number | string, procfs = '/proc'): boolean {
   return /^0::.*-culvert\.slice\//m.test(readFileSync(`${procfs}/${pid}/cgroup`, 'utf8'));
-}
-
-function real(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
 }
 
 /** True if an Electron app runs without our proxy switch. @param file its executable */
@@ -189,12 +180,9 @@ export function runsWithoutProxy(file: string): boolean {
 }
 
 /** Returns true if a name has an owner on the session bus; false without a bus or without gdbus. */
-export function ownsBusName(name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const call = 'org.freedesktop.DBus.NameHasOwner';
-  const args = ['call', '--session', '--dest', 'org.freedesktop.DBus', '--object-path', '/org/freedesktop/DBus'];
-  return new Promise(resolve => {
-    execFile('gdbus', [...args, '--method', call, '--', name], { env, timeout: 3000 }, (error, stdout) =>
-      resolve(!error && stdout.includes('true')),
-    );
-  });
+export async function ownsBusName(name: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const bus = ['--dest', 'org.freedesktop.DBus', '--object-path', '/org/freedesktop/DBus'];
+  const call = ['--method', 'org.freedesktop.DBus.NameHasOwner', '--', name];
+  const { exit, stdout } = await runHelper(['gdbus', 'call', '--session', ...bus, ...call], { env, timeoutMs: 3000 });
+  return exit === 0 && stdout.includes('true');
 }

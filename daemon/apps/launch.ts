@@ -1,12 +1,11 @@
 // Starts an app so that it outlives the daemon: as a unit of the user's systemd, if that runs, or detached.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
-import { findProgram } from '../core/run-helper.ts';
-import { afterExit } from '../warp/cli/child.ts';
+import { afterExit, findProgram, runHelper } from '../core/run-helper.ts';
 
 interface Start {
   argv: string[];
@@ -161,15 +160,10 @@ async function asUnit(runner: string, command: Command, session: NodeJS.ProcessE
 const OF_SESSION =
   /^(PATH|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|DESKTOP_SESSION|XDG_(SESSION_.*|CURRENT_DESKTOP|DATA_.*|CONFIG_.*|STATE_HOME|CACHE_HOME|MENU_PREFIX|RUNTIME_DIR)|LANG|LANGUAGE|LC_.*|GTK_.*|GDK_.*|QT_.*|XCURSOR_.*|XMODIFIERS|.*_IM_MODULE|MOZ_.*|SSH_AUTH_SOCK|HOME)$/;
 
-function mainPid(unit: string, env: NodeJS.ProcessEnv): Promise<number | null> {
-  return new Promise(resolve => {
-    execFile(
-      'systemctl',
-      ['--user', 'show', '--property=MainPID', '--value', unit],
-      { env, timeout: ASK_MS },
-      (_, stdout) => resolve(Number(stdout?.trim()) || null),
-    );
-  });
+async function mainPid(unit: string, env: NodeJS.ProcessEnv): Promise<number | null> {
+  const argv = ['systemctl', '--user', 'show', '--property=MainPID', '--value', unit] as const;
+  const { stdout } = await runHelper(argv, { env, timeoutMs: ASK_MS });
+  return Number(stdout.trim()) || null;
 }
 
 /** Limit of the wait for the last output of an ended process: its child may hold the pipe open. */

@@ -2,6 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect, isIP, isIPv4, isIPv6, type Socket } from 'node:net';
 import type { Message } from '../api/values.ts';
+import { bytesOf } from '../core/address.ts';
 import { authorities } from '../core/ca-certificates.ts';
 import { message, networkFailure } from '../view/message.ts';
 
@@ -127,11 +128,10 @@ async function throughSocks(port: number, host: string, hostPort: number, signal
     socket.write(Buffer.from([5, 1, 0]));
     if (!(await readBytes(socket, 2)).equals(Buffer.from([5, 0]))) throw new Error('the proxy does not speak SOCKS5');
     const name = Buffer.from(host, 'latin1');
-    const address = isIPv4(host)
-      ? Buffer.from([1, ...host.split('.').map(Number)])
-      : isIPv6(host)
-        ? Buffer.concat([Buffer.from([4]), ipv6Bytes(host)])
-        : Buffer.concat([Buffer.from([3, name.length]), name]);
+    const bytes = bytesOf(host);
+    const address = bytes
+      ? Buffer.from([bytes.length === 4 ? 1 : 4, ...bytes])
+      : Buffer.concat([Buffer.from([3, name.length]), name]);
     socket.write(Buffer.concat([Buffer.from([5, 1, 0]), address, Buffer.from([hostPort >> 8, hostPort & 255])]));
     const [, code, , type] = await readBytes(socket, 4);
     if (code !== 0) throw new Error(`the proxy answered with SOCKS5 code ${code}`);
@@ -142,13 +142,6 @@ async function throughSocks(port: number, host: string, hostPort: number, signal
     socket.destroy();
     throw error;
   }
-}
-
-function ipv6Bytes(address: string): Buffer {
-  const [head = '', tail = ''] = address.split('::');
-  const [left, right] = [head, tail].map(part => part.split(':').filter(Boolean)) as [string[], string[]];
-  const groups = [...left, ...Array(8 - left.length - right.length).fill('0'), ...right];
-  return Buffer.from(groups.map(group => group.padStart(4, '0')).join(''), 'hex');
 }
 
 async function readBytes(socket: Socket, count: number): Promise<Buffer> {

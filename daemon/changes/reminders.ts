@@ -1,13 +1,11 @@
-// Remembers the length of the user's last pause, and reminds the user of a tunnel that stays off. Free of zod, so that the
-// daemon starts without it.
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';
 import type { Snapshot } from '../api/schema.ts';
 import type { FeatureContext } from '../controls.ts';
 import { reason } from '../core/errors.ts';
-import { makeDirectory, replaceFile } from '../core/files.ts';
+import { makeDirectory, readText, replaceFile } from '../core/files.ts';
+import { parseJson } from '../core/shape.ts';
 
 /** Longest pause, as in `ForSeconds` (api/changes.ts). */
 const MAX_SECONDS = 604_800;
@@ -16,13 +14,9 @@ type Context = Pick<FeatureContext, 'paths' | 'state' | 'say'>;
 
 /** Publishes the remembered length. Ignores a missing or damaged file. */
 export function readLastPause({ paths, state }: Context): void {
-  try {
-    const stored: unknown = JSON.parse(readFileSync(paths.lastPause, 'utf8'));
-    const pause = pauseOf((stored as Partial<{ seconds: unknown }> | null)?.seconds);
-    if (pause) state.set('lastPause', pause);
-  } catch {
-    // clients offer their own lengths
-  }
+  const stored = parseJson(readText(paths.lastPause)) as Partial<{ seconds: unknown }> | null;
+  const pause = pauseOf(stored?.seconds);
+  if (pause) state.set('lastPause', pause); // without it, clients offer their own lengths
 }
 
 /** Remembers the length of a pause that has begun; ignores other actions. */

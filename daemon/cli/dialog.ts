@@ -2,6 +2,7 @@
 // started the command. Secrets never come from the command line, which other users can read.
 import { text as readAll } from 'node:stream/consumers';
 import { printable } from '../core/printable.ts';
+import { ask, askHidden, isYes } from '../core/prompt.ts';
 import { createStyle, wantsColor } from '../core/terminal.ts';
 import { APP_ID } from '../system/installation.ts';
 import type { Context, Options } from './context.ts';
@@ -12,7 +13,7 @@ import { Failure, usage } from './errors.ts';
  * @throws Failure for an empty secret, several lines, or Ctrl+C.
  */
 export async function readSecret(context: Context, name: string): Promise<string> {
-  const text = context.stdin.isTTY ? await prompt(context, name) : (await readAll(context.stdin)).replace(/\r?\n$/, '');
+  const text = context.stdin.isTTY ? await typed(context, name) : (await readAll(context.stdin)).replace(/\r?\n$/, '');
   if (text.trim() === '')
     throw usage(`No ${name} was given.`, `Pipe it in, or run the command on a terminal and type it.`);
   if (/[\r\n]/.test(text)) throw usage(`The ${name} has more than one line.`);
@@ -43,47 +44,20 @@ export async function consent(
 /** Asks a question on a terminal; without one, the answer is no. */
 export async function confirm(context: Context, question: string): Promise<boolean> {
   if (!context.stdin.isTTY) return false;
-  return /^y(es)?$/i.test(await answerTo(context, `${question} [y/N] `));
+  return isYes(await ask(context, `${question} [y/N] `));
 }
 
 /** Asks a question on a terminal that has a third way. Ctrl+C and Ctrl+D choose it. */
 export async function yesNoCancel(context: Context, question: string): Promise<'yes' | 'no' | 'cancel'> {
-  const answer = await answerTo(context, `${question} [y/n/C] `);
-  return /^y(es)?$/i.test(answer) ? 'yes' : /^no?$/i.test(answer) ? 'no' : 'cancel';
+  const answer = await ask(context, `${question} [y/n/C] `);
+  return isYes(answer) ? 'yes' : /^no?$/i.test(answer) ? 'no' : 'cancel';
 }
 
-/** Returns the line that the user types, trimmed; empty after Ctrl+C and Ctrl+D. */
-async function answerTo({ stdin, stderr }: Context, prompt: string): Promise<string> {
-  const { createInterface } = await import('node:readline/promises');
-  const lines = createInterface({ input: stdin, output: stderr });
-  const closed = new Promise<string>(resolve => lines.once('close', () => resolve(''))); // Ctrl+C, Ctrl+D
-  try {
-    return (await Promise.race([lines.question(prompt), closed])).trim();
-  } finally {
-    lines.close();
-  }
-}
-
-/**
- * Asks with Node's line editor, without an echo. Arrow keys edit the secret instead of becoming a part of it.
- * @throws Failure for Ctrl+C, and for Ctrl+D on an empty line.
- */
-async function prompt({ stdin, stderr }: Context, name: string): Promise<string> {
-  const [{ createInterface }, { Writable }] = await Promise.all([import('node:readline'), import('node:stream')]);
-  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: stdin, output: hidden, terminal: true, historySize: 0 });
-  stderr.write(`${name} (not shown): `); // the terminal no longer echoes
-  try {
-    return await new Promise((resolve, reject) => {
-      const stop = () => reject(new Failure('Nothing was changed.', { code: 'interrupted' }));
-      lines.once('line', resolve);
-      lines.once('SIGINT', stop);
-      lines.once('close', stop);
-    });
-  } finally {
-    lines.close();
-    stderr.write('\n');
-  }
+/** @throws Failure for Ctrl+C, and for Ctrl+D on an empty line */
+async function typed(context: Context, name: string): Promise<string> {
+  const values = await askHidden(context, [`${name} (not shown): `]);
+  if (!values) throw new Failure('Nothing was changed.', { code: 'interrupted' });
+  return values[0]!;
 }
 
 export interface Progress {
@@ -163,10 +137,8 @@ function isDesktopOnly({ stdin, stdout, stderr, env, json }: Context): boolean {
 }
 
 async function succeeds(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<boolean> {
-  const { execFile } = await import('node:child_process');
-  return new Promise(resolve => {
-    execFile(file, args, { env, timeout: NOTIFY_MS }, error => resolve(!error));
-  });
+  const { runHelper } = await import('../core/run-helper.ts');
+  return (await runHelper([file, ...args], { env, timeoutMs: NOTIFY_MS })).exit === 0;
 }
 
 /** Quotes a string in GVariant's text format. */

@@ -66,6 +66,22 @@ export function sayOld(
   return { stale: [old] };
 }
 
+/** Returns what a request resolves to; null without a daemon. */
+export function orNull<T>(request: Promise<T>): Promise<T | null> {
+  return request.catch(error => {
+    if (error instanceof Unreachable) return null;
+    throw error;
+  });
+}
+
+/** Does the daemon's work in this process. @throws ApiError as if the daemon had answered */
+export async function withoutDaemon<T>(work: () => Promise<T>): Promise<T> {
+  const { Problem } = await import('../problem.ts');
+  return work().catch(error => {
+    throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
+  });
+}
+
 /** Returns a failure if the running daemon is suspended; otherwise null. */
 export function suspendedFailure(where: Paths): Failure | null {
   const daemon = runningInstance(where);

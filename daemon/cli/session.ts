@@ -1,15 +1,15 @@
 // Informs the user of an SSH session whether it outlives a change of the tunnel, and offers the preset of routes that keeps it.
 import { networkInterfaces } from 'node:os';
-import type { ActionName } from '../api/actions.ts';
+import type { ActionName, ActionRequest } from '../api/actions.ts';
 import type { Subject } from '../api/changes.ts';
 import type { Snapshot } from '../api/schema.ts';
 import { printable } from '../core/printable.ts';
 import { addedTo } from '../routes/document.ts';
 import { type After, type Judgment, judge, sessionIn } from '../routes/session.ts';
-import type { Context } from './context.ts';
+import { type Context, show } from './context.ts';
 import { yesNoCancel } from './dialog.ts';
 import { Failure } from './errors.ts';
-import type { Keeping } from './keep.ts';
+import { type Keeping, requestKept } from './keep.ts';
 
 interface Action {
   action: ActionName;
@@ -115,6 +115,20 @@ export async function withExclusion<T>({ client }: Context, isExcluded: boolean,
     if (isExcluded) await client.call('POST /api/changes/revert', { body: { subject: 'routes' } }).catch(() => {});
     throw error;
   }
+}
+
+/** Performs an action as `requestKept` does, after the offer to exclude the address of this SSH session. */
+export async function requestInSession(
+  context: Context,
+  request: ActionRequest,
+  { session, keeping }: { session: Judgment | null; keeping: Keeping },
+) {
+  const isExcluded = session !== null && (await offerPreset(context, session, keeping));
+  const response = await withExclusion(context, isExcluded, () =>
+    requestKept(context, request, besideExclusion(keeping, isExcluded)),
+  );
+  if (context.json) show(context, response, () => '');
+  return isExcluded;
 }
 
 /** Returns the changes to ask about, in the order in which they revert: the tunnel first, because it needs the route. */

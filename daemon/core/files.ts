@@ -1,5 +1,6 @@
 // Reads files and replaces them as a whole: readers see the old file or the new one, even if the writer is killed.
 import {
+  accessSync,
   closeSync,
   constants,
   existsSync,
@@ -12,6 +13,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -39,6 +41,25 @@ export function readOptional(path: string): string | undefined {
   } catch (error) {
     if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
     throw error;
+  }
+}
+
+/** Returns true if a path is a file that this user may run. */
+export function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false; // missing, or in a directory that this user may not enter
+  }
+}
+
+/** Returns the path behind links, or the path itself if it leads to no file. */
+export function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
   }
 }
 

@@ -1,5 +1,6 @@
 // Finds the user at the other end of a loopback connection in the kernel's socket tables.
 import { open } from 'node:fs/promises';
+import { bytesOf } from './address.ts';
 
 export interface Ends {
   /** Our end. */
@@ -128,35 +129,22 @@ export async function readTable(table: Table): Promise<string> {
 const portHex = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
 const byteHex = (byte: number) => byte.toString(16).toUpperCase().padStart(2, '0');
 
-/** Formats an address as in /proc/net/tcp: a little-endian word (hosts with big-endian words are not supported). */
+/** Formats an address as in /proc/net/tcp; null for an IPv6 address that maps no other. */
 function ipv4Hex(address: string): string | null {
-  const v4 = address.startsWith('::ffff:') ? address.slice(7) : address;
-  const parts = v4.split('.');
-  return parts.length === 4
-    ? parts
-        .reverse()
-        .map(p => byteHex(Number(p)))
-        .join('')
-    : null;
+  const bytes = bytesOf(address.startsWith('::ffff:') ? address.slice(7) : address);
+  return bytes?.length === 4 ? hexWords(bytes) : null;
 }
 
-/** Formats an address as in /proc/net/tcp6: four little-endian words, with IPv4 addresses mapped. */
+/** Formats an address as in /proc/net/tcp6, with IPv4 addresses mapped. */
 function ipv6Hex(address: string): string | null {
   const v4 = ipv4Hex(address);
   if (v4 !== null) return `0000000000000000FFFF0000${v4}`;
-  const [head = '', tail] = address.split('%')[0]!.split('::');
-  const groups = (text: string) => (text ? text.split(':') : []);
-  const [left, right] = [groups(head), groups(tail ?? '')];
-  const all = tail === undefined ? left : [...left, ...Array(8 - left.length - right.length).fill('0'), ...right];
-  if (all.length !== 8) return null;
-  const bytes = all.flatMap(g => [Number.parseInt(g, 16) >> 8, Number.parseInt(g, 16) & 255]);
-  return [0, 4, 8, 12]
-    .map(i =>
-      bytes
-        .slice(i, i + 4)
-        .reverse()
-        .map(byteHex)
-        .join(''),
-    )
-    .join('');
+  const bytes = bytesOf(address.split('%')[0]!);
+  return bytes && hexWords(bytes);
+}
+
+/** Formats bytes as little-endian words (hosts with big-endian words are not supported). */
+function hexWords(bytes: readonly number[]): string {
+  const words = [0, 4, 8, 12].map(at => bytes.slice(at, at + 4).reverse());
+  return words.flat().map(byteHex).join('');
 }

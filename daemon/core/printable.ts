@@ -21,3 +21,12 @@ export function escaped(text: string): string {
   const shown = text.length > 500 ? `${text.slice(0, 500)}…` : text;
   return shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => `\\u{${c.codePointAt(0)!.toString(16)}}`);
 }
+
+/** Decodes percent signs, as in the login of an address, unless they encode nothing. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

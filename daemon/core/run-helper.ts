@@ -1,7 +1,8 @@
 // Finds programs, and runs helper programs within a time limit.
 import { spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { errno } from './errors.ts';
+import { isExecutable } from './files.ts';
 
 /**
  * Returns the path of a program's executable file, or null.
@@ -9,20 +10,15 @@ import { isAbsolute, join } from 'node:path';
  * @param path list of directories as in PATH; relative directories are skipped
  */
 export function findProgram(program: string, path: string): string | null {
-  if (isAbsolute(program)) return isExecutable(program) ? program : null;
-  if (program.includes('/') || program === '') return null;
-  const directories = path.split(':').filter(directory => isAbsolute(directory));
-  return directories.map(directory => join(directory, program)).find(isExecutable) ?? null;
+  return programPaths(program, path).find(isExecutable) ?? null;
 }
 
-/** Returns true if a path is a file that this user may run. */
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false; // missing, or in a directory that this user may not enter
-  }
+/** Returns the paths that `findProgram` tries, in order. */
+export function programPaths(program: string, path: string): string[] {
+  if (isAbsolute(program)) return [program];
+  if (program.includes('/')) return [];
+  const directories = path.split(':').filter(directory => isAbsolute(directory));
+  return directories.map(directory => join(directory, program));
 }
 
 interface HelperResult {
@@ -62,7 +58,7 @@ export function runHelper(
     let grace: NodeJS.Timeout | undefined;
     const timer = setTimeout(() => {
       timedOut = true;
-      killGroup(child.pid);
+      signalGroup(child, 'SIGKILL');
     }, options.timeoutMs);
     const finish = (exit: number | null, signal: NodeJS.Signals | null, error?: Error) => {
       clearTimeout(timer);
@@ -75,16 +71,14 @@ export function runHelper(
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].on('data', (chunk: Buffer) => {
         size += chunk.length;
-        if (size > MAX_OUTPUT) killGroup(child.pid);
+        if (size > MAX_OUTPUT) signalGroup(child, 'SIGKILL');
         else chunks[stream].push(chunk);
       });
     }
     child.on('error', error => finish(null, null, error));
     child.on('close', finish);
-    // A grandchild may keep the pipes open forever. After a delay of the event loop, timers run before pipes:
-    // one more turn reads the rest of the output.
     child.on('exit', (code, signal) => {
-      grace = setTimeout(() => setImmediate(finish, code, signal), GRACE_MS);
+      grace = afterExit(GRACE_MS, () => finish(code, signal));
     });
     child.stdin.on('error', () => {});
     child.stdin.end(options.input ?? '');
@@ -96,10 +90,22 @@ export function failureOf({ exit, signal }: HelperResult): string {
   return signal === null ? `failed with exit status ${exit}` : `was ended by ${signal}`;
 }
 
-function killGroup(pid: number | undefined): void {
+/** Signals the process group that a child leads. Ignores a group that is gone or now belongs to another user. */
+export function signalGroup({ pid }: { pid?: number | undefined }, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
   try {
-    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
-  } catch {
-    // the process group has ended
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (!['ESRCH', 'EPERM'].includes(errno(error) ?? '')) throw error;
   }
+}
+
+/**
+ * Calls `done` some time after a child has exited, for a grandchild may hold the pipes open forever; callers clear the
+ * timer if the output ends earlier (`close`). The child's output is read first: a delayed event loop runs timers before
+ * pipes, so `done` waits for one more turn.
+ * @returns the timer
+ */
+export function afterExit(graceMs: number, done: () => void): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(done), graceMs);
 }

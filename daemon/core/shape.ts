@@ -1,11 +1,21 @@
 // Reads and checks values from a file or the network, for commands that would be slow if they loaded zod.
 
 /** Returns the value of a JSON text; null for any other text. */
-export function parseJson(text: string | null): unknown {
+export function parseJson(text: string | null | undefined): unknown {
   try {
     return JSON.parse(text ?? 'null');
   } catch {
     return null;
+  }
+}
+
+/** Returns true for a regular expression that the engine accepts. */
+export function isPattern(text: string, flags = ''): boolean {
+  try {
+    new RegExp(text, flags);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -29,15 +29,38 @@ export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv):
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
 }
 
+/** Parts of commander's `Command` that make its help. */
+interface Helped<C> {
+  readonly parent: C | null;
+  name(): string;
+  configureOutput(output: { writeOut(text: string): void }): C;
+  outputHelp(): void;
+  createHelp(): { visibleCommands(command: C): C[] };
+}
+
+/** Returns the help of a command and its visible subcommands, each after the words of the command. */
+export function helpTexts<C extends Helped<C>>(command: C, words = ''): [words: string, text: string][] {
+  let own = '';
+  command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
+  const shown = command.createHelp().visibleCommands(command);
+  const children = shown.filter(({ parent }) => parent);
+  return [[words, own], ...children.flatMap(child => helpTexts(child, `${words} ${child.name()}`.trim()))];
+}
+
+/** Returns the text with a capital letter at its start. */
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Returns the local time of day of an ISO time: `14:03:21`. */
-export function clock(iso: string): string {
-  const at = new Date(iso);
+export function clock(time: string | number): string {
+  const at = new Date(time);
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map(n => String(n).padStart(2, '0')).join(':');
 }
 
-/** Returns the local date and time of an ISO time: `2026-11-21 14:03:21`. */
-export function dateTime(iso: string): string {
-  const at = new Date(iso);
+/** Returns the local date and time of an ISO time or of milliseconds since the epoch: `2026-11-21 14:03:21`. */
+export function dateTime(time: string | number): string {
+  const at = new Date(time);
   const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(n => String(n).padStart(2, '0')).join('-');
-  return `${day} ${clock(iso)}`;
+  return `${day} ${clock(time)}`;
 }

@@ -9,6 +9,7 @@ import { Message } from '../api/values.ts';
 import { Failure } from '../core/errors.ts';
 import { assertOwn, makeDirectory, readText, replaceFile } from '../core/files.ts';
 import { acquireLock } from '../core/lock.ts';
+import { parseJson } from '../core/shape.ts';
 import { type Copies, contentOf, digestOf, keepCopy as keepCopyIn, removeCopies } from '../core/undo.ts';
 import { REPAIR_PROGRAMS } from '../view/fix.ts';
 
@@ -167,11 +168,7 @@ function handedOverFile(journal: string): string {
 
 /** Reads the entries of a file. A damaged file counts as empty. */
 function load<T>(path: string, schema: z.ZodMiniType<T>): T[] {
-  try {
-    return z.parse(z.array(schema), JSON.parse(readText(path) ?? '[]'));
-  } catch {
-    return [];
-  }
+  return z.safeParse(z.array(schema), parseJson(readText(path))).data ?? [];
 }
 
 /** Replaces the entries of a file under its lock. @param onWritten also runs under the lock */

@@ -10,6 +10,7 @@ import { pathsFor } from '../../wrapper/store/paths.ts';
 import { REGISTRATION_CAUSES } from '../api/tunnel.ts';
 import { reason } from '../core/errors.ts';
 import { readText } from '../core/files.ts';
+import { isPattern } from '../core/shape.ts';
 import { VERSION } from '../system/installation.ts';
 import { serviceManager } from '../system/service-manager.ts';
 import { type Manager, withServiceWords } from '../view/client/service-words.ts';
@@ -85,7 +86,7 @@ const Limit = z.object({
 });
 type Limit = z.infer<typeof Limit>;
 /** A regular expression without regard to case. */
-const Expression = Text.check(z.refine(isExpression, 'is no regular expression'));
+const Expression = Text.check(z.refine(text => isPattern(text, 'i'), 'is no regular expression'));
 const JournalPattern = z.object({
   id: Text,
   /** Matches the line itself; without it, `pattern` does. */
@@ -110,15 +111,6 @@ const JournalPattern = z.object({
   date: z.string().check(z.regex(/^\d{4}-\d\d-\d\d$/)),
 });
 export type JournalPattern = z.infer<typeof JournalPattern>;
-
-function isExpression(text: string): boolean {
-  try {
-    new RegExp(text, 'i');
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export interface Knowledge {
   issues: Issue[];

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { errno, Failure } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
 import { acquireLock } from '../core/lock.ts';
+import { parseJson } from '../core/shape.ts';
 
 /** Milliseconds since the epoch. */
 type Time = number;
@@ -311,12 +312,8 @@ const NULLABLE = ['registration', 'license'];
 
 /** Parses a state that has every part of an initial state with the same type; null for anything else. */
 function parseState(text: string): State | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isState(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return isState(value) ? value : null;
 }
 
 function isState(value: unknown): value is State {

@@ -8,6 +8,7 @@ import {
   type HistoryResolution,
   type HistorySample,
 } from '../api/history.ts';
+import { parseJson } from '../core/shape.ts';
 import type { DayFiles, OnLine } from './day-files.ts';
 import { addTo, type Change, parseSample, type Sample } from './records.ts';
 import { bucketOf, HOUR, MINUTE } from './summarize.ts';
@@ -188,9 +189,5 @@ const Line = z.extend(HistoryChange, {
 
 /** Reads a change from the bytes of a line. @returns null for anything else, such as half a line */
 export function parseChange(bytes: Buffer, start: number, end: number): Change | null {
-  try {
-    return z.safeParse(Line, JSON.parse(bytes.toString('utf8', start, end))).data ?? null;
-  } catch {
-    return null;
-  }
+  return z.safeParse(Line, parseJson(bytes.toString('utf8', start, end))).data ?? null;
 }

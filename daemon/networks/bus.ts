@@ -4,7 +4,9 @@ import { type ChildProcess, execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import * as z from 'zod/mini';
 import { reason } from '../core/errors.ts';
-import { signalGroup, startChild } from '../warp/cli/child.ts';
+import { signalGroup } from '../core/run-helper.ts';
+import { parseJson } from '../core/shape.ts';
+import { startChild } from '../warp/cli/child.ts';
 
 export const NM = 'org.freedesktop.NetworkManager';
 export const NETWORKD = 'org.freedesktop.network1';
@@ -54,11 +56,7 @@ function busEnvironment({ PATH, DBUS_SYSTEM_BUS_ADDRESS }: NodeJS.ProcessEnv): N
 }
 
 function firstOf(stdout: string): unknown {
-  try {
-    return z.parse(Reply, JSON.parse(stdout)).data[0] ?? null;
-  } catch {
-    return null;
-  }
+  return z.safeParse(Reply, parseJson(stdout)).data?.data[0] ?? null;
 }
 
 /** Parses the reply of `GetManagedObjects`; null for anything else. */

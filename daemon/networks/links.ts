@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram';
 import * as z from 'zod/mini';
 import type { NetworkLink, NetworksState } from '../api/networks.ts';
 import { readText } from '../core/files.ts';
+import { parseJson } from '../core/shape.ts';
 import { type Ask, IWD, NETWORKD, NM, type Objects, objectsOf, propertiesOf } from './bus.ts';
 
 const MANAGED = ['org.freedesktop.DBus.ObjectManager', 'GetManagedObjects'] as const;
@@ -208,11 +209,7 @@ export function unknownLink(device: string): NetworkLink {
 }
 
 function parsed(json: string): unknown[] {
-  try {
-    return z.parse(Described, JSON.parse(json)).Interfaces;
-  } catch {
-    return [];
-  }
+  return z.safeParse(Described, parseJson(json)).data?.Interfaces ?? [];
 }
 
 /** `/etc/systemd/network/20-home.network` -> `20-home` */

@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { makeDirectory, readText } from '../core/files.ts';
 import { isRunning } from '../core/process.ts';
+import { parseJson } from '../core/shape.ts';
 import type { Paths } from './paths.ts';
 
 /** The description of the running daemon in `daemon.json`. */
@@ -50,13 +51,7 @@ export function runningInstance(paths: Pick<Paths, 'record'>): Instance | null {
 
 /** Returns the daemon that wrote the record, or null. A killed daemon leaves its record. */
 export function recordedInstance(paths: Pick<Paths, 'record'>): Instance | null {
-  const text = readText(paths.record);
-  if (text === null) return null;
-  try {
-    return parseRecord(JSON.parse(text));
-  } catch {
-    return null; // a full disk truncated the record
-  }
+  return parseRecord(parseJson(readText(paths.record)) ?? {}); // a full disk may have truncated the record
 }
 
 function parseRecord(value: { [K in keyof Instance]?: unknown }): Instance | null {

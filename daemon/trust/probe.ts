@@ -12,10 +12,11 @@ import { promisify } from 'node:util';
 import type { TrustOnline } from '../api/trust.ts';
 import type { Message } from '../api/values.ts';
 import { reason } from '../core/errors.ts';
-import { printable } from '../core/printable.ts';
+import { decoded, printable } from '../core/printable.ts';
+import { afterExit, signalGroup } from '../core/run-helper.ts';
 import { redact } from '../state/redact.ts';
 import { message } from '../view/message.ts';
-import { afterExit, signalGroup, startChild } from '../warp/cli/child.ts';
+import { startChild } from '../warp/cli/child.ts';
 import { type Certificate, nameIn } from './certificates.ts';
 import { trustFailure } from './journal.ts';
 
@@ -283,12 +284,4 @@ function userIn(address: string): string[] {
   if (user === undefined) return [];
   const forms = [user, user.replace(/^[^:]*:/, ''), ...user.split(/[:@/]/)];
   return [...new Set([...forms, ...forms.map(decoded), ...forms.map(each => each.toLowerCase())])];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -6,6 +6,7 @@ import * as z from 'zod/mini';
 import { errno } from '../core/errors.ts';
 import { readText, replaceFile } from '../core/files.ts';
 import { sha256 } from '../core/hash.ts';
+import { parseJson } from '../core/shape.ts';
 import { linkAt } from '../core/undo.ts';
 import { quote } from '../view/fix.ts';
 import type { UserLayout } from './user-layout.ts';
@@ -30,13 +31,7 @@ export const EMPTY_RECORD: InstallRecord = { pending: false, entries: [], direct
 
 /** Reads the record. @returns null if it is missing or damaged */
 export function readRecord({ record }: Pick<UserLayout, 'record'>): InstallRecord | null {
-  const text = readText(record);
-  if (text === null) return null;
-  try {
-    return z.parse(InstallRecord, JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return z.safeParse(InstallRecord, parseJson(readText(record))).data ?? null;
 }
 
 /** @throws NodeJS.ErrnoException */

@@ -1,6 +1,7 @@
 // Defines the command line of `culvert-manifest`: options, help, and the exit status of each failure.
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { errno, Failure, reason } from '../../daemon/core/errors.ts';
+import { helpTexts } from '../../daemon/core/terminal.ts';
 import { EXIT, REFUSALS, Refusal } from '../errors.ts';
 import { MANIFEST_NAME, SIDECAR_NAME } from '../schema.ts';
 import { PURPOSES } from '../signatures.ts';
@@ -93,17 +94,6 @@ function program(context: Context, end: (exit: number) => void): Command {
 
   for (const command of [root, ...root.commands]) command.exitOverride().showSuggestionAfterError();
   return root;
-}
-
-/** Returns the help of a command and its visible subcommands, each after the words of the command. */
-function helpTexts(command: Command, words = ''): [words: string, text: string][] {
-  let own = '';
-  command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
-  const shown = command
-    .createHelp()
-    .visibleCommands(command)
-    .filter(({ parent }) => parent);
-  return [[words, own], ...shown.flatMap(child => helpTexts(child, `${words} ${child.name()}`.trim()))];
 }
 
 const EXAMPLES = `Examples:

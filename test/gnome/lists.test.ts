@@ -1,27 +1,18 @@
 // Long lists in the panel: a thousand apps and a log that follows its end.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, describe, test } from 'node:test';
-import type { FakeDaemon } from '../support/gnome/daemon.ts';
+import { describe, test } from 'node:test';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, logEntry } from '../support/gnome/initial.ts';
-import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { daemon, stage, useStage } from '../support/gnome/pages.ts';
 import { FULL } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 
 describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
-  let stage: Stage;
-  let daemon: FakeDaemon;
-
-  before(async () => {
-    stage = await openStage();
-    daemon = stage.daemon;
+  useStage(() => {
     daemon.apps = Array.from({ length: 1000 }, (_, i) => app(`app-${i}`, `Application ${i}`));
     daemon.entries = Array.from({ length: 500 }, (_, i) => logEntry(i + 1, `warp-cli number ${i + 1}`));
-    await daemon.listen();
-    await stage.find('Disconnected');
-  });
-  after(() => closeStage(stage, /did not receive a focus-out event/));
+  }, /did not receive a focus-out event/);
 
   test('a thousand apps are searched from the keyboard as one types', async () => {
     await stage.turn('apps');

@@ -4,9 +4,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { listen } from '../support/listen.ts';
 import { temporary } from '../support/temporary.ts';
 
 for (const file of ['.github/workflows/ci.yml', '.forgejo/workflows/ci.yml', '.gitlab-ci.yml'])
@@ -40,10 +40,8 @@ async function startForge(t: TestContext, status: number) {
     asked.push({ line, authorized: request.headers.authorization === 'token secret', body });
     response.statusCode = request.method === 'GET' ? status : 201;
     response.end('{"id":7}');
-  }).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  return { asked, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  });
+  return { asked, address: `http://127.0.0.1:${await listen(t, server)}` };
 }
 
 async function draft(t: TestContext, address: string) {

@@ -1,4 +1,4 @@
-// Runs one test file in its own process group and collects its events. A file fails when it makes no progress,
+// Runs test files in their own process group and collects their events. A file fails when it makes no progress,
 // never because it takes long: it says something, or its processes work.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,6 +11,7 @@ import { inSetting, type Setting } from './setting.ts';
 import { workOf } from './work.ts';
 
 const reporter = join(import.meta.dirname, 'reporter.mjs');
+const together = join(import.meta.dirname, 'together.mjs');
 const turns = pathToFileURL(join(import.meta.dirname, 'turns.mjs')).href;
 /** Time for a file to report its cancelled tests and to clean up after SIGTERM. */
 const GRACE_MS = 5_000;
@@ -70,19 +71,51 @@ export interface FileOptions {
 const running = new Set<ChildProcess>();
 
 /** Runs a file to its end. Never rejects. */
-export async function runFile(
-  file: string,
-  { name, stallMs, bundle = file, setting }: FileOptions,
-): Promise<FileResult> {
+export async function runFile(file: string, options: FileOptions): Promise<FileResult> {
   const began = performance.now();
+  const { tests, problem, output } = await runProcess([options.bundle ?? file], options);
+  const empty = options.name || tests.length > 0 ? null : 'It contains no tests.';
+  return { file, ms: performance.now() - began, tests, problem: problem ?? empty, output };
+}
+
+/**
+ * Runs files in one process, one after the other. Never rejects.
+ * @returns the results of those that ended as they should; each of the others has to run alone, which shows its problem
+ */
+export async function runTogether(
+  files: readonly string[],
+  bundleOf: (file: string) => string,
+  options: FileOptions,
+): Promise<FileResult[]> {
+  const bundles = new Map(files.map(file => [bundleOf(file), file]));
+  const { tests, problem, output } = await runProcess([together, ...bundles.keys()], options);
+  const results: FileResult[] = [];
+  let own: TestResult[] = [];
+  for (const each of tests) {
+    const file = bundles.get(each.path.join());
+    if (file === undefined) own.push(each);
+    else {
+      const ms = own.reduce((sum, { ms }) => sum + ms, 0);
+      if (own.length > 0) results.push({ file, ms, tests: own, problem: null, output });
+      own = [];
+    }
+  }
+  const isOfUnknownFile = problem !== null && results.length === files.length;
+  return isOfUnknownFile ? [] : results;
+}
+
+const isFailed = ({ state }: TestResult) => state === 'failed';
+
+/** Runs tests to the end of their process. @param words the module that Node starts, and its arguments */
+async function runProcess(words: readonly string[], { name, stallMs, setting }: FileOptions) {
   const args = [
     '--enable-source-maps',
     `--import=${turns}`,
     `--test-reporter=${reporter}`,
     ...(name ? [`--test-name-pattern=${name}`] : []),
   ];
-  const { words, env } = inSetting([process.execPath, ...args, bundle], setting);
-  const child = spawn(words[0]!, words.slice(1), {
+  const { words: command, env } = inSetting([process.execPath, ...args, ...words], setting);
+  const child = spawn(command[0]!, command.slice(1), {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
@@ -95,16 +128,9 @@ export async function runFile(
   running.delete(child);
   kill(child, 'SIGKILL'); // processes that the tests left behind
   const { tests } = collected;
-  const explained = tests.some(({ state }) => state === 'failed') || status === 'exit status 0';
-  const unexplained = explained ? null : `It ended with ${status} although no test failed.`;
-  const empty = name || tests.length > 0 ? null : 'It contains no tests.';
-  return {
-    file,
-    ms: performance.now() - began,
-    tests,
-    problem: watchdog.stalled() ?? unexplained ?? empty,
-    output: collected.output(),
-  };
+  const isExplained = tests.some(isFailed) || status === 'exit status 0';
+  const problem = watchdog.stalled() ?? (isExplained ? null : `It ended with ${status} although no test failed.`);
+  return { tests, problem, output: collected.output() };
 }
 
 /** Resolves with how a file ended, once all of its events and the output until shortly after its end have been read. */

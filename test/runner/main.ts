@@ -3,10 +3,10 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundleFiles, makeBuilds, removeBundles } from './bundle.ts';
 import { changedFiles, importsOf, testsReached } from './changed.ts';
-import { endAll, type FileResult, runFile } from './file.ts';
+import { endAll, type FileResult, runFile, runTogether } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
-import { ALONE, longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
-import { allTestFiles, type Group, groupOf, select } from './select.ts';
+import { ALONE, dealt, longestFirst, readSeconds, schedule, writeSeconds } from './schedule.ts';
+import { allTestFiles, type Group, groupOf, isPure, select } from './select.ts';
 import { readSetting } from './setting.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -29,6 +29,9 @@ const USAGE = `Usage: ./culvert-tool test [OPTION…] [FILE | FOLDER | PART OF A
       --locale NAME  in that language and region, such as ar_EG.UTF-8
       --record       store the seconds of the long files in test/runner/seconds.txt, by which a fresh clone orders them
       --list         print the files and their groups instead of running them`;
+
+/** Number of processes that run the files which can share one. */
+const PURE_PROCESSES = 4;
 
 async function main(argv: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -77,22 +80,34 @@ async function main(argv: string[]): Promise<number> {
   process.env.CULVERT_TEST_BUILDS = makeBuilds();
   if (!values.full) process.env.TMPDIR ??= temporaryDirectory();
   const bundleOf = await bundleFiles(files.map(({ file }) => file));
-  const run = async ({ file }: { file: string }) => {
-    if (interrupted) return;
-    const result = await runFile(file, { ...options, bundle: bundleOf(file) });
+  const report = (result: FileResult) => {
     results.push(result);
     if (!values.name || result.tests.length > 0 || result.problem)
       console.log(fileReport(result, results.length, files.length));
   };
+  const run = async ({ file }: { file: string }) => {
+    if (!interrupted) report(await runFile(file, { ...options, bundle: bundleOf(file) }));
+  };
+  const runPure = async (group: readonly { file: string }[]) => {
+    const ended =
+      interrupted || group.length === 1
+        ? []
+        : await runTogether(
+            group.map(({ file }) => file),
+            bundleOf,
+            options,
+          );
+    ended.forEach(report);
+    for (const each of group.filter(({ file }) => !ended.some(result => result.file === file))) await run(each);
+  };
   const seconds = readSeconds();
-  await schedule(
-    longestFirst(
-      files.filter(({ file }) => !ALONE.has(file)),
-      seconds,
-    ),
-    jobs,
-    run,
-  );
+  const pure = values.name || options.setting ? [] : files.filter(({ file }) => isPure(file));
+  const others = files.filter(each => !ALONE.has(each.file) && !pure.includes(each));
+  const items = [
+    ...dealt(pure, PURE_PROCESSES).map(group => () => runPure(group)),
+    ...longestFirst(others, seconds).map(each => () => run(each)),
+  ];
+  await schedule(items, jobs, item => item());
   await schedule(
     files.filter(({ file }) => ALONE.has(file)),
     1,

@@ -6,10 +6,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { temporary } from '../support/temporary.ts';
 import { until } from '../support/until.ts';
 import { changedFiles, testsReached } from './changed.ts';
-import { type FileResult, runFile } from './file.ts';
+import { type FileResult, runFile, runTogether } from './file.ts';
 import { fileReport, passed, summary } from './report.ts';
-import { ALONE, longestFirst, ordered, parseSeconds, schedule } from './schedule.ts';
-import { allTestFiles, groupOf, select } from './select.ts';
+import { ALONE, dealt, longestFirst, ordered, parseSeconds, schedule } from './schedule.ts';
+import { allTestFiles, groupOf, isPure, select } from './select.ts';
 import { inSetting, readSetting, timeIn } from './setting.ts';
 
 const HEAD = `import { describe, test } from 'node:test';\nimport assert from 'node:assert/strict';\n`;
@@ -136,6 +136,54 @@ test('a file that does not load, exits early or holds no tests fails with what i
   assert.match(exits.problem!, /exit status 3 although no test failed/);
   const empty = await runFile(write(t, 'console.log("nothing here");'), PATIENT);
   assert.equal(empty.problem, 'It contains no tests.');
+});
+
+describe('files in one process', () => {
+  const PASSES = "describe('a suite', () => { test('good', () => {}); });";
+  const FAILS = "test('bad', () => assert.equal(1, 2)); console.log('printed');";
+  for (const [title, bodies, ended] of [
+    ['have their own results', [PASSES, FAILS, PASSES], ['a suite/good passed', 'bad failed', 'a suite/good passed']],
+    ['are left to run alone without a test', [PASSES, '', PASSES], ['a suite/good passed', 'a suite/good passed']],
+    ['are left from one on that does not load', [FAILS, 'throw new Error();', PASSES], ['bad failed']],
+    [
+      'are left from one on that ends the process',
+      [PASSES, "test('ends', () => process.exit(0));"],
+      ['a suite/good passed'],
+    ],
+    [
+      'are left when one sets the exit status',
+      [PASSES, `${PASSES} process.on('exit', () => { process.exitCode = 3; });`],
+      [],
+    ],
+  ] as const)
+    test(title, async t => {
+      const files = bodies.map(body => write(t, body));
+      const results = await runTogether(files, file => file, PATIENT);
+      assert.deepEqual(
+        results.flatMap(({ tests }) => tests.map(({ path, state }) => `${path.join('/')} ${state}`)),
+        ended,
+      );
+      assert.ok(results.every(({ file }) => files.includes(file)));
+    });
+});
+
+test('tells the files that can share a process by what they and their helpers use', () => {
+  for (const [file, expected] of [
+    ['test/daemon/routes/ranges.test.ts', true],
+    ['test/daemon/view/states/coverage.test.ts', true],
+    ['test/runner/runner.test.ts', false], // a helper starts processes
+    ['test/daemon/http/flood.test.ts', false],
+    ['test/e2e/daemon.test.ts', false],
+  ] as const)
+    assert.equal(isPure(file), expected, file);
+});
+
+test('deals items out to groups, none of them empty', () => {
+  assert.deepEqual(dealt([1, 2, 3, 4, 5], 2), [
+    [1, 3, 5],
+    [2, 4],
+  ]);
+  assert.deepEqual(dealt([1], 4), [[1]]);
 });
 
 test('runs only the tests whose name matches', async t => {

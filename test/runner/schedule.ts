@@ -65,6 +65,12 @@ export function longestFirst<T extends { file: string }>(files: readonly T[], se
   });
 }
 
+/** Deals items out to groups of about the same size, of which none is empty. */
+export function dealt<T>(items: readonly T[], groups: number): T[][] {
+  const dealt = Array.from({ length: groups }, (_, group) => items.filter((_, at) => at % groups === group));
+  return dealt.filter(({ length }) => length > 0);
+}
+
 /**
  * Runs every item, in their order.
  * @param jobs maximum number of items that run at the same time; at least 1

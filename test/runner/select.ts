@@ -54,13 +54,30 @@ export function groupOf(file: string): Group {
   return MARKS.find(([, mark]) => [...reached].some(path => mark.test(path)))?.[0] ?? 'unit';
 }
 
+/** Whatever reaches beyond one file in a process: other processes, sockets, and the state that all of the process shares. */
+const SHARED: readonly RegExp[] = [
+  /^import (?!type )[^;]*'node:(child_process|cluster|dgram|https?|inspector|net|tls|worker_threads)'/m,
+  /process\.(chdir|exit|exitCode|kill|on|once|umask)\b|delete process\.env|process\.env\S+ (\?\?)?= |globalThis[.[][^=]*= /,
+  /\b(after|afterEach|before|beforeEach|mock)\b[^;]* from 'node:test'|\bt\.mock\b/,
+];
+
+/** True for a file whose tests can share a process with those of others, by its own text and that of its helpers. */
+export function isPure(file: string): boolean {
+  const texts = [...imports(file)].filter(path => path.startsWith('test/')).map(textOf);
+  return groupOf(file) === 'unit' && !SHARED.some(mark => texts.some(text => mark.test(text)));
+}
+
 /** A test file, every helper below test/ that it reaches, and what these import, as paths below the root. */
 function imports(file: string, reached = new Set<string>()): Set<string> {
   if (reached.has(file)) return reached;
   reached.add(file);
-  if (!file.startsWith('test/') || !existsSync(join(root, file))) return reached;
-  const text = readFileSync(join(root, file), 'utf8');
-  for (const [, path] of text.matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+\.(?:ts|mjs))'/g))
+  if (!file.startsWith('test/')) return reached;
+  for (const [, path] of textOf(file).matchAll(/(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+\.(?:ts|mjs))'/g))
     imports(join(dirname(file), path!), reached);
   return reached;
+}
+
+function textOf(file: string): string {
+  const path = join(root, file);
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }

@@ -1,5 +1,5 @@
 // The one way in which tests wait for a change without an event.
-
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { versionAt } from '../../daemon/core/file-version.ts';
 
@@ -39,5 +39,15 @@ export function settled(path: string): Promise<unknown> {
   return until(() => {
     const version = versionAt(path);
     return version === versionAt(path);
+  });
+}
+
+/** Waits for the first output of a program. Rejects with its errors if it ends before. */
+export function firstOutput(child: ChildProcess): Promise<void> {
+  return new Promise((done, fail) => {
+    let errors = '';
+    child.stderr?.on('data', data => (errors += data));
+    child.stdout?.once('data', () => done());
+    child.once('exit', code => fail(new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${errors}`)));
   });
 }

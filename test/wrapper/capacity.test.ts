@@ -3,14 +3,11 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
-import { calls } from '../support/wrapper/fake-cli.ts';
-import { type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
-
-const FAKE =
-  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac\n[ "$1" = - ] && cat\necho ok\n';
+import { calls, setUp as withTool } from '../support/wrapper/fake-cli.ts';
+import type { Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
 interface Usage {
   status?: number;
@@ -52,13 +49,9 @@ resets = "data.resets"
 `;
 }
 
-function setUp(t: Parameters<typeof sandbox>[0], accounts: Record<string, string>, config = '', url?: string): Sandbox {
-  const box = sandbox(t);
-  box.script('fake', FAKE);
-  box.provider('fake', rules());
-  if (url) box.env.FAKE_API = url;
-  box.accounts('fake', accounts);
-  box.configure(config);
+function setUp(t: TestContext, keys: Record<string, string>, config: string, url: string): Sandbox {
+  const box = withTool(t, keys, { rules: rules(), config });
+  box.env.FAKE_API = url;
   return box;
 }
 
@@ -85,13 +78,8 @@ test('status shows what each account has left and the total, and asks no more of
 });
 
 test('a provider without an endpoint is asked by its status command', async t => {
-  const box = sandbox(t);
-  box.script('fake', FAKE);
-  box.provider(
-    'fake',
-    `inject = ["FAKE_KEY"]\nstatus_command = 'echo "{\\"remaining\\": 7, \\"limit\\": 10, \\"used\\": 3}"'\n`,
-  );
-  box.accounts('fake', { a: 'k1', b: 'k2' });
+  const rules = `inject = ["FAKE_KEY"]\nstatus_command = 'echo "{\\"remaining\\": 7, \\"limit\\": 10, \\"used\\": 3}"'\n`;
+  const box = withTool(t, { a: 'k1', b: 'k2' }, { rules });
   const { total } = await box.json('status', 'fake');
   assert.deepEqual(total, { remaining: 14, limit: 20, used: 6 });
 });

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
-import { calls } from '../support/wrapper/fake-cli.ts';
-import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { calls, setUp as withTool } from '../support/wrapper/fake-cli.ts';
+import { buildWrapper, finished, type Sandbox } from '../support/wrapper/sandbox.ts';
 
 // While the file `slow` exists, it runs until it is signaled.
 const FAKE = `#!/bin/sh
@@ -26,14 +26,8 @@ class = "quota"
 stderr = "^Error: quota"
 `;
 
-function setUp(t: Parameters<typeof sandbox>[0]) {
-  const box = sandbox(t);
-  box.script('fake', FAKE);
-  box.provider('fake', RULES);
-  box.accounts('fake', { a: 'bad1', b: 'bad2' });
-  box.configure('[capacity.fake]\npolicy = "queue"\n');
-  return box;
-}
+const setUp = (t: TestContext) =>
+  withTool(t, { a: 'bad1', b: 'bad2' }, { script: FAKE, rules: RULES, config: '[capacity.fake]\npolicy = "queue"\n' });
 
 /** Replaces the keys and forgets what is paused. */
 function setKeys(box: Sandbox, a: string, b: string): void {

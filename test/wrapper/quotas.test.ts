@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { listen } from '../support/listen.ts';
 import { until } from '../support/until.ts';
-import { calls } from '../support/wrapper/fake-cli.ts';
+import { calls, setUp as withTool } from '../support/wrapper/fake-cli.ts';
 import { buildWrapper, finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
 
-const FAKE =
-  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: slow down, retry after 60s" >&2; [ -e "$HOME/back" ] || exit 1 ;; esac\necho "ok $FAKE_KEY"\n';
+const SCRIPT =
+  'case "$FAKE_KEY" in bad*) echo "Error: slow down, retry after 60s" >&2; [ -e "$HOME/back" ] || exit 1 ;; esac\necho "ok $FAKE_KEY"\n';
 const RULES = `auth_command = "auth"
 inject = ["FAKE_KEY"]
 own_credential = ["-k", "--key"]
@@ -21,16 +21,8 @@ exit = [1]
 stderr = '^Error: slow down, retry after (?<rest>\\d+)s'
 `;
 
-type Test = Parameters<typeof sandbox>[0];
-
-function setUp(t: Test, keys: Record<string, string>, { rules = RULES, config = '', script = FAKE } = {}) {
-  const box = sandbox(t);
-  box.script('fake', script);
-  box.provider('fake', rules);
-  box.accounts('fake', keys);
-  box.configure(config);
-  return box;
-}
+const setUp = (t: TestContext, keys: Record<string, string>, tool = {}) =>
+  withTool(t, keys, { script: SCRIPT, rules: RULES, ...tool });
 
 const remember = (box: Sandbox, remaining: Record<string, object>) => {
   const known = Object.entries(remaining).map(([name, own]) => [
@@ -143,7 +135,7 @@ test('with terms that allow one account for a person, another is only ever selec
 });
 
 test('with `wait`, a command waits for the first account to come back instead of giving up', async t => {
-  const script = FAKE.replace('60s', '2s');
+  const script = SCRIPT.replace('60s', '2s');
   const box = setUp(t, { a: 'bad-a', b: 'bad-b' }, { script, config: '[capacity.fake]\nwait = "1m"\n' });
   const child = box.start('fake', ['x']);
   const end = finished(child);
@@ -223,7 +215,7 @@ test('a quota that several accounts share counts once before a warning', async t
 });
 
 test('no end of a limit that a provider names stops a command', async t => {
-  const box = setUp(t, { a: 'bad', b: 'good' }, { script: FAKE.replace('60s', '99999999999999999999s') });
+  const box = setUp(t, { a: 'bad', b: 'good' }, { script: SCRIPT.replace('60s', '99999999999999999999s') });
   assert.equal((await box.shim('fake', ['x'])).stdout, 'ok good\n');
   for (const args of [['status'], ['accounts'], ['explain', 'fake', 'x'], ['doctor'], ['metrics']]) {
     const { exit, stderr } = await box.wrap(args);

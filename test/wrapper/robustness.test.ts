@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
+import { calls, setUp as withTool } from '../support/wrapper/fake-cli.ts';
 import { finished, sandbox } from '../support/wrapper/sandbox.ts';
 
 const RULES = `inject = ["FAKE_KEY"]
@@ -15,14 +16,9 @@ class = "quota"
 stderr = "^Error: quota"
 `;
 
-type Test = Parameters<typeof sandbox>[0];
-
-function setUp(t: Test, script: string, keys: Record<string, string>, rules = RULES) {
-  const box = sandbox(t);
-  box.script('fake', `#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n${script}`);
-  box.provider('fake', rules);
-  box.accounts('fake', keys);
-  return { box, calls: () => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n') };
+function setUp(t: TestContext, script: string, keys: Record<string, string>, rules = RULES) {
+  const box = withTool(t, keys, { script, rules });
+  return { box, calls: () => calls(box) };
 }
 
 const FAILS_BY_KEY = 'case $FAKE_KEY in bad*) echo "Error: quota" >&2; exit 1 ;; esac; echo "ok $FAKE_KEY"\n';

@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../support/until.ts';
-import { calls } from '../support/wrapper/fake-cli.ts';
-import { finished, type Sandbox, sandbox } from '../support/wrapper/sandbox.ts';
+import { calls, setUp as withTool } from '../support/wrapper/fake-cli.ts';
+import { finished, type Sandbox, type sandbox } from '../support/wrapper/sandbox.ts';
 
 // Answers with a limit until the file `back` exists, and says when it began and ended.
 const FAKE = `#!/bin/sh
@@ -27,12 +27,8 @@ stderr = "^Error: bad key"
 `;
 
 function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, wait?: string) {
-  const box = sandbox(t);
-  box.script('fake', FAKE);
-  box.provider('fake', RULES);
-  box.accounts('fake', keys);
-  if (wait) box.configure(`[capacity.fake]\nwait = "${wait}"\n`);
-  return box;
+  const config = wait ? `[capacity.fake]\nwait = "${wait}"\n` : '';
+  return withTool(t, keys, { script: FAKE, rules: RULES, config });
 }
 
 const begun = (box: Sandbox) => calls(box).filter(line => line.startsWith('begin '));

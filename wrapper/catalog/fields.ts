@@ -1,9 +1,10 @@
 // Defines the schemas of the values in a catalog entry, such as patterns, variables, options and files.
 import * as z from 'zod/mini';
+import { isPattern } from '../../daemon/core/shape.ts';
 import { DURATION } from '../system/notation.ts';
 
 export const duration = z.string().check(z.regex(DURATION, 'a duration such as 500ms, 60s, 15m, 1h or 30d'));
-export const pattern = z.string().check(z.refine(compiles, 'a regular expression that JavaScript compiles'));
+export const pattern = z.string().check(z.refine(isPattern, 'a regular expression that JavaScript compiles'));
 export const variable = z.string().check(z.regex(/^[^=\0\s]+$/, 'the name of an environment variable'));
 export const CliName = z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/, "a command's name"));
 export const oneOrMore = z.union([z.string(), z.array(z.string())]);
@@ -70,12 +71,3 @@ export const VariableFile = z.strictObject({
 export type OwnFile = Pick<z.infer<typeof VariableFile>, keyof typeof ownFile>;
 export type ValueFile = z.infer<typeof ValueFile>;
 export type VariableFile = z.infer<typeof VariableFile>;
-
-function compiles(source: string): boolean {
-  try {
-    new RegExp(source);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errno } from '../../daemon/core/errors.ts';
 import { readOptional, readText } from '../../daemon/core/files.ts';
+import { isRecord, isText, parseJson } from '../../daemon/core/shape.ts';
 
 /**
  * Returns the files of a catalog in the order of their names, in which the build joins them (data/build/bundle.mjs).
@@ -46,12 +47,8 @@ export function storedFile(directory: string, digest: string): string {
  * commands, at a fraction of the time.
  */
 export function signedEntriesText(directory: string): string {
-  try {
-    const { current }: { current?: unknown } = JSON.parse(readText(updateStateFile(directory)) ?? '{}');
-    if (typeof current !== 'string') return '';
-    const { files }: { files?: Record<string, unknown> } = JSON.parse(readText(storedFile(directory, current)) ?? '{}');
-    return String(files?.['providers.toml'] ?? '');
-  } catch {
-    return '';
-  }
+  const state = parseJson(readText(updateStateFile(directory)));
+  if (!isRecord(state) || !isText(state.current)) return '';
+  const stored = parseJson(readText(storedFile(directory, state.current)));
+  return isRecord(stored) && isRecord(stored.files) ? String(stored.files['providers.toml'] ?? '') : '';
 }

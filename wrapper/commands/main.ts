@@ -1,5 +1,6 @@
 // Defines the command line of `culvert-wrap`, and runs the account commands that shims pass on.
 import type { Command } from 'commander';
+import { helpTexts } from '../../daemon/core/terminal.ts';
 import { catalogOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { reportReplacedShims } from '../run/original.ts';
@@ -12,7 +13,7 @@ import { complete, completionScript } from './completion.ts';
 import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
 import { joinPool, leavePool, resetAccount, showLeases, showPool } from './pool.ts';
-import { add, HELP_AFTER, helpTexts, parse, root, taskHelp } from './program.ts';
+import { add, HELP_AFTER, parse, root, taskHelp } from './program.ts';
 import { dropQueued, runQueue, showQueue } from './queue.ts';
 import { setTrust, showAudit, showConfig } from './settings.ts';
 import { installShims, uninstallShims } from './shims.ts';

@@ -3,6 +3,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isatty } from 'node:tty';
+import { realPath } from '../../daemon/core/files.ts';
 import { randomHex, sha256 } from '../../daemon/core/hash.ts';
 import { masked } from '../../daemon/core/printable.ts';
 import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
@@ -10,7 +11,6 @@ import type { Context } from '../context.ts';
 import { portOf, urlOf } from '../gateway/address.ts';
 import { httpOf } from '../gateway/gateway.ts';
 import { type ClientContent, readContent } from '../mcp/client-content.ts';
-import { realPath } from '../mcp/client-list.ts';
 import { applyChanges, type ClientPlan, type FileChange, filesOf, planChanges } from '../mcp/clients.ts';
 import { shownDoor, UNRECORDED, type Wanted } from '../mcp/entry-change.ts';
 import { forgetRestored, movedPrograms, type Needing } from '../mcp/needed.ts';

@@ -1,5 +1,11 @@
 // Prints the results of commands as JSON or text, and formats tables, numbers and times.
 import stringWidth from 'string-width';
+import { dateTime } from '../../daemon/core/terminal.ts';
+
+/** Options of every command. */
+export interface Options {
+  json?: boolean;
+}
 
 /** Prints `data` as JSON if `json` is set, and `text` otherwise. */
 export function emit(json: boolean | undefined, data: object, text: string): void {
@@ -53,10 +59,7 @@ export function number(value: number | null | undefined): string {
 
 /** Formats a local date and time to the minute, or a missing time as a dash. */
 export function time(value: number | string | null | undefined): string {
-  if (value === null || value === undefined) return '-';
-  const date = new Date(value);
-  const pad = (part: number) => String(part).padStart(2, '0');
-  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}`;
+  return value === null || value === undefined ? '-' : dateTime(value).slice(0, -':00'.length);
 }
 
 /** Formats the time of a quota's reset. The time may be past if the provider has not updated its answer. */

@@ -1,5 +1,6 @@
 // Creates the parsers of command lines, with shared options and errors, and their help for the terminal and the manual page.
 import { Command, CommanderError } from 'commander';
+import { capitalized } from '../../daemon/core/terminal.ts';
 import { EXIT } from '../system/errors.ts';
 import { table } from './print.ts';
 
@@ -8,13 +9,9 @@ export function root(name: string): Command {
   return new Command(name)
     .exitOverride()
     .configureOutput({ outputError })
-    .configureHelp({ commandDescription: command => sentence(command.description()) })
+    .configureHelp({ commandDescription: command => command.description() && `${capitalized(command.description())}.` })
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print the help of a command');
-}
-
-function sentence(description: string): string {
-  return description && `${description[0]!.toUpperCase()}${description.slice(1)}.`;
 }
 
 /** Adds a command with `--json`. @param usage such as `install [cli...]` @param isDefault true if it runs without a command */
@@ -102,14 +99,3 @@ Exit status:
   78  wrong configuration
   127 the tool is not installed
 `;
-
-/** Returns the help of a command and its visible subcommands, each after the words of the command. */
-export function helpTexts(command: Command, words = ''): [words: string, text: string][] {
-  let own = '';
-  command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
-  const shown = command
-    .createHelp()
-    .visibleCommands(command)
-    .filter(({ parent }) => parent);
-  return [[words, own], ...shown.flatMap(child => helpTexts(child, `${words} ${child.name()}`.trim()))];
-}

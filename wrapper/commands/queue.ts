@@ -9,11 +9,7 @@ import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
 import type { Programs } from '../shims/shim.ts';
 import { findOnPath, readInstalls } from '../store/installs.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
-import { emit, table, time } from './print.ts';
-
-interface Options {
-  json?: boolean;
-}
+import { emit, type Options, table, time } from './print.ts';
 
 /** `queue list` */
 export function showQueue(options: Options, { paths }: Context): void {

@@ -1,10 +1,11 @@
 // Implements `run <tool> -- [args…]`, which runs a tool once as its shim would, for scripts, cron, CI and containers.
+import { isExecutable } from '../../daemon/core/files.ts';
 import type { Context, End } from '../context.ts';
 import { loadPlan } from '../run/invocation.ts';
 import { runDirectly } from '../run/run.ts';
 import { originalsOf } from '../shims/check.ts';
 import { recordIn } from '../shims/shim.ts';
-import { findOnPath, foreignShim, isExecutable, readInstalls, shimOf } from '../store/installs.ts';
+import { findOnPath, foreignShim, readInstalls, shimOf } from '../store/installs.ts';
 import type { Plan } from '../store/plan.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 

@@ -8,11 +8,7 @@ import { readInstalls } from '../store/installs.ts';
 import { DIRECTORY_FILE } from '../store/paths.ts';
 import { describeSource } from '../store/secrets.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
-import { emit, table, time } from './print.ts';
-
-interface Options {
-  json?: boolean;
-}
+import { emit, type Options, table, time } from './print.ts';
 
 /** `config`: shows the files and the configuration in effect, with references to credentials but no credentials. */
 export function showConfig(options: Options, { paths }: Context): void {

@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { isatty } from 'node:tty';
+import { isExecutable } from '../../daemon/core/files.ts';
 import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context } from '../context.ts';
 import { refreshPlans } from '../manage/compile.ts';
@@ -10,7 +11,7 @@ import { type InstallResult, install } from '../shims/install.ts';
 import { assertInstalled, type Programs } from '../shims/shim.ts';
 import { uninstall } from '../shims/uninstall.ts';
 import { readConfig } from '../store/config.ts';
-import { findOnPath, isExecutable, readInstalls } from '../store/installs.ts';
+import { findOnPath, pathsOf, readInstalls } from '../store/installs.ts';
 import { readLastPlan } from '../store/plan.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { emit } from './print.ts';
@@ -93,9 +94,8 @@ export async function installShims(
 /** Reports why a shell doesn't find a shim. @param isNew true if the shim is new, in a directory without the tool */
 function reportPath(cli: string, bin: string, { search, isNew }: { search: string; isNew: boolean }): void {
   const directory = path.dirname(bin);
-  const directories = search.split(':');
-  const found = directories.map(dir => path.resolve(dir || '.', path.basename(bin))).find(isExecutable);
-  if (!directories.some(dir => dir && bin.startsWith(`${dir}/`)))
+  const found = pathsOf(path.basename(bin), search).find(isExecutable);
+  if (!search.split(':').some(dir => dir && bin.startsWith(`${dir}/`)))
     say(`${bin} is not on PATH, so ${cli} is not wrapped yet; add its directory to PATH`);
   else if (isNew && found !== undefined && realpathSync(found) !== realpathSync(bin))
     say(`${cli}: PATH finds ${found} before ${bin}, so ${cli} is not wrapped yet; put ${directory} first on PATH`);

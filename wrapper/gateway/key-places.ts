@@ -65,7 +65,7 @@ export function withKeyInAddress(target: string, http: HttpProvider, placeholder
 
 /** Inserts a key in the body's top-level key field. It replaces any text there, which may be an old key. */
 export function withKeyInBody(body: Buffer, { key_field: field }: HttpProvider, key: string): Buffer {
-  if (field === undefined || !isRecord(documentIn(body))) return body;
+  if (field === undefined || !isRecord(parseJson(body.toString()))) return body;
   const json = new JsonPass([field], () => key);
   return Buffer.concat([json.write(body), json.end()]);
 }
@@ -103,7 +103,7 @@ export function mayHoldOtherKey({ url = '/', headers }: IncomingMessage, keyed: 
 function isOtherInBody(headers: IncomingMessage['headers'], { body, http, key }: Keyed): boolean {
   const { key_field: field } = http;
   if (field === undefined || body?.length === 0) return false;
-  const value = body && !isForm(headers) ? documentIn(withKeyInBody(body, http, key)) : undefined;
+  const value = body && !isForm(headers) ? parseJson(withKeyInBody(body, http, key).toString()) : undefined;
   return value === undefined || (isRecord(value) && Object.hasOwn(value, field) && value[field] !== key);
 }
 
@@ -117,11 +117,6 @@ function isOtherKey(protocol: string, { http: { key_prefix: prefix }, placeholde
 /** Reports whether the content type of a body is a form. */
 export function isForm(headers: IncomingMessage['headers']): boolean {
   return /^(?:application\/x-www-form-urlencoded|multipart\/)/i.test(headers['content-type'] ?? '');
-}
-
-/** Parses a JSON document, which may begin with a byte order mark. */
-function documentIn(body: Buffer): unknown {
-  return parseJson(body.toString().replace(/^\uFEFF/, ''));
 }
 
 /** Replaces the placeholder with a key in a websocket's subprotocols, either alone or after a word and a dot. */

@@ -1,8 +1,9 @@
 // Chooses an account by directory, from a .culvert-wrap.toml that the user has trusted.
 import { parse } from 'smol-toml';
 import { errno, reason } from '../../daemon/core/errors.ts';
-import { readOptional, readRegular } from '../../daemon/core/files.ts';
+import { readRegular, readText } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
+import { isText, parseJson } from '../../daemon/core/shape.ts';
 import type { DirectoryChoice } from '../context.ts';
 import { directoryFile, type Paths } from '../store/paths.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
@@ -43,12 +44,8 @@ function changeTrust(paths: Paths, change: (list: string[]) => string[]): void {
 }
 
 function trusted(paths: Paths): string[] {
-  try {
-    const list: unknown = JSON.parse(readOptional(paths.trust) ?? '[]');
-    return Array.isArray(list) ? list.filter(item => typeof item === 'string') : [];
-  } catch {
-    return [];
-  }
+  const list = parseJson(readText(paths.trust));
+  return Array.isArray(list) ? list.filter(isText) : [];
 }
 
 /** Returns a digest of path and content, because the same content elsewhere needs its own decision. */

@@ -1,7 +1,7 @@
 // Asks a CLI itself how much of its login's limits is used, such as those of five hours and of a week. Nothing is estimated.
 import { spawn } from 'node:child_process';
 import { reason } from '../../daemon/core/errors.ts';
-import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
+import { failureOf, runHelper, signalGroup } from '../../daemon/core/run-helper.ts';
 import { isRecord } from '../../daemon/core/shape.ts';
 import type { Login } from '../catalog/provider.ts';
 import { at, parseJson, stripAnsi } from '../run/rules/classify.ts';
@@ -90,11 +90,7 @@ function exchange({ args, ask }: Asked, program: string, env: NodeJS.ProcessEnv)
       clearTimeout(timer);
       child.stdout.destroy();
       child.stdin.destroy();
-      try {
-        if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
-      } catch {
-        // it has ended
-      }
+      signalGroup(child, 'SIGTERM');
       settle();
     };
     const fail = (why: string) => finish(() => reject(new Error(why)));

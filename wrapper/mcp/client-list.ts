@@ -1,7 +1,8 @@
 // Lists the MCP clients: their files, the places of servers in each file, and the names that an entry's fields have there.
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errno } from '../../daemon/core/errors.ts';
+import { realPath } from '../../daemon/core/files.ts';
 import type { Context } from '../context.ts';
 import { expandHome, expandVariables } from '../system/notation.ts';
 import type { Format } from './documents/document.ts';
@@ -203,14 +204,5 @@ function matching(pattern: string): string[] {
   } catch (error) {
     // the file with `*` in its name can't be read either, and is named
     return errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR' ? [] : [pattern];
-  }
-}
-
-/** Returns the path behind symlinks, or the path itself if there is no file. */
-export function realPath(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
   }
 }

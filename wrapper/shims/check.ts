@@ -2,8 +2,8 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { readOptional } from '../../daemon/core/files.ts';
-import { type Installed, isExecutable, isForeignShim, shimOf } from '../store/installs.ts';
+import { isExecutable, readOptional } from '../../daemon/core/files.ts';
+import { type Installed, isForeignShim, pathsOf, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { type Programs, recordIn } from './shim.ts';
 
@@ -49,10 +49,7 @@ export function checkShim(
       },
     ];
   }
-  const first = (env.PATH ?? '')
-    .split(':')
-    .map(dir => path.join(dir || '.', path.basename(entry.bin)))
-    .find(isExecutable);
+  const first = pathsOf(path.basename(entry.bin), env.PATH ?? '').find(isExecutable);
   if (!first || fs.realpathSync(first) !== fs.realpathSync(entry.bin)) {
     return [
       {

@@ -2,13 +2,12 @@
 // uninstall can continue.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { readOptional, removeIfEmpty, syncStrictly } from '../../daemon/core/files.ts';
+import { isExecutable, readOptional, removeIfEmpty, syncStrictly } from '../../daemon/core/files.ts';
 import {
   findOnPath,
   foreignShim,
   type Installed,
   type Installs,
-  isExecutable,
   isForeignShim,
   readInstalls,
   shimOf,

@@ -1,8 +1,9 @@
 // Generates the script that takes a command's place: POSIX sh with all paths written in.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { parseJson } from '../../daemon/core/shape.ts';
 import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
-import { type Installed, isForeignShim, isInstalled, MARKER, shimOf } from '../store/installs.ts';
+import { type Installed, isForeignShim, isInstalled, MARKER, pathsOf, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
 import { planFile } from '../store/plan.ts';
 import {
@@ -185,19 +186,13 @@ function namesJob(cli: string, { accounts }: Paths): string {
 export function recordIn(file: string): Installed | undefined {
   if (shimOf(file) === undefined) return undefined;
   const line = fs.readFileSync(file, 'utf8').split('\n')[2] ?? '';
-  try {
-    const record: unknown = line.startsWith(RECORD) ? JSON.parse(line.slice(RECORD.length)) : undefined;
-    return isInstalled(record) ? record : undefined;
-  } catch {
-    return undefined;
-  }
+  const record = line.startsWith(RECORD) ? parseJson(line.slice(RECORD.length)) : undefined;
+  return isInstalled(record) ? record : undefined;
 }
 
 /** Returns the record in a shim on `PATH`, in case the state directory is lost. @param search the value of `PATH` */
 export function recoverRecord(cli: string, bin: string, paths: Paths, search: string): Installed | undefined {
-  return search
-    .split(':')
-    .map(dir => path.resolve(dir || '.', bin))
+  return pathsOf(bin, search)
     .filter(file => shimOf(file) === cli && !isForeignShim(file, paths))
     .map(recordIn)
     .find(record => record !== undefined && shimOf(record.bin) === cli);

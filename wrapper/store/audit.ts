@@ -12,6 +12,7 @@ import {
   nullable,
   oneOf,
   optional,
+  parseJson,
   shape,
 } from '../../daemon/core/shape.ts';
 import { createDirectory } from '../system/files.ts';
@@ -121,10 +122,6 @@ export function readAudit(paths: Paths, limit: number): AuditEntry[] {
 
 /** Parses a line of the log; returns `null` for any other text. */
 export function parseEntry(line: string): AuditEntry | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isEntry(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(line);
+  return isEntry(value) ? value : null;
 }

@@ -1,8 +1,17 @@
 // Reads the list of installed shims and finds commands on PATH. The daemon uses this module, too.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { readOptional } from '../../daemon/core/files.ts';
-import { type Checked, isNumber, isRecord, isText, oneOf, optional, shape } from '../../daemon/core/shape.ts';
+import { isExecutable, readOptional, readText } from '../../daemon/core/files.ts';
+import {
+  type Checked,
+  isNumber,
+  isRecord,
+  isText,
+  oneOf,
+  optional,
+  parseJson,
+  shape,
+} from '../../daemon/core/shape.ts';
 import type { Paths } from './paths.ts';
 
 /** Start of the second line of a shim; the CLI's name follows. */
@@ -28,21 +37,19 @@ export type Installs = Record<string, Installed>;
 
 /** Returns the installed shims, without damaged records, which `doctor` reports. */
 export function readInstalls(paths: Paths): Installs {
-  try {
-    const value: unknown = JSON.parse(readOptional(paths.installs) ?? '{}');
-    const entries = isRecord(value) ? Object.entries(value) : [];
-    return Object.fromEntries(entries.filter((entry): entry is [string, Installed] => isInstalled(entry[1])));
-  } catch {
-    return {};
-  }
+  const value = parseJson(readText(paths.installs));
+  const entries = isRecord(value) ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter((entry): entry is [string, Installed] => isInstalled(entry[1])));
+}
+
+/** Returns the paths of a name on `PATH`, in order. An empty entry is the current directory, as for a shell. */
+export function pathsOf(name: string, search: string): string[] {
+  return search.split(':').map(dir => path.resolve(dir || '.', name));
 }
 
 /** Returns the first executable on `PATH` with this name, skipping shims. */
 export function findOnPath(name: string, search: string): string | undefined {
-  return search
-    .split(':')
-    .map(dir => path.resolve(dir || '.', name))
-    .find(file => isExecutable(file) && shimOf(file) === undefined);
+  return pathsOf(name, search).find(file => isExecutable(file) && shimOf(file) === undefined);
 }
 
 /**
@@ -50,10 +57,7 @@ export function findOnPath(name: string, search: string): string | undefined {
  * the user who wrote it, even when root looks it up.
  */
 export function foreignShim(name: string, search: string, paths: Paths): string | undefined {
-  const first = search
-    .split(':')
-    .map(dir => path.resolve(dir || '.', name))
-    .find(isExecutable);
+  const first = pathsOf(name, search).find(isExecutable);
   return first !== undefined && isForeignShim(first, paths) ? first : undefined;
 }
 
@@ -61,16 +65,6 @@ export function foreignShim(name: string, search: string, paths: Paths): string 
 export function isForeignShim(file: string, paths: Paths): boolean {
   if (shimOf(file) === undefined || fs.statSync(file).uid === process.getuid?.()) return false;
   return !(readOptional(file) ?? '').includes(`'${paths.plans}/`);
-}
-
-/** Reports whether this user can run a file. */
-export function isExecutable(file: string): boolean {
-  try {
-    fs.accessSync(file, fs.constants.X_OK);
-    return fs.statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** Returns the name of the CLI if `file` is a shim. Follows symlinks. */

@@ -1,7 +1,8 @@
 // Stores a plan per CLI, compiled from configuration and catalog into JSON, which saves runs from parsing TOML. Holds no secret.
 import { join } from 'node:path';
 import { settledStampAt, stampAt } from '../../daemon/core/file-version.ts';
-import { readOptional } from '../../daemon/core/files.ts';
+import { readOptional, readText } from '../../daemon/core/files.ts';
+import { parseJson } from '../../daemon/core/shape.ts';
 import { catalogFiles, updateStateFile } from '../catalog/files.ts';
 import type { Provider } from '../catalog/provider.ts';
 import type { Account, Capacity, Config, Pool } from './config.ts';
@@ -53,14 +54,8 @@ export function readPlan(cli: string, paths: Paths, stamp: string): Plan | undef
 
 /** Reads the plan of a CLI even if its sources changed. */
 export function readLastPlan(cli: string, paths: Paths): Plan | undefined {
-  try {
-    const text = readOptional(planFile(paths, cli));
-    if (!text) return undefined;
-    const plan: unknown = JSON.parse(text);
-    return isPlan(plan) && plan.cli === cli ? plan : undefined;
-  } catch {
-    return undefined;
-  }
+  const plan = parseJson(readText(planFile(paths, cli)));
+  return isPlan(plan) && plan.cli === cli ? plan : undefined;
 }
 
 /** Reports whether a CLI had accounts when its configuration was last read; true if the plan is lost. */

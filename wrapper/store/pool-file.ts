@@ -1,5 +1,5 @@
 // Stores this machine's state of a pool, such as reports not yet sent to the pool's store. Holds no secret.
-import { readOptional } from '../../daemon/core/files.ts';
+import { readText } from '../../daemon/core/files.ts';
 import { randomHex } from '../../daemon/core/hash.ts';
 import {
   type Checked,
@@ -13,6 +13,7 @@ import {
   nullable,
   oneOf,
   optional,
+  parseJson,
   shape,
 } from '../../daemon/core/shape.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
@@ -107,12 +108,7 @@ const MAX_UNSENT = 100;
 
 /** Reads the state; a damaged or missing file counts as empty. A lost share can then be used twice, as the README says. */
 export function readLocal(paths: Paths): LocalPool {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(readOptional(paths.pool) ?? '{}');
-  } catch {
-    raw = {};
-  }
+  const raw = parseJson(readText(paths.pool));
   const fields = isRecord(raw) ? raw : {};
   const count = (value: unknown) => (isAmount(value) ? value : 0);
   return {

@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
 import { readOptional } from '../../daemon/core/files.ts';
 import { hmac, randomHex } from '../../daemon/core/hash.ts';
-import { type Checked, isNumber, isRecord, isText, isTime, listOf, nullable, shape } from '../../daemon/core/shape.ts';
+import {
+  type Checked,
+  isNumber,
+  isRecord,
+  isText,
+  isTime,
+  listOf,
+  nullable,
+  parseJson,
+  shape,
+} from '../../daemon/core/shape.ts';
 import { withLock, writeAtomic } from '../system/files.ts';
 import type { Account } from './config.ts';
 import type { Paths } from './paths.ts';
@@ -101,13 +111,7 @@ const LOST = '';
 const JOB = /"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"account"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*"at"\s*:\s*\d+\s*\}/g;
 
 function wholeJobs(text: string): [string, unknown][] {
-  return (text.match(JOB) ?? []).flatMap(job => {
-    try {
-      return Object.entries<unknown>(JSON.parse(`{${job}}`));
-    } catch {
-      return [];
-    }
-  });
+  return (text.match(JOB) ?? []).flatMap(job => Object.entries(parseJson(`{${job}}`) ?? {}));
 }
 
 /** Renames a damaged file and writes a new file with the intact jobs. */

@@ -1,7 +1,7 @@
 // Stores a gateway's port, its tokens and the usage of its programs. Stores only digests of placeholders.
 import { join } from 'node:path';
 import { stampAt } from '../../daemon/core/file-version.ts';
-import { namesIn, readOptional } from '../../daemon/core/files.ts';
+import { namesIn, readText } from '../../daemon/core/files.ts';
 import {
   type Checked,
   isAmount,
@@ -10,6 +10,7 @@ import {
   isText,
   isTime,
   optional,
+  parseJson,
   recordOf,
   shape,
 } from '../../daemon/core/shape.ts';
@@ -62,12 +63,7 @@ export interface GatewayFile {
 
 /** Reads the state of a gateway. A damaged file admits no program. */
 export function readGateway(paths: Paths, cli: string): GatewayFile {
-  let value: unknown;
-  try {
-    value = JSON.parse(readOptional(fileOf(paths, cli)) ?? '{}');
-  } catch {
-    // like a missing file
-  }
+  const value = parseJson(readText(fileOf(paths, cli)));
   const { port, tokens, programs, turnedAway } = isRecord(value) ? value : ({} as Record<string, unknown>);
   return {
     ...(isNumber(port) && { port }),

@@ -5,6 +5,7 @@ import { isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { errno, reason } from '../../daemon/core/errors.ts';
+import { decoded } from '../../daemon/core/printable.ts';
 
 /** Authorities of a TLS connection; by default, Node's. */
 export interface Trust {
@@ -89,15 +90,6 @@ export function loginOf({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const login = `${decoded(username)}:${decoded(password)}`;
   return { 'Proxy-Authorization': `Basic ${Buffer.from(login).toString('base64')}` };
-}
-
-/** Decodes a login, unless its percent signs encode nothing. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** Opens a tunnel. @throws Error that names the proxy without its login */

@@ -3,11 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DEFAULTS, flatten } from '../../config/keys.ts';
 import { makeDirectory } from '../../core/files.ts';
+import { capitalized } from '../../core/terminal.ts';
 import { VERSION } from '../../system/installation.ts';
 import type { ArgumentSpec, CommandSpec, OptionSpec } from '../context.ts';
 import { CONFIG_KEYS } from '../labels.ts';
 import { bash, fish, zsh } from './completions.ts';
-import { EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './program.ts';
+import { description, EXIT_CODES, JSON_OPTION, LAUNCHER_OPTIONS, TABLE } from './program.ts';
 
 /** Returns the page, without a date, so that it depends on the source only. */
 function manual(version: string): string {
@@ -47,7 +48,7 @@ function manual(version: string): string {
     ...flatten(DEFAULTS).flatMap(([key, value]) => [
       '.TP',
       `.B ${text(key)}`,
-      text(`${sentenceCase(CONFIG_KEYS[key as keyof typeof CONFIG_KEYS])}. Default: ${value === '' ? 'none' : value}.`),
+      text(`${capitalized(CONFIG_KEYS[key as keyof typeof CONFIG_KEYS])}. Default: ${value === '' ? 'none' : value}.`),
     ]),
     '.SH LOCKED OUT',
     text(
@@ -117,17 +118,17 @@ const EXAMPLES = [
 
 function command(spec: CommandSpec, parent: string): string[] {
   const path = `${parent} ${spec.name}`;
-  if (spec.aliasOf) return ['.TP', `.B ${text(path)}`, text(sentence(spec))];
+  if (spec.aliasOf) return ['.TP', `.B ${text(path)}`, text(description(spec))];
   if (spec.commands) {
     const fallback = spec.fallback ? ` Alone it means ${path} ${spec.fallback}.` : '';
-    const head = ['.TP', `.B ${text(path)}`, text(`${sentence(spec)}${fallback}`)];
+    const head = ['.TP', `.B ${text(path)}`, text(`${description(spec)}${fallback}`)];
     return [...head, '.RS', ...spec.commands.flatMap(child => command(child, path)), '.RE'];
   }
   const words = (spec.arguments ?? []).map(({ name }) => text(name)).join(' ');
   const list = (spec.arguments ?? []).flatMap(wordsOf);
   const options = (spec.options ?? []).flatMap(option);
   const inner = list.length || options.length ? ['.RS', ...list, ...options, '.RE'] : [];
-  return ['.TP', `.B ${text(path)}${words ? ` \\fI${words}\\fR` : ''}`, text(sentence(spec)), ...inner];
+  return ['.TP', `.B ${text(path)}${words ? ` \\fI${words}\\fR` : ''}`, text(description(spec)), ...inner];
 }
 
 function wordsOf({ words }: ArgumentSpec): string[] {
@@ -137,14 +138,6 @@ function wordsOf({ words }: ArgumentSpec): string[] {
 
 function option({ flags, summary }: OptionSpec): string[] {
   return ['.TP', `.B ${text(flags)}`, text(summary)];
-}
-
-function sentence({ summary, details }: CommandSpec): string {
-  return [`${sentenceCase(summary)}.`, details].filter(Boolean).join(' ');
-}
-
-function sentenceCase(words: string): string {
-  return `${words[0]!.toUpperCase()}${words.slice(1)}`;
 }
 
 /** Escapes text as in groff_man(7): hyphens that people copy, and characters that would start a request. */

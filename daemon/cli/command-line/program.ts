@@ -1,7 +1,7 @@
 // Holds the command table, and turns it into a commander program that parses, suggests, and prints help. Each group's table is
 // next to its commands, whose code loads when they run.
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { type Style, wantsColor } from '../../core/terminal.ts';
+import { capitalized, type Style, wantsColor } from '../../core/terminal.ts';
 import { CONNECTION_COMMANDS, DEVICE_COMMANDS } from '../commands/connection/table.ts';
 import { CULVERT_COMMANDS } from '../commands/culvert/table.ts';
 import { DOCTOR_COMMANDS } from '../commands/doctor/table.ts';
@@ -188,7 +188,7 @@ function createProgram(style: Style, choose: Choose): Command {
 function build(spec: CommandSpec, parent: Command, choose: Choose): Command {
   const command = new Command(spec.name).copyInheritedSettings(parent).summary(spec.summary);
   if (spec.aliasOf) return command; // listed; `expand` replaces it
-  command.description([sentence(spec.summary), spec.details].filter(Boolean).join(' '));
+  command.description(description(spec));
   if (spec.commands) {
     command.helpCommand(false).usage('<command> [options]');
     for (const child of spec.commands) {
@@ -230,6 +230,7 @@ function exitCodes(style: Style): string {
   return [style.bold('Exit codes:'), ...rows, '', 'More: culvert help <command>, man culvert'].join('\n');
 }
 
-function sentence(summary: string): string {
-  return `${summary[0]!.toUpperCase()}${summary.slice(1)}.`;
+/** Returns the sentences about a command in its help and in the manual. */
+export function description({ summary, details }: CommandSpec): string {
+  return [`${capitalized(summary)}.`, details].filter(Boolean).join(' ');
 }

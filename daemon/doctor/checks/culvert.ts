@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import * as z from 'zod/mini';
 import type { KillSwitch } from '../../api/schema.ts';
 import { reason } from '../../core/errors.ts';
+import { parseJson } from '../../core/shape.ts';
 import { UNENCRYPTED } from '../../view/client/labels.ts';
 import { quote } from '../../view/fix.ts';
 import { N_ } from '../../view/translator.ts';
@@ -269,11 +270,7 @@ function askGjs(world: World): Promise<z.infer<typeof Found> | null> {
   return world.once('gjs', async () => {
     if (!world.tools.has('gjs')) return null;
     const { stdout } = await world.tools.run('gjs', ['-c', PROBE], { limitMs: LIMIT_MS });
-    try {
-      return z.parse(Found, JSON.parse(stdout));
-    } catch {
-      return null; // gjs does not run
-    }
+    return z.safeParse(Found, parseJson(stdout)).data ?? null; // null: gjs does not run
   });
 }
 

@@ -2,6 +2,7 @@
 import { hostname, release, userInfo } from 'node:os';
 import type { CommandOutput, LogEntry, Snapshot } from '../../api/schema.ts';
 import { readText } from '../../core/files.ts';
+import { parseJson } from '../../core/shape.ts';
 import { createState, type State } from '../../state/store.ts';
 import { VERSION } from '../../system/installation.ts';
 import { capabilitiesOf, NEWEST, READ_NAMES, type Read, readArgv } from '../../warp/cli/version.ts';
@@ -81,12 +82,8 @@ function redactOutput(text: string, redactor: Redactor): string {
 /** Redacts a JSON document in its layout; null for any other text. */
 function redactDocument(text: string, redactor: Redactor): string | null {
   if (!/^\s*[{[]/.test(text)) return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  if (value === null) return null;
   const isPretty = text.trim().includes('\n');
   return JSON.stringify(redactor.value(value), null, isPretty ? 2 : 0) + (text.endsWith('\n') ? '\n' : '');
 }

@@ -1,5 +1,6 @@
 // Reads interfaces, routes and rules from `ip` of iproute2, once for all checks.
 import * as z from 'zod/mini';
+import { parseJson } from '../../core/shape.ts';
 import { VPN_DEVICE } from '../../routes/session.ts';
 import { message } from '../../view/message.ts';
 import { NoVerdict } from '../errors.ts';
@@ -61,12 +62,8 @@ function together(world: World): Promise<Record<Part, unknown> | null> {
     const { exitCode, stdout } = await world.tools.run('ip', ['-j', '-d', '-batch', '-'], { input, mebibytes: 4 });
     const lines = stdout.trim().split('\n');
     if (exitCode !== 0 || lines.length !== commands.length) return null;
-    try {
-      const [addr, routes, rules, path] = lines.map(line => JSON.parse(line) as unknown);
-      return { addr, routes, rules, path };
-    } catch {
-      return null;
-    }
+    const [addr, routes, rules, path] = lines.map(parseJson);
+    return { addr, routes, rules, path };
   });
 }
 

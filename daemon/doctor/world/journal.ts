@@ -1,6 +1,7 @@
 // Reads the journal of the tunnel client's service, and finds the lines that data/knowledge/journal.toml explains.
 import { stripVTControlCharacters } from 'node:util';
 import type { Message } from '../../api/values.ts';
+import { parseJson } from '../../core/shape.ts';
 import { inEnglish, message, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
 import { isObject } from '../../warp/parse/output.ts';
@@ -73,12 +74,8 @@ function parseJournal(stdout: string): Line[] {
 }
 
 function objectOf(line: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) && '__REALTIME_TIMESTAMP' in value ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(line);
+  return isObject(value) && '__REALTIME_TIMESTAMP' in value ? value : null;
 }
 
 /** The journal gives a message with control characters as the numbers of its bytes, and a long one as null. */

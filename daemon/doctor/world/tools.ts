@@ -1,9 +1,9 @@
 // Runs small programs of the system (`ip`, `nft`, `busctl`) that only print, with limits on time and output.
 import { setMaxListeners } from 'node:events';
 import { reason } from '../../core/errors.ts';
-import { findProgram } from '../../core/run-helper.ts';
+import { afterExit, findProgram, signalGroup } from '../../core/run-helper.ts';
 import { message } from '../../view/message.ts';
-import { afterExit, signalGroup, startChild } from '../../warp/cli/child.ts';
+import { startChild } from '../../warp/cli/child.ts';
 import { NoVerdict } from '../errors.ts';
 
 interface Printed {

@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import type { NetworkLink } from '../../api/networks.ts';
 import type { ServiceManager, Snapshot } from '../../api/schema.ts';
 import { readText, replaceFile } from '../../core/files.ts';
+import { parseJson } from '../../core/shape.ts';
 import { askBus } from '../../networks/bus.ts';
 import { readLinks } from '../../networks/links.ts';
 import { redact } from '../../state/redact.ts';
@@ -153,11 +154,7 @@ const APART_MS = 5 * 60_000;
 
 /** Returns the samples in a file; empty if it is damaged. */
 export function loadSamples(path: string): Sample[] {
-  try {
-    return z.parse(z.array(Sample), JSON.parse(readText(path) ?? '[]'));
-  } catch {
-    return [];
-  }
+  return z.safeParse(z.array(Sample), parseJson(readText(path))).data ?? [];
 }
 
 /** Adds a measurement, unless the process has one from the last five minutes. Ignores a full disk. */

@@ -114,11 +114,17 @@ export function startUnit(
   name: string,
   properties: readonly UnitProperty[],
 ): Promise<unknown> {
+  const body = new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'fail', [...properties], []]);
+  return systemd(bus, 'StartTransientUnit', body);
+}
+
+/** Calls a method of systemd's manager that makes a job. @throws GLib.Error */
+export function systemd(bus: Gio.DBusConnection, method: string, body: GLib.Variant): Promise<unknown> {
   return call(bus, {
     name: 'org.freedesktop.systemd1',
     path: '/org/freedesktop/systemd1',
-    method: 'org.freedesktop.systemd1.Manager.StartTransientUnit',
-    body: new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'fail', [...properties], []]),
+    method: `org.freedesktop.systemd1.Manager.${method}`,
+    body,
     reply: '(o)',
     ms: 10_000,
   });
@@ -129,20 +135,11 @@ const TEMPLATE = 'culvert-killswitch-resume@';
 
 export function createTimer(bus: Gio.DBusConnection) {
   let armed: string | null = null;
-  const systemd = (method: string, body: GLib.Variant) =>
-    call(bus, {
-      name: 'org.freedesktop.systemd1',
-      path: '/org/freedesktop/systemd1',
-      method: `org.freedesktop.systemd1.Manager.${method}`,
-      body,
-      reply: '(o)',
-      ms: 10_000,
-    });
 
   async function disarm(): Promise<void> {
     const name = armed;
     armed = null;
-    if (name) await systemd('StopUnit', new GLib.Variant('(ss)', [name, 'replace']));
+    if (name) await systemd(bus, 'StopUnit', new GLib.Variant('(ss)', [name, 'replace']));
   }
 
   return {
@@ -159,7 +156,8 @@ export function createTimer(bus: Gio.DBusConnection) {
         ['RemainAfterElapse', new GLib.Variant('b', false)],
       ];
       try {
-        await systemd('StartTransientUnit', new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'replace', properties, []]));
+        const body = new GLib.Variant('(ssa(sv)a(sa(sv)))', [name, 'replace', properties, []]);
+        await systemd(bus, 'StartTransientUnit', body);
       } catch (error) {
         throw new WordedError(
           message('systemd did not accept the timer that ends the pause: %s', (error as Error).message),

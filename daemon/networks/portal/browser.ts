@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findProgram } from '../../core/run-helper.ts';
+import { findProgram, signalGroup } from '../../core/run-helper.ts';
 
 /** Time limit for a browser to end when asked. */
 const PATIENCE_MS = 2_000;
@@ -95,12 +95,7 @@ export function openBrowser(
     child.once('exit', () => resolve());
   });
   const signal = (name: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
-        process.kill(-child.pid, name);
-    } catch {
-      // the browser has already ended
-    }
+    if (child.exitCode === null && child.signalCode === null) signalGroup(child, name);
   };
   return {
     ended,

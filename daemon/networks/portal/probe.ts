@@ -3,6 +3,7 @@ import { get, type RequestOptions } from 'node:http';
 import { BlockList, connect as connectSocket, isIPv6, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { connect as startTls } from 'node:tls';
+import { bytesOf } from '../../core/address.ts';
 import { addressesOf } from '../../routes/explain.ts';
 
 /** A page with a fixed answer. */
@@ -120,15 +121,11 @@ export async function leadsHere(url: string, looksUp: boolean): Promise<boolean>
  * 2.5.5), translated (RFC 2765, 2.1), NAT64 (RFC 6052, RFC 8215) and 6to4 (RFC 3056).
  */
 function ipv4In(address: string): string[] {
-  const [head = '', tail] = new URL(`http://[${address.replace(/%.*/, '')}]`).hostname.slice(1, -1).split('::');
-  const [left, right] = [head, tail ?? ''].map(part => part.split(':').filter(Boolean)) as [string[], string[]];
-  const groups = [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right].map(text =>
-    Number.parseInt(text, 16),
-  );
-  const at = (index: number) => groups.slice(index, index + 2).flatMap(group => [group >> 8, group & 255]);
-  const start = groups.slice(0, 6).join(':');
-  const isLast = /^0:0:0:0:(?:0:0|0:65535|65535:0)$/.test(start) || (groups[0] === 0x64 && groups[1] === 0xff9b);
-  return [...(isLast ? [at(6)] : []), ...(groups[0] === 0x2002 ? [at(1)] : [])].map(bytes => bytes.join('.'));
+  const bytes = bytesOf(address.replace(/%.*/, '')) ?? [];
+  const start = Buffer.from(bytes.slice(0, 12)).toString('hex');
+  const isLast = /^(?:0064ff9b|0{16}(?:0{8}|0{4}f{4}|f{4}0{4})$)/.test(start);
+  const found = [...(isLast ? [bytes.slice(12)] : []), ...(start.startsWith('2002') ? [bytes.slice(2, 6)] : [])];
+  return found.map(each => each.join('.'));
 }
 
 /** Returns loopback, addresses that mean no other machine, and the addresses of every link. IPv4 inside IPv6 is included. */

@@ -14,6 +14,12 @@ import {
   variable,
 } from './tool.ts';
 
+/** A list that a variable of the environment names. */
+const byVariable = (name: string, kind: 'bundle' | 'extra' = 'bundle'): Pick<Tool, 'instead' | 'wanted'> => ({
+  instead: file => ({ env: { [name]: file } }),
+  wanted: () => variable(name, kind),
+});
+
 const NODE = ['node', 'nodejs'];
 
 const node: Tool = {
@@ -22,8 +28,7 @@ const node: Tool = {
   programs: NODE,
   list: nodeList,
   connect: ({ url }) => ({ args: ['-e', NODE_PROBE, url] }),
-  instead: file => ({ env: { NODE_EXTRA_CA_CERTS: file } }),
-  wanted: () => variable('NODE_EXTRA_CA_CERTS', 'extra'),
+  ...byVariable('NODE_EXTRA_CA_CERTS', 'extra'),
   offHint: message('Remove %s from your environment.', 'NODE_TLS_REJECT_UNAUTHORIZED=0'),
 };
 const NODE_PROBE =
@@ -66,8 +71,7 @@ const pythonSsl: Tool = {
   title: 'Python',
   ...python('import sys,urllib.request as u; u.urlopen(sys.argv[1],timeout=10)'),
   list: async (_, look) => opensslList(look),
-  instead: file => ({ env: { SSL_CERT_FILE: file } }),
-  wanted: () => variable('SSL_CERT_FILE', 'bundle'),
+  ...byVariable('SSL_CERT_FILE'),
   offHint: message('Remove %s from your environment.', 'PYTHONHTTPSVERIFY=0'),
 };
 
@@ -79,8 +83,7 @@ const pythonRequests: Tool = {
     const own = await printed(program, look, 'import requests.certs as c; print(c.where())');
     return own ? named([look.env.REQUESTS_CA_BUNDLE, look.env.CURL_CA_BUNDLE], own) : null;
   },
-  instead: file => ({ env: { REQUESTS_CA_BUNDLE: file } }),
-  wanted: () => variable('REQUESTS_CA_BUNDLE', 'bundle'),
+  ...byVariable('REQUESTS_CA_BUNDLE'),
   offHint: message('Remove what turns verification off from your Python environment.'),
 };
 
@@ -92,8 +95,7 @@ const pythonHttpx: Tool = {
     const own = await printed(program, look, 'import httpx, certifi; print(certifi.where())');
     return own ? named([look.env.SSL_CERT_FILE], own) : null;
   },
-  instead: file => ({ env: { SSL_CERT_FILE: file } }),
-  wanted: () => variable('SSL_CERT_FILE', 'bundle'),
+  ...byVariable('SSL_CERT_FILE'),
   offHint: message('Remove what turns verification off from your Python environment.'),
 };
 
@@ -196,8 +198,7 @@ const uv: Tool = {
     // prevents requests to the user's other indexes
     env: { UV_NO_CONFIG: '1', UV_EXTRA_INDEX_URL: undefined, UV_INDEX: undefined, UV_FIND_LINKS: undefined },
   }),
-  instead: file => ({ env: { SSL_CERT_FILE: file } }),
-  wanted: () => variable('SSL_CERT_FILE', 'bundle'),
+  ...byVariable('SSL_CERT_FILE'),
   offHint: message('Remove %s from your environment.', 'UV_INSECURE_HOST'),
 };
 
@@ -248,8 +249,7 @@ const openssl: Tool = {
     args: ['s_client', '-quiet', '-verify_return_error', '-servername', host, '-connect', `${host}:${port}`],
     input: `GET ${path} HTTP/1.0\r\n\r\n`,
   }),
-  instead: file => ({ env: { SSL_CERT_FILE: file } }),
-  wanted: () => variable('SSL_CERT_FILE', 'bundle'),
+  ...byVariable('SSL_CERT_FILE'),
   offHint: null,
 };
 
@@ -286,8 +286,7 @@ const go: Tool = {
       GOWORK: 'off',
     },
   }),
-  instead: file => ({ env: { SSL_CERT_FILE: file } }),
-  wanted: () => variable('SSL_CERT_FILE', 'bundle'),
+  ...byVariable('SSL_CERT_FILE'),
   offHint: null,
 };
 

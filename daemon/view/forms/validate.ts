@@ -1,27 +1,13 @@
 // Checks text while the user types it; the daemon checks it again.
 import { teamOf } from '../../api/actions.ts';
 import type { Beacon } from '../../api/networks.ts';
+import { bytesOf } from '../../core/address.ts';
 import type { Translator } from '../translator.ts';
 
 const LABEL = /^(?!-)[0-9A-Za-z_-]{1,63}(?<!-)$/;
 
-function isIpv4(text: string): boolean {
-  const parts = text.split('.');
-  return parts.length === 4 && parts.every(part => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255);
-}
-
-/** True for an address by RFC 4291, 2.2, without a zone. */
-function isIpv6(text: string): boolean {
-  const halves = text.split('::');
-  if (halves.length > 2 || !text.includes(':')) return false;
-  const words = halves.flatMap(half => (half === '' ? [] : half.split(':')));
-  const last = words.at(-1) ?? '';
-  const embedded = last.includes('.');
-  if (embedded && !isIpv4(last)) return false;
-  const plain = embedded ? words.slice(0, -1) : words;
-  const count = plain.length + (embedded ? 2 : 0);
-  return plain.every(word => /^[0-9a-f]{1,4}$/i.test(word)) && (halves.length === 2 ? count <= 7 : count === 8);
-}
+const isIpv4 = (text: string) => bytesOf(text)?.length === 4;
+const isIpv6 = (text: string) => bytesOf(text)?.length === 16;
 
 function isDomain(text: string): boolean {
   const labels = text.split('.');

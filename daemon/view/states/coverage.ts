@@ -1,6 +1,7 @@
 // Words which traffic the connection covers, as far as the mode and the split tunnel are known.
 import type { Snapshot } from '../../api/schema.ts';
 import type { Mode } from '../../api/tunnel.ts';
+import { bytesOf } from '../../core/address.ts';
 import type { Tone } from '../form.ts';
 import { formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -108,22 +109,11 @@ function lengthOf(value: string): number {
 
 /** Returns the leading bits of a prefix or an address; null for others. */
 function bitsOf(value: string): string | null {
-  const [address = ''] = value.split('/');
+  const bytes = bytesOf(value.split('/')[0]!);
   const length = lengthOf(value);
-  const [parts, width] = familyOf(value) === 'IPv6' ? [groupsOf(address), 16] : [address.split('.').map(Number), 8];
-  const size = width === 16 ? 128 : 32;
-  if (length > size || parts.length * width !== size || parts.some(part => !(part >= 0 && part < 2 ** width)))
-    return null;
-  const bits = parts.map(part => part.toString(2).padStart(width, '0'));
+  if (!bytes || length > 8 * bytes.length) return null;
+  const bits = bytes.map(byte => byte.toString(2).padStart(8, '0'));
   return bits.join('').slice(0, length);
-}
-
-/** Returns the eight groups of an IPv6 address; fewer, or NaN among them, for another text. */
-function groupsOf(address: string): number[] {
-  const [before, after, ...more] = address.split('::').map(half => (half === '' ? [] : half.split(':')));
-  if (more.length > 0) return [];
-  const zeros = after ? Array<string>(Math.max(0, 8 - before!.length - after.length)).fill('0') : [];
-  return [...before!, ...zeros, ...(after ?? [])].map(group => Number.parseInt(group, 16));
 }
 
 /** Returns the tone of a connection; only a connection that covers what its mode promises is a success. */

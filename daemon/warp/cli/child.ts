@@ -1,7 +1,6 @@
 // Starts and ends processes of the tunnel CLI, and ensures that they end with the daemon, even if it crashes.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { errno } from '../../core/errors.ts';
 
 /**
  * Starts a program in its own process group, with stdout and stderr piped.
@@ -23,26 +22,6 @@ export function startChild(
   const child = spawn(program, rest, { detached: true, stdio: [stdin, 'pipe', 'pipe'], env, shell: false });
   child.stdin?.on('error', () => {}).end(input); // the child may end without reading stdin
   return child;
-}
-
-/** Signals the child's process group. Ignores a group that is gone or now belongs to another user. */
-export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, signal);
-  } catch (cause) {
-    if (!['ESRCH', 'EPERM'].includes(errno(cause) ?? '')) throw cause;
-  }
-}
-
-/**
- * Calls `done` some time after a child has exited, for a grandchild may hold the pipes open forever; callers clear the
- * timer if the output ends earlier (`close`). The child's output is read first: a delayed event loop runs timers before
- * pipes, so `done` waits for one more turn.
- * @returns the timer
- */
-export function afterExit(graceMs: number, done: () => void): NodeJS.Timeout {
-  return setTimeout(() => setImmediate(done), graceMs);
 }
 
 /** Returns the part of the daemon's environment that the tunnel CLI gets; never NODE_OPTIONS or LD_*. */

@@ -1,7 +1,9 @@
 // Tracks the executable, version and capabilities of the installed tunnel CLI.
-import { accessSync, constants, type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { type FSWatcher, watch } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { settledVersionAt } from '../../core/file-version.ts';
+import { isExecutable, realPath } from '../../core/files.ts';
+import { programPaths } from '../../core/run-helper.ts';
 import type { Runner } from './run.ts';
 import { type Capabilities, capabilitiesOf, parseVersion } from './version.ts';
 
@@ -126,7 +128,7 @@ export function watchExecutable(options: {
   onChange: (binary: Binary | null) => void;
 }): ExecutableWatch {
   const { cli, onChange } = options;
-  const candidates = candidatesOf(cli, options.path);
+  const candidates = programPaths(cli, options.path);
   let watchers: FSWatcher[] = [];
   let binary: Binary | null = candidates.flatMap(binaryAt)[0] ?? null;
   let settling: NodeJS.Timeout | undefined;
@@ -146,7 +148,7 @@ export function watchExecutable(options: {
   /** Watches the directories of all candidates, and of the file that the present executable links to. */
   const watchDirectories = () => {
     for (const watcher of watchers) watcher.close();
-    const real = binary ? [realOf(binary.path)] : [];
+    const real = binary ? [realPath(binary.path)] : [];
     watchers = [...new Set([...candidates, ...real].map(path => dirname(path)))].flatMap(directory => {
       try {
         const watcher = watch(directory, { persistent: false }, noticed);
@@ -159,7 +161,7 @@ export function watchExecutable(options: {
 
   const names = new Set(candidates.map(path => basename(path)));
   const noticed = (_: string, name: string | null) => {
-    if (name !== null && !names.has(name) && !(binary && basename(realOf(binary.path)) === name)) return;
+    if (name !== null && !names.has(name) && !(binary && basename(realPath(binary.path)) === name)) return;
     clearTimeout(settling);
     settling = setTimeout(current, SETTLE_MS).unref();
   };
@@ -188,32 +190,13 @@ export function watchExecutable(options: {
   };
 }
 
-function candidatesOf(cli: string, path: string): string[] {
-  if (isAbsolute(cli)) return [cli];
-  // a relative path would depend on the daemon's working directory
-  if (cli.includes('/')) return [];
-  return path
-    .split(':')
-    .filter(directory => isAbsolute(directory))
-    .map(directory => join(directory, cli));
-}
-
 function binaryAt(path: string): Binary[] {
   try {
-    if (!statSync(path).isFile()) return [];
-    accessSync(path, constants.X_OK);
+    if (!isExecutable(path)) return [];
     // not `versionAt`, by which a file that was just written would be another one at each look
     const identity = settledVersionAt(path);
     return identity === null ? [] : [{ path, identity }];
   } catch {
     return [];
-  }
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }

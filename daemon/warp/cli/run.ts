@@ -2,11 +2,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
 import type { CommandOutput, LogEntry } from '../../api/schema.ts';
+import { afterExit, signalGroup } from '../../core/run-helper.ts';
 import { Problem } from '../../problem.ts';
 import { redact, redactArgv, secretsIn } from '../../state/redact.ts';
 import type { CommandLog } from '../../state/store.ts';
 import { failureOf } from '../parse/output.ts';
-import { afterExit, NOT_STARTED, signalGroup, startChild } from './child.ts';
+import { NOT_STARTED, startChild } from './child.ts';
 
 export interface Command {
   /** Absolute path of the tunnel CLI. */

@@ -3,7 +3,8 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { afterExit, signalGroup, startChild } from '../cli/child.ts';
+import { afterExit, signalGroup } from '../../core/run-helper.ts';
+import { startChild } from '../cli/child.ts';
 import type { Printed } from '../parse/output.ts';
 
 /** The end of a listening child. */

@@ -1,6 +1,7 @@
 // Parses the output of any version of the tunnel CLI into a JSON document, lines of text, or a failure.
 import { stripVTControlCharacters } from 'node:util';
 import type { Blocked, RegistrationCause } from '../../api/schema.ts';
+import { parseJson } from '../../core/shape.ts';
 
 /** The output of a finished process, which is all that parsers get. */
 export interface Printed {
@@ -61,11 +62,11 @@ export function propertyOf(line: string): { key: string; value: string } | null 
  */
 export function jsonOf(text: string): unknown {
   const cleaned = clean(text).trim();
-  const whole = parseJson(cleaned);
+  const whole = documentIn(cleaned);
   if (whole !== undefined || !/^[{[]/m.test(cleaned)) return whole;
   const start = cleaned.search(/^[{[]/m);
   const end = Math.max(cleaned.lastIndexOf('}'), cleaned.lastIndexOf(']'));
-  return parseJson(cleaned.slice(start, end + 1));
+  return documentIn(cleaned.slice(start, end + 1));
 }
 
 export function isObject(value: unknown): value is Json {
@@ -156,11 +157,6 @@ function messageOf(text: string): string {
   return line ?? '';
 }
 
-function parseJson(text: string): unknown {
-  if (!/^[{[]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+function documentIn(text: string): unknown {
+  return /^[{[]/.test(text) ? (parseJson(text) ?? undefined) : undefined;
 }

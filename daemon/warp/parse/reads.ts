@@ -1,5 +1,6 @@
 // Parses the tunnel CLI's answers about the account, the statistics and the networks.
 import type { Account, Device, LocalNetworkAccess, Tunnel, VirtualNetworks } from '../../api/schema.ts';
+import { capitalized } from '../../core/terminal.ts';
 import { maskLicense } from '../../state/redact.ts';
 import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
 
@@ -25,7 +26,7 @@ export function parseRegistration(text: string): RegistrationReading | null {
   const type = stringOf(account.type);
   return {
     registered: true,
-    type: type && type.charAt(0).toUpperCase() + type.slice(1),
+    type: type && capitalized(type),
     organization: stringOf(account.organization) ?? stringOf(value.organization),
     deviceId: stringOf(value.device_id) ?? stringOf(value.id),
     accountId: stringOf(account.id),

@@ -1,5 +1,6 @@
 // Parses the connection status and its reason from any version of the tunnel CLI; unreadable output is "unknown".
 import type { Status } from '../../api/schema.ts';
+import { capitalized } from '../../core/terminal.ts';
 import { excerpt, failureOf, isObject, type Json, jsonOf, linesOf, type Printed } from './output.ts';
 
 /** A status without the time and the raw text, which the store adds. */
@@ -246,7 +247,7 @@ const SENTENCES = new Map<string, (details: unknown) => string | null>(
 );
 
 function sentence(code: string, details: unknown): string {
-  const text = ENGLISH.get(code) ?? (NAME.test(code) ? capitalised(words(code).toLowerCase()) : code);
+  const text = ENGLISH.get(code) ?? (NAME.test(code) ? capitalized(words(code).toLowerCase()) : code);
   const special = SENTENCES.get(code);
   return special ? (special(details) ?? text) : (joined(`${text}: `, detail(details)) ?? text);
 }
@@ -285,8 +286,4 @@ function words(name: string): string {
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .trim();
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

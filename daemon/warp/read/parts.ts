@@ -33,7 +33,7 @@ const PART_OF: Record<Read, StalePart['part']> = {
 /** Time for which values without change events stay current, in ms. */
 const TTL_MS = { status: 2000, unannounced: 60_000, registration: 300_000, tunnelStats: 5000 };
 
-interface Parts {
+export interface Parts {
   fresh: Freshness<Read>;
   /** True if the part is outdated and a read could succeed in the present state. */
   isDue(part: Read): boolean;

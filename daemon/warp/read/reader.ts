@@ -1,7 +1,7 @@
 // Reads outdated parts from the tunnel CLI, with at most one read of a part at a time.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Blocked, CommandOutput, SplitTunnel, StalePart } from '../../api/schema.ts';
+import type { Blocked, CommandOutput, SplitTunnel } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
 import type { CliTracker } from '../cli/cli-info.ts';
 import { blockedBy, failureIn, outputText } from '../cli/failures.ts';
@@ -11,15 +11,11 @@ import type { Form } from '../listen/watch.ts';
 import { parseStatus, parseStatusText } from '../parse/status.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import type { Freshness } from './freshness.ts';
-import { createParts, SNAPSHOT_READS, ttlOf } from './parts.ts';
+import { createParts, type Parts, SNAPSHOT_READS, ttlOf } from './parts.ts';
 
-export interface Reader {
-  /** True if the part is outdated and a read could succeed in the present state. */
-  isDue(part: Read): boolean;
+export interface Reader extends Pick<Parts, 'isDue' | 'stale' | 'hasUnreadChanges' | 'isUnread'> {
   /** True if no part of a snapshot is due or outdated. */
   isFresh(): boolean;
-  /** Returns the parts of these reads that may show outdated values; by default, of all reads of a snapshot. */
-  stale(reads?: readonly Read[]): StalePart[];
   /** Reads a part; concurrent callers share the read. Never rejects. */
   read(part: Read): Promise<void>;
   /** Reads a part if it is due, after any read under way, which may have begun before a change. */
@@ -30,10 +26,6 @@ export interface Reader {
   expire(...parts: Read[]): void;
   /** Like `expire`, for parts that an action changed: also marks them as unread. */
   expireChanged(parts: readonly Read[]): void;
-  /** True while a part that an action changed has not been read since. */
-  hasUnreadChanges(): boolean;
-  /** True if an action changed the part, it has not been read since, and a read could succeed in the present state. */
-  isUnread(part: Read): boolean;
   /**
    * Handles a refusal that means that the tunnel CLI as a whole is blocked. Reads the status once, which may refute the
    * block; until then, the status of a living listener counts.

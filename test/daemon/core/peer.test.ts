@@ -1,9 +1,10 @@
 // Finding the user of a connection in the kernel's tables, as recorded and as they are on this machine.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createPeerLookup, type Ends, listenerOf, ownersIn, readTable } from '../../../daemon/core/peer.ts';
+import { listen } from '../../support/listen.ts';
 
 const ownerOf = (table: string, ends: Ends) => ownersIn(table)(ends);
 const row = (local: string, remote: string, uid: number, inode: number) =>
@@ -58,10 +59,8 @@ test('IPv6 and mapped IPv4 addresses are found', () => {
 test('a real connection of this process is its own, over IPv4 and IPv6', async t => {
   const lookUp = createPeerLookup();
   for (const host of ['127.0.0.1', '::1']) {
-    const server = createServer().listen(0, host);
-    t.after(() => server.close());
-    await once(server, 'listening');
-    const client = connect((server.address() as AddressInfo).port, host);
+    const server = createServer();
+    const client = connect(await listen(t, server, host), host);
     const [socket] = (await once(server, 'connection')) as [Socket];
     const ends = {
       localAddress: socket.localAddress!,
@@ -76,10 +75,8 @@ test('a real connection of this process is its own, over IPv4 and IPv6', async t
 });
 
 test('each of many connections is found in a table of many pages', async t => {
-  const server = createServer(socket => void t.after(() => socket.destroy())).listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createServer(socket => void t.after(() => socket.destroy()));
+  const port = await listen(t, server);
   const clients = Array.from({ length: 300 }, () => connect(port, '127.0.0.1'));
   await Promise.all(clients.map(client => once(client, 'connect')));
   const table = await readTable('tcp');
@@ -157,10 +154,8 @@ test('finds the listener on a port of 127.0.0.1, and ignores connections on that
   assert.equal(listenerOf(listening('00000000', 1002), 4173), 1002);
   assert.equal(listenerOf(ourRow + listening('0100007F', 1001), 4174), undefined);
   assert.equal(listenerOf(listening('0200007F', 1001), 4173), undefined);
-  const server = createServer().listen(0, '127.0.0.1');
-  t.after(() => server.close());
-  await once(server, 'listening');
-  assert.equal(listenerOf(await readTable('tcp'), (server.address() as AddressInfo).port), process.getuid!());
+  const port = await listen(t, createServer());
+  assert.equal(listenerOf(await readTable('tcp'), port), process.getuid!());
 });
 
 test('a table that the kernel does not give is an error, not an empty table', async () => {

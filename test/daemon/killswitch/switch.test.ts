@@ -8,7 +8,20 @@ import { render } from '../../../daemon/killswitch/rules/rules.ts';
 import { checkEndpoints, checkSeconds, formatRules, parseRules } from '../../../daemon/killswitch/rules/wanted.ts';
 import type { Switch } from '../../../daemon/killswitch/switch.ts';
 import { message } from '../../../daemon/killswitch/wording.ts';
-import { createMachine, Death, FALLBACK, NARROW, WIDE } from '../../support/killswitch/machine.ts';
+import { createMachine, dieAfter, FALLBACK, NARROW, WIDE } from '../../support/killswitch/machine.ts';
+
+async function started() {
+  const machine = createMachine();
+  const control = machine.boot();
+  await control.start();
+  return { machine, control };
+}
+
+async function enabled(wanted = NARROW) {
+  const { machine, control } = await started();
+  await control.enable(wanted, ALL_ACTIONS);
+  return { machine, control };
+}
 
 test('the wanted state holds after a restart of the service', async () => {
   const machine = createMachine();
@@ -28,18 +41,11 @@ test('a change that dies at any step leaves its old or its new state in force, b
   };
   for (const [name, change] of Object.entries(changes)) {
     for (let fatal = 0; ; fatal++) {
-      const machine = createMachine();
-      const before = machine.boot();
-      await before.start();
-      await before.enable(NARROW, ALL_ACTIONS);
-      if (name === 'end a pause') await before.pause(60);
+      const { machine, control } = await enabled();
+      if (name === 'end a pause') await control.pause(60);
       const open = machine.table === null;
-      const seen: string[] = [];
-      machine.before = step => {
-        seen.push(step);
-        if (seen.length > fatal) throw new Death(step);
-      };
-      const ended = await change(before).then(
+      const seen = dieAfter(machine, fatal);
+      const ended = await change(control).then(
         () => true,
         () => false,
       );
@@ -58,14 +64,8 @@ test('a change that dies at any step leaves its old or its new state in force, b
 
 test('a first enabling that dies ends off or on, and on from the moment that the wish is stored', async () => {
   for (let fatal = 0; ; fatal++) {
-    const machine = createMachine();
-    const control = machine.boot();
-    await control.start();
-    const seen: string[] = [];
-    machine.before = step => {
-      seen.push(step);
-      if (seen.length > fatal) throw new Death(step);
-    };
+    const { machine, control } = await started();
+    const seen = dieAfter(machine, fatal);
     if (
       await control.enable(NARROW, ALL_ACTIONS).then(
         () => seen.length <= fatal,
@@ -81,15 +81,8 @@ test('a first enabling that dies ends off or on, and on from the moment that the
 
 test('turning off that dies never leaves the machine open while on is stored', async () => {
   for (let fatal = 0; ; fatal++) {
-    const machine = createMachine();
-    const control = machine.boot();
-    await control.start();
-    await control.enable(NARROW, ALL_ACTIONS);
-    const seen: string[] = [];
-    machine.before = step => {
-      seen.push(step);
-      if (seen.length > fatal) throw new Death(step);
-    };
+    const { machine, control } = await enabled();
+    const seen = dieAfter(machine, fatal);
     if (
       await control.disable().then(
         () => seen.length <= fatal,
@@ -106,10 +99,7 @@ test('turning off that dies never leaves the machine open while on is stored', a
 test('a failure at any step of a change is reported, and the previous state stays', async () => {
   for (const failing of ['write rules.nft', 'replace', 'unlink rules.nft', 'remove', 'arm', 'write trial.json']) {
     for (const change of ['enable', 'disable', 'pause'] as const) {
-      const machine = createMachine();
-      const control = machine.boot();
-      await control.start();
-      await control.enable(NARROW, ALL_ACTIONS);
+      const { machine, control } = await enabled();
       let failed = false;
       machine.before = step => {
         if (step !== failing || failed) return;
@@ -136,9 +126,7 @@ test('a failure at any step of a change is reported, and the previous state stay
 });
 
 test('rules that the kernel does not hold as given are not called active', async () => {
-  const machine = createMachine();
-  const control = machine.boot();
-  await control.start();
+  const { machine, control } = await started();
   machine.before = step => {
     if (step === 'list' && machine.table) machine.table = machine.table.replace(/^ {4}counter.*reject.*\n/m, '');
   };
@@ -149,10 +137,7 @@ test('rules that the kernel does not hold as given are not called active', async
 });
 
 test('a block that is due and fails is tried again until it holds', async () => {
-  const machine = createMachine();
-  const control = machine.boot();
-  await control.start();
-  await control.enable(NARROW, ALL_ACTIONS);
+  const { machine, control } = await enabled();
   await control.pause(60);
   machine.uptime += 60;
   machine.before = step => {
@@ -230,9 +215,7 @@ test('rules in force without stored ones stay until they are turned off', async 
 });
 
 test('a pause ends in time, on request and with the boot; a crash neither ends nor lengthens it', async () => {
-  const machine = createMachine();
-  const control = machine.boot();
-  await control.start();
+  const { machine, control } = await started();
   await assert.rejects(control.pause(60), { code: 'NotEnabled' });
   await control.enable(NARROW, ALL_ACTIONS);
   const paused = await control.pause(60);
@@ -265,10 +248,7 @@ test('a pause ends in time, on request and with the boot; a crash neither ends n
 });
 
 test('a pause is neither confirmed nor reverted as an unconfirmed change is', async () => {
-  const machine = createMachine();
-  const control = machine.boot();
-  await control.start();
-  await control.enable(WIDE, ALL_ACTIONS);
+  const { machine, control } = await enabled(WIDE);
   const report = await control.pause(60);
   assert.deepEqual([pick(report), report.unconfirmed], [{ enabled: true, allowLan: true, active: false }, null]);
   for (const uid of [0, 1000]) {
@@ -287,10 +267,7 @@ test('a pause is neither confirmed nor reverted as an unconfirmed change is', as
 
 test('a jump of the wall clock neither ends a pause nor lengthens it', async () => {
   for (const jump of [-86_400_000, 86_400_000]) {
-    const machine = createMachine();
-    const control = machine.boot();
-    await control.start();
-    await control.enable(NARROW, ALL_ACTIONS);
+    const { machine, control } = await enabled();
     const { pausedUntil } = await control.pause(60);
     machine.wallMs += jump;
     assert.equal((await control.check()).pausedUntil, pausedUntil);
@@ -303,10 +280,7 @@ test('a jump of the wall clock neither ends a pause nor lengthens it', async () 
 });
 
 test('a second pause moves the end, and where it fails the first one goes on', async () => {
-  const machine = createMachine();
-  const control = machine.boot();
-  await control.start();
-  await control.enable(NARROW, ALL_ACTIONS);
+  const { machine, control } = await enabled();
   await control.pause(60);
   machine.uptime += 10;
   assert.equal((await control.pause(30)).pausedUntil, new Date(1_040_000).toISOString());
@@ -350,10 +324,7 @@ test('a pause that an older service wrote goes on to its end, in the file of thi
 });
 
 test('a pause that failed does not begin with a later start, even where its undoing fails as well', async () => {
-  const machine = createMachine();
-  const control = machine.boot();
-  await control.start();
-  await control.enable(NARROW, ALL_ACTIONS);
+  const { machine, control } = await enabled();
   machine.before = step => {
     if (step === 'remove' || step === 'write rules.nft') throw new Error('No space left on device');
   };
@@ -374,10 +345,7 @@ test('a former pause whose file cannot be moved ends it', async () => {
 });
 
 test('a pause does not start unless systemd can end it', async () => {
-  const machine = createMachine();
-  const control = machine.boot();
-  await control.start();
-  await control.enable(NARROW, ALL_ACTIONS);
+  const { machine, control } = await enabled();
   machine.before = step => {
     if (step === 'arm') throw new Error('no systemd');
   };

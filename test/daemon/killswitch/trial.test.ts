@@ -6,7 +6,7 @@ import type { Report } from '../../../daemon/killswitch/report.ts';
 import { render } from '../../../daemon/killswitch/rules/rules.ts';
 import { checkConfirmSeconds, formatTrial, parseTrial, type Wanted } from '../../../daemon/killswitch/rules/wanted.ts';
 import type { Switch } from '../../../daemon/killswitch/switch.ts';
-import { createMachine, Death, NARROW, WIDE } from '../../support/killswitch/machine.ts';
+import { createMachine, dieAfter, NARROW, WIDE } from '../../support/killswitch/machine.ts';
 import { STRIDE } from '../../support/thoroughness.ts';
 
 type Machine = ReturnType<typeof createMachine>;
@@ -192,11 +192,7 @@ async function killedEverywhere(previous: Wanted | null, wanted: Wanted | null):
       for (let fatal = index % STRIDE; ; fatal += STRIDE) {
         const { machine, control } = await (act.begins ? startedWith(previous) : trying(previous, wanted));
         if (act === due) machine.uptime += SECONDS;
-        const seen: string[] = [];
-        machine.before = step => {
-          seen.push(step);
-          if (seen.length > fatal) throw new Death(step);
-        };
+        const seen = dieAfter(machine, fatal);
         const acknowledged = await act.run(control).then(
           () => seen.length <= fatal,
           () => false,

@@ -1,13 +1,11 @@
 // A hostile page in the same browser, on another port and on another site: it reads, posts, embeds, opens and rebinds.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import { checkAccessibility, emulate, openTab, shareBrowser, shareWeb, startWeb } from '../../support/e2e/browser.ts';
 import { culvert, getJson } from '../../support/e2e/culvert.ts';
-import { serve } from '../../support/listen.ts';
+import { listen, serve } from '../../support/listen.ts';
 
 /** Every name of this site leads to this machine, as after a rebinding of its DNS. */
 const EVIL = 'evil.example';
@@ -101,17 +99,12 @@ const ATTACKS = `async target => {
   };
 }`;
 
-async function startHostileSite(t: TestContext): Promise<number> {
+function startHostileSite(t: TestContext): Promise<number> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end('<!doctype html><title>hostile</title><body>');
-  }).listen(0, '127.0.0.1');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
+  return listen(t, server);
 }
 
 for (const site of ['127.0.0.1', EVIL])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { languages } from '../../../data/build/catalogs.ts';
@@ -18,8 +18,8 @@ import {
   ROUTE_ANSWERS,
   tool,
 } from '../../support/gnome/initial.ts';
+import { daemon, stage, useStage } from '../../support/gnome/pages.ts';
 import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
-import { closeStage, openStage, type Stage } from '../../support/gnome/stage.ts';
 import { FULL, inTurn } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -134,12 +134,8 @@ interface SurveyOptions {
 }
 
 describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: false }, () => {
-  let stage: Stage;
-  let daemon: FakeDaemon;
-
-  before(async () => {
-    stage = await openStage();
-    daemon = stage.daemon;
+  // libadwaita 1.5 and newer measure the large heading of a question also where only the small one has room
+  useStage(() => {
     const messages = join(stage.desktop.prefix, 'share', 'locale', 'en_XA', 'LC_MESSAGES');
     mkdirSync(messages, { recursive: true });
     const catalog = join(stage.desktop.directory, 'en_XA.po');
@@ -149,11 +145,7 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
     daemon.entries = [logEntry(1, 'warp-cli connect')];
     daemon.tools = [tool('netlify')];
     daemon.answers = ROUTE_ANSWERS;
-    await daemon.listen();
-    await stage.find('Disconnected');
-  });
-  // libadwaita 1.5 and newer measure the large heading of a question also where only the small one has room
-  after(() => closeStage(stage, /Trying to measure GtkLabel/));
+  }, /Trying to measure GtkLabel/);
 
   const texts = () => stage.ask({ do: 'texts' }) as Promise<Text[]>;
   /** New rows have no size yet, so the texts are read again until all of them fit, or the time is up. */

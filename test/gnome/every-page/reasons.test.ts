@@ -1,13 +1,12 @@
 // A control of the window that can't be used has its reason in sight, in every state and on every page.
 import assert from 'node:assert/strict';
-import { after, before, suite, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { Blocked, type Snapshot } from '../../../daemon/api/schema.ts';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { describe } from '../../../daemon/view/view.ts';
-import type { FakeDaemon } from '../../support/gnome/daemon.ts';
 import { missing } from '../../support/gnome/desktop.ts';
 import { app, richTool } from '../../support/gnome/initial.ts';
-import { closeStage, openStage, type Stage } from '../../support/gnome/stage.ts';
+import { daemon, stage, useStage } from '../../support/gnome/pages.ts';
 import { clientState, tr } from '../../support/gnome/view/translator.ts';
 import { inTurn } from '../../support/thoroughness.ts';
 
@@ -19,18 +18,10 @@ interface Inert {
 const FREE: Partial<Snapshot['status']> = { state: 'disconnected', reason: null, blocked: null };
 
 suite('a control that can’t be used', { skip: missing('xdotool'), concurrency: false }, () => {
-  let stage: Stage;
-  let daemon: FakeDaemon;
-
-  before(async () => {
-    stage = await openStage();
-    daemon = stage.daemon;
+  useStage(() => {
     daemon.apps = [app('calculator', 'Calculator', { kind: 'generic', method: 'none' }), app('firefox', 'Firefox')];
     daemon.tools = [richTool(Date.now())];
-    await daemon.listen();
-    await stage.find('Disconnected');
-  });
-  after(() => closeStage(stage, /did not receive a focus-out event/));
+  }, /did not receive a focus-out event/);
 
   /**
    * Fails for a control without a reason on any page.

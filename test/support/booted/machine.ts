@@ -8,7 +8,7 @@ import { type Ended, finish } from '../killswitch/programs.ts';
 import { CGROUPS, removeCgroup } from '../killswitch/stage.ts';
 import { signal } from '../signal.ts';
 import { type Ends, removeTree } from '../temporary.ts';
-import { until } from '../until.ts';
+import { firstOutput, until } from '../until.ts';
 import { bootableRoot, ROOT_PROGRAM } from './root.ts';
 
 const exec = promisify(execFile);
@@ -162,16 +162,16 @@ export function createMachine(t: Ends) {
       };
       await until(isUp, 'systemd to start');
       const holder = hold('unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity');
-      await line(holder);
+      await firstOutput(holder);
       far = holder.pid!;
       await setNetwork(init, UPLINK_UP);
       await setNetwork(far, FAR_UP);
       fs.writeFileSync(machine.path('mode'), 'open');
-      await line(hold(...inNetwork(far), 'python3', join(players, 'login-page.py'), place));
+      await firstOutput(hold(...inNetwork(far), 'python3', join(players, 'login-page.py'), place));
     },
     async tunnelUp(): Promise<void> {
       relay = hold(...inNetwork(init), 'python3', join(players, 'relay.py'), 'CloudflareWARP', 'far0');
-      await line(relay);
+      await firstOutput(relay);
       await setNetwork(init, TUNNEL_UP);
       await setNetwork(far, FAR_TUNNEL_UP);
     },
@@ -218,13 +218,4 @@ async function killed(child: ChildProcess): Promise<void> {
   const gone = new Promise(done => child.once('exit', done));
   child.kill('SIGKILL');
   await gone;
-}
-
-function line(child: ChildProcess): Promise<void> {
-  return new Promise((done, fail) => {
-    let errors = '';
-    child.stderr?.on('data', data => (errors += data));
-    child.stdout?.once('data', () => done());
-    child.once('exit', code => fail(new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${errors}`)));
-  });
 }

@@ -1,4 +1,4 @@
-// One desktop for all tests of a file about pages: each test begins on the first page, with the daemon's first state.
+// One desktop for all tests of a file.
 import { after, before, beforeEach } from 'node:test';
 import type { FakeDaemon } from './daemon.ts';
 import { KILL_SWITCH, noUpdate } from './initial.ts';
@@ -10,15 +10,27 @@ export let daemon: FakeDaemon;
 /** The daemon's default answer to a request. */
 export let succeed: FakeDaemon['onAsked'];
 
-/** Opens the panel before the tests of the suite that calls this, and closes it after them. */
-export function usePages() {
+/**
+ * Opens the panel before the tests of the suite that calls this, and closes it after them.
+ * @param prepare acts before the daemon answers @param allowed warnings of GTK
+ */
+export function useStage(prepare: () => void, allowed: RegExp) {
   before(async () => {
     stage = await openStage();
     daemon = stage.daemon;
     succeed = daemon.onAsked;
+    prepare();
     await daemon.listen();
     await stage.find('Disconnected');
   });
+  after(() => closeStage(stage, allowed));
+}
+
+/** The same for tests of which each begins on the first page, with the daemon's first state. */
+export function usePages() {
+  // GTK 4.18 says so of an entry that is hidden with the focus, in a window that no window manager activates; and
+  // libadwaita 1.5 and newer measure the large heading of a question also where only the small one has room
+  useStage(() => {}, /did not receive a focus-out event|Trying to measure GtkLabel/);
   beforeEach(async () => {
     Object.assign(daemon, { onAsked: succeed, onAction: () => {}, asked: [], actions: [] });
     daemon.set('killSwitch', KILL_SWITCH);
@@ -29,9 +41,6 @@ export function usePages() {
     await stage.turn('connection');
     await stage.find('Disconnected');
   });
-  // GTK 4.18 says so of an entry that is hidden with the focus, in a window that no window manager activates; and
-  // libadwaita 1.5 and newer measure the large heading of a question also where only the small one has room
-  after(() => closeStage(stage, /did not receive a focus-out event|Trying to measure GtkLabel/));
   return {
     find: (name: string) => stage.find(name),
     press: (name: string) => stage.press(name),

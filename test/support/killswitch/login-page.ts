@@ -4,6 +4,7 @@ import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openWindow } from '../../../daemon/networks/portal/sign-in-window.ts';
+import { firstOutput } from '../until.ts';
 import { SIGN_IN_USER, setStage, shippedAnd } from './stage.ts';
 
 const exec = promisify(execFile);
@@ -37,7 +38,7 @@ export type LoginPageStage = Awaited<ReturnType<typeof setLoginPage>>;
 export async function setLoginPage(mode: Mode, certificate?: string) {
   const stage = await setStage('played', 'nft', 'cgroups');
   const far = stage.start(['unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity']);
-  await firstLine(far);
+  await firstOutput(far);
   const farInside = ['nsenter', `--net=/proc/${far.pid}/ns/net`, '--'];
   const script = async (inside: readonly string[], text: string) => {
     const env = { PATH: `${process.env.PATH}:/usr/sbin:/sbin`, FAR: String(far.pid) };
@@ -49,7 +50,7 @@ export async function setLoginPage(mode: Mode, certificate?: string) {
   setMode(mode);
   writeFileSync(stage.path('names'), '');
   if (certificate !== undefined) writeFileSync(stage.path('certificate.pem'), certificate);
-  await firstLine(stage.start([...farInside, '/usr/bin/python3', join(here, 'login-page.py'), stage.directory]));
+  await firstOutput(stage.start([...farInside, '/usr/bin/python3', join(here, 'login-page.py'), stage.directory]));
   await stage.serve();
   const on = await stage.call('Enable', shippedAnd());
   if (!on.ok) throw new Error(on.text);
@@ -91,7 +92,7 @@ while True:
     except TimeoutError:
         pass`;
       const holder = stage.start([...as(uid), '/usr/bin/python3', '-c', program]);
-      await firstLine(holder);
+      await firstOutput(holder);
       return holder;
     },
     /** True where the helper takes the first words of SOCKS5 from a user. */
@@ -145,20 +146,11 @@ print(s.recv(2))`;
       await exec('mkfifo', [stage.path('login')]);
       const player = stage.start(['sh', '-c', command], stage.env);
       const pipe = createWriteStream(stage.path('login'));
-      await firstLine(player);
+      await firstOutput(player);
       return what => void pipe.write(`${what}\n`);
     },
     /** The network answers nothing anymore, and refuses nothing. */
     swallow: () => script(farInside, "nft 'add rule inet seen i drop'"),
     helperPid: () => Number(readFileSync(stage.path('helpers'), 'utf8').trim().split('\n').at(-1)),
   };
-}
-
-function firstLine(child: ReturnType<Awaited<ReturnType<typeof setStage>>['start']>): Promise<void> {
-  return new Promise((done, fail) => {
-    let errors = '';
-    child.stderr?.on('data', data => (errors += data));
-    child.stdout?.once('data', () => done());
-    child.once('exit', code => fail(new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${errors}`)));
-  });
 }

@@ -116,3 +116,13 @@ function listingOf(text: string): Listing {
     JSON.stringify({ nftables: [{ table: { family: 'inet', name: 'culvert' } }, ...chains, ...rules] }),
   )!;
 }
+
+/** Has the next process die after this many steps. @returns the steps that begin */
+export function dieAfter(machine: ReturnType<typeof createMachine>, steps: number): string[] {
+  const seen: string[] = [];
+  machine.before = step => {
+    seen.push(step);
+    if (seen.length > steps) throw new Death(step);
+  };
+  return seen;
+}

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { after, before } from 'node:test';
 import { promisify } from 'node:util';
 import { cgroupOf } from '../../../daemon/killswitch/rules/place.ts';
 import { bundledOnce } from '../built.ts';
-import { until } from '../until.ts';
+import { firstOutput, until } from '../until.ts';
 import { setStage } from './stage.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -152,7 +153,7 @@ export type Machine = Awaited<ReturnType<typeof setMachine>>;
 export async function setMachine() {
   const stage = await setStage('played', 'nft', 'cgroups');
   const far = stage.start(['unshare', '-n', '--', 'sh', '-c', 'echo ready; exec sleep infinity']);
-  await first(far);
+  await firstOutput(far);
   const farInside = ['nsenter', `--net=/proc/${far.pid}/ns/net`, '--'];
   const script = async (inside: readonly string[], text: string) => {
     const { stdout } = await exec(inside[0]!, [...inside.slice(1), 'sh', '-ec', text], {
@@ -162,7 +163,7 @@ export async function setMachine() {
   };
   await script(stage.inside, UPLINK_UP);
   await script(farInside, FAR_UP);
-  await first(stage.start([...farInside, '/usr/bin/python3', join(here, 'far.py')]));
+  await firstOutput(stage.start([...farInside, '/usr/bin/python3', join(here, 'far.py')]));
   const program = install(stage.path('prefix'));
   stage.allow('tunnel-only');
   let relay: ChildProcess | null = null;
@@ -194,7 +195,7 @@ export async function setMachine() {
       finish(start(argv, options), options.input),
     async tunnelUp() {
       relay = stage.start([...stage.inside, '/usr/bin/python3', join(here, 'relay.py'), 'CloudflareWARP', 'far0']);
-      await first(relay);
+      await firstOutput(relay);
       await script(stage.inside, TUNNEL_UP);
       await script(farInside, FAR_TUNNEL_UP);
     },
@@ -244,6 +245,22 @@ export async function setMachine() {
       rmdirSync(place);
     },
   };
+  return machine;
+}
+
+/**
+ * The machine of a file's tests, which is set up before them unless they are skipped.
+ * @param begin the start of the root service, or more
+ */
+export function machineFor(
+  skip: string | false,
+  begin = (machine: Machine): Promise<unknown> => machine.serve(),
+): Machine {
+  const machine = {} as Machine;
+  before(async () => {
+    if (!skip) await begin(Object.assign(machine, await setMachine()));
+  });
+  after(() => machine.end?.());
   return machine;
 }
 
@@ -303,14 +320,5 @@ export function finish(child: ChildProcess, input?: string): Promise<Ended> {
     const isClosed = [child.stdout, child.stderr].every(stream => stream?.closed ?? true);
     if (isClosed && (child.exitCode !== null || child.signalCode !== null)) end();
     else child.once('close', end);
-  });
-}
-
-function first(child: ChildProcess): Promise<void> {
-  return new Promise((done, fail) => {
-    let errors = '';
-    child.stderr?.on('data', data => (errors += data));
-    child.stdout?.once('data', () => done());
-    child.once('exit', code => fail(new Error(`${child.spawnargs.join(' ')} ended with ${code}: ${errors}`)));
   });
 }

@@ -3,10 +3,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type Sandbox, sandbox } from './sandbox.ts';
 
+const NOTES = '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n';
 /** The tool: writes down its key and arguments, and fails as its key says. */
-export const FAKE = `#!/bin/sh
-echo "$FAKE_KEY $*" >> "$HOME/calls"
-case "$FAKE_KEY" in
+export const FAKE = `${NOTES}case "$FAKE_KEY" in
   bad*) echo "Error: quota" >&2; exit 1 ;;
   net*) exit 1 ;;
 esac
@@ -27,13 +26,25 @@ class = "quota"
 stderr = "^Error: quota"
 `;
 
+interface Tool {
+  /** A script, or the lines after those that write a run down. */
+  script?: string;
+  rules?: string;
+  config?: string;
+}
+
 /** A sandbox with a tool that prints its key and what it was given, and fails as its key says. @param keys of its accounts, by name */
-export function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string> = {}): Sandbox {
+export function setUp(
+  t: Parameters<typeof sandbox>[0],
+  keys: Record<string, string> = {},
+  { script = FAKE, rules = RULES, config = '' }: Tool = {},
+): Sandbox {
   const box = sandbox(t);
-  box.script('fake', FAKE);
-  box.provider('fake', RULES);
+  box.script('fake', script.startsWith('#!') ? script : `${NOTES}${script}`);
+  box.provider('fake', rules);
   if (Object.keys(keys).length > 0) box.accounts('fake', keys);
   else box.install('fake');
+  if (config) box.configure(config);
   return box;
 }
 

@@ -107,6 +107,12 @@ export interface Sandbox {
   accounts(cli: string, keys: Record<string, string>, variable?: string): void;
 }
 
+/** The entries of the audit log, the oldest first. */
+export function auditOf({ state }: Pick<Sandbox, 'state'>): ReturnType<typeof JSON.parse>[] {
+  const lines = fs.readFileSync(path.join(state, 'audit.jsonl'), 'utf8').trim().split('\n');
+  return lines.map(line => JSON.parse(line));
+}
+
 /** True for the commands of `culvert-wrap` that start a program, which prints where they do. */
 const startsProgram = ([command = '', ...words]: readonly string[]) =>
   ['serve', 'mcp'].includes(command) ? words.includes('--') : command === 'queue' && words[0] === 'run';

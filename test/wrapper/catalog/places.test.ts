@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { isOption, readInvocation } from '../../../wrapper/run/invocation.ts';
 import { classify } from '../../../wrapper/run/rules/classify.ts';
 import { sample, third } from '../../support/thoroughness.ts';
+import { calls } from '../../support/wrapper/fake-cli.ts';
 import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { providers } from '../../support/wrapper/shipped.ts';
 import { atTerminal } from '../../support/wrapper/terminal.ts';
@@ -65,10 +66,9 @@ async function replay(box: Sandbox, { argv, exit, stdout, stderr }: Recording, p
           .run(cli!, args)
           .then(({ exit: status, stdout: out, stderr: err }) => ({ exit: status, screen: out + err }))
       : await atTerminal(box, `${cli} ${quoted}`);
-  const calls = fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
   // Why an account was left is said on stderr, in both places.
   const told = /account "bad" (.*?)(?:;|$)/m.exec(result.screen)?.[1]?.replace(/paused [^)]*/, 'paused');
-  return { exit: result.exit, calls, told, shown: result.screen.includes('replaced-by-good') };
+  return { exit: result.exit, calls: calls(box), told, shown: result.screen.includes('replaced-by-good') };
 }
 
 // recordings.test.ts classifies all that they print, in every run

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { calls, setUp as withTool } from '../../support/wrapper/fake-cli.ts';
 import { finished, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { SECRET_TOOL } from '../../support/wrapper/secret-tool.ts';
 
-const FAKE =
-  '#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\ncase "$FAKE_KEY" in bad*) echo "Error: quota" >&2; exit 1 ;; esac\necho ok\n';
 const RULES = `auth_command = "auth"
 inject = ["FAKE_KEY"]
 terms_note = "Mind the terms."
@@ -17,13 +16,7 @@ class = "quota"
 stderr = "^Error: quota"
 `;
 
-function setUp(t: Parameters<typeof sandbox>[0], rules = RULES): Sandbox {
-  const box = sandbox(t);
-  box.script('fake', FAKE);
-  box.provider('fake', rules);
-  box.install('fake');
-  return box;
-}
+const setUp = (t: TestContext, rules = RULES): Sandbox => withTool(t, {}, { rules });
 
 const everything = (dir: string) =>
   fs
@@ -156,13 +149,7 @@ test('every kind of source gives its credential, and a source that fails skips i
   for (const name of ['e', 'f', 'c', 'p', 'k']) {
     await box.shim('fake', [name], { env: { CULVERT_WRAP_ACCOUNT: name, SPARE_KEY: 'from-env' } });
   }
-  assert.deepEqual(fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n'), [
-    'from-env e',
-    'from-file f',
-    'from-command c',
-    'from-pass p',
-    'from-keyring k',
-  ]);
+  assert.deepEqual(calls(box), ['from-env e', 'from-file f', 'from-command c', 'from-pass p', 'from-keyring k']);
   await box.auth('fake', ['default', 'bad1']);
   const skipping = await box.shim('fake', ['x']);
   assert.match(skipping.stderr, /skipping account "bad1": FAKE_KEY from command:exit …: sh failed with exit status 4/);

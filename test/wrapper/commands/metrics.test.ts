@@ -2,25 +2,15 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { advance, emptyTally, tallyFromNow } from '../../../wrapper/store/metrics/tally.ts';
 import { pathsFor } from '../../../wrapper/store/paths.ts';
 import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
 import { temporary } from '../../support/temporary.ts';
-import { type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
+import { setUp as withTool } from '../../support/wrapper/fake-cli.ts';
+import type { Sandbox } from '../../support/wrapper/sandbox.ts';
 
-const FAKE = `#!/bin/sh
-case "$FAKE_KEY" in used-up) echo "quota exceeded" >&2; exit 1 ;; esac
-echo fine
-`;
-
-function setUp(t: Parameters<typeof sandbox>[0]): Sandbox {
-  const box = sandbox(t);
-  box.script('fake', FAKE);
-  box.provider('fake', 'inject = ["FAKE_KEY"]\nrules = [{ class = "quota", stderr = "quota exceeded" }]');
-  box.accounts('fake', { first: 'used-up', second: 'good' });
-  return box;
-}
+const setUp = (t: TestContext): Sandbox => withTool(t, { first: 'bad', second: 'good' });
 
 async function metricsOf(box: Sandbox, ...args: string[]) {
   const { exit, stdout, stderr } = await box.wrap(['metrics', ...args]);
@@ -34,8 +24,8 @@ test('accounts, pauses, switches and runs are printed', async t => {
   const account = (name: string) => ({ cli: 'fake', account: name });
   assert.equal(valueIn(before, 'culvert_wrap_account_usable', account('first')), 1);
   assert.equal(valueIn(before, 'culvert_wrap_switches_total', { cli: 'fake', class: 'quota' }), 0);
-  assert.equal((await box.shim('fake', ['go'])).stdout, 'fine\n');
-  assert.equal((await box.shim('fake', ['go'])).stdout, 'fine\n');
+  assert.equal((await box.shim('fake', ['go'])).stdout, 'ok\n');
+  assert.equal((await box.shim('fake', ['go'])).stdout, 'ok\n');
   const after = await metricsOf(box);
   assert.equal(valueIn(after, 'culvert_wrap_account_usable', account('first')), 0);
   assert.equal(valueIn(after, 'culvert_wrap_account_paused', account('first')), 1);

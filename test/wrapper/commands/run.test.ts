@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../support/until.ts';
+import { calls } from '../../support/wrapper/fake-cli.ts';
 import { finished, launcher, type RunOptions, type Sandbox, sandbox } from '../../support/wrapper/sandbox.ts';
 import { atTerminal } from '../../support/wrapper/terminal.ts';
 
@@ -51,8 +52,6 @@ function withTool(
 function runBy(box: Sandbox, way: Way, args: readonly string[], options: RunOptions = {}) {
   return way === 'shim' ? box.run('fake', args, options) : box.run(launcher(), ['run', 'fake', '--', ...args], options);
 }
-
-const calls = (box: Sandbox) => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
 
 const CASES: [args: string[], options?: RunOptions][] = [
   [['fail']],

@@ -10,6 +10,7 @@ import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { jobIn } from '../../../wrapper/run/accounts/select-account.ts';
 import { REQUEST, readState, updateState } from '../../../wrapper/store/state.ts';
 import { contextOf, homeFor, json, openGateway, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
+import { auditOf } from '../../support/wrapper/sandbox.ts';
 
 async function setUp(t: TestContext, keys: Record<string, string>, respond: Respond, more = '') {
   const provider = await startProvider(t, respond);
@@ -33,9 +34,8 @@ test('each status of the ladder leads to the next account, and the program sees 
   assert.equal((await ask('/scrape')).status, 200);
   assert.equal(calls.length, 5);
   await gateway.close();
-  const audit = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
   assert.deepEqual(
-    audit.map(line => JSON.parse(line)).map(({ command, account, outcome }) => [command, account, outcome]),
+    auditOf(box).map(({ command, account, outcome }) => [command, account, outcome]),
     [
       ['http', 'a', 'left'],
       ['http', 'b', 'left'],

@@ -20,14 +20,10 @@ import {
   startProvider,
 } from '../../support/wrapper/gateway.ts';
 import type { Sandbox } from '../../support/wrapper/sandbox.ts';
+import { auditOf } from '../../support/wrapper/sandbox.ts';
 import { storeServer } from '../../support/wrapper/store-server.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
-
-function auditOf(box: Sandbox): Record<string, unknown>[] {
-  const lines = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
-  return lines.map(line => JSON.parse(line));
-}
 
 const configure = (box: Sandbox, text: string) => box.configure(text);
 

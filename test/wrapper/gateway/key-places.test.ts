@@ -34,9 +34,7 @@ async function startRecorder(t: TestContext) {
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => server.close());
-  const { port } = server.address() as { port: number };
+  const port = await listen(t, server);
   const take = () => {
     const taken = bytes;
     bytes = '';

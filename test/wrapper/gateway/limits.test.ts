@@ -1,8 +1,6 @@
 // Limits behind a gateway: what a program reads about retries, which accounts are paused, and for how long.
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
 import type { OutgoingHttpHeaders } from 'node:http';
-import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type CliState, readState, updateState } from '../../../wrapper/store/state.ts';
 import { readGateway } from '../../../wrapper/store/tokens.ts';
@@ -16,6 +14,7 @@ import {
   startProvider,
 } from '../../support/wrapper/gateway.ts';
 import type { Sandbox } from '../../support/wrapper/sandbox.ts';
+import { auditOf } from '../../support/wrapper/sandbox.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 const HOUR = 3_600_000;
@@ -30,10 +29,7 @@ async function setUp(t: TestContext, respond: Respond, { more = '', config = '',
 
 const stateOf = (box: Sandbox, cli = 'fake'): CliState => readState(contextOf(box).paths, cli);
 
-function auditOf(box: Sandbox) {
-  const lines = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
-  return lines.map(line => JSON.parse(line)).map(({ account, outcome, class: kind }) => [account, outcome, kind]);
-}
+const endsOf = (box: Sandbox) => auditOf(box).map(({ account, outcome, class: kind }) => [account, outcome, kind]);
 
 /** The last answer of a provider whose accounts are all out, and what of it the program may act on. */
 const TOLD: [what: string, status: number, given: OutgoingHttpHeaders, told: [string | null, string | null]][] = [
@@ -183,7 +179,7 @@ test('a stream of events that begins with an error is no success, and the kinds 
   });
   for (const where of ['/good', '/bad', '/quota']) await (await ask(where)).text();
   await gateway.close();
-  assert.deepEqual(auditOf(box), [
+  assert.deepEqual(endsOf(box), [
     ['a', 'ok', undefined],
     ['a', 'failed', 'other'],
     ['a', 'left', 'quota'],

@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { contextOf, json, openShipped, shippedHome, startProvider } from '../../support/wrapper/gateway.ts';
+import { auditOf } from '../../support/wrapper/sandbox.ts';
 
 const AB = { a: 'real-a', b: 'real-b' };
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} };
@@ -133,9 +134,8 @@ for (const type of ['application/json', 'text/event-stream'])
     assert.deepEqual([status, text, by], [200, answer, 'real-a']);
     assert.equal((await call()).by, 'real-b');
     await gateway.close();
-    const lines = fs.readFileSync(`${box.state}/audit.jsonl`, 'utf8').trim().split('\n');
     assert.deepEqual(
-      lines.map(line => JSON.parse(line)).map(({ account, outcome, class: kind }) => [account, outcome, kind]),
+      auditOf(box).map(({ account, outcome, class: kind }) => [account, outcome, kind]),
       [
         ['a', 'left', 'quota'],
         ['b', 'ok', undefined],

@@ -8,7 +8,7 @@ import { Consumers, type Log } from '../../../wrapper/gateway/consumers.ts';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { readGateway } from '../../../wrapper/store/tokens.ts';
 import { contextOf, homeFor, json, type Respond, startProvider } from '../../support/wrapper/gateway.ts';
-import { buildWrapper, type Sandbox } from '../../support/wrapper/sandbox.ts';
+import { auditOf, buildWrapper, type Sandbox } from '../../support/wrapper/sandbox.ts';
 
 async function setUp(t: TestContext, respond: Respond) {
   const provider = await startProvider(t, respond);
@@ -61,9 +61,8 @@ test('a token works until it is revoked, and its placeholder is stored nowhere',
     ]),
     [['fake', 'other', 2, 2, 'a']],
   );
-  const audit = fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8').trim().split('\n');
   assert.deepEqual(
-    audit.flatMap(line => JSON.parse(line).consumer ?? []),
+    auditOf(box).flatMap(({ consumer }) => consumer ?? []),
     ['one', 'other', 'other'],
   );
 });

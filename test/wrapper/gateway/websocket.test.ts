@@ -1,13 +1,12 @@
 // Websockets through a gateway: the provider gets the key, and the program its placeholder back.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import * as fs from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
-import * as path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { listen } from '../../support/listen.ts';
 import { homeFor, openGateway, startProvider } from '../../support/wrapper/gateway.ts';
+import { auditOf } from '../../support/wrapper/sandbox.ts';
 
 /** A provider whose sockets take a key as a subprotocol, and repeat each byte and the key. */
 async function setUp(t: TestContext, keys: Record<string, string>, refused: Record<string, number> = {}) {
@@ -81,7 +80,7 @@ test('a socket that the provider breaks off is in the audit log', async t => {
   const [answer] = await once(connect(), 'response');
   assert.equal(answer.statusCode, 502);
   await gateway.close();
-  const { account, outcome } = JSON.parse(fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8'));
+  const { account, outcome } = auditOf(box)[0];
   assert.deepEqual([account, outcome], ['a', 'failed']);
 });
 
@@ -121,7 +120,7 @@ test('the answer of a provider without a websocket is passed whole, and has its 
   const [answer] = await once(connect(key, '/search'), 'response');
   assert.equal((await answer.toArray()).join(''), large.replace('real-a', key.slice(0, 6)));
   await gateway.close();
-  const { account, outcome, cost } = JSON.parse(fs.readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8'));
+  const { account, outcome, cost } = auditOf(box)[0];
   assert.deepEqual([account, outcome, cost], ['a', 'ok', 1]);
 });
 

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../support/until.ts';
 import { clientOf, putServer } from '../../support/wrapper/fake-mcp.ts';
-import { buildWrapper, finished, sandbox } from '../../support/wrapper/sandbox.ts';
+import { auditOf, buildWrapper, finished, sandbox } from '../../support/wrapper/sandbox.ts';
 
 function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, env: Record<string, string> = {}) {
   const box = sandbox(t);
@@ -16,13 +16,7 @@ function setUp(t: Parameters<typeof sandbox>[0], keys: Record<string, string>, e
   const call = (id: number, name: string, more: object = {}) =>
     client.send({ id, method: 'tools/call', params: { name, ...more } });
   const textOf = async (id: number) => (await client.answer(id)).result.content[0]!.text;
-  const audit = () =>
-    fs
-      .readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8')
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line));
-  return { box, log, client, call, textOf, audit };
+  return { box, log, client, call, textOf, audit: () => auditOf(box) };
 }
 
 /** Sets up a server as clients of the protocol before 2026-07-28 do. */

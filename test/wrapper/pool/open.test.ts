@@ -1,13 +1,12 @@
 // A store behind TLS is trusted by the authorities of the pool, and by those that the machine adds, as an inspecting proxy needs.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createServer } from 'node:tls';
 import { openPool } from '../../../wrapper/pool/open.ts';
+import { listen } from '../../support/listen.ts';
 import { temporary } from '../../support/temporary.ts';
 
 function makeCertificate(t: TestContext): { key: string; cert: string } {
@@ -33,9 +32,7 @@ async function setUp(t: TestContext) {
       });
   });
   server.on('tlsClientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
+  const port = await listen(t, server);
   const home = temporary(t, 'home');
   const other = makeCertificate(t).cert;
   const broken = join(home, 'broken.pem');
@@ -45,7 +42,6 @@ async function setUp(t: TestContext) {
   );
   const isTrusted = async (ca: string | undefined, env: NodeJS.ProcessEnv) => {
     trusted = 0;
-    const { port } = server.address() as AddressInfo;
     const pool = { url: `rediss://127.0.0.1:${port}`, machine: 'm', timeout: '5s', ttl: '90s', accounts: {}, ca };
     const store = await openPool({ ...pool, offline: 'refuse' } as Parameters<typeof openPool>[0], {
       env: { HOME: home, ...env },

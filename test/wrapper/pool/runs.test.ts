@@ -8,7 +8,7 @@ import { readMetrics, valueIn } from '../../support/metrics/openmetrics.ts';
 import { until } from '../../support/until.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
-import { buildWrapper, finished, type Sandbox } from '../../support/wrapper/sandbox.ts';
+import { auditOf, buildWrapper, finished, type Sandbox } from '../../support/wrapper/sandbox.ts';
 import { endsOfLeases, type StoreServer, storeServer } from '../../support/wrapper/store-server.ts';
 
 interface AccountRow {
@@ -27,12 +27,6 @@ async function accountsOf(box: Sandbox): Promise<Record<string, AccountRow>> {
 
 /** Without a process, so that waiting does not become the machine's main work. */
 const leasesIn = async (server: StoreServer) => (await endsOfLeases(server)).length;
-
-const audit = (box: Sandbox): { account: string | null; outcome: string; why?: string; degraded?: boolean }[] =>
-  readFileSync(join(box.state, 'audit.jsonl'), 'utf8')
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line));
 
 test('a machine knows what another one has used, and the limit that it met', async t => {
   const server = await storeServer(t);
@@ -197,7 +191,7 @@ test('a machine knows from the pool which accounts are paused or used up, also f
   assert.deepEqual([await usable('a'), await usable('b')], [0, 0]);
   assert.equal(await metric(second, 'runs_total', { cli: 'tool', outcome: 'refused' }), 1);
   assert.deepEqual(
-    audit(second).map(({ account, outcome, degraded }) => [account, outcome, degraded]),
+    auditOf(second).map(({ account, outcome, degraded }) => [account, outcome, degraded]),
     [[null, 'refused', undefined]],
   );
   await second.wrap(['pool', 'reset', 'b']);
@@ -249,7 +243,7 @@ test('a store that is away is named, and the command refused', async t => {
   const status = await box.wrap(['pool', 'status']);
   assert.equal(status.exit, 69);
   assert.deepEqual(
-    audit(box).map(({ outcome, why, degraded }) => [outcome, why, degraded]),
+    auditOf(box).map(({ outcome, why, degraded }) => [outcome, why, degraded]),
     [['refused', 'pool-unreachable', true]],
   );
   assert.deepEqual([await metric(box, 'pool_degraded'), await metric(box, 'pool_degraded_runs_total')], [1, 0]);
@@ -281,7 +275,7 @@ test('without its store a machine may use its share of the reserve, and no more'
   assert.equal(over.exit, 69);
   assert.match(over.stderr, /this machine's share of the reserve, 2, is used up until the store is back/);
   assert.deepEqual(
-    audit(box).map(({ account, degraded }) => [account, degraded ?? false]),
+    auditOf(box).map(({ account, degraded }) => [account, degraded ?? false]),
     [
       ['a', false],
       ['b', true],

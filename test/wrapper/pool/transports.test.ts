@@ -1,7 +1,6 @@
 // The ways to a store: TCP, TLS, an ACL user, Sentinels and a cluster; and what is said when it refuses.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { after, type TestContext, test } from 'node:test';
 import { Redis } from 'iovalkey';
 import type { ConnectOptions } from '../../../wrapper/pool/connection.ts';
 import { openStore } from '../../../wrapper/pool/store.ts';
+import { listen } from '../../support/listen.ts';
 import { freePort } from '../../support/ports.ts';
 import { missing, temporary } from '../../support/temporary.ts';
 import { until } from '../../support/until.ts';
@@ -328,11 +328,8 @@ test('a store that has no place for another connection says so', async t => {
   const refusing = createServer(socket => {
     socket.on('error', () => {});
     socket.once('data', () => socket.end('-ERR max number of clients reached\r\n'));
-  }).listen(0, '127.0.0.1');
-  await once(refusing, 'listening');
-  t.after(() => refusing.close());
-  const { port } = refusing.address() as { port: number };
-  const store = await open(t, `redis://127.0.0.1:${port}/2`, { password: 'x' });
+  });
+  const store = await open(t, `redis://127.0.0.1:${await listen(t, refusing)}/2`, { password: 'x' });
   const expected = { name: 'StoreUnreachable', message: /it answers ERR max number of clients/ };
   for (const _ of [1, 2]) await assert.rejects(store.status('tool'), expected);
 });
@@ -364,19 +361,17 @@ test('a server that is no store, or says nothing, counts as unreachable', async 
         // in pieces, as a network may deliver it
         for (const byte of answer) socket.write(byte);
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    const { port } = server.address() as { port: number };
+    });
+    const port = await listen(t, server);
     const timeoutMs = answer.startsWith('$9') ? 500 : 10_000;
     const store = await open(t, `redis://127.0.0.1:${port}`, { timeoutMs });
     await assert.rejects(store.status('tool'), { name: 'StoreUnreachable', message: expected }, answer);
     store.close();
   }
-  const closing = createServer(socket => socket.destroy()).listen(0, '127.0.0.1');
-  await once(closing, 'listening');
-  t.after(() => closing.close());
-  const { port } = closing.address() as { port: number };
+  const port = await listen(
+    t,
+    createServer(socket => socket.destroy()),
+  );
   await assert.rejects((await open(t, `redis://127.0.0.1:${port}`)).status('tool'), /closed the connection/);
   await assert.rejects((await open(t, `valkey+unix://${missing(t)}`)).status('tool'), /no such socket/);
 });
@@ -395,10 +390,8 @@ test('answers that no store gives end no program and fill no memory', async t =>
         socket.on('drain', write);
         write();
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.after(() => server.close());
-    const store = await open(t, `redis://127.0.0.1:${(server.address() as { port: number }).port}`);
+    });
+    const store = await open(t, `redis://127.0.0.1:${await listen(t, server)}`);
     const expected = { name: 'StoreUnreachable', message: /does not speak the protocol|not a reply of the script/ };
     await assert.rejects(store.status('tool'), expected, answer.slice(0, 20));
     store.close();
@@ -412,11 +405,8 @@ test('an answer without a question is not taken for the next one', async t => {
     const first = connections++ === 0;
     socket.on('error', () => {});
     socket.on('data', () => socket.write(first ? held(true) + held(true) : held(false)));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const { port } = server.address() as { port: number };
-  const store = await open(t, `redis://127.0.0.1:${port}`);
+  });
+  const store = await open(t, `redis://127.0.0.1:${await listen(t, server)}`);
   assert.equal(await store.renew('tool', '1', 1), true);
   assert.equal(await store.renew('tool', '2', 1), false);
   assert.equal(connections, 2, 'on a new connection');

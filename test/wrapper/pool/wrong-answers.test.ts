@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../../wrapper/pool/store.ts';
+import { listen } from '../../support/listen.ts';
 import { FULL, third } from '../../support/thoroughness.ts';
 import { countingApi } from '../../support/wrapper/counting-api.ts';
 import { poolBox } from '../../support/wrapper/pool/pool-box.ts';
@@ -14,10 +15,8 @@ async function fakeStore(t: TestContext, answer: () => string): Promise<string> 
   const server = createServer(socket => {
     socket.on('error', () => {});
     socket.on('data', () => socket.write(answer()));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return `valkey://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  return `valkey://127.0.0.1:${await listen(t, server)}`;
 }
 
 const bulk = (text: string) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;

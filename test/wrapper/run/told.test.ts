@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { serve } from '../../support/listen.ts';
-import { sandbox } from '../../support/wrapper/sandbox.ts';
+import { auditOf, sandbox } from '../../support/wrapper/sandbox.ts';
 
 const AB = { a: 'key-a', b: 'key-b' };
 
@@ -23,7 +23,7 @@ test('a limit of a tool whose accounts are only selected is reported with its en
     /gh: account "a" is rate limited until \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC \(rate\); by the provider's terms/,
   );
   assert.equal(readFileSync(log, 'utf8'), 'key-a\n');
-  const audit = JSON.parse(readFileSync(join(box.state, 'audit.jsonl'), 'utf8').trim());
+  const [audit] = auditOf(box);
   assert.deepEqual([audit.account, audit.outcome, audit.class], ['a', 'left', 'rate']);
   assert.match((await box.wrap(['accounts', 'list'])).stdout, /rate/);
 });

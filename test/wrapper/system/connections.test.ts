@@ -5,14 +5,13 @@ import { once } from 'node:events';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { connect, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Provider } from '../../../wrapper/catalog/provider.ts';
 import { startGateway } from '../../../wrapper/gateway/gateway.ts';
 import { checkCredential, queryUsage } from '../../../wrapper/manage/usage.ts';
 import { callerEnvironment } from '../../../wrapper/run/accounts/ready.ts';
-import { listen } from '../../support/listen.ts';
+import { listen, proxyTo } from '../../support/listen.ts';
 import { temporary } from '../../support/temporary.ts';
 import { contextOf, homeFor, json } from '../../support/wrapper/gateway.ts';
 import { sandbox } from '../../support/wrapper/sandbox.ts';
@@ -47,19 +46,8 @@ async function inspecting(t: TestContext, tls: https.ServerOptions) {
     socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello'),
   );
   const inside = await listen(t, provider);
-  const seen: string[] = [];
-  const proxy = http.createServer((_req, res) => void res.writeHead(500).end());
-  proxy.on('connect', (req, socket) => {
-    seen.push(String(req.url));
-    const target = connect(inside, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      target.pipe(socket).pipe(target);
-    });
-    target.on('error', () => socket.destroy());
-    socket.on('error', () => target.destroy());
-    t.after(() => target.destroy());
-  });
-  return { url: `http://127.0.0.1:${await listen(t, proxy as Server)}`, seen };
+  const { url, asked } = await proxyTo(t, inside);
+  return { url, seen: asked };
 }
 
 const entry = Provider.parse({

@@ -6,7 +6,7 @@ import { type Account, readConfig, same } from '../../store/config.ts';
 import { describeAccounts, describeAllAccounts } from '../../store/describe.ts';
 import { orphanedSecrets, removeOrphan } from '../../store/secrets.ts';
 import { readState } from '../../store/state.ts';
-import { emit, pauseText, table } from '../print.ts';
+import { emit, type Options, pauseText, table } from '../print.ts';
 import { add } from '../program.ts';
 import * as account from './account.ts';
 import { importAccounts } from './import.ts';
@@ -84,10 +84,6 @@ export function accountWords(cli: string, [word = '', ...rest]: readonly string[
 
 function collect(value: string, all: string[]): string[] {
   return [...all, value];
-}
-
-interface Options {
-  json?: boolean;
 }
 
 /** `list` of one CLI: shows its accounts, the default and the pauses. */

@@ -39,13 +39,9 @@ import {
   updateState,
 } from '../../store/state.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
-import { emit } from '../print.ts';
+import { emit, type Options } from '../print.ts';
 import { askSecrets, confirm } from '../prompt.ts';
 import { leaveLogin, prepareLogin, sayOfUsual } from './login.ts';
-
-interface Options {
-  json?: boolean;
-}
 
 /** `default [name]`: shows or sets the account that is tried first. */
 export function showOrSetDefault(cli: string, name: string | undefined, options: Options, context: Context): void {

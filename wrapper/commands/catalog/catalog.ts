@@ -2,6 +2,7 @@
 import { isatty } from 'node:tty';
 import { parse } from 'smol-toml';
 import { readOptional } from '../../../daemon/core/files.ts';
+import { ask } from '../../../daemon/core/prompt.ts';
 import { catalogOf, providerOf } from '../../catalog/catalog.ts';
 import { checkedText } from '../../catalog/fields.ts';
 import { Provider } from '../../catalog/provider.ts';
@@ -11,12 +12,7 @@ import { findOnPath, readInstalls } from '../../store/installs.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
 import { withLock, writeLinked } from '../../system/files.ts';
-import { emit, table } from '../print.ts';
-import { ask } from '../prompt.ts';
-
-interface Options {
-  json?: boolean;
-}
+import { emit, type Options, table } from '../print.ts';
 
 /** `catalog list`: shows the entries of the catalog. */
 export function listCatalog(options: Options, context: Context): void {
@@ -131,10 +127,10 @@ export async function newEntry(name: string, options: NewOptions, context: Conte
     });
   }
   const asks = isatty(0) && isatty(2) && !options.json;
-  const bin = options.bin ?? (asks ? (await ask(`Command on PATH [${name}]: `)) || name : name);
+  const bin = options.bin ?? (asks ? (await ask(process, `Command on PATH [${name}]: `)) || name : name);
   let inject = options.inject ?? [];
   if (inject.length === 0 && asks) {
-    inject = (await ask('Environment variable that carries the credential: ')).split(/[\s,]+/).filter(Boolean);
+    inject = (await ask(process, 'Environment variable that carries the credential: ')).split(/[\s,]+/).filter(Boolean);
   }
   if (inject.length === 0) {
     throw new WrapError('no-variables', EXIT.usage, `${name} needs a variable that carries its credential`, {

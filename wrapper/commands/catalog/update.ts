@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { reason } from '../../../daemon/core/errors.ts';
 import { readText } from '../../../daemon/core/files.ts';
+import { isRecord, isText, parseJson } from '../../../daemon/core/shape.ts';
 import project from '../../../data/project.json' with { type: 'json' };
 import { releaseTrust } from '../../../manifest/verify.ts';
 import { storedFile, updateStateFile } from '../../catalog/files.ts';
@@ -131,12 +132,8 @@ function stateOf({ catalogUpdates }: Paths): UpdateState | undefined {
  */
 function revokedByReleases({ state }: Paths): string[] {
   const file = join(dirname(state), NAME.replace(/-wrap$/, ''), 'update.json');
-  try {
-    const { revoked }: { revoked?: unknown } = JSON.parse(readText(file) ?? '{}');
-    return Array.isArray(revoked) ? revoked.filter(id => typeof id === 'string') : [];
-  } catch {
-    return [];
-  }
+  const stored = parseJson(readText(file));
+  return isRecord(stored) && Array.isArray(stored.revoked) ? stored.revoked.filter(isText) : [];
 }
 
 /** Stores a catalog, and then puts it in use by replacing one file, so that a kill at any time leaves the old one or the new one. */

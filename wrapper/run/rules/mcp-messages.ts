@@ -40,12 +40,7 @@ const DOCUMENT_BYTES = 16_384;
 
 /** Reads the messages of a line: one, several in a batch of the older protocol, or none if the line is not JSON. */
 export function readMessages(line: Buffer): Message[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(line.toString());
-  } catch {
-    return [];
-  }
+  const parsed = parseJson(line.toString());
   return (Array.isArray(parsed) ? parsed : [parsed]).flatMap(each => (isRecord(each) ? [readMessage(each)] : []));
 }
 

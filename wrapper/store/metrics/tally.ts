@@ -2,9 +2,9 @@
 // hashing names.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { errno } from '../../../daemon/core/errors.ts';
-import { readOptional } from '../../../daemon/core/files.ts';
+import { readOptional, readText } from '../../../daemon/core/files.ts';
 import { randomHex } from '../../../daemon/core/hash.ts';
-import { type Checked, isAmount, isText, nullable, recordOf, shape } from '../../../daemon/core/shape.ts';
+import { type Checked, isAmount, isText, nullable, parseJson, recordOf, shape } from '../../../daemon/core/shape.ts';
 import { withLock, writeAtomic } from '../../system/files.ts';
 import { type AuditEntry, parseEntry } from '../audit.ts';
 import type { Paths } from '../paths.ts';
@@ -108,13 +108,8 @@ export function metricsKey(paths: Paths): string {
 
 /** Reads the stored tally; a damaged file restarts the count. */
 function storedTally(paths: Paths): Tally {
-  try {
-    const stored: unknown = JSON.parse(readOptional(paths.tally) ?? '{}');
-    if (isTally(stored)) return stored;
-  } catch {
-    // not JSON
-  }
-  return emptyTally();
+  const stored = parseJson(readText(paths.tally));
+  return isTally(stored) ? stored : emptyTally();
 }
 
 /** Opens the log and the rotated log; open files stay readable during a rotation. */

@@ -17,9 +17,9 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { announce, consent, openPage, readSecret } from '../../dialog.ts';
 import { EXIT, sayOld, usage } from '../../errors.ts';
-import { askToKeep, keepingOf, requestKept } from '../../keep.ts';
+import { askToKeep, keepingOf } from '../../keep.ts';
 import { columns } from '../../layout.ts';
-import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
+import { considerSession, requestInSession, subjectsOf } from '../../session.ts';
 import { proxyConsent } from './mode.ts';
 
 export const account: Run = async context => {
@@ -190,11 +190,7 @@ export const action: Run = async (context, [name, given], options) => {
   // connecting asks over SSH only; actions without a subject have no previous value to restore
   const isAsked = subject === 'connection' ? session !== null && actionName === 'connect' : subject;
   const keeping = isAsked || wanted.isWanted ? wanted : { asks: false };
-  const isExcluded = session !== null && (await offerPreset(context, session, keeping));
-  const response = await withExclusion(context, isExcluded, () =>
-    requestKept(context, request, besideExclusion(keeping, isExcluded)),
-  );
-  if (context.json) show(context, response, () => '');
+  const isExcluded = await requestInSession(context, request, { session, keeping });
   context.say(`${actionName}: done.`);
   return askToKeep(context, subject ? subjectsOf(subject, isExcluded) : undefined, keeping);
 };

@@ -12,7 +12,14 @@ import { EXIT, sayOld, unknown, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
 import { MASQUE_OPTIONS, MODES, PROTOCOLS } from '../../labels.ts';
 import { columns } from '../../layout.ts';
-import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
+import {
+  besideExclusion,
+  considerSession,
+  offerPreset,
+  requestInSession,
+  subjectsOf,
+  withExclusion,
+} from '../../session.ts';
 
 export const mode: Run = async (context, [name], options) => {
   if (name !== undefined) return set(context, options, { action: 'setMode', value: choose('mode', name, MODES) });
@@ -174,11 +181,7 @@ export const proxyOff: Run = async (context, _, options) => {
       consequence: 'Switching the local proxy off changes the mode of the whole machine to warp.',
       question: 'Switch the proxy off?',
     });
-  const isExcluded = session !== null && (await offerPreset(context, session, keeping));
-  const response = await withExclusion(context, isExcluded, () =>
-    requestKept(context, request, besideExclusion(keeping, isExcluded)),
-  );
-  if (context.json) show(context, response, () => '');
+  const isExcluded = await requestInSession(context, request, { session, keeping });
   const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
   context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);
   return askToKeep(context, subjectsOf('mode', isExcluded), keeping);

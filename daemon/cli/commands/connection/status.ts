@@ -1,6 +1,5 @@
 // Runs `culvert status`: prints the state once, follows it, or formats it for a status bar.
 import { applyEvent } from '../../../api/apply-event.ts';
-import { Unreachable } from '../../../api/client.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
 import { clock, dateTime } from '../../../core/terminal.ts';
@@ -23,7 +22,7 @@ import { isKnownConnected, unknownWord } from '../../../view/states/summary.ts';
 import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
-import { EXIT, usage } from '../../errors.ts';
+import { EXIT, orNull, usage } from '../../errors.ts';
 import { asciiJson, columns, folded, isAsciiLocale } from '../../layout.ts';
 import { follow } from '../../transport.ts';
 
@@ -163,10 +162,7 @@ async function showBar(context: Context, { format: name, watch, json }: Options)
   if (json) throw usage("--json and --format can't be used together.");
   const put = writer(context, format);
   if (!watch) {
-    const snapshot = await context.client.call('GET /api/snapshot').catch(error => {
-      if (error instanceof Unreachable) return null;
-      throw error;
-    });
+    const snapshot = await orNull(context.client.call('GET /api/snapshot'));
     put(barLine(shownState(snapshot), format, false, english));
     return EXIT.ok;
   }

@@ -1,5 +1,5 @@
 // Starts, restarts and stops the daemon, and prints its version.
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,13 +9,14 @@ import { errno } from '../../../core/errors.ts';
 import { assertOwn, readText } from '../../../core/files.ts';
 import { lockHolder } from '../../../core/lock.ts';
 import { isRunning, isSuspended, startTime } from '../../../core/process.ts';
+import { runHelper } from '../../../core/run-helper.ts';
 import { findOnPorts, type OtherCulvert } from '../../../port-search.ts';
 import { RESTART_SIGNAL } from '../../../restart.ts';
 import { programs, VERSION } from '../../../system/installation.ts';
 import { recordedInstance, runningInstance } from '../../../system/instance.ts';
 import { paths as pathsOf } from '../../../system/paths.ts';
 import { type Context, type Run, show } from '../../context.ts';
-import { EXIT, Failure } from '../../errors.ts';
+import { EXIT, Failure, orNull } from '../../errors.ts';
 import { outcomeOf, outcomeText, pendingChanges } from '../../pending.ts';
 
 /** Limit of the wait for the daemon's end, which takes up to 2 s, or 7 s with changes to revert. */
@@ -143,12 +144,8 @@ export const restart: Run = async context => {
 /** Waits until a new daemon replaces the ended daemon. @throws Failure if no new daemon answers */
 async function nextDaemon({ client, signal }: Context, ended: Identity): Promise<Health> {
   for (const end = performance.now() + START_MS; performance.now() < end && !signal.aborted; ) {
-    try {
-      const health = await client.call('GET /api/health');
-      if (health.pid !== ended.pid) return health;
-    } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
-    }
+    const health = await orNull(client.call('GET /api/health'));
+    if (health && health.pid !== ended.pid) return health;
     await delay(50, undefined, { signal }).catch(() => {});
   }
   throw new Failure('The daemon ended, but no other one answers.', {
@@ -182,12 +179,7 @@ async function startDaemon({ client, env, paths, signal }: Context): Promise<voi
     child.unref();
   }
   for (const end = performance.now() + LIMIT_MS; performance.now() < end; ) {
-    try {
-      await client.call('GET /api/health');
-      return;
-    } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
-    }
+    if (await orNull(client.call('GET /api/health'))) return;
     await delay(100, undefined, { signal });
   }
   throw new Failure('The daemon was started, but does not answer.', {
@@ -207,18 +199,14 @@ export async function withDaemon<T>(context: Context, ask: () => Promise<T>, sta
   }
 }
 
-function startUnit(env: NodeJS.ProcessEnv): Promise<boolean> {
-  if (!env.XDG_RUNTIME_DIR || !existsSync(join(env.XDG_RUNTIME_DIR, 'systemd/private'))) return Promise.resolve(false);
-  return new Promise(resolve => {
-    execFile('systemctl', ['--user', 'start', 'culvert.service'], { env, timeout: LIMIT_MS }, error => resolve(!error));
-  });
+async function startUnit(env: NodeJS.ProcessEnv): Promise<boolean> {
+  if (!env.XDG_RUNTIME_DIR || !existsSync(join(env.XDG_RUNTIME_DIR, 'systemd/private'))) return false;
+  const argv = ['systemctl', '--user', 'start', 'culvert.service'] as const;
+  return (await runHelper(argv, { env, timeoutMs: LIMIT_MS })).exit === 0;
 }
 
 export const version: Run = async context => {
-  const daemon = await context.client.call('GET /api/version').catch(error => {
-    if (error instanceof Unreachable) return null;
-    throw error;
-  });
+  const daemon = await orNull(context.client.call('GET /api/version'));
   show(context, { ok: true, version: VERSION, node: process.versions.node, daemon }, ({ daemon }) =>
     [
       `culvert ${VERSION} (Node ${process.versions.node})`,

@@ -1,10 +1,9 @@
-// Runs `culvert shell`, which installs and enables this user's GNOME Shell tile, and removes exactly the files it wrote.
-import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { userData } from '../../../apps/data-home.ts';
 import { assertOwn, makeDirectory, removeIfEmpty } from '../../../core/files.ts';
 import { runsSystemd } from '../../../core/process.ts';
+import { runHelper } from '../../../core/run-helper.ts';
 import { INSTALL_FORMAT, prefix, programs, stablePrefix } from '../../../system/installation.ts';
 import { paths } from '../../../system/paths.ts';
 import { writeEntry } from '../../../update/installation.ts';
@@ -229,10 +228,9 @@ function imageServices({ data }: Place, image: string): Entry[] {
 }
 
 /** Returns a program's output; null if it failed or is missing. */
-function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promise<string | null> {
-  return new Promise(resolve => {
-    execFile(program, words, { env, timeout: LIMIT_MS }, (error, stdout) => resolve(error ? null : stdout));
-  });
+async function output(program: string, words: string[], env: NodeJS.ProcessEnv): Promise<string | null> {
+  const { exit, stdout } = await runHelper([program, ...words], { env, timeoutMs: LIMIT_MS });
+  return exit === 0 ? stdout : null;
 }
 
 /**

@@ -7,7 +7,7 @@ import { formatBytes } from '../../../view/format.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { createProgress, type Progress } from '../../dialog.ts';
-import { EXIT, Failure } from '../../errors.ts';
+import { EXIT, Failure, orNull } from '../../errors.ts';
 import { columns } from '../../layout.ts';
 import { outcomeOf, pendingChanges, restartText } from '../../pending.ts';
 import { createTransport } from '../../transport.ts';
@@ -118,11 +118,7 @@ function phase({ phase, received, total }: NonNullable<UpdateCheck['progress']>,
 async function answers({ client, signal }: Context, version: string): Promise<void> {
   const deadline = Date.now() + RESTART_MS;
   for (;;) {
-    try {
-      if ((await client.call('GET /api/version')).version === version) return;
-    } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
-    }
+    if ((await orNull(client.call('GET /api/version')))?.version === version) return;
     if (Date.now() > deadline || signal.aborted) {
       throw new Failure(`Culvert ${version} is installed, but does not answer yet.`, {
         hint: 'Start it with: culvert. Or go back: culvert, then culvert update rollback',

@@ -1,5 +1,3 @@
-// Runs `culvert trust`, which shows the tools' trust in the organization's certificate, and changes it or undoes changes.
-import { Unreachable } from '../../../api/client.ts';
 import {
   type TrustCertificate,
   TrustHost,
@@ -16,7 +14,7 @@ import { certificateFacts } from '../../../view/forms/trust.ts';
 import { isMember } from '../../../view/states/registration.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { consent, createProgress, readSecret } from '../../dialog.ts';
-import { EXIT, Failure } from '../../errors.ts';
+import { EXIT, Failure, orNull } from '../../errors.ts';
 import { columns } from '../../layout.ts';
 import { diffText } from './doctor.ts';
 
@@ -75,14 +73,8 @@ const WRONG: readonly TrustVerdict[] = ['does-not-trust', 'trusts-too-much'];
 
 async function open({ client, env, paths, signal }: Context): Promise<Trust> {
   if (env.HOME) assertOwn(env.HOME); // the tested tools write into it
-  const member = await client
-    .call('GET /api/snapshot')
-    .then(isMember)
-    .catch(error => {
-      if (error instanceof Unreachable) return null;
-      throw error;
-    });
-  return createTrust({ env, paths, signal, isMember: member });
+  const snapshot = await orNull(client.call('GET /api/snapshot'));
+  return createTrust({ env, paths, signal, isMember: snapshot && isMember(snapshot) });
 }
 
 interface Examined {

@@ -1,6 +1,5 @@
 // Runs `culvert killswitch`, which sets and pauses the kill switch, prints its state, and lists blocked traffic.
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiError, Unreachable } from '../../../api/client.ts';
 import type { BlockedEntry, BlockedResponse, KillSwitch, KillSwitchRequest } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../../core/terminal.ts';
@@ -12,7 +11,7 @@ import { demoText } from '../../../view/states/state-table.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show, showDocument } from '../../context.ts';
 import { confirm, createProgress } from '../../dialog.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
+import { EXIT, Failure, orNull, usage, withoutDaemon } from '../../errors.ts';
 import { askToKeep, confirmWithinOf, type Keeping, keepingOf } from '../../keep.ts';
 import { columns } from '../../layout.ts';
 
@@ -84,22 +83,12 @@ export const killSwitchResume: Run = async context => {
 
 /** Falls back to `without` if no daemon answers, so that a blocked user can always turn the block off. */
 async function orWithoutDaemon<T>(withDaemon: () => Promise<T>, without: () => Promise<T>): Promise<T> {
-  try {
-    return await withDaemon();
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    return without();
-  }
+  return (await orNull(withDaemon())) ?? without();
 }
 
 async function ask(call: Call): Promise<KillSwitch & { ok: true }> {
   const { askWithoutDaemon } = await import('../../../killswitch/client/without-daemon.ts');
-  const { Problem } = await import('../../../problem.ts');
-  try {
-    return { ok: true, ...(await askWithoutDaemon(call)) };
-  } catch (error) {
-    throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
-  }
+  return { ok: true, ...(await withoutDaemon(() => askWithoutDaemon(call))) };
 }
 
 /** Prints the script that installs the root service; needs no daemon. */
@@ -251,21 +240,13 @@ export function compare(entries: readonly BlockedEntry[], before: ReadonlyMap<st
 
 /** Reads the list; without a daemon, as for root, asks the root service directly. */
 async function read(context: Context): Promise<BlockedResponse> {
-  try {
-    return await context.client.call('GET /api/killswitch/blocked');
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-  }
-  const [{ readBlocked }, { SERVICE_PATHS }, { Problem }] = await Promise.all([
+  const answer = await orNull(context.client.call('GET /api/killswitch/blocked'));
+  if (answer) return answer;
+  const [{ readBlocked }, { SERVICE_PATHS }] = await Promise.all([
     import('../../../killswitch/client/records.ts'),
     import('../../../killswitch/client/published-state.ts'),
-    import('../../../problem.ts'),
   ]);
-  try {
-    return { ok: true, ...(await readBlocked(SERVICE_PATHS)) };
-  } catch (error) {
-    throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
-  }
+  return { ok: true, ...(await withoutDaemon(() => readBlocked(SERVICE_PATHS))) };
 }
 
 function table(list: BlockedResponse, context: Context): string {

@@ -1,11 +1,10 @@
 // Runs `culvert run`, which prepares a program's place; bin/culvert then becomes the program.
 import { basename, resolve } from 'node:path';
-import { ApiError } from '../../../api/client.ts';
 import type { Message } from '../../../api/values.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { english } from '../../../view/translator.ts';
 import type { Context, Run } from '../../context.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
+import { EXIT, Failure, usage, withoutDaemon } from '../../errors.ts';
 
 const USAGE = 'Use: culvert run --tunnel-only -- COMMAND, or: culvert run --outside -- COMMAND';
 
@@ -26,16 +25,11 @@ export const run: Run = async (context, words, options) => {
   // without the script, this would move the caller's shell
   if (env.CULVERT_RUN !== String(process.ppid))
     throw new Failure('culvert run has to be started by the script "culvert".');
-  const { Problem } = await import('../../../problem.ts');
-  try {
-    const limits = await (isOutside ? outside(env, command) : tunnelOnly());
-    if (options.json && limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
-    // without a terminal, it would look like the command's output
-    if (!options.json && context.stderr.isTTY)
-      for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
-  } catch (error) {
-    throw error instanceof Problem ? new ApiError(error.toJSON()) : error;
-  }
+  const limits = await withoutDaemon(() => (isOutside ? outside(env, command) : tunnelOnly()));
+  if (options.json && limits.length) context.stderr.write(`${JSON.stringify({ limits })}\n`);
+  // without a terminal, it would look like the command's output
+  if (!options.json && context.stderr.isTTY)
+    for (const limit of limits) context.say(`culvert: ${wordMessage(limit, english)}`);
   return EXIT.ok;
 };
 

@@ -4,7 +4,7 @@ import GLib from 'gi://GLib?version=2.0';
 import type { SignInEnd } from '../../report.ts';
 import type { Helper, HelperEvents } from '../../sign-in/window.ts';
 import { processOf } from '../programs.ts';
-import { call } from '../system-bus.ts';
+import { systemd } from '../system-bus.ts';
 import { close, lines, listenAt, readExactly, within, write } from './streams.ts';
 
 const UNIT = 'culvert-killswitch-sign-in.service';
@@ -25,15 +25,7 @@ const DYNAMIC_USERS = { first: 61_184, last: 65_519 };
 
 /** @param run directory of the socket, in which only root can make files */
 export function createHelperLink(bus: Gio.DBusConnection, run: string) {
-  const manage = (method: string) =>
-    call(bus, {
-      name: 'org.freedesktop.systemd1',
-      path: '/org/freedesktop/systemd1',
-      method: `org.freedesktop.systemd1.Manager.${method}`,
-      body: new GLib.Variant('(ss)', [UNIT, 'replace']),
-      reply: null,
-      ms: START_MS,
-    });
+  const manage = (method: string) => systemd(bus, method, new GLib.Variant('(ss)', [UNIT, 'replace']));
 
   /** @throws Error if systemd does not start the helper, or if the helper does not answer in time */
   async function startHelper({ beat, released, ended }: HelperEvents): Promise<Helper> {

@@ -1,5 +1,5 @@
 // Describes the list of networks with their rules: those of Culvert, and the networks that WARP itself trusts.
-import type { NetworkRule, NetworksState } from '../../../api/networks.ts';
+import type { NetworkRule } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import type { RuleEditor } from '../../client/rule-editor.ts';
 import {
@@ -15,7 +15,15 @@ import { networksCommand } from '../../states/networks.ts';
 import { foldText, holdsWords } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { checks } from '../validate.ts';
-import { distrustCommand, ruleButtons, ruleHere, ruleText, trustCommand, trustedHere } from './network-here.ts';
+import {
+  distrustCommand,
+  type Here,
+  ruleButtons,
+  ruleHere,
+  ruleText,
+  trustCommand,
+  trustedHere,
+} from './network-here.ts';
 
 /** Interval at which clients read again while they show the page: the daemon watches for only two minutes after a read. */
 export const READ_NETWORKS_MS = 60_000;
@@ -23,13 +31,8 @@ export const READ_NETWORKS_MS = 60_000;
 /** Name of the rule that the page's switch adds or removes. */
 const UNKNOWN_WIFI = 'unknown-wifi';
 
-interface ListState {
-  networks: NetworksState | null | undefined;
+interface ListState extends Pick<Here, 'networks' | 'settable' | 'editor'> {
   options: Snapshot['options'] | null;
-  /** False while the tunnel's state allows no change. */
-  settable: boolean;
-  /** null if no rule can be edited. */
-  editor: RuleEditor | null;
   /** Words of the search; empty without a search. */
   query: string;
 }

@@ -131,10 +131,15 @@ test('wait lasts until a daemon starts, and survives its restart', async t => {
   assert.match(stdout, /^● Connected$/m);
 });
 
+async function startConnected(t: TestContext) {
+  const started = await startHome(t);
+  started.daemon.state.set('status', status('connected'));
+  started.daemon.state.set('settings', { Mode: 'warp' });
+  return started;
+}
+
 test('wait --proof returns when a request has come through the tunnel', async t => {
-  const { home, daemon } = await startHome(t);
-  daemon.state.set('status', status('connected'));
-  daemon.state.set('settings', { Mode: 'warp' });
+  const { home, daemon } = await startConnected(t);
   daemon.settings.setSession({ warp: { traceUrl: await tracePage(t, 'off', 'on') } });
   const { code, stdout } = await culvert(home, ['wait', '--proof', '--json']);
   assert.equal(code, 0);
@@ -142,9 +147,7 @@ test('wait --proof returns when a request has come through the tunnel', async t 
 });
 
 test('a tunnel that is connected and proves nothing ends wait --proof with 8', async t => {
-  const { home, daemon } = await startHome(t);
-  daemon.state.set('status', status('connected'));
-  daemon.state.set('settings', { Mode: 'warp' });
+  const { home, daemon } = await startConnected(t);
   daemon.settings.setSession({ warp: { traceUrl: await tracePage(t, 'off') } });
   const { code, stderr } = await culvert(home, ['wait', '--proof', '--timeout', '1']);
   assert.equal(code, 8);
@@ -154,9 +157,7 @@ test('a tunnel that is connected and proves nothing ends wait --proof with 8', a
 });
 
 test('wait --proof asks directly in a mode without a proxy, though the port of one is known', async t => {
-  const { home, daemon } = await startHome(t);
-  daemon.state.set('status', status('connected'));
-  daemon.state.set('settings', { Mode: 'warp' });
+  const { home, daemon } = await startConnected(t);
   daemon.state.set('tunnel', { ...daemon.state.snapshot().tunnel, proxyPort: 1 });
   const page = await tracePage(t, 'plus');
   daemon.settings.setSession({ warp: { traceUrl: page } });
@@ -169,9 +170,7 @@ test('wait --proof asks directly in a mode without a proxy, though the port of o
 });
 
 test('a tunnel that goes down while it is proven ends wait with 3', async t => {
-  const { home, daemon } = await startHome(t);
-  daemon.state.set('status', status('connected'));
-  daemon.state.set('settings', { Mode: 'warp' });
+  const { home, daemon } = await startConnected(t);
   const asked = await serve(t, (_, reply) => {
     daemon.state.set('status', status('disconnected'));
     reply.end('warp=off\n');
@@ -183,9 +182,7 @@ test('a tunnel that goes down while it is proven ends wait with 3', async t => {
 });
 
 test('Ctrl+C ends wait with 130, also while a trace page does not answer', async t => {
-  const { home, daemon } = await startHome(t);
-  daemon.state.set('status', status('connected'));
-  daemon.state.set('settings', { Mode: 'warp' });
+  const { home, daemon } = await startConnected(t);
   let [reached, tell] = [false, () => {}];
   const silent = await serve(t, () => {
     reached = true;

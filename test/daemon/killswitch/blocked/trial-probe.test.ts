@@ -2,20 +2,14 @@
 // nothing leaves.
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { BlockedList } from '../../../../daemon/api/schema.ts';
 import { PROBE, packetsTo } from '../../../../daemon/cli/commands/doctor/trial.ts';
-import { DAEMON, type Machine, setMachine } from '../../../support/killswitch/programs.ts';
+import { DAEMON, machineFor } from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 import { bundleScript } from '../../../support/script.ts';
 
-let machine: Machine;
-before(async () => {
-  if (missing) return;
-  machine = await setMachine();
-  await machine.serve();
-});
-after(() => machine?.end());
+const machine = machineFor(missing);
 
 async function counted(): Promise<number> {
   const { ok, text } = await machine.call('Blocked', ['u', '60'], DAEMON);

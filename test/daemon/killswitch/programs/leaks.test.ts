@@ -1,31 +1,16 @@
 // Ways out of the place of a kept program: by each, another program leaks, and a kept program sends 0 packets.
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { cgroupOf } from '../../../../daemon/killswitch/rules/place.ts';
 import { line } from '../../../support/killswitch/loops.ts';
-import {
-  ask,
-  DAEMON,
-  FAMILIES,
-  FAR,
-  type Family,
-  finish,
-  type Machine,
-  setMachine,
-} from '../../../support/killswitch/programs.ts';
+import { ask, DAEMON, FAMILIES, FAR, type Family, finish, machineFor } from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
 
 const skip = missing || (!FULL && 'only with --full');
 
-let machine: Machine;
-before(async () => {
-  if (skip) return;
-  machine = await setMachine();
-  await machine.serve();
-});
-after(() => machine?.end());
+const machine = machineFor(skip);
 
 /** Reports of one membership: two when a program joins a group, and two when it leaves (the kernel's robustness variable). */
 const REPORTS = 4;

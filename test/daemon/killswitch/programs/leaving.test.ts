@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { cgroupOf } from '../../../../daemon/killswitch/rules/place.ts';
 import { line } from '../../../support/killswitch/loops.ts';
 import {
@@ -12,8 +12,7 @@ import {
   FAMILIES,
   FAR,
   finish,
-  type Machine,
-  setMachine,
+  machineFor,
   UPLINK,
 } from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
@@ -25,14 +24,10 @@ const VERSION_1 = ['freezer', 'name=systemd'].find(name =>
   readFileSync('/proc/self/mountinfo', 'utf8').includes(` - cgroup cgroup rw,${name}`),
 );
 
-let machine: Machine;
-before(async () => {
-  if (skip) return;
-  machine = await setMachine();
-  machine.allow('tunnel-only', 'outside');
-  await machine.serve();
+const machine = machineFor(skip, async each => {
+  each.allow('tunnel-only', 'outside');
+  await each.serve();
 });
-after(() => machine?.end());
 
 const python = (text: string) => ['/usr/bin/python3', '-c', text];
 

@@ -1,9 +1,9 @@
 // Kept programs in WARP's other modes: without a device, with destinations that are excluded from the tunnel or not included, and on the
 // loopback, where the local proxy is.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { attachLoop, LOOP, line } from '../../../support/killswitch/loops.ts';
-import { ask, FAMILIES, FAR, finish, type Machine, setMachine } from '../../../support/killswitch/programs.ts';
+import { ask, FAMILIES, FAR, finish, machineFor } from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 
@@ -12,13 +12,7 @@ const LOOPBACK = ['127.0.0.1', '::1'];
 const PORT = 9100;
 const PROXY = 40_000;
 
-let machine: Machine;
-before(async () => {
-  if (skip) return;
-  machine = await setMachine();
-  await machine.serve();
-});
-after(() => machine?.end());
+const machine = machineFor(skip);
 
 const python = (text: string) => ['/usr/bin/python3', '-c', text];
 /** Answers TCP and UDP of both families with "reached". */

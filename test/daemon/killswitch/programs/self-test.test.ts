@@ -1,29 +1,15 @@
 // The self-test of a kept program's place: if it fails, the program does not start. Each case breaks the place while no service
 // runs that would repair it.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { line } from '../../../support/killswitch/loops.ts';
-import {
-  ask,
-  type Ended,
-  FAMILIES,
-  finish,
-  IPV6,
-  type Machine,
-  setMachine,
-} from '../../../support/killswitch/programs.ts';
+import { ask, type Ended, FAMILIES, finish, IPV6, machineFor } from '../../../support/killswitch/programs.ts';
 import { missing } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 
 const later = missing || (!FULL && 'only with --full');
 
-let machine: Machine;
-before(async () => {
-  if (missing) return;
-  machine = await setMachine();
-  await machine.serve();
-});
-after(() => machine?.end());
+const machine = machineFor(missing);
 
 /** Starts kept shells, kills the service, makes a change, and runs a command in each shell, one after another. */
 async function startAfter(change: string, ...commands: string[][]): Promise<Ended[]> {

@@ -1,8 +1,8 @@
 // Programs at a terminal, as if typed alone: a pager, Ctrl+C, Ctrl+Z, a new size, and exit statuses.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
-import { type Machine, setMachine, TERMINAL } from '../../../support/killswitch/programs.ts';
+import { test } from 'node:test';
+import { machineFor, TERMINAL } from '../../../support/killswitch/programs.ts';
 import { missing, which } from '../../../support/killswitch/stage.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 
@@ -66,15 +66,11 @@ const CASES: Readonly<Record<string, (run: string) => Step[]>> = {
   ],
 };
 
-let machine: Machine;
-before(async () => {
-  if (skip) return;
-  machine = await setMachine();
-  machine.allow('tunnel-only', 'outside');
-  await machine.serve();
-  writeFileSync(machine.path('lines'), Array.from({ length: 999 }, (_, i) => `line ${i + 1}\n`).join(''));
+const machine = machineFor(skip, async each => {
+  each.allow('tunnel-only', 'outside');
+  await each.serve();
+  writeFileSync(each.path('lines'), Array.from({ length: 999 }, (_, i) => `line ${i + 1}\n`).join(''));
 });
-after(() => machine?.end());
 
 for (const [title, steps] of Object.entries(CASES))
   test(`at a terminal: ${title}`, { skip }, async () => {

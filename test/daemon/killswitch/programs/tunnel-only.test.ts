@@ -1,14 +1,13 @@
 // Programs that use the tunnel only: `culvert run`, the real root service and nft, an uplink whose every packet is counted.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import {
   ASK,
   ASK_UDP,
   checkAsAlone,
   DAEMON,
   finish,
-  type Machine,
-  setMachine,
+  machineFor,
   TERMINAL,
   TUNNEL,
   UPLINK,
@@ -19,13 +18,7 @@ import { until } from '../../../support/until.ts';
 
 const later = missing || (!FULL && 'only with --full');
 
-let machine: Machine;
-before(async () => {
-  if (missing) return;
-  machine = await setMachine();
-  await machine.serve();
-});
-after(() => machine?.end());
+const machine = machineFor(missing);
 
 test('its packets use the tunnel, and without one it is refused immediately', { skip: missing }, async () => {
   await machine.tunnelUp();

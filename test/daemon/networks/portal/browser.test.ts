@@ -29,7 +29,7 @@ test('the profile uses no proxy and no encrypted DNS, and is removed with the br
   const [bin, runtime] = [temporary(t, 'bin'), temporary(t, 'runtime')];
   writeScript(
     join(bin, 'firefox'),
-    `#!/bin/sh\nwhile [ "$1" != --profile ]; do shift; done\ncp "$2/user.js" '${runtime}/copy'\nexec sleep 60\n`,
+    `#!/bin/sh\nwhile [ "$1" != --profile ]; do shift; done\ncp "$2/user.js" '${bin}/copy'\nmv '${bin}/copy' '${runtime}'\nexec sleep 60\n`,
   );
   const env = { PATH: `${bin}:${process.env.PATH}`, DISPLAY: ':0' };
   assert.equal(openBrowser('http://x/', runtime, { PATH: env.PATH }), null, 'without a display');

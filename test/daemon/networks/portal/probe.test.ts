@@ -1,10 +1,9 @@
 // Login pages of networks: a redirect, a form, status 511, and networks that let some pages through.
 import assert from 'node:assert/strict';
 import dns from 'node:dns/promises';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { syncBuiltinESMExports } from 'node:module';
-import { type AddressInfo, createServer as createTcp } from 'node:net';
+import { createServer as createTcp } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { type TestContext, test } from 'node:test';
 import {
@@ -15,13 +14,9 @@ import {
   TARGETS,
   type Target,
 } from '../../../../daemon/networks/portal/probe.ts';
+import { listen, serve as serveAt } from '../../../support/listen.ts';
 
-async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-}
+const serve = async (t: TestContext, listener: RequestListener) => `${await serveAt(t, listener)}/`;
 const good: RequestListener = (_, response) => void response.end('success\n');
 const target = (url: string): Target => ({ url, status: 200, body: 'success' });
 const redirect =
@@ -165,10 +160,8 @@ test('does not open a page if its name leads, or may lead, to this machine', asy
 });
 
 test('a network that answers nothing, or not in HTTP, is unreachable', async t => {
-  const silent = createTcp(socket => t.after(() => socket.destroy())).listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  t.after(() => silent.close());
-  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+  const silent = createTcp(socket => t.after(() => socket.destroy()));
+  const url = `http://127.0.0.1:${await listen(t, silent)}/`;
   const targets = [url, 'http://127.0.0.1:1/', 'http://name.invalid/'].map(target);
   assert.deepEqual(await probeNetwork(targets, 100), { network: 'unreachable', loginPage: null });
   assert.equal(judge([{ result: 'open', location: null }]).network, 'unreachable', 'one page is not believed alone');

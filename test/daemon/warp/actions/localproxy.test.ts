@@ -10,6 +10,7 @@ import { createLog, createState } from '../../../../daemon/state/store.ts';
 import { createTunnel } from '../../../../daemon/warp/tunnel.ts';
 import { emulator } from '../../../support/daemon/emulator.ts';
 import { folder } from '../../../support/daemon/fake-cli.ts';
+import { listen } from '../../../support/listen.ts';
 import { freePort } from '../../../support/ports.ts';
 import { FULL } from '../../../support/thoroughness.ts';
 import { until } from '../../../support/until.ts';
@@ -82,10 +83,8 @@ async function page(t: test.TestContext): Promise<number> {
       const body = `asked from ${socket.remoteAddress}`;
       socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  return (server.address() as { port: number }).port;
+  });
+  return listen(t, server);
 }
 
 test('a disconnected WireGuard client gets MASQUE, the mode and the connection, and then curl goes through', async t => {

@@ -1,10 +1,9 @@
 // A network that inspects TLS: after `culvert trust apply`, real programs behind a gateway get through its proxy as well.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import { connect } from 'node:net';
-import { type TestContext, test } from 'node:test';
-import { listen } from '../../../support/listen.ts';
+import type { RequestListener } from 'node:http';
+import { test } from 'node:test';
+import { proxyTo } from '../../../support/listen.ts';
 import { authority, machine } from '../../../support/trust/organization.ts';
 import { clientOf } from '../../../support/wrapper/fake-mcp.ts';
 import { json } from '../../../support/wrapper/gateway.ts';
@@ -13,23 +12,6 @@ import { buildWrapper, type Sandbox, sandbox } from '../../../support/wrapper/sa
 
 const { skip, node, file } = await realPrograms(['firecrawl-mcp@3.26.0', '@mendable/firecrawl-js@4.42.0']);
 const HOST = 'api.firecrawl.dev';
-
-/** A proxy that leads every connection to one server, and the hosts that it was asked for. */
-async function proxyTo(t: TestContext, port: number) {
-  const asked: string[] = [];
-  const proxy = createServer((_req, res) => void res.writeHead(500).end());
-  proxy.on('connect', (req, socket) => {
-    asked.push(req.url!);
-    const target = connect(port, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      target.pipe(socket).pipe(target);
-    });
-    target.on('error', () => socket.destroy());
-    socket.on('error', () => target.destroy());
-    t.after(() => target.destroy());
-  });
-  return { url: `http://127.0.0.1:${await listen(t, proxy)}`, asked };
-}
 
 type Env = Record<string, string | undefined>;
 

@@ -1,13 +1,12 @@
 // The SDKs of npm through a gateway, in front of a provider that counts.
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { variablesFor } from '../../../../wrapper/gateway/address.ts';
 import { startGateway } from '../../../../wrapper/gateway/gateway.ts';
 import { startFirecrawl } from '../../../support/wrapper/firecrawl-provider.ts';
 import { contextOf, json, openShippedAt, type Respond, startProvider } from '../../../support/wrapper/gateway.ts';
 import { realPrograms } from '../../../support/wrapper/real-programs.ts';
+import { auditOf } from '../../../support/wrapper/sandbox.ts';
 
 const programs = await realPrograms([
   '@mendable/firecrawl-js@4.42.0',
@@ -29,13 +28,7 @@ async function open(t: TestContext, cli: string, keys: Record<string, string>, p
     assert.ok(text.includes(placeholder));
     return value as T;
   };
-  const audit = () =>
-    fs
-      .readFileSync(path.join(box.state, 'audit.jsonl'), 'utf8')
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line));
-  return { ...opened, program, audit };
+  return { ...opened, program, audit: () => auditOf(box) };
 }
 
 const FIRECRAWL = `

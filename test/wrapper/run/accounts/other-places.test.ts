@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { anotherPlace } from '../../../../wrapper/run/candidates.ts';
 import type { Account } from '../../../../wrapper/store/config.ts';
 import { missing } from '../../../support/temporary.ts';
-import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
+import { calls } from '../../../support/wrapper/fake-cli.ts';
+import { sandbox } from '../../../support/wrapper/sandbox.ts';
 import { PLACES, providers } from '../../../support/wrapper/shipped.ts';
 
 const CLOUDFLARE = '✘ [ERROR] A request to the Cloudflare API (/accounts/x/workers/scripts/y) failed.\n\n  ';
@@ -66,8 +67,6 @@ case $KEY in
   bad*) echo "$(cat "$HOME/answer")" >&2; exit 3 ;;
 esac
 `;
-
-const calls = (box: Sandbox) => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
 
 function withPlace(t: Parameters<typeof sandbox>[0], answer = 'refused', rules = RULES) {
   const box = sandbox(t);

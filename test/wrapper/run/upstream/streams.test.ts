@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../support/until.ts';
+import { calls, setUp as withTool } from '../../../support/wrapper/fake-cli.ts';
 import { finished, sandbox } from '../../../support/wrapper/sandbox.ts';
 
 const RULES = `inject = ["FAKE_KEY"]
@@ -16,11 +17,8 @@ stderr = "^Error: quota"
 `;
 
 function setUp(t: Parameters<typeof sandbox>[0], script: string, rules = RULES) {
-  const box = sandbox(t);
-  box.script('fake', `#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n${script}`);
-  box.provider('fake', rules);
-  const calls = () => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
-  return { box, calls };
+  const box = withTool(t, {}, { script, rules });
+  return { box, calls: () => calls(box) };
 }
 
 test('output is streamed once it has been held for the commit window, and is not replayed after that', async t => {
@@ -193,8 +191,7 @@ case "$2" in *fail*) echo "Error: Insufficient credits to go on" >&2; exit 1 ;; 
   await box.shim('firecrawl', ['login', 'wake', 'b']);
   await box.shim('firecrawl', ['browser', 'execute']);
   await box.shim('firecrawl', ['browser', 'launch-session']);
-  const calls = fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n');
-  assert.deepEqual(calls, [
+  assert.deepEqual(calls(box), [
     'k2 scrape u',
     'k2 interact click',
     'k2 browser open fail',

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { loadCatalog } from '../../../../wrapper/catalog/catalog.ts';
 import { missing } from '../../../support/temporary.ts';
 import { sample } from '../../../support/thoroughness.ts';
+import { calls, setUp as withTool } from '../../../support/wrapper/fake-cli.ts';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
 import { atTerminal } from '../../../support/wrapper/terminal.ts';
 
@@ -21,14 +22,9 @@ class = "quota"
 json = { path = "error", matches = "^quota" }
 `;
 
-type Test = Parameters<typeof sandbox>[0];
-
-function setUp(t: Test, script: string, keys: Record<string, string>, rules = RULES) {
-  const box = sandbox(t);
-  box.script('fake', `#!/bin/sh\necho "$FAKE_KEY $*" >> "$HOME/calls"\n${script}`);
-  box.provider('fake', rules);
-  box.accounts('fake', keys);
-  return { box, calls: () => fs.readFileSync(path.join(box.home, 'calls'), 'utf8').trim().split('\n') };
+function setUp(t: TestContext, script: string, keys: Record<string, string>, rules = RULES) {
+  const box = withTool(t, keys, { script, rules });
+  return { box, calls: () => calls(box) };
 }
 
 /** The same command in a pipe and at a terminal. */
