@@ -77,6 +77,8 @@ export const History = z.object({
   ok: z.literal(true),
   /** True if the history is recorded (`history.enabled`). */
   enabled: z.boolean(),
+  /** Why nothing is recorded, although it should be; absent without a problem. A `stop` marks the time of the last record. */
+  problem: z.optional(z.string()),
   since: Time,
   until: Time,
   resolution: HistoryResolution,

@@ -23,9 +23,18 @@ interface Question {
   until: number;
   /** Time until which the last known state lasts; null if recording has ended. */
   now: number | null;
+  /** The end of a recording that fails, which is not written yet; else null. */
+  end?: Change | null;
 }
 
-export function readPage({ files, query, since, until, now }: Question): Omit<History, 'ok' | 'enabled'> {
+export function readPage({
+  files,
+  query,
+  since,
+  until,
+  now,
+  end: broken = null,
+}: Question): Omit<History, 'ok' | 'enabled'> {
   const resolution = query.resolution ?? suitedTo(until - since);
   const bucket = SECONDS[resolution];
   const cursor = query.cursor === undefined ? null : Number(query.cursor);
@@ -52,6 +61,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
     const onChange: OnLine = (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end);
     files.read(day, day < first ? onChange : onLine);
   }
+  if (broken) timeline.change(broken);
   const { total, days } = timeline.end(now);
   return {
     since: new Date(since).toISOString(),
