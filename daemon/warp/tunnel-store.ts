@@ -41,8 +41,8 @@ export interface TunnelStore {
   setAuthorized(authorized: boolean): void;
   /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
-  /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false). */
-  expectConnection(expected: boolean): void;
+  /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false). @param byUser false if Culvert asked for it */
+  expectConnection(expected: boolean, byUser?: boolean): void;
   /** Call when an expected connection should be up. */
   connectionOverdue(): void;
   /** Call when no listener confirms the published status anymore. */
@@ -149,7 +149,7 @@ export function createTunnelStore(
       authorized = now;
       publishStatus();
     },
-    expectConnection: now => void (wish.accept(now, reading, raw) && publishStatus()),
+    expectConnection: (now, byUser) => void (wish.accept(now, { reading, raw, byUser }) && publishStatus()),
     connectionOverdue: () => void (wish.overdue() && publishStatus()),
     checkRegistration: cause.check,
     registrationCause: () => cause.of({ ...state.snapshot().status, blocked: 'not-registered' }).registration ?? null,

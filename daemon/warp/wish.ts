@@ -14,7 +14,8 @@ import type { StatusReading } from './parse/status.ts';
 const ACCEPTED = { code: 'ConnectAccepted', text: 'Waiting for WARP to connect' };
 const IGNORED = { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' };
 /** The tunnel CLI's own reason, in the cases in which it reports one. */
-const TURNED_OFF = { code: 'Manual', text: 'Manual Disconnection' };
+const OFF = { code: 'Manual', text: 'Manual Disconnection' };
+const TURNED_OFF = { ...OFF, byUser: true as const };
 
 /** Longer than a restart of the daemon takes, in ms. */
 const RESTART_MS = 600_000;
@@ -23,7 +24,7 @@ const TURN_OFF_MS = 15_000;
 
 export interface Wish {
   /** Records an accepted request to connect or disconnect. @returns true if the reported reason may change */
-  accept(connects: boolean, reading: StatusReading, raw: string | null): boolean;
+  accept(connects: boolean, present: Present): boolean;
   /** Records that the tunnel should be up by now. @returns true if the reported reason may change */
   overdue(): boolean;
   /** Records a new status. */
@@ -34,6 +35,14 @@ export interface Wish {
   leave(restarts: boolean): void;
 }
 
+/** The status when the tunnel CLI accepts a request. */
+interface Present {
+  reading: StatusReading;
+  raw: string | null;
+  /** False if Culvert made the request itself (default true). */
+  byUser?: boolean | undefined;
+}
+
 interface Wanted {
   /** Status when the tunnel CLI accepted the request; undefined until the first known status. */
   raw: string | null | undefined;
@@ -42,12 +51,14 @@ interface Wanted {
   overdue: boolean;
 }
 
-/** An accepted request to disconnect. */
+/** A tunnel that is to be off. */
 interface TurnedOff {
   /** True once the tunnel is down. */
   isDown: boolean;
-  /** Time when the tunnel CLI accepted the request, in ms since 1970. */
+  /** Time when it was turned off or first seen off, in ms since 1970. */
   at: number;
+  /** Who turned it off; null if unknown: the tunnel CLI also calls a tunnel that never was on disconnected by hand. */
+  by: 'user' | 'culvert' | null;
 }
 
 /**
@@ -58,6 +69,8 @@ export function createWish(file: string | null = null, now: () => number = Date.
   const kept = file === null ? null : readFile(file, now());
   let wanted = kept?.wanted ?? null;
   let turnedOff: TurnedOff | null = kept?.turnedOff ?? null;
+  /** True if the tunnel was on when the status was last known. */
+  let wasOn = false;
 
   /** Saves every change, since a crashing daemon can't. */
   function save(): void {
@@ -80,11 +93,11 @@ export function createWish(file: string | null = null, now: () => number = Date.
   }
 
   return {
-    accept(connects, reading, raw) {
+    accept(connects, { reading, raw, byUser = true }) {
       const before = wanted;
       const { state } = reading;
       const isKnown = state !== 'unknown';
-      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now() };
+      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now(), by: byUser ? 'user' : 'culvert' };
       set(
         connects && state !== 'connected'
           ? { raw: isKnown ? raw : undefined, moved: isKnown && state !== 'disconnected', overdue: false }
@@ -100,9 +113,12 @@ export function createWish(file: string | null = null, now: () => number = Date.
     follow(reading, raw) {
       if (reading.state === 'unknown') return;
       const isDown = reading.state === 'disconnected';
+      const by = wasOn || reading.reason?.code === 'SettingsChanged' ? 'user' : null;
+      wasOn = !isDown && reading.blocked === null;
       if (turnedOff) followEnd(turnedOff, isDown);
       // while it stays off, a change of the settings is not the reason
-      else if (!wanted && isTurnedOff({ ...reading, raw })) setTurnedOff({ isDown, at: now() });
+      const isNews = !turnedOff || (by !== null && turnedOff.by === null);
+      if (isNews && !wanted && isTurnedOff({ ...reading, raw })) setTurnedOff({ isDown, at: now(), by });
       if (!wanted) return;
       const isNew = wanted.raw !== undefined && (wanted.moved || raw !== wanted.raw);
       const isFirst = wanted.raw === undefined;
@@ -117,7 +133,8 @@ export function createWish(file: string | null = null, now: () => number = Date.
     reasonFor(reading) {
       if (!namesNoFailure(reading)) return reading.reason;
       if (wanted) return wanted.overdue ? IGNORED : ACCEPTED;
-      return turnedOff ? TURNED_OFF : reading.reason;
+      if (turnedOff) return turnedOff.by === 'user' ? TURNED_OFF : OFF;
+      return reading.reason;
     },
     leave(restarts) {
       if (file === null) return;
@@ -162,7 +179,10 @@ function readFile(file: string, now: number): { wanted: Wanted | null; turnedOff
   const ageMs = now - kept.at;
   if (ageMs < 0 || ageMs >= RESTART_MS) return null;
   const { turnedOff: end } = kept;
-  if (isObject(end)) return { wanted: null, turnedOff: { isDown: end.isDown === true, at: Number(end.at) } };
+  if (isObject(end)) {
+    const by = end.by === 'user' || end.by === 'culvert' ? end.by : null;
+    return { wanted: null, turnedOff: { isDown: end.isDown === true, at: Number(end.at), by } };
+  }
   const raw = typeof kept.raw === 'string' ? kept.raw : undefined;
   return { wanted: { raw, moved: kept.moved === true, overdue: true }, turnedOff: null };
 }

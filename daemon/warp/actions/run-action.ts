@@ -49,22 +49,34 @@ interface Options {
   ignoredMs: number | undefined;
 }
 
+interface Execution {
+  plan: Plan;
+  /** Path of the tunnel CLI. */
+  file: string;
+  isAutomatic?: boolean | undefined;
+}
+
 /** @returns `Tunnel.runAction` */
-export function createActionRunner(options: Options): (request: ActionRequest) => Promise<CommandOutput | null> {
+export function createActionRunner(
+  options: Options,
+): (request: ActionRequest, isAutomatic?: boolean) => Promise<CommandOutput | null> {
   const { state, store, reader, tracker, runner, watch, changes, terms, adopt, stopped } = options;
   let ignoring: NodeJS.Timeout | undefined;
   let enabling: Promise<CommandOutput | null> | undefined;
 
   /** Checks that the tunnel follows an accepted command to connect or disconnect. */
-  function followConnect(action: ActionRequest['action']): void {
+  function followConnect(action: ActionRequest['action'], isAutomatic: boolean): void {
     if (action !== 'connect' && action !== 'disconnect') return;
     clearTimeout(ignoring);
-    store.expectConnection(action === 'connect');
+    store.expectConnection(action === 'connect', !isAutomatic);
     if (action !== 'connect') return;
     ignoring = setTimeout(() => !stopped() && store.connectionOverdue(), options.ignoredMs ?? IGNORED_MS).unref();
   }
 
-  async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
+  async function execute(
+    request: ActionRequest,
+    { plan, file, isAutomatic = false }: Execution,
+  ): Promise<CommandOutput> {
     store.checkRegistration();
     // only the status of a living listener is certain enough to refuse without running the command
     const { blocked } = state.snapshot().status;
@@ -89,7 +101,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       if (REGISTRATIONS.includes(request.action) || request.action === 'deleteRegistration')
         await store.registrationAttempted(null);
       store.setAuthorized(true);
-      followConnect(request.action);
+      followConnect(request.action, isAutomatic);
       store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
       watch.retry();
       return finished.output;
@@ -126,7 +138,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       (await import('./localproxy.ts')).enableLocalProxy({
         state,
         can,
-        run: request => execute(request, planAction(request, can), file),
+        run: request => execute(request, { plan: planAction(request, can), file }),
         readSettings: () => reader.readLatest('settings'),
         stopped,
         limitMs: options.proxyLimitMs ?? PROXY_LIMIT_MS,
@@ -137,7 +149,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
     return enabling;
   }
 
-  return async request => {
+  return async (request, isAutomatic) => {
     const cli = await tracker.current();
     const plan = planAction(request, cli?.can ?? NEWEST);
     if (request.action === 'acceptTerms') {
@@ -149,7 +161,9 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
     const { path, can } = cli;
     if (!can) throw blockedProblem('cli-too-old', state.snapshot());
     return changes.during(() =>
-      request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path),
+      request.action === 'enableLocalProxy'
+        ? enableProxy(path, can)
+        : execute(request, { plan, file: path, isAutomatic }),
     );
   };
 }
