@@ -34,6 +34,8 @@ export interface Reader {
   hasUnreadChanges(): boolean;
   /** True if an action changed the part, it has not been read since, and a read could succeed in the present state. */
   isUnread(part: Read): boolean;
+  /** True if the value is outdated, was not read again although it could be, and was read before. */
+  isOld(part: Read): boolean;
   /**
    * Handles a refusal that means that the tunnel CLI as a whole is blocked. Reads the status once, which may refute the
    * block; until then, the status of a living listener counts.
@@ -167,6 +169,7 @@ export function createReader(options: Options): Reader {
     },
     hasUnreadChanges: parts.hasUnreadChanges,
     isUnread: parts.isUnread,
+    isOld: parts.isOld,
     suspect: status.suspect,
     statusHeard: status.heard,
     stop: status.stop,

@@ -450,3 +450,17 @@ test('settings that Culvert changed and could not read are unknown, and are read
   await until(() => shown().mode === 'doh');
   await until(() => areSettingsKnown(tunnel, state.snapshot().settings));
 });
+
+test('settings that another program changed and Culvert could not read are old, and are read without a client', async t => {
+  const { tunnel, state, cli } = await startTunnel(t);
+  const mode = () => state.snapshot().settings.Mode;
+  await until(() => mode() === 'warp');
+  assert.equal(tunnel.areSettingsOld(), false);
+  await cli.control('fault=cut=20@settings');
+  await cli.run('mode', 'doh');
+  await until(tunnel.areSettingsOld);
+  assert.equal(mode(), 'warp');
+  await cli.control('fault=');
+  await until(() => mode() === 'doh');
+  assert.equal(tunnel.areSettingsOld(), false);
+});
