@@ -18,6 +18,8 @@ export const HistoryChange = z.object({
   state: ConnectionState,
   /** The tunnel CLI's own name for the reason, such as `HappyEyeballsFailed`; null without a reason. */
   reason: z.nullable(z.string()),
+  /** False if `Manual` is only the tunnel CLI's word: Culvert turned the tunnel off, or it was off before. */
+  byUser: z.optional(z.literal(false)),
   blocked: z.nullable(Blocked),
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   mode: z.nullable(z.string()),

@@ -154,7 +154,7 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   };
 }
 
-function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effect, reverted }: Change): HistoryChange {
+function changeOf({ at, kind, state, reason, byUser, blocked, network, mode, colo, ...did }: Change): HistoryChange {
   const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
   const change: HistoryChange = {
     at: new Date(at).toISOString(),
@@ -166,8 +166,9 @@ function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effec
     mode,
     colo,
   };
-  if (effect !== undefined) change.effect = effect;
-  if (reverted !== undefined) change.reverted = reverted;
+  if (byUser !== undefined) change.byUser = byUser;
+  if (did.effect !== undefined) change.effect = did.effect;
+  if (did.reverted !== undefined) change.reverted = did.reverted;
   return change;
 }
 

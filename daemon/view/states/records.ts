@@ -81,10 +81,7 @@ export function changeWords(
     state === 'connecting' ||
     isPhase(change.reason ?? '') ||
     (network === 'unstable' && change.reason === 'NetworkDegraded');
-  // a tunnel that never was on, or that Culvert turned off, has this reason, too
-  const isAutomatic = effect !== undefined || reverted === 'connection';
-  const isUnproven = change.reason === 'Manual' && (kind === 'start' || isAutomatic);
-  const reason = blocked || isWorded || isUnproven ? null : change.reason;
+  const reason = blocked || isWorded || change.byUser === false ? null : change.reason;
   const why = reason && reasonTitle(reason, tr);
   // at the time of a revert, the tunnel was already off
   const isOff = state === 'disconnected' && reason === 'Manual' && reverted === undefined;

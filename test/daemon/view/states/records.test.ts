@@ -50,13 +50,13 @@ test('a change is described in words', () => {
       'Unstable network, All traffic, via Amsterdam, Recording started',
     ],
     [off, 'Turned off by you', ''],
-    [{ ...off, kind: 'start' }, 'Disconnected', 'Recording started'],
+    [{ ...off, byUser: false, kind: 'start' }, 'Disconnected', 'Recording started'],
     [
-      { ...off, effect: { subject: 'connection', value: 'off', rule: 'home' } },
+      { ...off, byUser: false, effect: { subject: 'connection', value: 'off', rule: 'home' } },
       'Disconnected',
       'Rule “home”: WARP is paused',
     ],
-    [{ ...off, reverted: 'connection' }, 'Disconnected', 'Connection: reverted by Culvert'],
+    [{ ...off, byUser: false, reverted: 'connection' }, 'Disconnected', 'Connection: reverted by Culvert'],
     [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],
     [{ reverted: 'routes' }, 'Connected', 'All traffic, via Amsterdam, Routes: reverted by Culvert'],
     [
