@@ -25,6 +25,8 @@ const TURN_OFF_MS = 15_000;
 export interface Wish {
   /** Records an accepted request to connect or disconnect. @returns true if the reported reason may change */
   accept(connects: boolean, present: Present): boolean;
+  /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
+  actAlone(now: boolean): void;
   /** Records that the tunnel should be up by now. @returns true if the reported reason may change */
   overdue(): boolean;
   /** Records a new status. */
@@ -71,6 +73,7 @@ export function createWish(file: string | null = null, now: () => number = Date.
   let turnedOff: TurnedOff | null = kept?.turnedOff ?? null;
   /** True if the tunnel was on when the status was last known. */
   let wasOn = false;
+  let isAlone = false;
 
   /** Saves every change, since a crashing daemon can't. */
   function save(): void {
@@ -105,6 +108,9 @@ export function createWish(file: string | null = null, now: () => number = Date.
       );
       return wanted !== before || !connects;
     },
+    actAlone(now) {
+      isAlone = now;
+    },
     overdue() {
       if (!wanted) return false;
       wanted.overdue = true;
@@ -113,7 +119,8 @@ export function createWish(file: string | null = null, now: () => number = Date.
     follow(reading, raw) {
       if (reading.state === 'unknown') return;
       const isDown = reading.state === 'disconnected';
-      const by = wasOn || reading.reason?.code === 'SettingsChanged' ? 'user' : null;
+      const isTurned = wasOn || reading.reason?.code === 'SettingsChanged';
+      const by = isAlone ? 'culvert' : isTurned ? 'user' : null;
       wasOn = !isDown && reading.blocked === null;
       if (turnedOff) followEnd(turnedOff, isDown);
       // while it stays off, a change of the settings is not the reason

@@ -84,13 +84,12 @@ export function createActionRunner(
       throw blockedProblem(blocked, state.snapshot());
     refuseConsumer(request);
     changes.expectAnnouncement(plan.changes);
-    const finished = await runner.run({
-      file,
-      args: [...(terms.accepted() ? ['--accept-tos'] : []), ...plan.argv],
-      source: 'action',
-      timeoutMs: plan.timeoutMs,
-      write: true,
-    });
+    // the listener may report the end before the command ends
+    if (isAutomatic && request.action === 'disconnect') store.actAlone(true);
+    const args = [...(terms.accepted() ? ['--accept-tos'] : []), ...plan.argv];
+    const finished = await runner
+      .run({ file, args, source: 'action', timeoutMs: plan.timeoutMs, write: true })
+      .finally(() => store.actAlone(false));
     const failure = failureIn(finished);
     if (!failure || isUncertain(failure)) {
       reader.expire('devices');

@@ -192,6 +192,21 @@ test('only a tunnel that was on, or whose switch was moved, is known to be turne
   for (const [heard, expected] of courses) assert.equal(byUser(heard), expected, heard.join());
 });
 
+test('an end that is heard before the command has ended is not the user’s if Culvert made it', () => {
+  const { store, hear, reason } = hearing();
+  hear('connected');
+  store.actAlone(true);
+  hear('turned off');
+  assert.deepEqual([reason()?.code, reason()?.byUser], ['Manual', undefined]);
+  store.expectConnection(false, false);
+  store.actAlone(false);
+  hear('turned off');
+  assert.equal(reason()?.byUser, undefined);
+  hear('connected');
+  hear('turned off');
+  assert.equal(reason()?.byUser, true);
+});
+
 test('after a crash of the daemon, it is still known who turned the tunnel off', t => {
   for (const [heard, isAsked, expected] of [
     [['connected'], 'by the user', true],
