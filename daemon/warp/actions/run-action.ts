@@ -12,6 +12,7 @@ import {
   outputText,
   problemOf,
   registrationProblem,
+  stillRegistered,
 } from '../cli/failures.ts';
 import type { Runner } from '../cli/run.ts';
 import { type Capabilities, NEWEST } from '../cli/version.ts';
@@ -114,7 +115,9 @@ export function createActionRunner(
       // release 2025.7 can lose its connection while it answers
       await reader.readLatest('registration');
       await reader.read('status');
-      if (state.snapshot().account.registered === false) return finished.output;
+      const { account, status } = state.snapshot();
+      if (account.registered === false) return finished.output;
+      if (status.blocked === null && !reader.isUnread('registration')) throw stillRegistered(failure, finished);
     }
     if (REGISTRATIONS.includes(request.action)) {
       await store.registrationAttempted(outputText(finished));
