@@ -41,8 +41,8 @@ export interface TunnelStore {
   setAuthorized(authorized: boolean): void;
   /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
-  /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false). @param byUser false if Culvert asked for it */
-  expectConnection(expected: boolean, byUser?: boolean): void;
+  /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false). */
+  expectConnection(expected: boolean): void;
   /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
   actAlone(now: boolean): void;
   /** Call when an expected connection should be up. */
@@ -151,7 +151,7 @@ export function createTunnelStore(
       authorized = now;
       publishStatus();
     },
-    expectConnection: (now, byUser) => void (wish.accept(now, { reading, raw, byUser }) && publishStatus()),
+    expectConnection: now => void (wish.accept(now, reading, raw) && publishStatus()),
     actAlone: wish.actAlone,
     connectionOverdue: () => void (wish.overdue() && publishStatus()),
     checkRegistration: cause.check,

@@ -24,7 +24,7 @@ const TURN_OFF_MS = 15_000;
 
 export interface Wish {
   /** Records an accepted request to connect or disconnect. @returns true if the reported reason may change */
-  accept(connects: boolean, present: Present): boolean;
+  accept(connects: boolean, reading: StatusReading, raw: string | null): boolean;
   /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
   actAlone(now: boolean): void;
   /** Records that the tunnel should be up by now. @returns true if the reported reason may change */
@@ -35,14 +35,6 @@ export interface Wish {
   reasonFor(reading: StatusReading): Status['reason'];
   /** Keeps the wish for the next daemon on a restart. Drops it on a stop: the user may do anything before the next start. */
   leave(restarts: boolean): void;
-}
-
-/** The status when the tunnel CLI accepts a request. */
-interface Present {
-  reading: StatusReading;
-  raw: string | null;
-  /** False if Culvert made the request itself (default true). */
-  byUser?: boolean | undefined;
 }
 
 interface Wanted {
@@ -96,11 +88,11 @@ export function createWish(file: string | null = null, now: () => number = Date.
   }
 
   return {
-    accept(connects, { reading, raw, byUser = true }) {
+    accept(connects, reading, raw) {
       const before = wanted;
       const { state } = reading;
       const isKnown = state !== 'unknown';
-      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now(), by: byUser ? 'user' : 'culvert' };
+      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now(), by: isAlone ? 'culvert' : 'user' };
       set(
         connects && state !== 'connected'
           ? { raw: isKnown ? raw : undefined, moved: isKnown && state !== 'disconnected', overdue: false }

@@ -50,13 +50,6 @@ interface Options {
   ignoredMs: number | undefined;
 }
 
-interface Execution {
-  plan: Plan;
-  /** Path of the tunnel CLI. */
-  file: string;
-  isAutomatic?: boolean | undefined;
-}
-
 /** @returns `Tunnel.runAction` */
 export function createActionRunner(
   options: Options,
@@ -66,18 +59,15 @@ export function createActionRunner(
   let enabling: Promise<CommandOutput | null> | undefined;
 
   /** Checks that the tunnel follows an accepted command to connect or disconnect. */
-  function followConnect(action: ActionRequest['action'], isAutomatic: boolean): void {
+  function followConnect(action: ActionRequest['action']): void {
     if (action !== 'connect' && action !== 'disconnect') return;
     clearTimeout(ignoring);
-    store.expectConnection(action === 'connect', !isAutomatic);
+    store.expectConnection(action === 'connect');
     if (action !== 'connect') return;
     ignoring = setTimeout(() => !stopped() && store.connectionOverdue(), options.ignoredMs ?? IGNORED_MS).unref();
   }
 
-  async function execute(
-    request: ActionRequest,
-    { plan, file, isAutomatic = false }: Execution,
-  ): Promise<CommandOutput> {
+  async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
     store.checkRegistration();
     // only the status of a living listener is certain enough to refuse without running the command
     const { blocked } = state.snapshot().status;
@@ -85,12 +75,13 @@ export function createActionRunner(
       throw blockedProblem(blocked, state.snapshot());
     refuseConsumer(request);
     changes.expectAnnouncement(plan.changes);
-    // the listener may report the end before the command ends
-    if (isAutomatic && request.action === 'disconnect') store.actAlone(true);
-    const args = [...(terms.accepted() ? ['--accept-tos'] : []), ...plan.argv];
-    const finished = await runner
-      .run({ file, args, source: 'action', timeoutMs: plan.timeoutMs, write: true })
-      .finally(() => store.actAlone(false));
+    const finished = await runner.run({
+      file,
+      args: [...(terms.accepted() ? ['--accept-tos'] : []), ...plan.argv],
+      source: 'action',
+      timeoutMs: plan.timeoutMs,
+      write: true,
+    });
     const failure = failureIn(finished);
     if (!failure || isUncertain(failure)) {
       reader.expire('devices');
@@ -101,7 +92,7 @@ export function createActionRunner(
       if (REGISTRATIONS.includes(request.action) || request.action === 'deleteRegistration')
         await store.registrationAttempted(null);
       store.setAuthorized(true);
-      followConnect(request.action, isAutomatic);
+      followConnect(request.action);
       store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
       watch.retry();
       return finished.output;
@@ -140,7 +131,7 @@ export function createActionRunner(
       (await import('./localproxy.ts')).enableLocalProxy({
         state,
         can,
-        run: request => execute(request, { plan: planAction(request, can), file }),
+        run: request => execute(request, planAction(request, can), file),
         readSettings: () => reader.readLatest('settings'),
         stopped,
         limitMs: options.proxyLimitMs ?? PROXY_LIMIT_MS,
@@ -151,7 +142,7 @@ export function createActionRunner(
     return enabling;
   }
 
-  return async (request, isAutomatic) => {
+  return async (request, isAutomatic = false) => {
     const cli = await tracker.current();
     const plan = planAction(request, cli?.can ?? NEWEST);
     if (request.action === 'acceptTerms') {
@@ -162,10 +153,9 @@ export function createActionRunner(
     if (!cli) throw blockedProblem('cli-missing', state.snapshot());
     const { path, can } = cli;
     if (!can) throw blockedProblem('cli-too-old', state.snapshot());
-    return changes.during(() =>
-      request.action === 'enableLocalProxy'
-        ? enableProxy(path, can)
-        : execute(request, { plan, file: path, isAutomatic }),
-    );
+    // the listener may report the end before the command ends
+    store.actAlone(isAutomatic && request.action === 'disconnect');
+    const act = () => (request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path));
+    return changes.during(act).finally(() => store.actAlone(false));
   };
 }

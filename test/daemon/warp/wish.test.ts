@@ -198,7 +198,7 @@ test('an end that is heard before the command has ended is not the user’s if C
   store.actAlone(true);
   hear('turned off');
   assert.deepEqual([reason()?.code, reason()?.byUser], ['Manual', undefined]);
-  store.expectConnection(false, false);
+  store.expectConnection(false);
   store.actAlone(false);
   hear('turned off');
   assert.equal(reason()?.byUser, undefined);
@@ -217,7 +217,9 @@ test('after a crash of the daemon, it is still known who turned the tunnel off',
     const file = join(temporary(t), 'connect-wish');
     const first = hearing(file);
     for (const word of heard) first.hear(word);
-    if (isAsked) first.store.expectConnection(false, isAsked === 'by the user');
+    first.store.actAlone(isAsked === 'by Culvert');
+    if (isAsked) first.store.expectConnection(false);
+    first.store.actAlone(false);
     for (const word of ['manual', 'turned off', 'manual'] as const) {
       if (isAsked) first.hear(word);
       assert.ok(!isAsked || first.reason()?.byUser === expected, `${isAsked}: ${word}`);
