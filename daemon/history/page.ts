@@ -154,22 +154,9 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   };
 }
 
-function changeOf({ at, kind, state, reason, byUser, blocked, network, mode, colo, ...did }: Change): HistoryChange {
-  const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
-  const change: HistoryChange = {
-    at: new Date(at).toISOString(),
-    kind: kindOnPage,
-    state,
-    reason,
-    blocked,
-    network,
-    mode,
-    colo,
-  };
-  if (byUser !== undefined) change.byUser = byUser;
-  if (did.effect !== undefined) change.effect = did.effect;
-  if (did.reverted !== undefined) change.reverted = did.reverted;
-  return change;
+function changeOf({ lastAt: _, asked: __, ...change }: Change): HistoryChange {
+  const kind = change.kind === 'start' || change.kind === 'stop' ? change.kind : 'state';
+  return { ...change, at: new Date(change.at).toISOString(), kind };
 }
 
 function sampleOf({ at, span, latency, least, greatest, loss, received, sent }: Sample): HistorySample {
