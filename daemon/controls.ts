@@ -73,8 +73,12 @@ export interface RoutesChange<P extends RoutesPlan, T> {
 export interface ChangesControl {
   /** Reverts the unconfirmed changes that it can within `limitMs`. Never rejects. */
   revertUnconfirmed(limitMs: number): Promise<void>;
-  /** Calls `Tunnel.runAction`, with a limit if the request has one. @throws Problem previous-unknown, state-not-writable */
-  runWithLimit(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null>;
+  /**
+   * Calls `Tunnel.runAction`, with a limit if the request has one.
+   * @param isAutomatic true if Culvert makes the change, not the user
+   * @throws Problem previous-unknown, state-not-writable
+   */
+  runWithLimit(request: ActionRequest & ChangeOptions, isAutomatic?: boolean): Promise<CommandOutput | null>;
   /** @throws Problem as `runWithLimit`, and what the steps throw */
   setRoutes<P extends RoutesPlan, T>(change: RoutesChange<P, T>): Promise<T>;
   /** Without a subject, it also acknowledges lost changes. @throws Problem nothing-pending, state-not-writable */

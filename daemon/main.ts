@@ -165,6 +165,7 @@ async function start(
   writeStatusFile = keepStatusFile(paths.statusFile, state, {
     port: () => port,
     isModeKnown: () => areSettingsKnown(tunnel, state.snapshot().settings),
+    areSettingsOld: tunnel.areSettingsOld,
   });
   const restoreRuntime = async () => {
     await runtime.restore();

@@ -18,6 +18,8 @@ export const HistoryChange = z.object({
   state: ConnectionState,
   /** The tunnel CLI's own name for the reason, such as `HappyEyeballsFailed`; null without a reason. */
   reason: z.nullable(z.string()),
+  /** False if `Manual` is only the tunnel CLI's word: Culvert turned the tunnel off, or it was off before. */
+  byUser: z.optional(z.literal(false)),
   blocked: z.nullable(Blocked),
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   mode: z.nullable(z.string()),
@@ -77,6 +79,8 @@ export const History = z.object({
   ok: z.literal(true),
   /** True if the history is recorded (`history.enabled`). */
   enabled: z.boolean(),
+  /** Why nothing is recorded, although it should be; absent without a problem. A `stop` marks the time of the last record. */
+  problem: z.optional(z.string()),
   since: Time,
   until: Time,
   resolution: HistoryResolution,

@@ -3,14 +3,19 @@ import * as z from 'zod/mini';
 import { ConfirmWithin } from './changes.ts';
 import { type EndpointTable, routesProblems, tunnelProblems } from './endpoint.ts';
 import { MAX_DOCUMENT } from './requests.ts';
+import { StalePart } from './tunnel.ts';
 import { Message } from './values.ts';
 
 const Toml = z.string().check(z.maxLength(MAX_DOCUMENT));
 /** `wording` is `reason` in translatable form; absent in older versions. */
 const Reason = z.object({ key: z.string(), reason: z.string(), wording: z.optional(Message) });
 
-/** A settings file, without secrets and registration. */
-export const SettingsExport = z.object({ ok: z.literal(true), toml: z.string() });
+/** A settings file, without secrets and registration. It lacks the `stale` parts, which could not be read again. */
+export const SettingsExport = z.object({
+  ok: z.literal(true),
+  toml: z.string(),
+  stale: z.optional(z.array(StalePart)),
+});
 export type SettingsExport = z.infer<typeof SettingsExport>;
 
 export const SettingsDiffRequest = z.strictObject({ toml: Toml });

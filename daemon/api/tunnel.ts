@@ -66,8 +66,11 @@ export type RegistrationCause = z.infer<typeof RegistrationCause>;
 
 export const Status = z.object({
   state: ConnectionState,
-  /** `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null if the tunnel CLI printed only text. */
-  reason: z.nullable(z.object({ code: z.nullable(z.string()), text: z.string() })),
+  /**
+   * `code` is the tunnel CLI's own name (`HappyEyeballsFailed`), or null if the tunnel CLI printed only text. `byUser` is true
+   * if the tunnel is known to have been turned off by hand, which `Manual` alone does not prove; otherwise absent.
+   */
+  reason: z.nullable(z.object({ code: z.nullable(z.string()), text: z.string(), byUser: z.optional(z.literal(true)) })),
   network: z.nullable(z.enum(['healthy', 'unstable'])),
   blocked: z.nullable(Blocked),
   since: Time,

@@ -19,6 +19,10 @@ interface Options {
   clock?: () => Clock;
 }
 
+type Request = ActionRequest & ChangeOptions;
+/** Runs the action of a request. */
+type Work = () => Promise<CommandOutput | null>;
+
 /** Reads the file of changes, and immediately reverts a change that the daemon's end interrupted. */
 export function createChangeService({ context, routes, reverted, clock = readClock }: Options) {
   const { paths, state, tunnel, say } = context;
@@ -58,8 +62,7 @@ export function createChangeService({ context, routes, reverted, clock = readClo
     }
   }
 
-  async function actWithin(subject: Subject, request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
-    const work = () => tunnel.runAction(request);
+  async function actWithin(subject: Subject, request: Request, work: Work): Promise<CommandOutput | null> {
     if (!isLimited(request)) return maker.keep(subject, work);
     const value = settingOf(request);
     const previous = store.get(subject)?.previous ?? (await readPrevious(subject, context));
@@ -75,10 +78,11 @@ export function createChangeService({ context, routes, reverted, clock = readClo
   }
 
   return {
-    runWithLimit(request: ActionRequest & ChangeOptions): Promise<CommandOutput | null> {
+    runWithLimit(request: Request, isAutomatic?: boolean): Promise<CommandOutput | null> {
       const subject = subjectOf(request.action);
-      if (subject) return exclusively(subject, () => actWithin(subject, request));
-      if (!isLimited(request)) return tunnel.runAction(request);
+      const work = () => tunnel.runAction(request, isAutomatic);
+      if (subject) return exclusively(subject, () => actWithin(subject, request, work));
+      if (!isLimited(request)) return work();
       throw new Problem('argument-rejected', `The action ${request.action} can't be reverted automatically.`, {
         hint: 'Leave confirmWithin and forSeconds out.',
       });
@@ -175,7 +179,7 @@ async function restoreValue(previous: Value, context: Options['context'], routes
   const isList = previous.subject === 'fallback';
   const now = isList ? await readValue(previous.subject, context) : null;
   if (isList && !now) throw valueNotRead();
-  for (const action of actionsTo(previous, now)) await context.tunnel.runAction(action);
+  for (const action of actionsTo(previous, now)) await context.tunnel.runAction(action, true);
 }
 
 /** Reads the current value; null if unknown. */

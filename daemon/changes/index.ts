@@ -62,12 +62,12 @@ export function openChanges(
       await Promise.race([reverted.catch(() => {}), expired]);
       clearTimeout(limit);
     },
-    async runWithLimit({ continues, ...request }) {
+    async runWithLimit({ continues, ...request }, isAutomatic) {
       if (changesRoutes(request.action) && continues !== true) await (await routes()).remember();
       const limited = request.confirmWithin !== undefined || request.forSeconds !== undefined;
       const output = await (limited || isNeeded()
-        ? (await service()).runWithLimit(request)
-        : tunnel.runAction(request));
+        ? (await service()).runWithLimit(request, isAutomatic)
+        : tunnel.runAction(request, isAutomatic));
       rememberPause(request, context);
       return output;
     },

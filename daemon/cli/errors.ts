@@ -49,21 +49,25 @@ export function unknown(what: string, part: StalePart['part'], snapshot: Snapsho
     : new Failure(`The ${what} is not known; the tunnel CLI did not report it.`, { hint: 'See: culvert status' });
 }
 
+/** Names of the values that a command shows, by their part of an answer: `{settings: 'mode'}`. */
+type Names = { readonly [part in StalePart['part']]?: string };
+
 /**
- * Says to people that a part of an answer could not be read again. @param what names the values that are shown: `mode`
- * @returns a field for programs; empty for a part that is current
+ * Says to people which parts of an answer could not be read again.
+ * @returns a field for programs; empty if all parts are current
  */
 export function sayOld(
   context: Pick<Context, 'say'>,
-  what: string,
-  part: StalePart['part'],
+  names: Names,
   { stale = [] }: { stale?: StalePart[] },
 ): { stale?: StalePart[] } {
-  const old = stale.find(each => each.part === part);
-  if (!old || old.ageSeconds === null) return {}; // a value that was never read is reported as unknown
-  const age = formatElapsed(old.ageSeconds, english);
-  context.say(`The ${what} could not be read again; this is what was known ${age} ago.`);
-  return { stale: [old] };
+  // a value that was never read is reported as unknown
+  const old = stale.filter(({ part, ageSeconds }) => names[part] !== undefined && ageSeconds !== null);
+  for (const { part, ageSeconds } of old) {
+    const age = formatElapsed(ageSeconds!, english);
+    context.say(`The ${names[part]} could not be read again; this is what was known ${age} ago.`);
+  }
+  return old.length ? { stale: old } : {};
 }
 
 /** Returns what a request resolves to; null without a daemon. */

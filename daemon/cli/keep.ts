@@ -51,7 +51,7 @@ export function limited({ confirmWithin }: Keeping): { confirmWithin?: number } 
  * unknown, requests the action without a limit instead.
  */
 export async function requestKept(
-  { client }: Context,
+  { client, say }: Context,
   action: ActionRequest,
   keeping: Keeping,
 ): Promise<ActionResponse> {
@@ -61,8 +61,9 @@ export async function requestKept(
     return await request(limited(keeping));
   } catch (error) {
     const isUnknown = error instanceof ApiError && error.problem.code === 'previous-unknown';
-    if (isUnknown && !keeping.isWanted) return request({});
-    throw error;
+    if (!isUnknown || keeping.isWanted) throw error;
+    say('The previous value is not known, so this change does not revert.');
+    return request({});
   }
 }
 

@@ -40,7 +40,10 @@ function afterOf({ action, value }: Action, { status, settings }: Snapshot): Aft
 export async function considerSession(context: Context, action: Action): Promise<Judgment | null> {
   const session = sessionIn(context.env);
   if (!session) return null;
-  const snapshot = await context.client.call('GET /api/snapshot');
+  const answer = await context.client.call('GET /api/snapshot');
+  // what could not be read again may have changed
+  const isOld = answer.stale?.some(({ part }) => part === 'settings');
+  const snapshot = isOld ? { ...answer, settings: {} } : answer;
   const after = afterOf(action, snapshot);
   const judgment = after && judge(session, after, snapshot, ownDevices());
   if (!judgment) return null;

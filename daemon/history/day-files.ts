@@ -137,7 +137,12 @@ function appendLines(path: string, text: string): void {
     const bytes = Buffer.from(text);
     const end = endOfLines(fd);
     ftruncateSync(fd, end);
-    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, end + done);
+    try {
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, end + done);
+    } catch (error) {
+      ftruncateSync(fd, end); // all lines or none
+      throw error;
+    }
   } finally {
     closeSync(fd);
   }

@@ -5,7 +5,7 @@ import { reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
 import { createDayFiles } from './day-files.ts';
 import { createObserver, type Observer, type Seen } from './observe.ts';
-import { formatChange, formatCounters, formatSample } from './records.ts';
+import { type Change, formatChange, formatCounters, formatSample } from './records.ts';
 
 /** Files are deleted only after this time: a clock that is wrong at boot is usually corrected by then. */
 const SETTLED_MS = 600_000;
@@ -27,16 +27,32 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   const startedAt = steady();
   let observer: Observer | null = null;
   let maintained = '';
-  let failing = false;
+  let problem: string | null = null;
+  /** The end of the recording since writes have failed; written before the next record. */
+  let broken: Change | null = null;
 
   /** Runs `work`. A record that can't be written is dropped: the next try is a minute later, and the tunnel matters more. */
   function attempt(work: () => void): void {
     try {
       work();
-      failing = false;
+      problem = null;
     } catch (error) {
-      if (!failing) say(`The history is not recorded: ${reason(error)}`);
-      failing = true;
+      if (problem === null) say(`The history is not recorded: ${reason(error)}`);
+      problem = reason(error);
+    }
+  }
+
+  /** Writes observations, after the end of an earlier recording that failed. A failure ends the recording. */
+  function write(seen: readonly Seen[], by: Observer): void {
+    const [before, first] = [by.present(), seen[0]];
+    try {
+      if (broken) files.append(dayOf(broken.at), formatChange(broken));
+      broken = null;
+      for (const [day, text] of linesOf(seen, by)) files.append(day, text);
+    } catch (error) {
+      if (before && first) broken ??= stopOf(before, first.at);
+      observer = null;
+      throw error;
     }
   }
 
@@ -72,19 +88,21 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     record(seen: readonly Seen[]): void {
       attempt(() => {
         observer ??= createObserver(files.left(dayOf(now())));
-        for (const [day, text] of linesOf(seen, observer)) files.append(day, text);
+        write(seen, observer);
         maintain();
       });
     },
     /** Notes that nothing changed since the last record. */
     touch(): void {
-      attempt(() => files.touch(now()));
+      if (observer) attempt(() => files.touch(now()));
     },
     /** Records the end of the recording, until the next observation. */
     end(): void {
       const present = observer?.present();
       observer = null;
-      if (present) attempt(() => files.append(dayOf(now()), formatChange({ ...present, at: now(), kind: 'stop' })));
+      const end = broken ?? (present ? stopOf(present, now()) : null);
+      if (end) attempt(() => files.append(dayOf(end.at), formatChange(end)));
+      broken = null;
     },
     /** @throws Problem invalid-query */
     async read(query: HistoryQuery, enabled: boolean): Promise<History> {
@@ -95,7 +113,8 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       if (since > now()) throw new Problem('invalid-query', 'The time asked for lies in the future.');
       if (since >= until)
         throw new Problem('invalid-query', 'The time asked for ends before it begins, or before the last 90 days.');
-      return { ok: true, enabled, ...readPage({ files, query, since, until, now: enabled ? now() : null }) };
+      const page = readPage({ files, query, since, until, now: enabled ? now() : null, end: broken });
+      return { ok: true, enabled, ...(problem === null ? {} : { problem }), ...page };
     },
     /** @throws Problem state-not-writable */
     clear(): void {
@@ -106,6 +125,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       }
       // the next record repeats the current state, as at a start
       observer = null;
+      broken = null;
     },
   };
 }
@@ -116,5 +136,7 @@ function momentOf(text: string | undefined, now: number, fallback: number): numb
   const seconds = parseDuration(text);
   return seconds === null ? Date.parse(text) : now - seconds * 1000;
 }
+
+const stopOf = (present: Change, at: number): Change => ({ ...present, at, kind: 'stop' });
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);

@@ -76,6 +76,7 @@ function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Cha
     // the figures of a tunnel that is down may be cleared a moment later
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,
     ...(asked ? { asked: true as const } : {}),
+    ...(status.reason?.code === 'Manual' && !status.reason.byUser ? { byUser: false as const } : {}),
   };
   if (effect !== undefined) change.effect = effect;
   if (reverted !== undefined) change.reverted = reverted;

@@ -24,9 +24,18 @@ interface Question {
   until: number;
   /** Time until which the last known state lasts; null if recording has ended. */
   now: number | null;
+  /** The end of a recording that fails, which is not written yet; else null. */
+  end?: Change | null;
 }
 
-export function readPage({ files, query, since, until, now }: Question): Omit<History, 'ok' | 'enabled'> {
+export function readPage({
+  files,
+  query,
+  since,
+  until,
+  now,
+  end: broken = null,
+}: Question): Omit<History, 'ok' | 'enabled'> {
   const resolution = query.resolution ?? suitedTo(until - since);
   const bucket = SECONDS[resolution];
   const cursor = query.cursor === undefined ? null : Number(query.cursor);
@@ -53,6 +62,7 @@ export function readPage({ files, query, since, until, now }: Question): Omit<Hi
     const onChange: OnLine = (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end);
     files.read(day, day < first ? onChange : onLine);
   }
+  if (broken) timeline.change(broken);
   const { total, days } = timeline.end(now);
   return {
     since: new Date(since).toISOString(),
@@ -145,21 +155,9 @@ export function createPage({ from, until, bucket }: Range, limit = LIMIT) {
   };
 }
 
-function changeOf({ at, kind, state, reason, blocked, network, mode, colo, effect, reverted }: Change): HistoryChange {
-  const kindOnPage = kind === 'start' || kind === 'stop' ? kind : 'state';
-  const change: HistoryChange = {
-    at: new Date(at).toISOString(),
-    kind: kindOnPage,
-    state,
-    reason,
-    blocked,
-    network,
-    mode,
-    colo,
-  };
-  if (effect !== undefined) change.effect = effect;
-  if (reverted !== undefined) change.reverted = reverted;
-  return change;
+function changeOf({ lastAt: _, asked: __, ...change }: Change): HistoryChange {
+  const kind = change.kind === 'start' || change.kind === 'stop' ? change.kind : 'state';
+  return { ...change, at: new Date(change.at).toISOString(), kind };
 }
 
 function sampleOf({ at, span, latency, least, greatest, loss, received, sent }: Sample): HistorySample {

@@ -119,7 +119,7 @@ export const handlers: Handlers = {
   'POST /api/why': async ({ env, state, tunnel }, { body }) => {
     await tunnel.refresh('stale');
     const { explain } = await import('../routes/explain.ts');
-    return explain(body.target, state.snapshot(), env);
+    return explain(body.target, { ...state.snapshot(), stale: tunnel.stale() }, env);
   },
   'POST /api/proof': async ({ env, state, settings }, { body }) => {
     const { settings: now, tunnel, tunnelCli } = state.snapshot();

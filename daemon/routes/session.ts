@@ -1,6 +1,7 @@
 // Judges whether an SSH session outlives a change of the tunnel, from its addresses, the mode and the split tunnel. Pure.
 import type { Snapshot } from '../api/schema.ts';
 import { quoted } from '../view/message.ts';
+import { isKnownConnected } from '../view/states/summary.ts';
 import { type Asked, forecast, parseTarget } from './why.ts';
 
 /** The addresses of an SSH session, without zone and port. */
@@ -64,7 +65,7 @@ export function judge(
   snapshot: Known,
   devices: ReadonlyMap<string, string>,
 ): Judgment | null {
-  const now = { connected: snapshot.status.state === 'connected', mode: snapshot.settings.Mode ?? null };
+  const now = { connected: isKnownConnected(snapshot.status), mode: snapshot.settings.Mode ?? null };
   const device = (local !== null && devices.get(local)) || null;
   const throughTunnel = device === TUNNEL_DEVICE;
   if (!throughTunnel && !after.connected) return null;
@@ -138,7 +139,7 @@ function ofDirectSession(peer: string, { now, after, device, own }: Facts): Outc
 
 /** Decides by mode, split tunnel and kill switch. */
 function ofForecast(peer: string, { mode }: After, snapshot: Known): Outcome {
-  const status = { ...snapshot.status, state: 'connected' as const, blocked: null };
+  const status = { ...snapshot.status, state: 'connected' as const, blocked: null, lastKnown: undefined };
   const settings = { ...snapshot.settings, ...(mode === null ? {} : { Mode: mode }) };
   const asked: Asked = { address: peer, kernel: { problem: quoted('') } };
   const [way] = forecast({ kind: 'ip', value: peer }, [asked], { ...snapshot, status, settings }).addresses;

@@ -1,9 +1,10 @@
 // Forecasts whether a target uses the tunnel, from the mode, connection, split tunnel and kill switch. Pure.
 import { isIP } from 'node:net';
-import type { Snapshot, Why, WhyAddress } from '../api/schema.ts';
+import type { Snapshot, StalePart, Why, WhyAddress } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
 import { LAN } from '../killswitch/rules/rules.ts';
 import { message, wordMessage } from '../view/message.ts';
+import { isOld } from '../view/states/summary.ts';
 import { english } from '../view/translator.ts';
 import { canonical, type Entry, parseLine } from './document.ts';
 import { contains, parseRange } from './ranges.ts';
@@ -43,7 +44,7 @@ function hostOf(text: string): string {
 /** The kernel's route for an address, or the reason why there is no route. */
 export type KernelAnswer = { route: NonNullable<WhyAddress['kernel']> } | { problem: Message };
 
-type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch' | 'tunnelCli'>;
+type Known = Pick<Snapshot, 'status' | 'settings' | 'splitTunnel' | 'tunnel' | 'killSwitch' | 'tunnelCli' | 'stale'>;
 
 /** The demo has no tunnel, so it changes no routes. */
 const NOT_ROUTED: KernelAnswer = { problem: message('The demo routes nothing, so the kernel is not asked.') };
@@ -123,18 +124,20 @@ const LAN_ENTRIES = [...LAN.ip, ...LAN.ip6].map(canonical);
 function decide(
   { address, host }: { address: string; host: string | null },
   entries: readonly Entry[],
-  { status, settings, splitTunnel }: Known,
+  { status, settings, splitTunnel, stale = [] }: Known,
 ): Decision {
   const none = (reason: WhyAddress['reason'], forecast: boolean | null = false): Decision => ({
     forecast,
     reason,
     entry: null,
   });
-  if (status.blocked || status.state === 'unknown') return none('unknown', null);
+  if (status.blocked || status.state === 'unknown' || isOld(status)) return none('unknown', null);
   if (status.state !== 'connected') return none('disconnected');
+  const isOldPart = (name: StalePart['part']) => stale.some(({ part }) => part === name);
+  if (isOldPart('settings')) return none('unknown', null);
   if (DNS_ONLY.has(settings.Mode ?? '')) return none('dns-only');
   if (settings.Mode === 'proxy') return none('proxy-only');
-  if (splitTunnel.mode === null) return none('unknown', null);
+  if (splitTunnel.mode === null || isOldPart('splitTunnel')) return none('unknown', null);
   const entry = (host === null ? null : hostEntry(host, entries)) ?? narrowest(address, entries);
   const listed = entry !== null;
   const forecast = splitTunnel.mode === 'include' ? listed : !listed;

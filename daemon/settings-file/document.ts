@@ -81,9 +81,14 @@ export function writeSettings(
   }
   const text = stringify({ ...tables, ...(Object.keys(culvert).length ? { culvert } : {}) });
   const use = 'Compare: culvert settings diff FILE. Use: culvert settings apply FILE';
+  const old = { settings: 'tunnel, dns', splitTunnel: 'split_tunnel' };
+  const left = Object.entries(old).flatMap(([part, names]) =>
+    snapshot.stale.some(each => each.part === part) ? names : [],
+  );
+  const note = left.length ? `# Left out, because WARP did not report them again: ${left.join(', ')}\n` : '';
   return snapshot.tunnelCli.emulated
-    ? `# Settings of a demo of Culvert, not of a machine. ${use}\n\ndemo = true\n\n${text}`
-    : `# Settings of Culvert. ${use}\n\n${text}`;
+    ? `# Settings of a demo of Culvert, not of a machine. ${use}\n${note}\ndemo = true\n\n${text}`
+    : `# Settings of Culvert. ${use}\n${note}\n${text}`;
 }
 
 /** Returns the fault of a key, or the reason for skipping it. */

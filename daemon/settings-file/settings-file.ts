@@ -2,9 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ActionRequest, TunnelSubject as Subject } from '../api/actions.ts';
+import type { ConfigResponse } from '../api/schema.ts';
 import type { SettingsApplyRequest, SettingsDiff, SettingsExport } from '../api/settings-file.ts';
 import type { Message } from '../api/values.ts';
-import { actionsTo, currentValue, knownNow, textOf, type Value } from '../changes/values.ts';
+import { actionsTo, currentValue, type Known, knownNow, textOf, type Value } from '../changes/values.ts';
 import type { ChangesControl, FeatureContext, RoutesControl } from '../controls.ts';
 import { errno, reason, reasonWithPath } from '../core/errors.ts';
 import { makeDirectory, replaceFile } from '../core/files.ts';
@@ -139,7 +140,7 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
   return {
     async export(): Promise<SettingsExport> {
       await tunnel.refresh('stale');
-      return { ok: true, toml: writeSettings(knownNow(context), settings.response()) };
+      return exported(knownNow(context), settings.response());
     },
     diff: async (toml: string): Promise<SettingsDiff> => toDiff(await plan(toml)),
     apply,
@@ -158,6 +159,11 @@ export function createSettingsFile(context: Context, changes: ChangesControl, ro
       return apply({ toml, confirmWithin });
     },
   };
+}
+
+function exported(known: Known, config: ConfigResponse): SettingsExport {
+  const stale = known.stale.filter(({ part }) => part === 'settings' || part === 'splitTunnel');
+  return { ok: true, toml: writeSettings(known, config), ...(stale.length ? { stale } : {}) };
 }
 
 type Planned = Pick<SettingsDiff, 'skipped' | 'invalid'> & {

@@ -180,10 +180,10 @@ export function createChangedParts(options: {
     await Promise.all(EXTRAS.map(reader.readLatest));
   }
 
-  /** Reads parts again whose new values could not be read, until a read succeeds. */
+  /** Reads parts again that could not be read after a change, until a read succeeds. */
   function retryLater() {
     clearTimeout(retryTimer);
-    const unread = [...PUBLISHED].filter(reader.isUnread);
+    const unread = [...PUBLISHED].filter(part => reader.isUnread(part) || reader.isOld(part));
     if (unread.length === 0) return;
     retryTimer = setTimeout(() => {
       const reads = actions === 0 ? unread.map(reader.readLatest) : [];

@@ -43,6 +43,8 @@ export interface TunnelStore {
   hasStatus(): boolean;
   /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false). */
   expectConnection(expected: boolean): void;
+  /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
+  actAlone(now: boolean): void;
   /** Call when an expected connection should be up. */
   connectionOverdue(): void;
   /** Call when no listener confirms the published status anymore. */
@@ -150,6 +152,7 @@ export function createTunnelStore(
       publishStatus();
     },
     expectConnection: now => void (wish.accept(now, reading, raw) && publishStatus()),
+    actAlone: wish.actAlone,
     connectionOverdue: () => void (wish.overdue() && publishStatus()),
     checkRegistration: cause.check,
     registrationCause: () => cause.of({ ...state.snapshot().status, blocked: 'not-registered' }).registration ?? null,

@@ -30,10 +30,11 @@ export interface Tunnel {
   /**
    * Performs an action. Resolves when the tunnel CLI has accepted it, with the output, or with null if no command was run.
    * The new state arrives through the State. `enableLocalProxy` alone resolves when the proxy answers.
+   * @param isAutomatic true if Culvert performs the action, not the user
    * @throws Problem `argument-rejected`, `unsupported-by-cli`, `tunnel-cli-failed`, `tunnel-cli-timeout`, `busy`,
    *   `proxy-port-in-use`, `proxy-not-answering`, or a blocked state's code
    */
-  runAction(request: ActionRequest): Promise<CommandOutput | null>;
+  runAction(request: ActionRequest, isAutomatic?: boolean): Promise<CommandOutput | null>;
   /** Treats several actions as one change: reads the changed parts once, when `work` has ended. */
   batch<T>(work: () => Promise<T>): Promise<T>;
   /** True if the installed tunnel CLI has a command for the action, or no CLI is installed. */
@@ -54,6 +55,8 @@ export interface Tunnel {
   isFresh(): boolean;
   /** The parts of the snapshot that may be older than the present state of the tunnel CLI. */
   stale(): StalePart[];
+  /** True if the published settings are old, because they could not be read again. */
+  areSettingsOld(): boolean;
   /**
    * Returns this device's registration and the devices in it.
    * @throws Problem if the registration can't be read; "not registered" is a valid answer
@@ -98,12 +101,11 @@ function howToInstall(): Pick<TunnelCli, 'installCommand'> {
 
 /** Creates a tunnel that spawns nothing before `start` or the first request. */
 export function createTunnel(options: Options): Tunnel {
-  const { state, log } = options;
+  const { state, log, policyFile, readJournal } = options;
   const env = childEnv(options.env, options.emulated);
   const terms = createTerms(options.acceptedTerms);
   const runner = createRunner({ env, log });
   const wish = createWish(options.wish);
-  const { policyFile, readJournal } = options;
   const version = () => state.snapshot().tunnelCli.version;
   const store = createTunnelStore(state, wish, createRegistrationWatch({ policyFile, readJournal, version }));
   let adopting: Promise<void> = Promise.resolve();
@@ -172,6 +174,7 @@ export function createTunnel(options: Options): Tunnel {
       return reader.isFresh();
     },
     stale: () => reader.stale(),
+    areSettingsOld: () => reader.isOld('settings'),
     async account() {
       await adopting;
       store.checkRegistration();

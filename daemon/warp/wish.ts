@@ -14,7 +14,8 @@ import type { StatusReading } from './parse/status.ts';
 const ACCEPTED = { code: 'ConnectAccepted', text: 'Waiting for WARP to connect' };
 const IGNORED = { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' };
 /** The tunnel CLI's own reason, in the cases in which it reports one. */
-const TURNED_OFF = { code: 'Manual', text: 'Manual Disconnection' };
+const OFF = { code: 'Manual', text: 'Manual Disconnection' };
+const TURNED_OFF = { ...OFF, byUser: true as const };
 
 /** Longer than a restart of the daemon takes, in ms. */
 const RESTART_MS = 600_000;
@@ -24,6 +25,8 @@ const TURN_OFF_MS = 15_000;
 export interface Wish {
   /** Records an accepted request to connect or disconnect. @returns true if the reported reason may change */
   accept(connects: boolean, reading: StatusReading, raw: string | null): boolean;
+  /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
+  actAlone(now: boolean): void;
   /** Records that the tunnel should be up by now. @returns true if the reported reason may change */
   overdue(): boolean;
   /** Records a new status. */
@@ -42,12 +45,14 @@ interface Wanted {
   overdue: boolean;
 }
 
-/** An accepted request to disconnect. */
+/** A tunnel that is to be off. */
 interface TurnedOff {
   /** True once the tunnel is down. */
   isDown: boolean;
-  /** Time when the tunnel CLI accepted the request, in ms since 1970. */
+  /** Time when it was turned off or first seen off, in ms since 1970. */
   at: number;
+  /** Who turned it off; null if unknown: the tunnel CLI also calls a tunnel that never was on disconnected by hand. */
+  by: 'user' | 'culvert' | null;
 }
 
 /**
@@ -58,6 +63,9 @@ export function createWish(file: string | null = null, now: () => number = Date.
   const kept = file === null ? null : readFile(file, now());
   let wanted = kept?.wanted ?? null;
   let turnedOff: TurnedOff | null = kept?.turnedOff ?? null;
+  /** True if the tunnel was on when the status was last known. */
+  let wasOn = false;
+  let isAlone = false;
 
   /** Saves every change, since a crashing daemon can't. */
   function save(): void {
@@ -84,13 +92,16 @@ export function createWish(file: string | null = null, now: () => number = Date.
       const before = wanted;
       const { state } = reading;
       const isKnown = state !== 'unknown';
-      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now() };
+      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now(), by: isAlone ? 'culvert' : 'user' };
       set(
         connects && state !== 'connected'
           ? { raw: isKnown ? raw : undefined, moved: isKnown && state !== 'disconnected', overdue: false }
           : null,
       );
       return wanted !== before || !connects;
+    },
+    actAlone(now) {
+      isAlone = now;
     },
     overdue() {
       if (!wanted) return false;
@@ -100,9 +111,13 @@ export function createWish(file: string | null = null, now: () => number = Date.
     follow(reading, raw) {
       if (reading.state === 'unknown') return;
       const isDown = reading.state === 'disconnected';
+      const isTurned = wasOn || reading.reason?.code === 'SettingsChanged';
+      const by = isAlone ? 'culvert' : isTurned ? 'user' : null;
+      wasOn = !isDown && reading.blocked === null;
       if (turnedOff) followEnd(turnedOff, isDown);
       // while it stays off, a change of the settings is not the reason
-      else if (!wanted && isTurnedOff({ ...reading, raw })) setTurnedOff({ isDown, at: now() });
+      const isNews = !turnedOff || (by !== null && turnedOff.by === null);
+      if (isNews && !wanted && isTurnedOff({ ...reading, raw })) setTurnedOff({ isDown, at: now(), by });
       if (!wanted) return;
       const isNew = wanted.raw !== undefined && (wanted.moved || raw !== wanted.raw);
       const isFirst = wanted.raw === undefined;
@@ -117,7 +132,8 @@ export function createWish(file: string | null = null, now: () => number = Date.
     reasonFor(reading) {
       if (!namesNoFailure(reading)) return reading.reason;
       if (wanted) return wanted.overdue ? IGNORED : ACCEPTED;
-      return turnedOff ? TURNED_OFF : reading.reason;
+      if (turnedOff) return turnedOff.by === 'user' ? TURNED_OFF : OFF;
+      return reading.reason;
     },
     leave(restarts) {
       if (file === null) return;
@@ -162,7 +178,10 @@ function readFile(file: string, now: number): { wanted: Wanted | null; turnedOff
   const ageMs = now - kept.at;
   if (ageMs < 0 || ageMs >= RESTART_MS) return null;
   const { turnedOff: end } = kept;
-  if (isObject(end)) return { wanted: null, turnedOff: { isDown: end.isDown === true, at: Number(end.at) } };
+  if (isObject(end)) {
+    const by = end.by === 'user' || end.by === 'culvert' ? end.by : null;
+    return { wanted: null, turnedOff: { isDown: end.isDown === true, at: Number(end.at), by } };
+  }
   const raw = typeof kept.raw === 'string' ? kept.raw : undefined;
   return { wanted: { raw, moved: kept.moved === true, overdue: true }, turnedOff: null };
 }

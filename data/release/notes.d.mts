@@ -5,5 +5,5 @@ export function releaseNotes(
     releaseKeys: { pinned: readonly { key: string; revoked?: boolean }[] };
   },
   changelog: string,
-  release?: { signature?: string; machines?: string[] },
+  release?: { channel?: string; signature?: string; machines?: string[] },
 ): string;

@@ -196,7 +196,7 @@ export function createApplier(
 
   async function setValue(subject: TunnelSubject, value: Plain | null, limit: Limit): Promise<void> {
     for (const action of actionsTo({ subject, value } as Settable, null))
-      await changes.runWithLimit({ ...action, ...limit });
+      await changes.runWithLimit({ ...action, ...limit }, true);
   }
 
   /** Returns the entries of a preset, or an empty list if it does not exist. */

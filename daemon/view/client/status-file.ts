@@ -9,8 +9,11 @@ interface StatusFile {
   /** Process ID and start time of the daemon. */
   owner: string;
   port: number | null;
-  /** `reading` for a connected tunnel while the daemon reads changed settings, `unknown` for an outdated state. */
-  state: ConnectionState | 'reading';
+  /**
+   * `reading` for a connected tunnel while the daemon reads changed settings, `unknown` for an outdated state, `old` if the
+   * settings could not be read again.
+   */
+  state: ConnectionState | 'reading' | 'old';
   /** The line for people. */
   line: string;
   coloredLine: string;

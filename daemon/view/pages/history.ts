@@ -171,14 +171,14 @@ interface Wanted {
 
 function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorded'> {
   const { _ } = tr;
-  const { changes, samples, totals, enabled, until } = wanted.history;
+  const { changes, samples, totals, enabled, until, problem } = wanted.history;
   const off = enabled ? null : turnOn(wanted.online, tr);
   // the begin of the recording alone is nothing to show
   const isEmpty = !samples.length && !totals?.connectedSeconds && changes.every(({ kind }) => kind !== 'state');
   if (isEmpty) {
     const status = off
       ? empty(_('The history is turned off'), _('It stays on this computer, for 90 days.'), [off])
-      : empty(_('Nothing recorded'), _('Connections and statistics appear here.'));
+      : empty(_('Nothing recorded'), problem ?? _('Connections and statistics appear here.'));
     return { status, recorded: null };
   }
   const stretches = stretchesOf(wanted.history);
@@ -210,10 +210,10 @@ function eventsOf({ history, limit }: Wanted, tr: Translator): Pick<Recorded, 'd
   const events = history.changes.flatMap((change, i) => {
     const ms = lasted(history, i);
     const isPhase = change.state === 'connecting' || change.state === 'disconnecting';
-    if (isPhase && change.kind === 'state' && !change.effect && ms < PHASE_MS) return [];
+    if (isPhase && change.kind === 'state' && !change.effect && ms !== null && ms < PHASE_MS) return [];
     const { at } = change;
     const time = formatClock(Date.parse(at), tr);
-    const length = change.kind === 'stop' ? '' : formatLasted(ms / 1000, tr);
+    const length = ms === null ? '' : formatLasted(ms / 1000, tr);
     return [{ day: dayOf(Date.parse(at)), at, time, ...changeWords(change, tr), lasted: length }];
   });
   const listed = events.slice(-limit).reverse();

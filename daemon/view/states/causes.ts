@@ -117,8 +117,9 @@ export function causeTitle(code: string, tr: Translator): string | null {
 export function reasonText(status: Snapshot['status'], tr: Translator): string | null {
   const { state, reason } = status;
   if (!reason) return null;
-  if (isTurnedOff(status)) return choiceText('Manual', tr);
-  const { code, text } = reason;
+  const { code, text, byUser } = reason;
+  // a tunnel that never was on has this reason, too
+  if (isTurnedOff(status)) return code === 'Manual' && !byUser ? null : choiceText('Manual', tr);
   const title = find(reason, tr)?.[1];
   // Cloudflare's documents do not explain Culvert's own codes
   const isOwn = code !== null && OWN_CODES.includes(code);

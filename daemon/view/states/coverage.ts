@@ -2,6 +2,7 @@
 import type { Snapshot } from '../../api/schema.ts';
 import type { Mode } from '../../api/tunnel.ts';
 import { bytesOf } from '../../core/address.ts';
+import { DEFAULT_ROUTES } from '../default-routes.ts';
 import type { Tone } from '../form.ts';
 import { formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
@@ -11,7 +12,9 @@ type Family = 'IPv4' | 'IPv6';
 type Coverage =
   /** The mode or the split tunnel was never read, or is not known to Culvert. */
   | { kind: 'unread' | 'unknown' }
-  | { kind: 'all' | 'dns-only' | 'no-dns' }
+  | { kind: 'dns-only' }
+  /** Except public addresses on the list if it has any beyond WARP's defaults. */
+  | { kind: 'all' | 'no-dns'; excepts: boolean }
   /** The split tunnel is a list of what alone uses WARP. */
   | { kind: 'listed-only' }
   /** Because of the list, no public address of these families uses WARP. */
@@ -32,9 +35,9 @@ export function coverageOf({ settings, splitTunnel, tunnel }: Known): Coverage {
     case 'warp':
     case 'warp+doh':
     case 'warp+dot':
-      return listedCoverage(splitTunnel) ?? { kind: 'all' };
+      return listedCoverage(splitTunnel) ?? { kind: 'all', excepts: hasExceptions(splitTunnel) };
     case 'tunnel_only':
-      return listedCoverage(splitTunnel) ?? { kind: 'no-dns' };
+      return listedCoverage(splitTunnel) ?? { kind: 'no-dns', excepts: hasExceptions(splitTunnel) };
     default:
       return { kind: 'unknown' };
   }
@@ -50,6 +53,12 @@ function listedCoverage({ mode, ips, hosts }: Snapshot['splitTunnel']): Coverage
   if (left.length === 0) return null;
   const isBare = hosts.length === 0 && !values.some(value => left.includes(familyOf(value)));
   return isBare ? { kind: 'excluded', families: left } : { kind: 'listed-only' };
+}
+
+/** True if a list excludes hosts or public addresses other than WARP's defaults. */
+function hasExceptions({ mode, ips, hosts }: Snapshot['splitTunnel']): boolean {
+  if (mode !== 'exclude') return false;
+  return hosts.length > 0 || ips.some(({ value }) => !isCovered(bitsOf(value) ?? '', EXPECTED[familyOf(value)]));
 }
 
 const FAMILIES: readonly Family[] = ['IPv4', 'IPv6'];
@@ -71,6 +80,16 @@ const NOT_PUBLIC: Record<Family, readonly string[]> = {
   ].map(prefix => bitsOf(prefix)!),
   IPv6: ['000', '010', '011', '100', '101', '110', '111'],
 };
+
+/** Prefixes, as bits, that a list may exclude without a word: what is not public, and WARP's defaults. */
+const EXPECTED: Record<Family, readonly string[]> = {
+  IPv4: [...NOT_PUBLIC.IPv4, ...defaultBits('IPv4')],
+  IPv6: [...NOT_PUBLIC.IPv6, ...defaultBits('IPv6')],
+};
+
+function defaultBits(family: Family): string[] {
+  return DEFAULT_ROUTES.filter(value => familyOf(value) === family).flatMap(value => bitsOf(value) ?? []);
+}
 
 /**
  * Returns the families of which a list holds all public addresses, in one prefix or in several.
@@ -123,8 +142,9 @@ export function coverageTone({ kind }: Coverage): Tone {
 }
 
 /** True if the name of the mode alone says what the connection covers. */
-export function isAsNamed({ kind }: Coverage): boolean {
-  return kind === 'all' || kind === 'dns-only' || kind === 'no-dns' || kind === 'proxy';
+export function isAsNamed(coverage: Coverage): boolean {
+  const { kind } = coverage;
+  return kind === 'all' || kind === 'no-dns' ? !coverage.excepts : kind === 'dns-only' || kind === 'proxy';
 }
 
 /** Words the traffic that the connection covers. */
@@ -135,11 +155,15 @@ export function coverageText(coverage: Coverage, tr: Translator): string {
     case 'unknown':
       return _('It is not known which traffic goes through WARP.');
     case 'all':
-      return _('Your traffic goes through Cloudflare.');
+      return coverage.excepts
+        ? _('Your traffic goes through Cloudflare, except what is on your list.')
+        : _('Your traffic goes through Cloudflare.');
     case 'dns-only':
       return _('DNS queries are encrypted; other traffic is not tunneled.');
     case 'no-dns':
-      return _('Your traffic is tunneled; DNS is not.');
+      return coverage.excepts
+        ? _('Your traffic is tunneled, except what is on your list; DNS is not.')
+        : _('Your traffic is tunneled; DNS is not.');
     case 'listed-only':
       return _('Only the sites and networks on your list use WARP.');
     case 'excluded':

@@ -81,7 +81,7 @@ export function changeWords(
     state === 'connecting' ||
     isPhase(change.reason ?? '') ||
     (network === 'unstable' && change.reason === 'NetworkDegraded');
-  const reason = blocked || isWorded ? null : change.reason;
+  const reason = blocked || isWorded || change.byUser === false ? null : change.reason;
   const why = reason && reasonTitle(reason, tr);
   // at the time of a revert, the tunnel was already off
   const isOff = state === 'disconnected' && reason === 'Manual' && reverted === undefined;
@@ -149,7 +149,9 @@ export function dropLines({ drops }: HistoryTotal, tr: Translator): string[] {
   return sorted.map(([cause, n]) => fill(tr._('%d × %s'), formatCount(n, tr), dropTitle(cause, tr)));
 }
 
-/** Returns the duration of the state after a change, in ms. */
-export function lasted({ changes, until }: Pick<History, 'changes' | 'until'>, index: number): number {
-  return Math.max(0, Date.parse(changes[index + 1]?.at ?? until) - Date.parse(changes[index]!.at));
+/** Returns the duration of the state after a change, in ms; null if the recording ended or broke off in it. */
+export function lasted({ changes, until }: Pick<History, 'changes' | 'until'>, index: number): number | null {
+  const [change, next] = [changes[index]!, changes[index + 1]];
+  if (change.kind === 'stop' || next?.kind === 'start') return null;
+  return Math.max(0, Date.parse(next?.at ?? until) - Date.parse(change.at));
 }

@@ -12,6 +12,7 @@ import {
   outputText,
   problemOf,
   registrationProblem,
+  stillRegistered,
 } from '../cli/failures.ts';
 import type { Runner } from '../cli/run.ts';
 import { type Capabilities, NEWEST } from '../cli/version.ts';
@@ -50,7 +51,9 @@ interface Options {
 }
 
 /** @returns `Tunnel.runAction` */
-export function createActionRunner(options: Options): (request: ActionRequest) => Promise<CommandOutput | null> {
+export function createActionRunner(
+  options: Options,
+): (request: ActionRequest, isAutomatic?: boolean) => Promise<CommandOutput | null> {
   const { state, store, reader, tracker, runner, watch, changes, terms, adopt, stopped } = options;
   let ignoring: NodeJS.Timeout | undefined;
   let enabling: Promise<CommandOutput | null> | undefined;
@@ -103,7 +106,9 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
       // release 2025.7 can lose its connection while it answers
       await reader.readLatest('registration');
       await reader.read('status');
-      if (state.snapshot().account.registered === false) return finished.output;
+      const { account, status } = state.snapshot();
+      if (account.registered === false) return finished.output;
+      if (status.blocked === null && !reader.isUnread('registration')) throw stillRegistered(failure, finished);
     }
     if (REGISTRATIONS.includes(request.action)) {
       await store.registrationAttempted(outputText(finished));
@@ -137,7 +142,7 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
     return enabling;
   }
 
-  return async request => {
+  return async (request, isAutomatic = false) => {
     const cli = await tracker.current();
     const plan = planAction(request, cli?.can ?? NEWEST);
     if (request.action === 'acceptTerms') {
@@ -148,8 +153,9 @@ export function createActionRunner(options: Options): (request: ActionRequest) =
     if (!cli) throw blockedProblem('cli-missing', state.snapshot());
     const { path, can } = cli;
     if (!can) throw blockedProblem('cli-too-old', state.snapshot());
-    return changes.during(() =>
-      request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path),
-    );
+    // the listener may report the end before the command ends
+    store.actAlone(isAutomatic && request.action === 'disconnect');
+    const act = () => (request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path));
+    return changes.during(act).finally(() => store.actAlone(false));
   };
 }

@@ -93,6 +93,18 @@ function registrationHint(cause: RegistrationCause): string {
   return `${does}: ${command}`;
 }
 
+/** The problem for a deletion without an answer, after which the registration was read again and is still there. */
+export function stillRegistered({ kind }: Failure, { output }: Finished): Problem {
+  const code = kind === 'service-hangs' ? kind : 'tunnel-cli-failed';
+  const problem = new Problem(code, message('The registration was not deleted: this device is still registered.'), {
+    hint: 'Try again, or see: culvert doctor',
+    exitCode: output.exitCode,
+    stderr: output.stderr,
+  });
+  problem.uncertain = false;
+  return problem;
+}
+
 /** One command without an answer does not mean that the service hangs for good. */
 function onceHint({ emulated, serviceManager: manager }: Snapshot['tunnelCli']): string {
   if (emulated) return `Try again. ${demoFault(english)}`;

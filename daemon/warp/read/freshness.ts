@@ -5,6 +5,8 @@ export interface Freshness<Part extends string> {
   isDue(part: Part): boolean;
   /** True if the value was never read, its time is over, or the part has expired since. */
   isOutdated(part: Part): boolean;
+  /** True if the last read of the part failed. */
+  isFailing(part: Part): boolean;
   /** Returns the milliseconds since the part was last read; null before the first read. */
   age(part: Part): number | null;
   /** Call when a read of the part begins; pass the result to the methods below. */
@@ -43,6 +45,7 @@ export function createFreshness<Part extends string>(
   return {
     isDue: part => isOver(currentUntil.get(part)) && isOver(pausedUntil.get(part)),
     isOutdated: part => isOver(currentUntil.get(part)),
+    isFailing: part => failures.has(part),
     age(part) {
       const at = readAt.get(part);
       return at === undefined ? null : now() - at;

@@ -45,6 +45,8 @@ export interface Parts {
   hasUnreadChanges(): boolean;
   /** True if an action changed the part, it has not been read since, and a read could succeed in the present state. */
   isUnread(part: Read): boolean;
+  /** True if the value is outdated, was not read again although it could be, and was read before. */
+  isOld(part: Read): boolean;
   /**
    * Call when a read of the part has ended.
    * @returns false if an action changed the part, and its new value could not be read
@@ -105,6 +107,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     },
     hasUnreadChanges: () => [...unread].some(isDue),
     isUnread: part => unread.has(part) && isReadable(part),
+    isOld: part => fresh.isOutdated(part) && fresh.isFailing(part) && fresh.age(part) !== null && isReadable(part),
     settle(part, understood) {
       if (understood && !fresh.isDue(part)) unread.delete(part);
       return understood || !unread.has(part);

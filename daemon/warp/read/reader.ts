@@ -13,7 +13,7 @@ import type { TunnelStore } from '../tunnel-store.ts';
 import type { Freshness } from './freshness.ts';
 import { createParts, type Parts, SNAPSHOT_READS, ttlOf } from './parts.ts';
 
-export interface Reader extends Pick<Parts, 'isDue' | 'stale' | 'hasUnreadChanges' | 'isUnread'> {
+export interface Reader extends Pick<Parts, 'isDue' | 'stale' | 'hasUnreadChanges' | 'isUnread' | 'isOld'> {
   /** True if no part of a snapshot is due or outdated. */
   isFresh(): boolean;
   /** Reads a part; concurrent callers share the read. Never rejects. */
@@ -159,6 +159,7 @@ export function createReader(options: Options): Reader {
     },
     hasUnreadChanges: parts.hasUnreadChanges,
     isUnread: parts.isUnread,
+    isOld: parts.isOld,
     suspect: status.suspect,
     statusHeard: status.heard,
     stop: status.stop,

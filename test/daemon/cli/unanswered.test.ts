@@ -126,6 +126,9 @@ test('settings and lists that could not be read again are shown as old', async t
     [['protocol'], 'settings'],
     [['proxy', 'status'], 'settings'],
     [['routes', 'list'], 'splitTunnel'],
+    [['proxy', 'off'], 'settings'],
+    [['status'], 'both'],
+    [['status', '--long'], 'both'],
   ] as const) {
     const { code, stderr } = await culvert(home, words);
     assert.deepEqual(
@@ -134,8 +137,21 @@ test('settings and lists that could not be read again are shown as old', async t
       stderr,
     );
     const printed = await culvert(home, [...words, '--json']);
-    assert.deepEqual([JSON.parse(printed.stdout).stale, printed.stderr], [[{ part, ageSeconds }], '']);
+    const stale = parts.filter(each => part === 'both' || each === part).map(each => ({ part: each, ageSeconds }));
+    assert.deepEqual([JSON.parse(printed.stdout).stale, printed.stderr], [stale, '']);
   }
+  const exported = await culvert(home, ['settings', 'export']);
+  assert.match(
+    exported.stderr,
+    /^Left out, because WARP did not report them again: settings of WARP, split tunnel\.$/m,
+  );
+  assert.match(exported.stdout, /^# Left out, because WARP did not report them again: tunnel, dns, split_tunnel$/m);
+  assert.doesNotMatch(exported.stdout, /^mode|^entries/m);
+  const forecasts = await culvert(home, ['why', '192.0.2.1', '--json']);
+  assert.deepEqual(JSON.parse(forecasts.stdout).addresses[0].reason, 'unknown');
+  daemon.state.set('status', { ...daemon.state.snapshot().status, blocked: 'service-stopped' });
+  assert.doesNotMatch((await culvert(home, ['status'])).stderr, /read again/, 'the line has no mode');
+  daemon.state.set('status', { ...daemon.state.snapshot().status, blocked: null });
   parts.length = 0;
   assert.deepEqual(await culvert(home, ['mode']), { code: 0, stdout: 'doh\n', stderr: '' });
 });

@@ -131,3 +131,15 @@ test('after a restart the counting goes on where it was, and the connection is k
   );
   assert.deepEqual([reconnected.sample?.received, reconnected.sample?.sent], [30, 3]);
 });
+
+test('a tunnel that Culvert turned off, or that was off before, is not recorded as turned off by its user', () => {
+  for (const byUser of [true, undefined] as const) {
+    const off = seen('disconnected', 'Manual');
+    const reason = { code: 'Manual', text: '', ...(byUser && { byUser }) };
+    const [change] = createObserver(NOTHING).observe({
+      ...off,
+      status: { ...off.status, reason },
+    }).changes;
+    assert.deepEqual([change?.reason, change?.byUser], ['Manual', byUser ? undefined : false]);
+  }
+});

@@ -1,6 +1,6 @@
 // The history as the API answers it, across days and restarts.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createHistoryService } from '../../../daemon/history/history-service.ts';
@@ -134,6 +134,40 @@ test('reports a failure to write once, and goes on', async t => {
   service.record([seen(3, 'unable', 'A')]);
   assert.ok(existsSync(directory));
   assert.equal(said.length, 1);
+});
+
+test('the time for which nothing could be written is a gap, before and after the next record', async t => {
+  const { boot, at, said, directory } = setUp(t);
+  const service = boot();
+  service.record([seen(0, 'connected', null, 0), seen(1, 'connected', null, 10)]);
+  const aside = `${directory}.aside`;
+  const block = () => {
+    renameSync(directory, aside);
+    writeFileSync(directory, 'in the way');
+  };
+  block();
+  at(10);
+  for (const minute of [2, 3]) service.record([seen(minute, 'unable', 'NoNetwork')]);
+  service.touch();
+  rmSync(directory);
+  renameSync(aside, directory);
+  const gap = ['start connected 0', 'stop connected 2'];
+  const read = async () => {
+    const { changes, totals, problem } = await service.read({}, true);
+    const rows = changes.map(({ kind, state, at: time }) => `${kind} ${state} ${(Date.parse(time) - NOON) / MINUTE}`);
+    return { rows, connected: totals?.connectedSeconds, problem: problem?.replace(/^\S+/, '…') };
+  };
+  assert.deepEqual(await read(), { rows: gap, connected: 120, problem: "… can't be written: A file is in its place." });
+  service.record([seen(8, 'disconnected', 'Manual')]);
+  assert.deepEqual(await read(), { rows: [...gap, 'start disconnected 8'], connected: 120, problem: undefined });
+  block();
+  service.record([seen(9, 'connected')]);
+  rmSync(directory);
+  renameSync(aside, directory);
+  service.end();
+  const { rows } = await read();
+  assert.deepEqual(rows.at(-1), 'stop disconnected 9');
+  assert.equal(said.length, 2);
 });
 
 test('recording ends with a mark, and begins again after everything was deleted', async t => {

@@ -121,6 +121,27 @@ test('the launcher leaves --check to the command line while changed settings are
   assert.deepEqual(check(), [3, false]);
 });
 
+test('the launcher leaves old settings to the command line, which says how old they are', t => {
+  const home = temporary(t, 'status');
+  mkdirSync(join(home, 'culvert'));
+  const state = createState({ available: true, path: null, version: null, emulated: false });
+  const file = join(home, 'culvert/status');
+  let isOld = false;
+  const write = keepStatusFile(file, state, { port: () => 1, isModeKnown: () => true, areSettingsOld: () => isOld });
+  state.set('status', { ...state.snapshot().status, state: 'disconnected', raw: 'Disconnected' });
+  state.set('settings', { Mode: 'warp' });
+  const launcher = launcherIn(home);
+  for (isOld of [true, false]) {
+    write();
+    for (const words of [['status'], ['status', '--json'], ['status', '--check']]) {
+      const env = { PATH: process.env.PATH, XDG_RUNTIME_DIR: home, LANG: 'C.UTF-8' };
+      const { stdout } = spawnSync(launcher, words, { env, encoding: 'utf8' });
+      assert.equal(stdout.startsWith('handed over:'), isOld, words.join(' '));
+    }
+    assert.equal(/All traffic|warp/.test(readFileSync(file, 'utf8')), !isOld);
+  }
+});
+
 for (const words of ['status', 'status --json', 'status --check', '--status', '--version'])
   for (const output of ['/dev/full', '&-'])
     test(`the launcher fails where it can't write its answer: ${words} >${output}`, t => {

@@ -342,7 +342,7 @@ for (const isGone of [true, false])
     await tunnel.refresh('all');
     const deletion = tunnel.runAction({ action: 'deleteRegistration' });
     if (isGone) await deletion;
-    else await assert.rejects(deletion, problem('service-hangs'));
+    else await assert.rejects(deletion, { code: 'service-hangs', message: /^The registration was not deleted/ });
     await until(
       () => state.snapshot().account.registered === !isGone && state.snapshot().status.blocked !== 'service-hangs',
     );
@@ -449,4 +449,18 @@ test('settings that Culvert changed and could not read are unknown, and are read
   await cli.control('fault=');
   await until(() => shown().mode === 'doh');
   await until(() => areSettingsKnown(tunnel, state.snapshot().settings));
+});
+
+test('settings that another program changed and Culvert could not read are old, and are read without a client', async t => {
+  const { tunnel, state, cli } = await startTunnel(t);
+  const mode = () => state.snapshot().settings.Mode;
+  await until(() => mode() === 'warp');
+  assert.equal(tunnel.areSettingsOld(), false);
+  await cli.control('fault=cut=20@settings');
+  await cli.run('mode', 'doh');
+  await until(tunnel.areSettingsOld);
+  assert.equal(mode(), 'warp');
+  await cli.control('fault=');
+  await until(() => mode() === 'doh');
+  assert.equal(tunnel.areSettingsOld(), false);
 });

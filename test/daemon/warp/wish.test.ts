@@ -60,7 +60,8 @@ function hearing(file: string | null = null, now = Date.now) {
   const wish = createWish(file, now);
   const store = createTunnelStore(state, wish);
   const hear = (word: Word) => store.status(parseStatusText(PRINTED[word]) as StatusReading, PRINTED[word]);
-  return { store, wish, hear, code: () => state.snapshot().status.reason?.code };
+  const reason = () => state.snapshot().status.reason;
+  return { store, wish, hear, reason, code: () => reason()?.code };
 }
 
 for (const [before, after, code] of COURSES)
@@ -167,6 +168,65 @@ test('a change of the settings of a tunnel that its user turned off is not the r
     hear('connected');
     hear('changed');
     assert.equal(code(), 'SettingsChanged', 'from outside Culvert');
+  }
+});
+
+test('only a tunnel that was on, or whose switch was moved, is known to be turned off by hand', () => {
+  const byUser = (words: Word[]) => {
+    const { hear, reason } = hearing();
+    for (const word of words) hear(word);
+    assert.equal(reason()?.code, 'Manual', words.join());
+    return reason()?.byUser === true;
+  };
+  const courses: [heard: Word[], byUser: boolean][] = [
+    [['manual'], false],
+    [['manual', 'changed'], false],
+    [['manual', 'bare'], false],
+    [['unregistered', 'manual'], false],
+    [['connected', 'manual'], true],
+    [['connecting', 'manual'], true],
+    [['connected', 'manual', 'changed'], true],
+    [['turned off'], true],
+    [['manual', 'turned off'], true],
+  ];
+  for (const [heard, expected] of courses) assert.equal(byUser(heard), expected, heard.join());
+});
+
+test('an end that is heard before the command has ended is not the user’s if Culvert made it', () => {
+  const { store, hear, reason } = hearing();
+  hear('connected');
+  store.actAlone(true);
+  hear('turned off');
+  assert.deepEqual([reason()?.code, reason()?.byUser], ['Manual', undefined]);
+  store.expectConnection(false);
+  store.actAlone(false);
+  hear('turned off');
+  assert.equal(reason()?.byUser, undefined);
+  hear('connected');
+  hear('turned off');
+  assert.equal(reason()?.byUser, true);
+});
+
+test('after a crash of the daemon, it is still known who turned the tunnel off', t => {
+  for (const [heard, isAsked, expected] of [
+    [['connected'], 'by the user', true],
+    [['connected'], 'by Culvert', undefined],
+    [['connected', 'manual'], false, true],
+    [['manual'], false, undefined],
+  ] as [Word[], string | false, true | undefined][]) {
+    const file = join(temporary(t), 'connect-wish');
+    const first = hearing(file);
+    for (const word of heard) first.hear(word);
+    first.store.actAlone(isAsked === 'by Culvert');
+    if (isAsked) first.store.expectConnection(false);
+    first.store.actAlone(false);
+    for (const word of ['manual', 'turned off', 'manual'] as const) {
+      if (isAsked) first.hear(word);
+      assert.ok(!isAsked || first.reason()?.byUser === expected, `${isAsked}: ${word}`);
+    }
+    const next = hearing(file);
+    next.hear('manual');
+    assert.equal(next.reason()?.byUser, expected, heard.join());
   }
 });
 

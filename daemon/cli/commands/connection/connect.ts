@@ -13,7 +13,7 @@ import { reasonText } from '../../../view/states/causes.ts';
 import { changeText } from '../../../view/states/changes.ts';
 import { explainedCause } from '../../../view/states/findings.ts';
 import { stateName } from '../../../view/states/state-table.ts';
-import { stateIn } from '../../../view/states/summary.ts';
+import { isOld, stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { createProgress } from '../../dialog.ts';
@@ -29,7 +29,7 @@ export const disconnect: Run = (context, _, options) => go(context, 'disconnect'
 
 export const toggle: Run = async (context, _, options) => {
   const { status } = await context.client.call('GET /api/snapshot');
-  if (status.state === 'unknown' && !status.blocked) {
+  if ((status.state === 'unknown' && !status.blocked) || isOld(status)) {
     throw new Failure('The state of the tunnel is not known, so there is nothing to toggle.', {
       hint: 'Say which: culvert connect, or culvert disconnect',
     });
@@ -194,6 +194,7 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
   const moving: ConnectionState = action === 'connect' ? 'connecting' : 'disconnecting';
   let moved = false;
   return status => {
+    if (isOld(status)) return 'pending';
     if (status.state === goal) return 'reached';
     if (status.blocked || status.reason?.code === 'ConnectIgnored') return 'failed';
     if (status.state === moving) moved = true;

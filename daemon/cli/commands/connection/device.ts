@@ -25,7 +25,7 @@ import { proxyConsent } from './mode.ts';
 export const account: Run = async context => {
   const details = await context.client.call('GET /api/account');
   const why = context.json ? null : await lost(context, details.registered === false);
-  sayOld(context, 'account', 'account', details);
+  sayOld(context, { account: 'account' }, details);
   show(context, details, () =>
     details.registered === false ? (why ?? NEVER) : [text(context, details), why].filter(Boolean).join('\n\n'),
   );

@@ -79,7 +79,7 @@ function print(
   { names, snapshot }: { names: Record<string, string>; snapshot: Snapshot },
 ): undefined {
   if (current === null) throw unknown(what, 'settings', snapshot);
-  const old = sayOld(context, what, 'settings', snapshot);
+  const old = sayOld(context, { settings: what }, snapshot);
   if (context.json) return show(context, { ok: true, [what]: current, ...old }, () => '') as undefined;
   if (!context.stdout.isTTY) return context.print(printable(current)) as undefined;
   const { style } = context;
@@ -99,7 +99,7 @@ function choose<K extends string>(what: string, name: string, names: Record<K, s
 
 export const proxyStatus: Run = async context => {
   const snapshot = await context.client.call('GET /api/snapshot');
-  const state = { ...describe(snapshot), ...sayOld(context, 'mode', 'settings', snapshot) };
+  const state = { ...describe(snapshot), ...sayOld(context, { settings: 'mode' }, snapshot) };
   show(context, { ok: true, ...state }, ({ enabled, address }) =>
     enabled ? `Local proxy on${address ? ` at ${address}` : ''} (SOCKS5 and HTTP).` : 'Local proxy off.',
   );
@@ -170,7 +170,8 @@ export const proxyOff: Run = async (context, _, options) => {
   const snapshot = await context.client.call('GET /api/snapshot');
   const { enabled } = describe(snapshot);
   if (!enabled) {
-    if (context.json) show(context, { ok: true, enabled: false, address: null }, () => '');
+    const old = sayOld(context, { settings: 'mode' }, snapshot);
+    if (context.json) show(context, { ok: true, enabled: false, address: null, ...old }, () => '');
     context.say('The local proxy is already off.');
     return 0;
   }

@@ -22,7 +22,7 @@ import { isKnownConnected, unknownWord } from '../../../view/states/summary.ts';
 import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
-import { EXIT, orNull, usage } from '../../errors.ts';
+import { EXIT, orNull, sayOld, usage } from '../../errors.ts';
 import { asciiJson, columns, folded, isAsciiLocale } from '../../layout.ts';
 import { follow } from '../../transport.ts';
 
@@ -34,13 +34,21 @@ export const status: Run = async (context, _, options) => {
     context.json && !options.long ? context.client.call('GET /api/health') : null,
   ]);
   const line = statusText(context, snapshot);
+  const old = sayOld(context, namesOf(options, snapshot), snapshot);
   if (options.long) show(context, snapshot, () => `${line}\n${details(context, snapshot)}`);
-  else show(context, statusJson(snapshot, health?.port ?? null), () => line);
+  else show(context, { ...statusJson(snapshot, health?.port ?? null), ...old }, () => line);
   // on stderr, so that the status stays one line
   const warning = statusWarning(snapshot);
   if (warning && !context.json) context.say(warning);
   return options.check && !isKnownConnected(snapshot.status) ? EXIT.notConnected : EXIT.ok;
 };
+
+/** Names the values that are shown. Settings may be unknown, and the line of a state that needs the user omits them. */
+function namesOf(options: Options, { status, settings }: Snapshot): Parameters<typeof sayOld>[1] {
+  const line = { ...(settings.Mode === undefined ? {} : { settings: 'settings' }), splitTunnel: 'split tunnel' };
+  if (options.long) return { ...line, account: 'account', tunnel: 'figures' };
+  return status.blocked === null ? line : {};
+}
 
 /** Prints a line for each visible change; without a daemon, prints that the state is unavailable, or JSON with `ok: false`. */
 async function watch(context: Context): Promise<number> {

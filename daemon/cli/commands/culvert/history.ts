@@ -94,6 +94,7 @@ function describe({ style, width }: Context, history: History): string {
     if (drops.length) parts.push(drops.map(red).join('\n'));
   }
   if (!parts.length) parts.push('Nothing was recorded in this time.');
+  if (history.problem !== undefined) parts.push(red(printable(`The history is not recorded: ${history.problem}`)));
   if (!enabled) parts.push(dim('The history is turned off: culvert config set history.enabled true'));
   return parts.join('\n\n');
 }
@@ -108,7 +109,8 @@ function timeline(history: History, { bold, dim, green, red, yellow }: Context['
   };
   const lines = changes.flatMap((change, i): { cells: string[]; change?: HistoryChange }[] => {
     const { title, details, code } = changeWords(change, english);
-    const time = change.kind === 'stop' ? '' : formatDuration(lasted(history, i) / 1000, english);
+    const ms = lasted(history, i);
+    const time = ms === null ? '' : formatDuration(ms / 1000, english);
     const line = { cells: ['', clock(change.at), title, time, code ? `${details} (${code})` : details], change };
     const day = dayOf(change.at);
     return i > 0 && dayOf(changes[i - 1]!.at) === day ? [line] : [{ cells: [day] }, line];

@@ -24,16 +24,17 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show, showDocument } from '../../context.ts';
 import { confirm, isAttended } from '../../dialog.ts';
 import { editDocument, readDocument, writeDocument } from '../../document.ts';
-import { EXIT, Failure, usage } from '../../errors.ts';
+import { EXIT, Failure, sayOld, usage } from '../../errors.ts';
 import { askToKeep, type Keeping, keepingOf, limited } from '../../keep.ts';
 import { columns } from '../../layout.ts';
 
 export const print: Run = async context => {
   const networks = await context.client.call('GET /api/networks');
-  const { options } = await context.client.call('GET /api/snapshot');
+  const snapshot = await context.client.call('GET /api/snapshot');
   show(context, networks, () =>
-    [linkTable(context, networks), ...holdLines(context, networks), ...ownLines(options)].join('\n'),
+    [linkTable(context, networks), ...holdLines(context, networks), ...ownLines(snapshot.options)].join('\n'),
   );
+  sayOld(context, { settings: 'settings of WARP', options: 'trusted networks of WARP' }, snapshot);
   for (const line of invalidLines(networks)) context.say(line);
   return EXIT.ok;
 };

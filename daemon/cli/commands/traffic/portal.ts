@@ -8,6 +8,7 @@ import { MAX_SIGN_IN_SECONDS } from '../../../killswitch/rules/wanted.ts';
 import { type Browser, openBrowser } from '../../../networks/portal/browser.ts';
 import { findLogin, UNREACHABLE, type Verdict } from '../../../networks/portal/probe.ts';
 import { openWindow, type SignInWindow } from '../../../networks/portal/sign-in-window.ts';
+import { isKnownConnected } from '../../../view/states/summary.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { EXIT, usage } from '../../errors.ts';
 import { untilProven } from '../connection/wait.ts';
@@ -68,7 +69,7 @@ interface Request {
 
 export async function signIn(context: Context, request: Request, world: World): Promise<number> {
   const snapshot = await context.client.call('GET /api/snapshot');
-  if (snapshot.status.state === 'connected') {
+  if (isKnownConnected(snapshot.status)) {
     show(context, { network: 'open', signedIn: false }, () => 'WARP is connected, so this network lets you through.');
     return EXIT.ok;
   }

@@ -169,7 +169,7 @@ export function describePreview({ style }: Context, preview: Shown): string {
 
 export const list: Run = async context => {
   const snapshot = await context.client.call('GET /api/snapshot');
-  const split = { ...knownList(snapshot), ...sayOld(context, 'split tunnel', 'splitTunnel', snapshot) };
+  const split = { ...knownList(snapshot), ...sayOld(context, { splitTunnel: 'split tunnel' }, snapshot) };
   show(context, split, ({ mode, ips, hosts }) => {
     const rows = [
       ...ips.map(({ value, description }) => ['', value, value.includes('/') ? 'range' : 'address', description ?? '']),

@@ -220,11 +220,15 @@ for (const [state, action] of TOGGLES) {
   });
 }
 
-test('toggle asks nothing when the state is not known', async t => {
-  const { home, performed } = await startHome(t);
-  const { code, stderr } = await culvert(home, ['toggle']);
-  assert.equal(code, 1);
-  assert.match(stderr, /Say which: culvert connect, or culvert disconnect/);
+test('toggle asks nothing when the state is not known, or could not be read again', async t => {
+  const { home, daemon, performed } = await startHome(t);
+  for (const state of ['unknown', 'connected', 'disconnected'] as const) {
+    const lastKnown = { at: '2020-02-29T12:00:00.000Z', said: null };
+    if (state !== 'unknown') daemon.state.set('status', { ...status(state), lastKnown });
+    const { code, stderr } = await culvert(home, ['toggle']);
+    assert.equal(code, 1);
+    assert.match(stderr, /Say which: culvert connect, or culvert disconnect/);
+  }
   assert.deepEqual(performed, []);
 });
 
@@ -243,6 +247,7 @@ test('the old state right after an action is not a failure, and a return to it l
   assert.equal(judge(status('unknown')), 'pending');
   assert.equal(judge(status('unable')), 'doubtful');
   assert.equal(judge(status('disconnected')), 'failed');
+  assert.equal(judge({ ...status('connected'), lastKnown: { at: '2020-02-29T12:00:00.000Z', said: null } }), 'pending');
   assert.equal(judge(status('connected')), 'reached');
   const waiting = status('disconnected', { reason: { code: 'ConnectAccepted', text: '' } });
   assert.equal(judge(waiting), 'pending', 'a tunnel that moved and is still to connect');

@@ -15,16 +15,18 @@ function setUp() {
     const detail = 'Not known.';
     throw new ApiError({ type: 'about:blank', status: 409, title: detail, detail, code: 'previous-unknown' });
   };
-  return { limits, context: { client: { call } } as unknown as Context };
+  const said: string[] = [];
+  return { limits, said, context: { client: { call }, say: (text: string) => said.push(text) } as unknown as Context };
 }
 
 test('a change with an excluded address is never made without its limit, and any other one is', async () => {
   const keeping = { confirmWithin: 30, asks: true };
-  const { limits, context } = setUp();
+  const { limits, said, context } = setUp();
   await assert.rejects(requestKept(context, { action: 'connect' }, besideExclusion(keeping, true)), ApiError);
   assert.deepEqual(limits, [30]);
   await requestKept(context, { action: 'connect' }, besideExclusion(keeping, false));
   assert.deepEqual(limits, [30, 30, undefined]);
+  assert.deepEqual(said, ['The previous value is not known, so this change does not revert.']);
   // the address stays longer than the change, for at most ten minutes
   assert.equal(besideExclusion({ confirmWithin: 600, asks: true }, true).confirmWithin, 570);
 });

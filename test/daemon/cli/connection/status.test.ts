@@ -106,8 +106,13 @@ const LINES: [string, Partial<Shown>, string][] = [
   ['disconnected', { status: status('disconnected', reason('Manual')) }, '○ Disconnected · Manual'],
   [
     'disconnected by the user',
-    { status: status('disconnected', { reason: { code: 'Manual', text: 'Manual Disconnection' } }) },
+    { status: status('disconnected', { reason: { code: 'Manual', text: 'Manual Disconnection', byUser: true } }) },
     '○ Disconnected · Turned off by you',
+  ],
+  [
+    'disconnected, perhaps never connected',
+    { status: status('disconnected', { reason: { code: 'Manual', text: 'Manual Disconnection' } }) },
+    '○ Disconnected',
   ],
   [
     'a failure with a code',

@@ -1,6 +1,7 @@
 // The traffic that a list of the split tunnel leaves to WARP.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { DEFAULT_ROUTES } from '../../../../daemon/view/default-routes.ts';
 import { coverageOf, coverageText, wholeFamilies } from '../../../../daemon/view/states/coverage.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
@@ -40,11 +41,11 @@ describe('the families of which a list holds all public addresses', () => {
     });
 });
 
-const words = (mode: 'exclude' | 'include', values: string[], hosts: string[] = []) => {
-  const entries = (list: string[]) => list.map(value => ({ value, description: null }));
+const words = (list: 'exclude' | 'include', values: string[], hosts: string[] = [], Mode = 'warp') => {
+  const entries = (texts: string[]) => texts.map(value => ({ value, description: null }));
   const { snapshot } = clientState();
-  const splitTunnel = { ...snapshot!.splitTunnel, mode, ips: entries(values), hosts: entries(hosts) };
-  return coverageText(coverageOf({ ...snapshot!, settings: { Mode: 'warp' }, splitTunnel }), tr);
+  const splitTunnel = { ...snapshot!.splitTunnel, mode: list, ips: entries(values), hosts: entries(hosts) };
+  return coverageText(coverageOf({ ...snapshot!, settings: { Mode }, splitTunnel }), tr);
 };
 const ALL = 'Your traffic goes through Cloudflare.';
 const LISTED = 'Only the sites and networks on your list use WARP.';
@@ -61,4 +62,18 @@ test('names the family that bypasses WARP, and says no more than that', () => {
   assert.equal(words('include', ['10.0.0.0/8']), LISTED);
   assert.equal(words('include', []), 'IPv4, IPv6 traffic bypasses WARP, because of your list.');
   assert.equal(words('include', [], ['example.com']), LISTED);
+});
+
+test('says that a list excludes public addresses, beyond those that WARP itself excludes', () => {
+  const EXCEPT = 'Your traffic goes through Cloudflare, except what is on your list.';
+  assert.equal(words('exclude', [...DEFAULT_ROUTES]), ALL);
+  assert.equal(
+    words('exclude', ['239.255.255.250/32', '192.168.7.0/24', '127.0.0.1', 'fd12::/16', '17.249.1.0/24']),
+    ALL,
+  );
+  for (const range of ['0.0.0.0/1', '128.0.0.0/1', '192.0.0.0/8', '203.0.113.9', '2000::/4', '2606:4700::/32'])
+    assert.equal(words('exclude', [...DEFAULT_ROUTES, range]), EXCEPT, range);
+  assert.equal(words('exclude', [], ['example.com']), EXCEPT);
+  const noDns = words('exclude', ['0.0.0.0/1'], [], 'tunnel_only');
+  assert.equal(noDns, 'Your traffic is tunneled, except what is on your list; DNS is not.');
 });

@@ -31,6 +31,7 @@ const day = (name: string, connectedSeconds: number, drops = {}) => ({
 });
 
 test('a change is described in words', () => {
+  const off = { state: 'disconnected', reason: 'Manual', colo: null } as const;
   const cases: [Partial<HistoryChange>, string, string][] = [
     [{}, 'Connected', 'All traffic, via Amsterdam'],
     [
@@ -48,7 +49,14 @@ test('a change is described in words', () => {
       'Connected',
       'Unstable network, All traffic, via Amsterdam, Recording started',
     ],
-    [{ state: 'disconnected', reason: 'Manual', colo: null }, 'Turned off by you', ''],
+    [off, 'Turned off by you', ''],
+    [{ ...off, byUser: false, kind: 'start' }, 'Disconnected', 'Recording started'],
+    [
+      { ...off, byUser: false, effect: { subject: 'connection', value: 'off', rule: 'home' } },
+      'Disconnected',
+      'Rule “home”: WARP is paused',
+    ],
+    [{ ...off, byUser: false, reverted: 'connection' }, 'Disconnected', 'Connection: reverted by Culvert'],
     [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],
     [{ reverted: 'routes' }, 'Connected', 'All traffic, via Amsterdam, Routes: reverted by Culvert'],
     [
