@@ -1,3 +1,4 @@
+// Finds out whether a command would escape to another process: a service that starts it, or a running instance.
 import { readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { PlacedWay } from '../api/schema.ts';

@@ -1,3 +1,5 @@
+// Remembers the length of the user's last pause, and reminds the user of a tunnel that stays off. Free of zod, so that the
+// daemon starts without it.
 import { dirname } from 'node:path';
 import type { ActionRequest } from '../api/actions.ts';
 import type { ChangeOptions } from '../api/changes.ts';

@@ -41,7 +41,7 @@ export async function considerSession(context: Context, action: Action): Promise
   const session = sessionIn(context.env);
   if (!session) return null;
   const answer = await context.client.call('GET /api/snapshot');
-  // what could not be read again may have changed
+  // settings that could not be read again may have changed
   const isOld = answer.stale?.some(({ part }) => part === 'settings');
   const snapshot = isOld ? { ...answer, settings: {} } : answer;
   const after = afterOf(action, snapshot);

@@ -51,7 +51,7 @@ interface TurnedOff {
   isDown: boolean;
   /** Time when it was turned off or first seen off, in ms since 1970. */
   at: number;
-  /** Who turned it off; null if unknown: the tunnel CLI also calls a tunnel that never was on disconnected by hand. */
+  /** Person or program that turned it off; null if unknown: the tunnel CLI also calls a tunnel that never was on disconnected by hand. */
   by: 'user' | 'culvert' | null;
 }
 

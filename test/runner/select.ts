@@ -54,7 +54,7 @@ export function groupOf(file: string): Group {
   return MARKS.find(([, mark]) => [...reached].some(path => mark.test(path)))?.[0] ?? 'unit';
 }
 
-/** Whatever reaches beyond one file in a process: other processes, sockets, and the state that all of the process shares. */
+/** Marks of what reaches beyond one file: other processes, sockets, and the state that all of a process shares. */
 const SHARED: readonly RegExp[] = [
   /^import (?!type )[^;]*'node:(child_process|cluster|dgram|https?|inspector|net|tls|worker_threads)'/m,
   /process\.(chdir|exit|exitCode|kill|on|once|umask)\b|delete process\.env|process\.env\S+ (\?\?)?= |globalThis[.[][^=]*= /,

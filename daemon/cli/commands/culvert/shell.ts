@@ -1,3 +1,4 @@
+// Runs `culvert shell`, which installs and enables this user's GNOME Shell tile, and removes exactly the files it wrote.
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { userData } from '../../../apps/data-home.ts';

@@ -1,3 +1,4 @@
+// Runs `culvert trust`, which shows the tools' trust in the organization's certificate, and changes it or undoes changes.
 import {
   type TrustCertificate,
   TrustHost,
