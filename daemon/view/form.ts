@@ -289,8 +289,8 @@ export interface List {
   removal(item: ListItem): Button;
   /** Commands about the whole list. */
   more: { name: string; entries: Button[] };
-  /** Icon and text in place of an empty list. */
-  empty: { icon: string; title: string };
+  /** In place of an empty list. */
+  empty: Status;
 }
 
 /** A search field. */
