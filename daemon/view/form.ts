@@ -121,6 +121,11 @@ export type Tone = 'success' | 'accent' | 'warning' | 'error' | 'neutral';
 /** A mark before a row's title, which says the row's tone without color. */
 export type Mark = 'fine' | 'active' | 'hint' | 'problem' | 'waiting' | 'off';
 
+/** Returns the mark of a row. A tone that asks for attention has a mark, so that its color is not the only sign. */
+export function markOf({ mark, tone }: Pick<Common, 'mark' | 'tone'>): Mark | null {
+  return mark ?? (tone === 'warning' || tone === 'error' ? 'problem' : null);
+}
+
 /** A button of a menu, of a group's heading or of a page's status. */
 export interface MenuButton extends Button {
   style?: 'suggested' | 'destructive';
@@ -191,8 +196,8 @@ export type Row = Common &
     | { kind: 'shell'; shell: string; folded?: string }
     /** Preformatted lines: commands, or the difference of a file with `+` and `-`; `folded` as above. */
     | { kind: 'text'; text: string; folded?: string }
-    /** A finding or a remark. `done` marks a finding that is in order. */
-    | { kind: 'note'; done?: true }
+    /** A finding or a remark. */
+    | { kind: 'note' }
     /** A row that unfolds other rows. `button` acts without unfolding. */
     | { kind: 'expander'; rows: Row[]; button?: MenuButton }
     /** At most three values side by side, with the curve of a value over time. It opens a page. */
@@ -289,8 +294,8 @@ export interface List {
   removal(item: ListItem): Button;
   /** Commands about the whole list. */
   more: { name: string; entries: Button[] };
-  /** Icon and text in place of an empty list. */
-  empty: { icon: string; title: string };
+  /** In place of an empty list. */
+  empty: Status;
 }
 
 /** A search field. */

@@ -1,6 +1,7 @@
 // Describes the page of the command log: its bounded list of entries, its filter and its words.
 import type { LogEntry } from '../api/schema.ts';
 import { quote } from './fix.ts';
+import type { Status } from './form.ts';
 import { searchable } from './text-search.ts';
 import { fill, type Translator } from './translator.ts';
 
@@ -105,14 +106,17 @@ export function asText(entry: LogEntry, tr: Translator): string {
   return [head, outputOf(entry)].filter(Boolean).join('\n');
 }
 
-/** Returns the text to show instead of an empty list. */
-export function emptyText(total: number, filtered: boolean, { _ }: Translator): { title: string; description: string } {
-  if (total === 0)
-    return {
-      title: _('No commands yet'),
-      description: _('Commands run by Culvert are listed here.'),
-    };
+/** Returns the status to show instead of an empty list. */
+export function emptyStatus(total: number, filtered: boolean, { _ }: Translator): Status {
+  const status = (title: string, sentence: string): Status => ({
+    icon: 'culvert-console-symbolic',
+    tone: 'neutral',
+    title,
+    sentence,
+    buttons: [],
+  });
+  if (total === 0) return status(_('No commands yet'), _('Commands run by Culvert are listed here.'));
   return filtered
-    ? { title: _('Nothing found'), description: _('No command matches the search.') }
-    : { title: _('Nothing to show'), description: _('Only status checks so far') };
+    ? status(_('Nothing found'), _('No command matches the search.'))
+    : status(_('Nothing to show'), _('Only status checks so far'));
 }

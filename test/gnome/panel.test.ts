@@ -89,6 +89,11 @@ describe('the panel', { skip: missing('xdotool'), concurrency: false }, () => {
     daemon.set('status', { state: 'connecting', reason, since: new Date().toISOString() });
     await find('Testing the connection…');
     assert.deepEqual(await places(), before);
+    // its details take the place of what the page waits for
+    const stuck = { reason: { code: 'PerformingHappyEyeballs', text: 'vendor' }, since: new Date(0).toISOString() };
+    daemon.set('status', { state: 'connecting', ...stuck });
+    await find('Technical details');
+    assert.deepEqual(await places(), before);
     daemon.set('status', { state: 'connected', reason: null, network: 'healthy', since: new Date().toISOString() });
     await find('Connected');
     assert.deepEqual(await places(), before);

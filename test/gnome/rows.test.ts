@@ -38,6 +38,52 @@ describe('rows', { skip: missing('xdotool'), concurrency: false }, () => {
     assert.equal(((await stage.ask({ do: 'classes', name: 'Words below' })) as string[]).includes('monospace'), false);
   });
 
+  /** Place of a text: left, top, width, height. */
+  const place = async (name: string) => (await stage.ask({ do: 'place', name })) as [number, number, number, number];
+
+  test('a mark that is gone leaves its room to the words', async () => {
+    const [row, other] = ['a', 'b'].map(id => ({ kind: 'note', id, title: id, subtitle: `Words of ${id}` }));
+    const indent = async () => (await place('Words of a'))[0] - (await place('Words of b'))[0];
+    await show({ id: 'one', rows: [{ ...row, tone: 'warning' }, other] });
+    await until(async () => (await indent()) > 0, 'room for the mark');
+    await show({ id: 'one', rows: [row, other] });
+    await until(async () => (await indent()) === 0, 'no room for it');
+  });
+
+  test('in large letters, long words leave room for a choice and a value, and a button for words', async () => {
+    const command = { ask: { kind: 'proof' } };
+    const shared = {
+      menu: [{ label: 'Remove', command }],
+      subtitle: 'Words that take all the width of their row, and more of it on further lines',
+    };
+    const options = [{ value: 'x', label: 'Paused' }];
+    await stage.ask({ do: 'scale', text: '1.6' });
+    await show({
+      id: 'large',
+      rows: [
+        { ...shared, kind: 'select', id: 'a', title: 'A', value: 'x', options },
+        { ...shared, kind: 'fact', id: 'b', title: 'B', value: '59 min' },
+        {
+          ...shared,
+          kind: 'button',
+          id: 'c',
+          title: 'C',
+          subtitle: 'Untranslatable',
+          tone: 'warning',
+          label: 'Use This Account',
+          command,
+        },
+        { kind: 'fact', id: 'd', title: 'D', value: '58 min' },
+        { kind: 'note', id: 'e', title: 'E', subtitle: 'A word' },
+      ],
+    });
+    const cut = async () => ((await stage.ask({ do: 'texts' })) as { cut: boolean }[]).some(each => each.cut);
+    await until(async () => !(await cut()), 'the whole choice');
+    await until(async () => (await place('59 min'))[2] === (await place('58 min'))[2], 'a value on one line');
+    await until(async () => (await place('Untranslatable'))[3] === (await place('A word'))[3], 'a word on one line');
+    await stage.ask({ do: 'scale', text: '1' });
+  });
+
   test('a row moves by Alt with an arrow key, from the place that was asked for last, and by drag', async () => {
     const rows = ['a', 'b', 'c', 'd'].map(id => ({
       kind: 'button',

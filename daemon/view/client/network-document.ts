@@ -60,6 +60,12 @@ export function linesOf({ match, effects }: Pick<NetworkRule, 'match' | 'effects
   ];
 }
 
+/** Returns the change that writes a rule as it is, with the user's answer. */
+export function written(rule: NetworkRule) {
+  const { name, allowed } = rule;
+  return { do: 'add' as const, name, lines: linesOf(rule), ...(allowed !== null && { allow: allowed }) };
+}
+
 /** Returns a basic string of TOML, which escapes one more character than JSON. */
 function quote(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f');

@@ -8,7 +8,7 @@ import type {
   SupposedNetwork,
 } from '../../api/networks.ts';
 import type { Model } from './model.ts';
-import { changeNetworks, linesOf, withRule } from './network-document.ts';
+import { changeNetworks, linesOf, withRule, written } from './network-document.ts';
 
 /** The draft of a rule. */
 export interface RuleDraft {
@@ -46,8 +46,11 @@ export interface RuleEditor {
   /** Returns the texts that are in these fields, by the rows' ids. */
   typed(): ReadonlyMap<string, string>;
   cancel(): void;
-  /** @param allow true if the user agreed that the rule may lower the protection. @throws ApiError, Unreachable */
-  save(allow: boolean): Promise<void>;
+  /**
+   * Saves the draft. @param allow true if the user agreed that the rule may lower the protection
+   * @returns a function that reverts it, which throws the same errors. @throws ApiError, Unreachable
+   */
+  save(allow: boolean): Promise<() => Promise<void>>;
   /** Begins or ends the test of the rules on another network. */
   test(testing: boolean): void;
   /** Tries the current rules on a network. @throws ApiError, Unreachable */
@@ -66,6 +69,8 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
   };
 
   const typed = new Map<string, string>();
+  /** The rule that the draft replaces, as it is saved; null for a new rule. */
+  let edited: NetworkRule | null = null;
 
   function update(change: Partial<RuleEditorState>): void {
     state = { ...state, ...change };
@@ -96,12 +101,14 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
 
   return {
     state: () => state,
-    begin: (rule, link) =>
-      set(
+    begin(rule, link) {
+      edited = rule;
+      return set(
         rule
           ? { replaces: rule.name, name: rule.name, match: rule.match, effects: rule.effects }
           : { replaces: null, name: link?.name ?? '', match: link ? matchOf(link) : {}, effects: {} },
-      ),
+      );
+    },
     async change(part) {
       if (state.draft) await set({ ...state.draft, ...part });
     },
@@ -117,9 +124,12 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
     cancel: () => end(),
     async save(allow) {
       const { draft } = state;
-      if (!draft) return;
+      if (!draft) return async () => {};
+      const { name } = draft;
+      const before = edited;
       await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), ...(allow && { allow }) });
       end({ supposed: null, answer: null });
+      return () => changeNetworks({ call }, before ? { ...written(before), replaces: name } : { do: 'remove', name });
     },
     test: testing => update({ testing, supposed: null, answer: null }),
     async suppose(network) {

@@ -121,14 +121,12 @@ function verdictOf({ running, results, failed }: ChecksState, { open, hasFine, d
   });
   if (running) return verdict('waiting', 'accent', _('Checking…'));
   if (failed !== null) return verdict('problem', 'error', _('The checks could not run'), failed);
-  if (!results.length) {
-    const about = _('Checks service, DNS, network and desktop. Nothing leaves this computer.');
-    return verdict(null, 'neutral', _('Not checked yet'), about);
-  }
+  const about = _('Checks service, DNS, network and desktop. Nothing leaves this computer.');
+  if (!results.length) return verdict(null, 'neutral', _('Not checked yet'), about);
   const [worst] = open;
   if (!worst && demo) return verdict('hint', 'neutral', demoTitle(tr));
   if (!worst && !hasFine) return verdict(null, 'neutral', _('No check applies here'));
-  if (!worst) return verdict('fine', 'success', _('Everything is fine'));
+  if (!worst) return verdict('fine', 'success', _('Everything is fine'), about);
   const title = fill(
     ngettext('%d thing to look at', '%d things to look at', open.length),
     formatCount(open.length, tr),
@@ -195,7 +193,7 @@ function fineRow(fine: readonly CheckResult[], tr: Translator): Row {
         id: `seen-${result.id}`,
         title: result.title,
         ...linesOf(result, tr),
-        done: true,
+        ...LOOKS.ok,
       }),
     ),
   };

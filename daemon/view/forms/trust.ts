@@ -194,8 +194,7 @@ function toolRows(tool: TrustTool, asking: Asking): Row[] {
     _('Undo…'),
     workCommand(() => tasks.undo([id]), { confirm: question, done: _('Undone') }),
   );
-  const note: Row = { kind: 'note', ...shared };
-  const seen = verdict === 'trusts' ? { ...note, done: true as const } : note;
+  const seen: Row = { kind: 'note', ...shared };
   const commands: Row = {
     kind: 'shell',
     id: `admin-${id}`,

@@ -47,7 +47,7 @@ export const routesPage: Page = (host, changed) => {
           text: entries.query(),
           type: query => entries.search(query) && changed(),
         },
-        list: { ...listOf(routes, host), ...entries.shown() },
+        list: { ...listOf(routes, tr), ...entries.shown() },
       };
     },
     reveal(row) {
@@ -100,7 +100,13 @@ function createEntries(host: Host) {
           label: fill(_('Remove %s'), id),
           command: removal(entries.get(id)!, tr),
         }),
-        empty: { icon: 'culvert-routes-symbolic', title: entries.size ? _('Nothing found') : _('No routes') },
+        empty: {
+          icon: 'culvert-routes-symbolic',
+          tone: 'neutral',
+          title: entries.size ? _('Nothing found') : _('No routes'),
+          sentence: null,
+          buttons: [],
+        },
       };
     },
     /** @returns false if the search stays the same */
@@ -149,13 +155,9 @@ function changeGroup(routes: RoutesView, isListed: (value: string) => boolean, t
   };
 }
 
-/** The list without its entries. Actions on the whole list are a menu in a window, and buttons in a browser. */
-function listOf({ managed, sensitive }: RoutesView, host: Host) {
-  const tr = host.tr();
+/** The list without its entries. */
+function listOf({ managed, sensitive }: RoutesView, tr: Translator) {
   const { _ } = tr;
-  const [addresses, hosts] = host.desktop
-    ? [_('Default Addresses…'), _('Remove All Hosts…')]
-    : [_('Reset Addresses'), _('Reset Hosts')];
   return {
     title: pageTitle('routes', tr),
     sensitive,
@@ -163,8 +165,8 @@ function listOf({ managed, sensitive }: RoutesView, host: Host) {
     more: {
       name: _('More for routes'),
       entries: [
-        { label: addresses, command: resetRoutes('addresses', tr) },
-        { label: hosts, command: resetRoutes('hosts', tr) },
+        { label: _('Default Addresses…'), command: resetRoutes('addresses', tr) },
+        { label: _('Remove All Hosts…'), command: resetRoutes('hosts', tr) },
       ],
     },
   };

@@ -25,8 +25,11 @@ export async function runCommand(
     const answers = confirm ? await host.answer(confirm) : given;
     const outcome = answers && (await executeAsk(host, ask, answers));
     if (!outcome) return false;
-    const said = typeof outcome === 'string' ? outcome : done;
-    const text = said ?? (ask.kind === 'action' ? doneText(ask.request.action, host.tr()) : null);
+    if (typeof outcome === 'string') {
+      host.toast(outcome);
+      return true;
+    }
+    const text = done ?? (ask.kind === 'action' ? doneText(ask.request.action, host.tr()) : null);
     if (text) host.toast(text, undo && (() => void executeAsk(host, undo).catch(host.showError)));
     return true;
   } catch (error) {

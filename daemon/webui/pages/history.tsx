@@ -103,25 +103,22 @@ function Events({ of: { days, hasMore }, more }: { of: Recorded; more(): void })
   return (
     <section class="chart" data-row="timeline">
       <h2 id={id}>{_('Timeline')}</h2>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
-      <section class="table" aria-labelledby={id} tabIndex={0}>
-        <table class="events">
-          {days.map(({ title, events }) => (
-            <tbody key={title}>
-              {title && (
-                <tr>
-                  <th scope="rowgroup" colSpan={3}>
-                    {title}
-                  </th>
-                </tr>
-              )}
-              {events.map(event => (
-                <Event key={event.at} event={event} />
-              ))}
-            </tbody>
-          ))}
-        </table>
-      </section>
+      <table class="events" aria-labelledby={id}>
+        {days.map(({ title, events }) => (
+          <tbody key={title}>
+            {title && (
+              <tr>
+                <th scope="rowgroup" colSpan={3}>
+                  {title}
+                </th>
+              </tr>
+            )}
+            {events.map(event => (
+              <Event key={event.at} event={event} />
+            ))}
+          </tbody>
+        ))}
+      </table>
       {hasMore && (
         <button type="button" onClick={more}>
           {_('Show More')}

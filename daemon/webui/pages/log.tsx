@@ -7,7 +7,7 @@ import { searchedText } from '../../view/forms/search-rows.ts';
 import {
   asText,
   commandLine,
-  emptyText,
+  emptyStatus,
   outcome,
   passes,
   SHOWS,
@@ -18,6 +18,7 @@ import {
 import { useApp } from '../app.ts';
 import { rowInAddress } from '../navigation.ts';
 import { SearchField } from '../widgets/rows/entry-row.tsx';
+import { StatusView } from '../widgets/rows/status.tsx';
 import { VirtualList } from '../widgets/virtual-list.tsx';
 import { logOf } from './log-of.ts';
 
@@ -34,7 +35,6 @@ export function LogPage() {
   const shows = useSignal<Shows>(query.peek() ? 'all' : 'notable');
   const chosen = useSignal<LogEntry | null>(null);
   const entries = useComputed(() => log.value.filter(entry => passes(entry, shows.value, query.value)));
-  const nothing = emptyText(log.value.length, query.value !== '', tr);
   const text = () => entries.value.map(entry => asText(entry, tr)).join('\n\n');
   return (
     <>
@@ -67,10 +67,7 @@ export function LogPage() {
         </button>
       </div>
       {entries.value.length === 0 ? (
-        <section class="hero">
-          <p class="state">{nothing.title}</p>
-          <p>{nothing.description}</p>
-        </section>
+        <StatusView status={emptyStatus(log.value.length, query.value !== '', tr)} alone />
       ) : (
         <VirtualList items={entries.value} rowHeight={ROW_HEIGHT} label={_('Log')} followEnd>
           {(entry, tabIndex) => (

@@ -5,6 +5,8 @@ import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
 import type { ListProps } from './page-view.tsx';
 import { SearchField } from './rows/entry-row.tsx';
+import { Menu } from './rows/menu.tsx';
+import { StatusView } from './rows/status.tsx';
 import { CommandButton, useGeneralReason } from './rows/words.tsx';
 import { VirtualList } from './virtual-list.tsx';
 
@@ -24,8 +26,14 @@ export function ListView({ list, search }: ListProps) {
         <span class="count" role="status">
           {fill(ngettext('%d entry', '%d entries', items.length), formatCount(items.length, tr.value))}
         </span>
+        <Menu
+          entries={() => list.more.entries}
+          name={list.title}
+          sensitive={sensitive}
+          description={reason ? id : undefined}
+        />
       </div>
-      {items.length === 0 && <p class="empty">{list.empty.title}</p>}
+      {items.length === 0 && <StatusView status={list.empty} alone />}
       <VirtualList items={items} rowHeight={ROW_HEIGHT} label={list.title}>
         {(item, tabIndex) => {
           const { label, command } = list.removal(item);
@@ -58,19 +66,6 @@ export function ListView({ list, search }: ListProps) {
           {reason}
         </p>
       )}
-      <div class="toolbar">
-        {list.more.entries.map(({ label, command }) => (
-          <CommandButton
-            key={label}
-            class="destructive"
-            aria-describedby={reason ? id : undefined}
-            command={command}
-            sensitive={sensitive}
-          >
-            {label}
-          </CommandButton>
-        ))}
-      </div>
     </>
   );
 }

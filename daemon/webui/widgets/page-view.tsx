@@ -33,7 +33,11 @@ export function PageView({ page, ListView }: { page: Page; ListView?: ComponentT
   const form = open.form(view.value);
   return (
     <>
-      {form.search && !form.list && <SearchField {...form.search} />}
+      {form.search && !form.list && (
+        <div class="toolbar">
+          <SearchField {...form.search} />
+        </div>
+      )}
       <FormView form={form} />
       {form.list && ListView && <ListView list={form.list} search={form.search} />}
     </>

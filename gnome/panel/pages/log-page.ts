@@ -5,7 +5,7 @@ import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type { LogEntry } from '../../../daemon/api/schema.ts';
 import { searchedText } from '../../../daemon/view/forms/search-rows.ts';
-import { asText, createRing, emptyText, passes, SHOWS, type Shows, showsName } from '../../../daemon/view/log.ts';
+import { asText, createRing, emptyStatus, passes, SHOWS, type Shows, showsName } from '../../../daemon/view/log.ts';
 import { pageTitle } from '../../../daemon/view/page-list.ts';
 import type { View } from '../../../daemon/view/view.ts';
 import { collectWhenQuiet } from '../../gc.ts';
@@ -15,6 +15,7 @@ import { setDescription, setName, turnTo } from '../widgets/accessible.ts';
 import { copyText } from '../widgets/buttons.ts';
 import { CLAMP, vertical } from '../widgets/columns.ts';
 import { dropRows, type Fill, type Follow, followEnd, OneStop, rowFactory, stepwise } from '../widgets/lists.ts';
+import { createStatus, type StatusWidget } from '../widgets/rows/status.ts';
 import { type LogSource, logRows } from './log-row.ts';
 
 /** Maximum number of entries until the daemon reports its limit. */
@@ -31,7 +32,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
   readonly #copy = iconButton('edit-copy-symbolic', _('Copy all that is listed'), ['flat']);
   readonly #save = iconButton('document-save-symbolic', _('Save what is listed'), ['flat']);
   readonly #found = new Gtk.Stack({ vexpand: true });
-  readonly #none = new Adw.StatusPage({ icon_name: 'culvert-console-symbolic' });
+  readonly #none: StatusWidget;
   readonly #list = new Gtk.ListView({ css_classes: ['culvert-list', 'culvert-console'] });
   readonly #scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER });
   readonly #newest = iconButton('culvert-newest-symbolic', _('Go to the newest'), ['circular', 'osd']);
@@ -57,6 +58,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
   constructor(host: WindowHost) {
     super();
     this.#host = host;
+    this.#none = createStatus(host);
     this.child = this.#build();
     this.#shows.model = Gtk.StringList.new(SHOWS.map(shows => showsName(shows, tr)));
     this.#shows.selected = SHOWS.indexOf('notable' satisfies Shows);
@@ -96,7 +98,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     const { END: place } = Gtk.Align;
     Object.assign(this.#newest, { visible: false, halign: place, valign: place, margin_end: 18, margin_bottom: 18 });
     some.add_overlay(this.#newest);
-    this.#found.add_named(this.#none, 'none');
+    this.#found.add_named(new Gtk.ScrolledWindow({ child: this.#none.widget }), 'none');
     this.#found.add_named(some, 'some');
     const box = vertical(0);
     box.append(new Adw.Clamp({ ...CLAMP, child: top }));
@@ -225,10 +227,9 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this.#copy.sensitive = some;
     this.#save.sensitive = some;
     turnTo(this.#found, some ? 'some' : 'none', pageTitle('log', tr));
-    const { title, description } = emptyText(this.#ring.entries().length, this.#search.text.trim() !== '', tr);
-    for (const button of [this.#copy, this.#save]) setDescription(button, some ? '' : title);
-    this.#none.title = title;
-    this.#none.description = description;
+    const none = emptyStatus(this.#ring.entries().length, this.#search.text.trim() !== '', tr);
+    for (const button of [this.#copy, this.#save]) setDescription(button, some ? '' : none.title);
+    this.#none.show(none);
   }
 
   #copyAll(): void {

@@ -28,6 +28,8 @@ export function labelButton(button: Gtk.Button, label: string): void {
 
 function wrapLabel(label: Gtk.Label): void {
   label.wrap = true;
+  // otherwise GTK uses two lines even if one line is enough
+  label.natural_wrap_mode = Gtk.NaturalWrapMode.NONE;
   label.justify = Gtk.Justification.CENTER;
 }
 

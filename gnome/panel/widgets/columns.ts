@@ -160,6 +160,16 @@ function place(child: Gtk.Widget, area: { x: number; y: number; width: number; h
   child.size_allocate(Object.assign(new Gdk.Rectangle(), area), -1);
 }
 
+/** Minimum width of a row's value next to long words, in pixels. */
+const VALUE_WIDTH = 150;
+
+/** Keeps room for a value, from which long words would take all the width. */
+export function keepValue(value: Gtk.Widget, text: string): void {
+  // in pixels: characters of some scripts are twice as wide as others
+  const [natural] = value.create_pango_layout(text).get_pixel_size() as [number, number];
+  value.width_request = Math.min(natural, VALUE_WIDTH);
+}
+
 export function vertical(spacing: number): Gtk.Box {
   return new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, spacing });
 }

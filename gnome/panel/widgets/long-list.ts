@@ -12,6 +12,7 @@ import { createMenu, withoutHyphens } from './buttons.ts';
 import { CLAMP } from './columns.ts';
 import { announce, nameListItem } from './compat.ts';
 import { dropRows, OneStop, rowFactory, stepwise } from './lists.ts';
+import { createStatus } from './rows/status.ts';
 
 export interface SearchBar extends SearchField {
   show(search: Search): void;
@@ -108,12 +109,12 @@ export function createLongList(first: List, host: Host): LongList {
   removeByKey(view, idOf, remove);
   setName(view, first.title);
   const fill = stepwise(view, shown);
-  const none = new Adw.StatusPage({ icon_name: first.empty.icon });
+  const none = createStatus(host);
   const widget = new Gtk.Stack({ vexpand: true });
   const clamp = new Adw.ClampScrollable({ ...CLAMP, child: view });
   const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
   widget.add_named(new OneStop(view, scrolled), 'some');
-  widget.add_named(none, 'none');
+  widget.add_named(new Gtk.ScrolledWindow({ child: none.widget }), 'none');
   const menu = createMenu(command => void host.run(command));
   return {
     widget,
@@ -129,7 +130,7 @@ export function createLongList(first: List, host: Host): LongList {
       else if (fill.update(ids)) renew();
       shownQuery = query;
       collectWhenQuiet();
-      none.title = list.empty.title;
+      none.show(list.empty);
       turnTo(widget, ids.length ? 'some' : 'none', list.title);
     },
     close: () => dropRows(view),

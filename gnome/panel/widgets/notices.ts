@@ -21,6 +21,8 @@ export interface Toasts {
 
 /** Number of characters that fit a toast's line in a narrow window; "Details" shows longer errors in a dialog. */
 const FITS = 35;
+/** Time that a toast offers its undo, as in the browser page. */
+const UNDO_SECONDS = 15;
 /** Maximum number of lines of a longer text. The longest host name has 253 characters. */
 const LINES = 8;
 /** Pixels of a narrow window that the text of a toast can't use: margins, padding, and the close button. */
@@ -41,7 +43,7 @@ export function createToasts(parent: Gtk.Window): Toasts {
   return {
     overlay,
     toast(text, undo) {
-      const toast = new Adw.Toast({ title: markup(text) });
+      const toast = new Adw.Toast({ title: markup(text), timeout: undo ? UNDO_SECONDS : 5 });
       if (text.length > FITS) toast.custom_title = wrapped(text, parent.get_width(), undo ? _('Undo') : null);
       if (undo) {
         toast.button_label = _('Undo');
@@ -123,9 +125,6 @@ export function createConfirmBar(run: (command: Command) => Promise<boolean>): C
   const keep = new Gtk.Button({ valign: Gtk.Align.CENTER, css_classes: ['suggested-action'] });
   labelButton(revert, _('Revert Now'));
   labelButton(keep, _('Keep'));
-  // otherwise GTK uses two lines even if one line is enough
-  for (const { child } of [revert, keep])
-    if (child instanceof Gtk.Label) child.natural_wrap_mode = Gtk.NaturalWrapMode.NONE;
   const buttons = new Gtk.Box({ spacing: 6, halign: Gtk.Align.END });
   for (const button of [revert, keep]) buttons.append(button);
   const box = new Gtk.Box({ spacing: 12, css_classes: ['culvert-banner'] });

@@ -7,7 +7,7 @@ import {
   asText,
   commandLine,
   createRing,
-  emptyText,
+  emptyStatus,
   outcome,
   outputOf,
   passes,
@@ -217,7 +217,7 @@ test('an entry is text that a shell would take, with its outcome', () => {
 });
 
 test('an empty console says why', () => {
-  const titles = [emptyText(0, true, tr), emptyText(3, true, tr), emptyText(3, false, tr)];
+  const titles = [emptyStatus(0, true, tr), emptyStatus(3, true, tr), emptyStatus(3, false, tr)];
   assert.deepEqual(
     titles.map(({ title }) => title),
     ['No commands yet', 'Nothing found', 'Nothing to show'],

@@ -6,11 +6,10 @@ import { test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
-/** Icons in words of the source; a list without entries has its icon only in the window. */
+/** Icons in words of the source. */
 const named = readdirSync(join(ROOT, 'daemon/view'), { recursive: true, encoding: 'utf8' })
   .filter(file => /^(forms|pages|states)\/.*\.ts$/.test(file))
   .flatMap(file => read('daemon/view', file).split('\n'))
-  .filter(line => !line.includes('empty:'))
   .flatMap(line => [...line.matchAll(/'([\w.-]+-symbolic)'/g)].map(([, name]) => name!));
 
 test('each icon of a status is a file of the folders that the browser page takes, and in the window', () => {

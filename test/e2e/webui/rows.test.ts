@@ -7,7 +7,7 @@ import type { ToolAccounts, ToolAccountsChange } from '../../../daemon/api/accou
 import { type Running, startListeners } from '../../support/daemon/listeners.ts';
 import { checkAccessibility, openTab, shareBrowser } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';
-import { app, recorded, tool, toolAccount } from '../../support/gnome/initial.ts';
+import { app, KILL_SWITCH, recorded, tool, toolAccount } from '../../support/gnome/initial.ts';
 import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
@@ -62,6 +62,37 @@ describe('rows', { concurrency: false }, () => {
     const reason = page.locator(`[id="${await button.getAttribute('aria-describedby')}"]`);
     assert.equal(await reason.innerText(), 'Managed by your organization · WARP can’t be turned off here.');
     await checkAccessibility(page, 'a locked button');
+  });
+
+  test('a row that asks for attention has a sign next to its color, on the first page as well', async t => {
+    const opened = await openPage(t);
+    const { page, daemon } = opened;
+    daemon.state.set('killSwitch', { ...KILL_SWITCH, enabled: true, active: true });
+    const row = page.locator('.row', { has: page.getByRole('switch', { name: 'Kill Switch' }) });
+    await row.getByText('On: traffic outside the tunnel is blocked.').waitFor();
+    assert.equal(await row.getByRole('img').count(), 0);
+    setState(opened, 'disconnected');
+    const sign = row.getByRole('img', { name: 'Problem' });
+    await sign.waitFor();
+    const [mark, title] = [(await sign.boundingBox())!, (await row.getByText('Kill Switch').boundingBox())!];
+    assert.ok(mark.x + mark.width <= title.x, 'the sign is before the words');
+    await checkAccessibility(page, 'a sign');
+  });
+
+  test('a step that takes long moves nothing: its details take the place of a wait', async t => {
+    const { page, daemon } = await openPage(t);
+    const { state } = daemon;
+    const top = async () => (await page.locator('main .values').boundingBox())!.y;
+    const reason = { code: 'PerformingHappyEyeballs', text: 'vendor' };
+    const connecting = (since: Date) =>
+      state.set('status', { ...state.snapshot().status, state: 'connecting', reason, since: since.toISOString() });
+    await page.setViewportSize({ width: 360, height: 800 });
+    connecting(new Date());
+    await page.getByText('Looking for the fastest way to Cloudflare…').waitFor();
+    const before = await top();
+    connecting(new Date(0));
+    await page.getByText('Technical details').waitFor();
+    assert.equal(await top(), before);
   });
 
   test('a second move before the answer to the first keeps the first, by keyboard and by drag', async t => {

@@ -1,7 +1,7 @@
 // Describes the head of the networks page: the present network, what happens here, and the choice for this network.
 import type { NetworkEffects, NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { linesOf } from '../../client/network-document.ts';
+import { linesOf, written } from '../../client/network-document.ts';
 import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
 import {
   type Ask,
@@ -449,12 +449,6 @@ function automaticCommand({ rule, before }: Place, tr: Translator): Command {
     { ...written({ ...rule, effects: others }), replaces: name },
     { undo: { kind: 'networks', change: { ...written(rule), replaces: name } }, done: tr._('The rule is set') },
   );
-}
-
-/** Returns the change that writes a rule as it is, with the user's answer. */
-function written(rule: NetworkRule) {
-  const { name, allowed } = rule;
-  return { do: 'add' as const, name, lines: linesOf(rule), ...(allowed !== null && { allow: allowed }) };
 }
 
 function pauseQuestion(name: string, isWifi: boolean, { _ }: Translator): Question {

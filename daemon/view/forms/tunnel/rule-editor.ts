@@ -129,7 +129,12 @@ function endRows(editor: RuleEditor, draft: RuleDraft, links: readonly NetworkLi
   const fault = invalid ? wordMessage(invalid.message, tr) : null;
   const asks = rule?.weakens === true && rule.proof === 'copyable' && rule.allowed !== true;
   const confirm: Question | undefined = asks ? allowQuestion(draft.name, tr) : undefined;
-  const save = async () => (await addTyped(editor, links, tr)) ?? editor.save(asks);
+  let undo = async () => {};
+  const save = async () => {
+    const refused = await addTyped(editor, links, tr);
+    if (refused === null) undo = await editor.save(asks);
+    return refused;
+  };
   const cancel: Row = {
     kind: 'button',
     id: 'draft-cancel',
@@ -158,7 +163,11 @@ function endRows(editor: RuleEditor, draft: RuleDraft, links: readonly NetworkLi
       style: 'suggested',
       sensitive: rule !== undefined && !fault,
       reason: fault ?? _('It is being tried.'),
-      command: { ...workCommand(save), ...(confirm ? { confirm } : {}), done: _('The rule is set') },
+      command: workCommand(save, {
+        ...(confirm && { confirm }),
+        undo: { kind: 'work', work: () => undo() },
+        done: _('The rule is set'),
+      }),
     },
     cancel,
   ];

@@ -74,13 +74,8 @@ export function TextRow({ row }: { row: RowOf<'text'> }) {
 export function NoteRow({ row }: { row: RowOf<'note'> }) {
   const id = useId();
   return (
-    <div class={`row tone-${row.tone ?? 'neutral'}`}>
+    <div class="row">
       <Words row={row} id={id} />
-      {row.done && (
-        <span class="tick" aria-hidden="true">
-          ✓
-        </span>
-      )}
       <RowMenu row={row} id={id} />
     </div>
   );
@@ -92,8 +87,8 @@ export function FiguresRow({ row: { title, subtitle, figures, curve, page, row }
     <a class="row values" href={addressOfPage(page, row)}>
       {figures.map(({ title, value }) => (
         <span key={title} class="figure">
-          <span class="number">{value}</span>
           <span class="subtitle">{title}</span>
+          <span class="number">{value}</span>
         </span>
       ))}
       <span class="unseen">{[title, subtitle].filter(Boolean).join('. ')}</span>

@@ -2,7 +2,7 @@
 import { createContext, Fragment, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
 import { markName } from '../../../view/client/labels.ts';
-import type { Command, Mark, Row, RowKind, Tone } from '../../../view/form.ts';
+import { type Command, type Mark, markOf, type Row, type RowKind, type Tone } from '../../../view/form.ts';
 import { generalReason } from '../../../view/forms/availability.ts';
 import { useApp } from '../../app.ts';
 
@@ -14,7 +14,8 @@ export type RowOf<K extends RowKind> = Extract<Row, { kind: K }>;
 /** Shows a row's title, subtitle and the reason why it can't be used. Their IDs label and describe the row's control. */
 export function Words({ row, id }: { row: Row; id?: string }) {
   const reason = useOwnReason(row);
-  const { mark, tone = 'neutral', level } = row;
+  const { tone = 'neutral', level } = row;
+  const mark = markOf(row);
   return (
     <>
       {mark && <Marked mark={mark} tone={tone} />}

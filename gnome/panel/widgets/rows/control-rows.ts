@@ -6,6 +6,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { mendTree, setDescription, setName, within } from '../accessible.ts';
 import { commandButton } from '../buttons.ts';
+import { keepValue } from '../columns.ts';
 import { actionRow, describeRow, pageArrow, type RowOf, type RowWidget, showWords, showWordsOf } from './row-widget.ts';
 
 export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch'> {
@@ -41,7 +42,7 @@ export function switchRow(first: RowOf<'switch'>, host: Host): RowWidget<'switch
 
 export function buttonRow(host: Host): RowWidget<'button'> {
   const widget = actionRow();
-  const button = commandButton(command => void host.run(command));
+  const button = commandButton(command => void host.run(command), [], true);
   const spinner = new Gtk.Spinner({ spinning: true, visible: false });
   setName(spinner, _('In progress'));
   for (const suffix of [spinner, button.widget]) widget.add_suffix(suffix);
@@ -60,7 +61,8 @@ export function buttonRow(host: Host): RowWidget<'button'> {
 export function selectRow(first: RowOf<'select'>, host: Host): RowWidget<'select'> {
   const widget = new Adw.ComboRow();
   widget.use_markup = false;
-  for (const list of within(widget)) if (list instanceof Gtk.ListView) setName(list, first.title);
+  const lists = [...within(widget)].filter(child => child instanceof Gtk.ListView);
+  for (const list of lists) setName(list, first.title);
   mendTree(widget, first.title);
   let now = first;
   const labelOf = (value: string) => now.options.find(option => option.value === value)?.label ?? value;
@@ -73,6 +75,7 @@ export function selectRow(first: RowOf<'select'>, host: Host): RowWidget<'select
       showWords(widget, row);
       choice.offer(values(), labelOf);
       choice.show(row.value, row.sensitive ?? true);
+      if (lists[0]) keepValue(lists[0], labelOf(row.value));
       setDescription(widget, describeRow(row, labelOf(row.value)));
     },
   };

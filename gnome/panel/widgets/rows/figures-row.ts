@@ -15,7 +15,7 @@ export function figuresRow(first: RowOf<'figures'>, host: Host): RowWidget<'figu
   const labels = first.figures.map((_, at) => {
     const xalign = at === 0 ? 0 : at === last ? 1 : 0.5;
     const title = new Gtk.Label({ xalign, wrap: true, css_classes: ['caption', 'dim-label'] });
-    const value = new Gtk.Label({ xalign, wrap: true, css_classes: ['title-3', 'numeric'] });
+    const value = new Gtk.Label({ xalign, wrap: true, css_classes: ['title-4', 'numeric'] });
     const box = vertical(0);
     box.hexpand = true; // the widest value takes the room that it needs
     box.append(title);

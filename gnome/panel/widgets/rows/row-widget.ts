@@ -2,7 +2,7 @@
 import Adw from 'gi://Adw?version=1';
 import Gtk from 'gi://Gtk?version=4.0';
 import { markName } from '../../../../daemon/view/client/labels.ts';
-import type { Command, Mark, Row, RowKind, Tone } from '../../../../daemon/view/form.ts';
+import { type Command, markOf, type Row, type RowKind, type Tone } from '../../../../daemon/view/form.ts';
 import { _, tr } from '../../../i18n.ts';
 import { noteName, setDescription, setName, within } from '../accessible.ts';
 import { createMenu, withoutHyphens } from '../buttons.ts';
@@ -23,11 +23,15 @@ export function showTone(widget: Gtk.Widget, tone: Tone = 'neutral'): void {
   widget.add_css_class(`tone-${tone}`);
 }
 
+/** Minimum width of a row's words, in pixels. Next to them, the label of a button wraps. */
+const WORDS_WIDTH = 110;
+
 export function actionRow(): Adw.ActionRow {
   const row = new Adw.ActionRow({ title_lines: 0, subtitle_lines: 0, focusable: false });
   row.use_markup = false;
   // a hyphen at the end of a line would look like a part of a name or an address
   for (const label of within(row)) if (label instanceof Gtk.Label) label.attributes = withoutHyphens();
+  wordsOf(row)?.set_size_request(WORDS_WIDTH, -1);
   return row;
 }
 
@@ -81,6 +85,8 @@ export function withExtras(made: AnyRowWidget, run: (command: Command) => void):
       const mark = markOf(row);
       const image = sign(mark !== null);
       if (image) image.visible = mark !== null;
+      // the empty box would indent the words
+      if (image?.parent) image.parent.visible = mark !== null || image.get_next_sibling() !== null;
       if (image && mark) image.icon_name = `culvert-mark-${mark}-symbolic`;
       const meter = bar(level !== null);
       if (meter) showLevel(meter, title, level);
@@ -98,11 +104,6 @@ function onDemand<T>(create: () => T): (isWanted: boolean) => T | null {
     if (isWanted) part ??= create();
     return part;
   };
-}
-
-/** Returns the mark of a row. A tone that asks for attention has a mark, so that its color is not the only sign. */
-function markOf({ mark, tone }: Row): Mark | null {
-  return mark ?? (tone === 'warning' || tone === 'error' ? 'problem' : null);
 }
 
 /** Creates the picture of a mark. The description of its row says the mark's word. */
@@ -126,7 +127,13 @@ function showLevel(bar: Gtk.LevelBar, title: string, level: number | null): void
 
 /** Adds a widget below the words of a row. */
 function appendBelow(row: Adw.ActionRow, widget: Gtk.Widget): void {
-  const words = [...within(row)].find(child => child instanceof Gtk.Label && child.has_css_class('subtitle'))?.parent;
-  if (words instanceof Gtk.Box) words.append(widget);
+  const words = wordsOf(row);
+  if (words) words.append(widget);
   else row.add_suffix(widget);
+}
+
+/** Returns the box with the title and the subtitle of a row. */
+function wordsOf(row: Adw.ActionRow): Gtk.Box | null {
+  const words = [...within(row)].find(child => child instanceof Gtk.Label && child.has_css_class('subtitle'))?.parent;
+  return words instanceof Gtk.Box ? words : null;
 }

@@ -113,6 +113,8 @@ function createDetails(copied: () => void) {
   line.append(text);
   line.append(copyButton(_('Copy the technical details'), () => text.label, copied));
   const widget = new Gtk.Expander({ label: _('Technical details'), child: line, halign: Gtk.Align.CENTER });
+  // it takes the place of what the page waits for
+  widget.add_css_class('culvert-waiting');
   setName(widget, _('Technical details'));
   return {
     widget,

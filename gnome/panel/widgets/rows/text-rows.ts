@@ -7,6 +7,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../accessible.ts';
 import { commandBox, commandButton, copyButton, withoutHyphens } from '../buttons.ts';
+import { keepValue } from '../columns.ts';
 import { preformatted } from '../dialogs.ts';
 import { actionRow, describeRow, pageArrow, type RowOf, type RowWidget, showWords } from './row-widget.ts';
 
@@ -59,19 +60,16 @@ export function factRow(first: RowOf<'fact'>, host: Host): RowWidget<'fact'> {
       text = row.value;
       value.visible = !below;
       value.label = row.value;
+      keepValue(value, row.value);
       setDescription(widget, describeRow(row, row.value));
     },
   };
 }
 
-/** Minimum width of a row's value next to a long subtitle, in pixels. */
-const VALUE_WIDTH = 150;
-
 export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
   const widget = actionRow();
   widget.focusable = true;
   widget.activatable = true;
-  // the subtitle would take all the width from a value that can be shortened, so the value gets a minimum width below
   const value = new Gtk.Label({ ellipsize: Pango.EllipsizeMode.END, css_classes: ['dim-label'] });
   widget.add_suffix(value);
   widget.add_suffix(pageArrow());
@@ -83,9 +81,7 @@ export function linkRow(first: RowOf<'link'>, host: Host): RowWidget<'link'> {
     show(row) {
       showWords(widget, row);
       value.label = row.value ?? '';
-      // in pixels: characters of some scripts are twice as wide as others
-      const [natural] = value.create_pango_layout(value.label).get_pixel_size() as [number, number];
-      value.width_request = Math.min(natural, VALUE_WIDTH);
+      keepValue(value, value.label);
       value.visible = Boolean(row.value);
       setName(widget, row.title);
       setDescription(widget, describeRow(row, row.value));
@@ -162,18 +158,10 @@ export function textRow(first: RowOf<'text'>): RowWidget<'text'> {
 
 export function noteRow(): RowWidget<'note'> {
   const widget = actionRow();
-  // the words have the same meaning
-  const tick = new Gtk.Image({
-    icon_name: 'object-select-symbolic',
-    accessible_role: Gtk.AccessibleRole.PRESENTATION,
-    css_classes: ['success'],
-  });
-  widget.add_suffix(tick);
   return {
     widget,
     show(row) {
       showWords(widget, row);
-      tick.visible = row.done === true;
       setDescription(widget, describeRow(row));
     },
   };

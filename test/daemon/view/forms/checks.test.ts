@@ -172,7 +172,7 @@ describe('the page of checks', () => {
         'Run Again',
       ],
       [of('notice', 'ok'), '1 thing to look at', '1 hint', null, 'warning', 'Run Again'],
-      [of('ok', 'not-applicable'), 'Everything is fine', null, null, 'success', 'Run Again'],
+      [of('ok', 'not-applicable'), 'Everything is fine', about, null, 'success', 'Run Again'],
       [{ ...NO_CHECKS, failed: 'No answer.' }, 'The checks could not run', 'No answer.', null, 'error', 'Run Checks'],
     ] as const)
       assert.deepEqual(shown(checks), wanted);

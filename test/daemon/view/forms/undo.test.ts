@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { ActionRequest } from '../../../../daemon/api/schema.ts';
 import type { Command, Form } from '../../../../daemon/view/form.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
+import { runCommand } from '../../../../daemon/view/pages/run-command.ts';
 import { rowsOf } from '../../../support/gnome/view/forms.ts';
 import { clientState } from '../../../support/gnome/view/translator.ts';
 import { client, opened } from '../../../support/gnome/view/world.ts';
@@ -63,3 +64,15 @@ for (const page of Object.keys(ADDED) as (keyof typeof ADDED)[])
       assert.ok(done, ask.request.action);
     }
   });
+
+test('work that ends with a text, such as why it was refused, offers no undo', async () => {
+  const toasts: unknown[] = [];
+  const host = { toast: (text: string, undo?: () => void) => toasts.push([text, undo !== undefined]) };
+  const undo = { kind: 'work', work: async () => {} } as const;
+  for (const said of ['Refused', null])
+    await runCommand(host as never, { ask: { kind: 'work', work: async () => said }, undo, done: 'Done' });
+  assert.deepEqual(toasts, [
+    ['Refused', false],
+    ['Done', true],
+  ]);
+});

@@ -128,6 +128,22 @@ test('a rule is edited, renamed, and saved without a question where it only stre
   );
 });
 
+test('a saved rule can be undone, whether it is new or replaces another', async () => {
+  const { row, run, choose, press, document } = setUp();
+  const before = parseRules(document());
+  await press('Add Rule…');
+  await choose('draft-warp', 'Connect');
+  const added = row('button', 'draft-save').command;
+  await run(added);
+  await press('Edit cafes');
+  await run(row('entry', 'draft-name').command('strict'));
+  const edited = row('button', 'draft-save').command;
+  await run(edited);
+  assert.match(document(), /"strict".*"Home"/s);
+  for (const { undo } of [added, edited]) await run({ ask: undo! });
+  assert.deepEqual(parseRules(document()), before);
+});
+
 test('a name that another rule has is refused before it is saved, and Cancel changes nothing', async () => {
   const { row, run, choose, press, rows, sent } = setUp();
   await press('Add Rule…');
