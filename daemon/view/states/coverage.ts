@@ -13,8 +13,8 @@ type Coverage =
   /** The mode or the split tunnel was never read, or is not known to Culvert. */
   | { kind: 'unread' | 'unknown' }
   | { kind: 'dns-only' }
-  /** Except public addresses on the list if it has any beyond WARP's defaults. */
-  | { kind: 'all' | 'no-dns'; excepts: boolean }
+  /** Except what the list has beyond WARP's defaults; `much` has a range that is larger than a /8. */
+  | { kind: 'all' | 'no-dns'; excepts: 'nothing' | 'little' | 'much' }
   /** The split tunnel is a list of what alone uses WARP. */
   | { kind: 'listed-only' }
   /** Because of the list, no public address of these families uses WARP. */
@@ -35,9 +35,9 @@ export function coverageOf({ settings, splitTunnel, tunnel }: Known): Coverage {
     case 'warp':
     case 'warp+doh':
     case 'warp+dot':
-      return listedCoverage(splitTunnel) ?? { kind: 'all', excepts: hasExceptions(splitTunnel) };
+      return listedCoverage(splitTunnel) ?? { kind: 'all', excepts: exceptionsIn(splitTunnel) };
     case 'tunnel_only':
-      return listedCoverage(splitTunnel) ?? { kind: 'no-dns', excepts: hasExceptions(splitTunnel) };
+      return listedCoverage(splitTunnel) ?? { kind: 'no-dns', excepts: exceptionsIn(splitTunnel) };
     default:
       return { kind: 'unknown' };
   }
@@ -55,10 +55,12 @@ function listedCoverage({ mode, ips, hosts }: Snapshot['splitTunnel']): Coverage
   return isBare ? { kind: 'excluded', families: left } : { kind: 'listed-only' };
 }
 
-/** True if a list excludes hosts or public addresses other than WARP's defaults. */
-function hasExceptions({ mode, ips, hosts }: Snapshot['splitTunnel']): boolean {
-  if (mode !== 'exclude') return false;
-  return hosts.length > 0 || ips.some(({ value }) => !isCovered(bitsOf(value) ?? '', EXPECTED[familyOf(value)]));
+/** Returns whether a list excludes hosts or public addresses other than WARP's defaults. */
+function exceptionsIn({ mode, ips, hosts }: Snapshot['splitTunnel']): 'nothing' | 'little' | 'much' {
+  if (mode !== 'exclude') return 'nothing';
+  const isOwn = (value: string) => !isCovered(bitsOf(value) ?? '', EXPECTED[familyOf(value)]);
+  if (ips.some(({ value }) => lengthOf(value) < 8 && isOwn(value))) return 'much';
+  return hosts.length > 0 || ips.some(({ value }) => isOwn(value)) ? 'little' : 'nothing';
 }
 
 const FAMILIES: readonly Family[] = ['IPv4', 'IPv6'];
@@ -144,7 +146,7 @@ export function coverageTone({ kind }: Coverage): Tone {
 /** True if the name of the mode alone says what the connection covers. */
 export function isAsNamed(coverage: Coverage): boolean {
   const { kind } = coverage;
-  return kind === 'all' || kind === 'no-dns' ? !coverage.excepts : kind === 'dns-only' || kind === 'proxy';
+  return kind === 'all' || kind === 'no-dns' ? coverage.excepts !== 'much' : kind === 'dns-only' || kind === 'proxy';
 }
 
 /** Words the traffic that the connection covers. */
@@ -155,13 +157,13 @@ export function coverageText(coverage: Coverage, tr: Translator): string {
     case 'unknown':
       return _('It is not known which traffic goes through WARP.');
     case 'all':
-      return coverage.excepts
+      return coverage.excepts !== 'nothing'
         ? _('Your traffic goes through Cloudflare, except what is on your list.')
         : _('Your traffic goes through Cloudflare.');
     case 'dns-only':
       return _('DNS queries are encrypted; other traffic is not tunneled.');
     case 'no-dns':
-      return coverage.excepts
+      return coverage.excepts !== 'nothing'
         ? _('Your traffic is tunneled, except what is on your list; DNS is not.')
         : _('Your traffic is tunneled; DNS is not.');
     case 'listed-only':

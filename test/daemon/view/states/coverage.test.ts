@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DEFAULT_ROUTES } from '../../../../daemon/view/default-routes.ts';
-import { coverageOf, coverageText, wholeFamilies } from '../../../../daemon/view/states/coverage.ts';
+import { coverageOf, coverageText, isAsNamed, wholeFamilies } from '../../../../daemon/view/states/coverage.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 /** IPv4 without 10.0.0.0/8 and multicast, as an include list that leaves out a LAN has it. */
@@ -41,12 +41,13 @@ describe('the families of which a list holds all public addresses', () => {
     });
 });
 
-const words = (list: 'exclude' | 'include', values: string[], hosts: string[] = [], Mode = 'warp') => {
+const coverageIn = (list: 'exclude' | 'include', values: string[], hosts: string[] = [], Mode = 'warp') => {
   const entries = (texts: string[]) => texts.map(value => ({ value, description: null }));
   const { snapshot } = clientState();
   const splitTunnel = { ...snapshot!.splitTunnel, mode: list, ips: entries(values), hosts: entries(hosts) };
-  return coverageText(coverageOf({ ...snapshot!, settings: { Mode }, splitTunnel }), tr);
+  return coverageOf({ ...snapshot!, settings: { Mode }, splitTunnel });
 };
+const words = (...given: Parameters<typeof coverageIn>) => coverageText(coverageIn(...given), tr);
 const ALL = 'Your traffic goes through Cloudflare.';
 const LISTED = 'Only the sites and networks on your list use WARP.';
 
@@ -74,6 +75,8 @@ test('says that a list excludes public addresses, beyond those that WARP itself 
   for (const range of ['0.0.0.0/1', '128.0.0.0/1', '192.0.0.0/8', '203.0.113.9', '2000::/4', '2606:4700::/32'])
     assert.equal(words('exclude', [...DEFAULT_ROUTES, range]), EXCEPT, range);
   assert.equal(words('exclude', [], ['example.com']), EXCEPT);
+  const named = (value: string) => isAsNamed(coverageIn('exclude', [value]));
+  assert.deepEqual(['203.0.113.9', '240.0.0.0/4', '0.0.0.0/1', '::/1'].map(named), [true, true, false, false]);
   const noDns = words('exclude', ['0.0.0.0/1'], [], 'tunnel_only');
   assert.equal(noDns, 'Your traffic is tunneled, except what is on your list; DNS is not.');
 });
