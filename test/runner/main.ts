@@ -104,7 +104,7 @@ async function main(argv: string[]): Promise<number> {
   const pure = values.name || options.setting ? [] : files.filter(({ file }) => isPure(file));
   const others = files.filter(each => !ALONE.has(each.file) && !pure.includes(each));
   const items = [
-    ...dealt(pure, PURE_PROCESSES).map(group => () => runPure(group)),
+    ...dealt(longestFirst(pure, seconds), PURE_PROCESSES).map(group => () => runPure(group)),
     ...longestFirst(others, seconds).map(each => () => run(each)),
   ];
   await schedule(items, jobs, item => item());

@@ -1,5 +1,5 @@
 // Reads the journal of the tunnel client's service, and finds the lines that data/knowledge/journal.toml explains.
-import { stripVTControlCharacters } from 'node:util';
+import stripAnsi from 'strip-ansi';
 import type { Message } from '../../api/values.ts';
 import { parseJson } from '../../core/shape.ts';
 import { inEnglish, message, wordMessage } from '../../view/message.ts';
@@ -65,10 +65,9 @@ export async function readRawJournal(tools: Pick<Tools, 'run'>): Promise<Line[]>
 function parseJournal(stdout: string): Line[] {
   return stdout.split('\n').flatMap(line => {
     const entry = line.startsWith('{') ? objectOf(line) : null;
-    if (!entry)
-      return line.trim() && !/^-- .* --$/.test(line) ? [{ at: null, text: stripVTControlCharacters(line) }] : [];
+    if (!entry) return line.trim() && !/^-- .* --$/.test(line) ? [{ at: null, text: stripAnsi(line) }] : [];
     const at = Number(entry.__REALTIME_TIMESTAMP) / 1000;
-    const text = stripVTControlCharacters(textOf(entry.MESSAGE));
+    const text = stripAnsi(textOf(entry.MESSAGE));
     return text.split('\n').map(each => ({ at: Number.isFinite(at) && at > 0 ? at : null, text: each }));
   });
 }

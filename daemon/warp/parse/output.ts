@@ -1,5 +1,5 @@
 // Parses the output of any version of the tunnel CLI into a JSON document, lines of text, or a failure.
-import { stripVTControlCharacters } from 'node:util';
+import stripAnsi from 'strip-ansi';
 import type { Blocked, RegistrationCause } from '../../api/schema.ts';
 import { parseJson } from '../../core/shape.ts';
 
@@ -23,8 +23,7 @@ export interface Failure {
 
 /** Removes colors, carriage returns and other control characters, and repeated blank lines. */
 function clean(text: string): string {
-  const visible = text.includes('\x1b') || text.includes('\x9b') ? stripVTControlCharacters(text) : text;
-  return visible
+  return stripAnsi(text)
     .replace(/(?:\r\n?|[\n\u2028\u2029]){3,}/g, '\n\n')
     .replace(/\r\n?|[\u2028\u2029]/g, '\n')
     .replace(/[\x00-\x08\x0b-\x1f\x7f\ufeff]+/g, '');

@@ -10,8 +10,8 @@ import type { View } from '../../../../daemon/view/view.ts';
 import type { PageWidget } from '../../host.ts';
 import { within } from '../accessible.ts';
 import { CLAMP, Columns, PAGE_MARGIN, vertical } from '../columns.ts';
-import { createLongList, createSearchBar, type LongList, type SearchBar } from '../long-list.ts';
 import { FormGroups } from './form-groups.ts';
+import { createLongList, createSearchBar, type LongList, type SearchBar } from './long-list.ts';
 import { createStatus, type StatusWidget } from './status.ts';
 
 export class FormPage extends Adw.Bin implements PageWidget {

@@ -3,16 +3,16 @@ import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { List, ListItem, Search } from '../../../daemon/view/form.ts';
-import type { Host } from '../../../daemon/view/host.ts';
-import { collectWhenQuiet } from '../../gc.ts';
-import type { SearchField } from '../host.ts';
-import { setDescription, setName, turnTo } from './accessible.ts';
-import { createMenu, withoutHyphens } from './buttons.ts';
-import { CLAMP } from './columns.ts';
-import { announce, nameListItem } from './compat.ts';
-import { dropRows, OneStop, rowFactory, stepwise } from './lists.ts';
-import { createStatus } from './rows/status.ts';
+import type { List, ListItem, Search } from '../../../../daemon/view/form.ts';
+import type { Host } from '../../../../daemon/view/host.ts';
+import { collectWhenQuiet } from '../../../gc.ts';
+import type { SearchField } from '../../host.ts';
+import { setDescription, setName, turnTo } from '../accessible.ts';
+import { createMenu, withoutHyphens } from '../buttons.ts';
+import { CLAMP } from '../columns.ts';
+import { announce, nameListItem } from '../compat.ts';
+import { dropRows, OneStop, rowFactory, stepwise } from '../lists.ts';
+import { createStatus } from './status.ts';
 
 export interface SearchBar extends SearchField {
   show(search: Search): void;
