@@ -70,7 +70,7 @@ interface Request {
 export async function signIn(context: Context, request: Request, world: World): Promise<number> {
   const snapshot = await context.client.call('GET /api/snapshot');
   if (isKnownConnected(snapshot.status)) {
-    show(context, { network: 'open', signedIn: false }, () => 'WARP is connected, so this network lets you through.');
+    show(context, { network: 'open', signedIn: false }, () => 'WARP is connected: no sign-in needed here.');
     return EXIT.ok;
   }
   if (snapshot.killSwitch.active === true) return signInThroughWindow(context, snapshot, request, world);

@@ -147,7 +147,7 @@ test('contacts nothing while WARP is connected', async t => {
   const { home, state } = await stage(t, [login]);
   state.set('status', { ...state.snapshot().status, state: 'connected' });
   const through = await culvert(home, ['portal']);
-  assert.equal(through.stdout, 'WARP is connected, so this network lets you through.\n');
+  assert.equal(through.stdout, 'WARP is connected: no sign-in needed here.\n');
   const wrong = await culvert(home, ['portal', '--minutes', '16']);
   assert.match(wrong.stderr, /--minutes takes a number from 1 to 15/);
 });
