@@ -183,9 +183,8 @@ function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorde
     return { status, recorded: null };
   }
   const stretches = stretchesOf(wanted.history);
-  const { span } = wanted;
-  const isDay = span.seconds === DAY_SECONDS;
-  const sentence = sentenceOf({ totals, until }, stretches, isDay ? null : span.title, tr);
+  const { title, seconds } = wanted.span;
+  const sentence = sentenceOf({ totals, until }, stretches, seconds === DAY_SECONDS ? null : title, tr);
   return {
     status: null,
     recorded: {
