@@ -19,7 +19,7 @@ interface Options {
   clock?: () => Clock;
 }
 
-type Request = ActionRequest & ChangeOptions;
+type LimitedRequest = ActionRequest & ChangeOptions;
 /** Runs the action of a request. */
 type Work = () => Promise<CommandOutput | null>;
 
@@ -62,7 +62,7 @@ export function createChangeService({ context, routes, reverted, clock = readClo
     }
   }
 
-  async function actWithin(subject: Subject, request: Request, work: Work): Promise<CommandOutput | null> {
+  async function actWithin(subject: Subject, request: LimitedRequest, work: Work): Promise<CommandOutput | null> {
     if (!isLimited(request)) return maker.keep(subject, work);
     const value = settingOf(request);
     const previous = store.get(subject)?.previous ?? (await readPrevious(subject, context));
@@ -78,7 +78,7 @@ export function createChangeService({ context, routes, reverted, clock = readClo
   }
 
   return {
-    runWithLimit(request: Request, isAutomatic?: boolean): Promise<CommandOutput | null> {
+    runWithLimit(request: LimitedRequest, isAutomatic?: boolean): Promise<CommandOutput | null> {
       const subject = subjectOf(request.action);
       const work = () => tunnel.runAction(request, isAutomatic);
       if (subject) return exclusively(subject, () => actWithin(subject, request, work));

@@ -62,7 +62,7 @@ export async function requestKept(
   } catch (error) {
     const isUnknown = error instanceof ApiError && error.problem.code === 'previous-unknown';
     if (!isUnknown || keeping.isWanted) throw error;
-    say('The previous value is not known, so this change does not revert.');
+    say('The previous value is not known, so this change will not revert automatically.');
     return request({});
   }
 }

@@ -120,7 +120,7 @@ export async function withExclusion<T>({ client }: Context, isExcluded: boolean,
   }
 }
 
-/** Performs an action as `requestKept` does, after the offer to exclude the address of this SSH session. */
+/** Performs an action like `requestKept`, after the offer to exclude this SSH session's address. @returns true if excluded */
 export async function requestInSession(
   context: Context,
   request: ActionRequest,

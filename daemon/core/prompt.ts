@@ -67,7 +67,8 @@ function readHidden({ stdin, stderr }: Terminal, question: string): Promise<stri
       if (key.name === 'return' || key.name === 'enter') return finish(value);
       if (key.ctrl) {
         if (key.name === 'c' || (key.name === 'd' && value === '')) return stop();
-        if (key.name === 'u' || key.name === 'w') value = '';
+        if (key.name === 'u') value = '';
+        if (key.name === 'w') value = value.slice(0, value.trimEnd().lastIndexOf(' ') + 1);
         if (key.name === 'h') value = withoutLast(value);
         if (key.name === 'z') suspend();
       } else if (key.name === 'backspace') value = withoutLast(value);

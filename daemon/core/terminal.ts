@@ -30,7 +30,7 @@ export function wantsColor(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv):
 }
 
 /** Parts of commander's `Command` that make its help. */
-interface Helped<C> {
+interface HelpCommand<C> {
   readonly parent: C | null;
   name(): string;
   configureOutput(output: { writeOut(text: string): void }): C;
@@ -39,7 +39,7 @@ interface Helped<C> {
 }
 
 /** Returns the help of a command and its visible subcommands, each after the words of the command. */
-export function helpTexts<C extends Helped<C>>(command: C, words = ''): [words: string, text: string][] {
+export function helpTexts<C extends HelpCommand<C>>(command: C, words = ''): [words: string, text: string][] {
   let own = '';
   command.configureOutput({ writeOut: text => (own += text) }).outputHelp();
   const shown = command.createHelp().visibleCommands(command);
@@ -52,7 +52,7 @@ export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Returns the local time of day of an ISO time: `14:03:21`. */
+/** Returns the local time of day of an ISO time or of milliseconds since the epoch: `14:03:21`. */
 export function clock(time: string | number): string {
   const at = new Date(time);
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map(n => String(n).padStart(2, '0')).join(':');

@@ -4,6 +4,7 @@ import {
   constants,
   fstatSync,
   ftruncateSync,
+  futimesSync,
   openSync,
   readFileSync,
   readSync,
@@ -135,12 +136,14 @@ function appendLines(path: string, text: string): void {
   const fd = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
   try {
     const bytes = Buffer.from(text);
+    const { atime, mtime } = fstatSync(fd);
     const end = endOfLines(fd);
     ftruncateSync(fd, end);
     try {
       for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, end + done);
     } catch (error) {
       ftruncateSync(fd, end); // all lines or none
+      futimesSync(fd, atime, mtime); // `left` takes it for the time of the last record
       throw error;
     }
   } finally {

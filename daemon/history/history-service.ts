@@ -4,7 +4,7 @@ import type { History, HistoryQuery } from '../api/history.ts';
 import { reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
 import { createDayFiles } from './day-files.ts';
-import { createObserver, type Observer, type Seen } from './observe.ts';
+import { createObserver, type Observer, type Seen, stopOf } from './observe.ts';
 import { type Change, formatChange, formatCounters, formatSample } from './records.ts';
 
 /** Files are deleted only after this time: a clock that is wrong at boot is usually corrected by then. */
@@ -28,8 +28,8 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   let observer: Observer | null = null;
   let maintained = '';
   let problem: string | null = null;
-  /** The end of the recording since writes have failed; written before the next record. */
-  let broken: Change | null = null;
+  /** End of the recording that is not written yet, because writes fail. */
+  let unwrittenEnd: Change | null = null;
 
   /** Runs `work`. A record that can't be written is dropped: the next try is a minute later, and the tunnel matters more. */
   function attempt(work: () => void): void {
@@ -46,11 +46,11 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
   function write(seen: readonly Seen[], by: Observer): void {
     const [before, first] = [by.present(), seen[0]];
     try {
-      if (broken) files.append(dayOf(broken.at), formatChange(broken));
-      broken = null;
+      if (unwrittenEnd) files.append(dayOf(unwrittenEnd.at), formatChange(unwrittenEnd));
+      unwrittenEnd = null;
       for (const [day, text] of linesOf(seen, by)) files.append(day, text);
     } catch (error) {
-      if (before && first) broken ??= stopOf(before, first.at);
+      if (before && first) unwrittenEnd ??= stopOf(before, first.at);
       observer = null;
       throw error;
     }
@@ -100,9 +100,9 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
     end(): void {
       const present = observer?.present();
       observer = null;
-      const end = broken ?? (present ? stopOf(present, now()) : null);
+      const end = unwrittenEnd ?? (present ? stopOf(present, now()) : null);
       if (end) attempt(() => files.append(dayOf(end.at), formatChange(end)));
-      broken = null;
+      unwrittenEnd = null;
     },
     /** @throws Problem invalid-query */
     async read(query: HistoryQuery, enabled: boolean): Promise<History> {
@@ -113,8 +113,9 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       if (since > now()) throw new Problem('invalid-query', 'The time asked for lies in the future.');
       if (since >= until)
         throw new Problem('invalid-query', 'The time asked for ends before it begins, or before the last 90 days.');
-      const page = readPage({ files, query, since, until, now: enabled ? now() : null, end: broken });
-      return { ok: true, enabled, ...(problem === null ? {} : { problem }), ...page };
+      const failedAt = problem === null ? null : (unwrittenEnd?.at ?? files.left(dayOf(now())).lastAt);
+      const page = readPage({ files, query, since, until, now: enabled ? now() : null, failedAt });
+      return { ok: true, enabled, ...(problem === null || !enabled ? {} : { problem }), ...page };
     },
     /** @throws Problem state-not-writable */
     clear(): void {
@@ -125,7 +126,7 @@ export function createHistoryService({ directory, say, now = Date.now, steady = 
       }
       // the next record repeats the current state, as at a start
       observer = null;
-      broken = null;
+      unwrittenEnd = null;
     },
   };
 }
@@ -136,7 +137,5 @@ function momentOf(text: string | undefined, now: number, fallback: number): numb
   const seconds = parseDuration(text);
   return seconds === null ? Date.parse(text) : now - seconds * 1000;
 }
-
-const stopOf = (present: Change, at: number): Change => ({ ...present, at, kind: 'stop' });
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);

@@ -95,6 +95,9 @@ function lasting({ effect: _, reverted: __, ...change }: Change): Change {
   return change;
 }
 
+/** Returns the change that ends a recording. */
+export const stopOf = (present: Change, at: number): Change => ({ ...lasting(present), at, kind: 'stop' });
+
 /** True if nothing worth a record changed. All phases of connecting count as one state. */
 function isSame(before: Change, after: Change): boolean {
   const { state, reason, blocked, network, mode, colo, asked, effect, reverted } = after;

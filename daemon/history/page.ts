@@ -10,6 +10,7 @@ import {
 } from '../api/history.ts';
 import { parseJson } from '../core/shape.ts';
 import type { DayFiles, OnLine } from './day-files.ts';
+import { stopOf } from './observe.ts';
 import { addTo, type Change, parseSample, type Sample } from './records.ts';
 import { bucketOf, HOUR, MINUTE } from './summarize.ts';
 import { createTimeline } from './timeline.ts';
@@ -24,18 +25,12 @@ interface Question {
   until: number;
   /** Time until which the last known state lasts; null if recording has ended. */
   now: number | null;
-  /** The end of a recording that fails, which is not written yet; else null. */
-  end?: Change | null;
+  /** End of a recording that fails, which is not written yet, in ms since the epoch; else null. */
+  failedAt: number | null;
 }
 
-export function readPage({
-  files,
-  query,
-  since,
-  until,
-  now,
-  end: broken = null,
-}: Question): Omit<History, 'ok' | 'enabled'> {
+export function readPage(question: Question): Omit<History, 'ok' | 'enabled'> {
+  const { files, query, since, until, now, failedAt } = question;
   const resolution = query.resolution ?? suitedTo(until - since);
   const bucket = SECONDS[resolution];
   const cursor = query.cursor === undefined ? null : Number(query.cursor);
@@ -43,12 +38,14 @@ export function readPage({
   // the first sample may cover a time that began before `since`
   const page = createPage({ from: cursor ?? since - (since % (bucket * 1000)), until, bucket });
   const line = {} as Sample;
+  let last = null as Change | null;
   const fromSeconds = from / 1000;
   const timeline = createTimeline({ since, until }, change => page.change(change));
   const onLine: OnLine = (bytes, start, end) => {
     if (bytes[start] === BRACE) {
       const change = parseChange(bytes, start, end);
       if (change) timeline.change(change);
+      last = change ?? last;
       return;
     }
     const sample = parseSample(bytes, start, end, line);
@@ -62,7 +59,7 @@ export function readPage({
     const onChange: OnLine = (bytes, start, end) => bytes[start] === BRACE && onLine(bytes, start, end);
     files.read(day, day < first ? onChange : onLine);
   }
-  if (broken) timeline.change(broken);
+  if (last && last.kind !== 'stop' && failedAt !== null) timeline.change(stopOf(last, Math.max(failedAt, last.at)));
   const { total, days } = timeline.end(now);
   return {
     since: new Date(since).toISOString(),

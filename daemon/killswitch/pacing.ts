@@ -112,8 +112,9 @@ export const PATIENCE_MS = 240_000;
 const RETRY_MS = { first: 500, longest: 8_000 };
 
 /**
- * Time until a refused call is repeated. It grows, because each refusal counts: 64 clients that ask twice a second would soon get no
- * reply. @param attempt from 1 @param random from 0 to 1
+ * Time until a refused call is repeated. It grows because refusals count: 64 clients asking twice a second would soon get no reply.
+ * @param attempt from 1
+ * @param random from 0 to 1
  */
 export function retryMs(attempt: number, random: number): number {
   return Math.min(RETRY_MS.first * 2 ** (attempt - 1), RETRY_MS.longest) * (0.5 + random);

@@ -1,4 +1,4 @@
-// Addresses of a release's files, and the keys that sign them.
+// Finds the addresses of a release's files, and the keys that sign them.
 // node data/release/published.mjs VERSION CHANNEL FILE prints for a recipe: quoted keys, address of the file, contact, homepage.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -14,13 +14,15 @@ export async function askSecrets(labels: readonly string[]): Promise<string[]> {
   if (labels.length === 0) return [];
   if (!isatty(0)) return fromPipe(labels);
   process.stdin.setRawMode(true); // until then, the terminal shows typed text
-  dropTyped();
-  const values = await askHidden(
-    process,
-    labels.map(label => `${label}: `),
-  );
-  if (!values) throw new WrapError('interrupted', EXIT.failure, 'interrupted; nothing was stored');
-  return labels.map((label, index) => values[index] || missing(label));
+  try {
+    dropTyped();
+    const questions = labels.map(label => `${label}: `);
+    const values = await askHidden(process, questions);
+    if (!values) throw new WrapError('interrupted', EXIT.failure, 'interrupted; nothing was stored');
+    return labels.map((label, index) => values[index] || missing(label));
+  } finally {
+    process.stdin.setRawMode(false);
+  }
 }
 
 /** Asks a question at a terminal. Any answer but `y` or `yes` means no. */

@@ -93,8 +93,10 @@ export function call(
 }
 
 /**
- * Returns an unpacked property of a running service. @param of interface of the property @param ms time limit. @throws
- * GLib.Error
+ * Returns an unpacked property of a running service.
+ * @param of interface of the property
+ * @param ms time limit
+ * @throws GLib.Error
  */
 export async function property(
   bus: Gio.DBusConnection,

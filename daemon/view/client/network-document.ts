@@ -61,7 +61,7 @@ export function linesOf({ match, effects }: Pick<NetworkRule, 'match' | 'effects
 }
 
 /** Returns the change that writes a rule as it is, with the user's answer. */
-export function written(rule: NetworkRule) {
+export function ruleChange(rule: NetworkRule) {
   const { name, allowed } = rule;
   return { do: 'add' as const, name, lines: linesOf(rule), ...(allowed !== null && { allow: allowed }) };
 }

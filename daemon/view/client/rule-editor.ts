@@ -8,7 +8,7 @@ import type {
   SupposedNetwork,
 } from '../../api/networks.ts';
 import type { Model } from './model.ts';
-import { changeNetworks, linesOf, withRule, written } from './network-document.ts';
+import { changeNetworks, linesOf, ruleChange, withRule } from './network-document.ts';
 
 /** The draft of a rule. */
 export interface RuleDraft {
@@ -47,8 +47,10 @@ export interface RuleEditor {
   typed(): ReadonlyMap<string, string>;
   cancel(): void;
   /**
-   * Saves the draft. @param allow true if the user agreed that the rule may lower the protection
-   * @returns a function that reverts it, which throws the same errors. @throws ApiError, Unreachable
+   * Saves the draft.
+   * @param allow true if the user agreed that the rule may lower the protection
+   * @returns a function that reverts it, which throws the same errors
+   * @throws ApiError, Unreachable
    */
   save(allow: boolean): Promise<() => Promise<void>>;
   /** Begins or ends the test of the rules on another network. */
@@ -129,7 +131,8 @@ export function createRuleEditor({ call }: Pick<Model, 'call'>, changed: () => v
       const before = edited;
       await changeNetworks({ call }, { do: 'add', ...draft, lines: linesOf(draft), ...(allow && { allow }) });
       end({ supposed: null, answer: null });
-      return () => changeNetworks({ call }, before ? { ...written(before), replaces: name } : { do: 'remove', name });
+      return () =>
+        changeNetworks({ call }, before ? { ...ruleChange(before), replaces: name } : { do: 'remove', name });
     },
     test: testing => update({ testing, supposed: null, answer: null }),
     async suppose(network) {

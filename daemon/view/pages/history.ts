@@ -6,7 +6,7 @@ import { type Charts, chartsOf, NOW, type Slot, type Span, slotsOf, spanFrom, sp
 import type { Host } from '../host.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../states/records.ts';
 import { dayOf, type Strip, sentenceOf, stretchesOf, stripOf } from '../states/strip.ts';
-import type { Translator } from '../translator.ts';
+import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { reading } from './page.ts';
 
@@ -172,22 +172,23 @@ interface Wanted {
 function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorded'> {
   const { _ } = tr;
   const { changes, samples, totals, enabled, until, problem } = wanted.history;
+  const failure = problem === undefined ? null : fill(_('The history is not recorded: %s'), problem);
   const off = enabled ? null : turnOn(wanted.online, tr);
   // the begin of the recording alone is nothing to show
   const isEmpty = !samples.length && !totals?.connectedSeconds && changes.every(({ kind }) => kind !== 'state');
   if (isEmpty) {
     const status = off
       ? empty(_('The history is turned off'), _('It stays on this computer, for 90 days.'), [off])
-      : empty(_('Nothing recorded'), problem ?? _('Connections and statistics appear here.'));
+      : empty(_('Nothing recorded'), failure ?? _('Connections and statistics appear here.'));
     return { status, recorded: null };
   }
   const stretches = stretchesOf(wanted.history);
-  const { span } = wanted;
-  const isDay = span.seconds === DAY_SECONDS;
+  const { title, seconds } = wanted.span;
+  const sentence = sentenceOf({ totals, until }, stretches, seconds === DAY_SECONDS ? null : title, tr);
   return {
     status: null,
     recorded: {
-      sentence: sentenceOf({ totals, until }, stretches, isDay ? null : span.title, tr),
+      sentence: failure ? `${sentence}. ${failure}` : sentence,
       strip: stripOf(stretches, tr),
       charts: pastCharts(wanted, tr),
       off,

@@ -13,7 +13,7 @@ type Coverage =
   /** The mode or the split tunnel was never read, or is not known to Culvert. */
   | { kind: 'unread' | 'unknown' }
   | { kind: 'dns-only' }
-  /** Except what the list has beyond WARP's defaults; `much` has a range that is larger than a /8. */
+  /** `excepts`: how much the list excludes beyond WARP's defaults; `much` is a range larger than a /8. */
   | { kind: 'all' | 'no-dns'; excepts: 'nothing' | 'little' | 'much' }
   /** The split tunnel is a list of what alone uses WARP. */
   | { kind: 'listed-only' }

@@ -229,7 +229,7 @@ export class LogPage extends Adw.Bin implements PageWidget {
     turnTo(this.#found, some ? 'some' : 'none', pageTitle('log', tr));
     const none = emptyStatus(this.#ring.entries().length, this.#search.text.trim() !== '', tr);
     for (const button of [this.#copy, this.#save]) setDescription(button, some ? '' : none.title);
-    this.#none.show(none);
+    if (!some) this.#none.show(none);
   }
 
   #copyAll(): void {

@@ -163,7 +163,7 @@ function place(child: Gtk.Widget, area: { x: number; y: number; width: number; h
 /** Minimum width of a row's value next to long words, in pixels. */
 const VALUE_WIDTH = 150;
 
-/** Keeps room for a value, from which long words would take all the width. */
+/** Reserves width for a value, because long words next to it would otherwise take all of it. */
 export function keepValue(value: Gtk.Widget, text: string): void {
   // in pixels: characters of some scripts are twice as wide as others
   const [natural] = value.create_pango_layout(text).get_pixel_size() as [number, number];

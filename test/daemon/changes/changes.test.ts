@@ -13,9 +13,9 @@ import { stoppedClock as machine } from '../../support/changes/stopped-clock.ts'
 import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
 import { until } from '../../support/until.ts';
 
-type Request = ActionRequest & ChangeOptions;
+type LimitedRequest = ActionRequest & ChangeOptions;
 
-const doh: Request = { action: 'setMode', value: 'doh', confirmWithin: 30 };
+const doh: LimitedRequest = { action: 'setMode', value: 'doh', confirmWithin: 30 };
 
 test('shows an unconfirmed change with its deadline, and keeps it once it is confirmed', async t => {
   const { boot, paths } = machine(t);
@@ -43,7 +43,7 @@ test('shows an unconfirmed change with its deadline, and keeps it once it is con
 });
 
 /** Each subject with what it is set to, and what memory has before and after. */
-const SUBJECTS: [Request, (memory: MemoryTunnel) => unknown][] = [
+const SUBJECTS: [LimitedRequest, (memory: MemoryTunnel) => unknown][] = [
   [{ action: 'disconnect' }, ({ values }) => values.connected],
   [{ action: 'setMode', value: 'proxy' }, ({ values }) => values.mode],
   [{ action: 'setProtocol', value: 'WireGuard' }, ({ values }) => values.protocol],
@@ -281,7 +281,7 @@ test('refuses a limit where the value before is not known, and for an action wit
   memory.values.mode = 'from the future';
   const service = m.boot(memory);
   await assert.rejects(service.runWithLimit(doh), { code: 'previous-unknown' });
-  await assert.rejects(async () => service.runWithLimit({ action: 'rotateKeys', forSeconds: 60 } as Request), {
+  await assert.rejects(async () => service.runWithLimit({ action: 'rotateKeys', forSeconds: 60 } as LimitedRequest), {
     code: 'argument-rejected',
   });
   assert.deepEqual(memory.performed, []);

@@ -1,6 +1,7 @@
 // The history as the API answers it, across days and restarts.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createHistoryService } from '../../../daemon/history/history-service.ts';
@@ -122,19 +123,12 @@ test('no file is deleted by a clock that is wrong for a moment', async t => {
   assert.equal(readdirSync(directory).filter(name => name.endsWith('.log')).length, 2);
 });
 
-test('reports a failure to write once, and goes on', async t => {
-  const { boot, said, directory } = setUp(t);
-  const service = boot();
-  writeFileSync(directory, 'in the way');
-  for (const minute of [0, 1]) service.record([seen(minute, 'connected', null, minute)]);
-  assert.equal(said.length, 1);
-  assert.match(said[0]!, /^The history is not recorded: .* can't be written: A file is in its place\.$/);
-  rmSync(directory);
-  service.record([seen(2, 'connected', null, 2)]);
-  service.record([seen(3, 'unable', 'A')]);
-  assert.ok(existsSync(directory));
-  assert.equal(said.length, 1);
-});
+/** Reads changes with their minutes, the connected seconds, and the problem without its path. */
+async function summaryOf(service: ReturnType<typeof createHistoryService>, enabled = true) {
+  const { changes, totals, problem } = await service.read({}, enabled);
+  const rows = changes.map(({ kind, state, at }) => `${kind} ${state} ${(Date.parse(at) - NOON) / MINUTE}`);
+  return [rows, totals?.connectedSeconds, problem?.replace(/^\S+ can't be written: /, '')];
+}
 
 test('the time for which nothing could be written is a gap, before and after the next record', async t => {
   const { boot, at, said, directory } = setUp(t);
@@ -152,23 +146,44 @@ test('the time for which nothing could be written is a gap, before and after the
   rmSync(directory);
   renameSync(aside, directory);
   const gap = ['start connected 0', 'stop connected 2'];
-  const read = async () => {
-    const { changes, totals, problem } = await service.read({}, true);
-    const rows = changes.map(({ kind, state, at: time }) => `${kind} ${state} ${(Date.parse(time) - NOON) / MINUTE}`);
-    return { rows, connected: totals?.connectedSeconds, problem: problem?.replace(/^\S+/, '…') };
-  };
-  assert.deepEqual(await read(), { rows: gap, connected: 120, problem: "… can't be written: A file is in its place." });
+  assert.deepEqual(await summaryOf(service), [gap, 120, 'A file is in its place.']);
   service.record([seen(8, 'disconnected', 'Manual')]);
-  assert.deepEqual(await read(), { rows: [...gap, 'start disconnected 8'], connected: 120, problem: undefined });
+  assert.deepEqual(await summaryOf(service), [[...gap, 'start disconnected 8'], 120, undefined]);
   block();
   service.record([seen(9, 'connected')]);
   rmSync(directory);
   renameSync(aside, directory);
   service.end();
-  const { rows } = await read();
-  assert.deepEqual(rows.at(-1), 'stop disconnected 9');
-  assert.equal(said.length, 2);
+  const rows = [...gap, 'start disconnected 8', 'stop disconnected 9'];
+  assert.deepEqual(await summaryOf(service), [rows, 120, undefined]);
+  assert.equal(said.length, 2, 'each failure is reported once');
+  assert.match(said[0]!, /^The history is not recorded: ./);
 });
+
+for (const isKilled of [true, false])
+  test(`a restart on a full disk counts no time without records, ${isKilled ? 'after a kill' : 'after an end'}`, async t => {
+    const { boot, at, directory } = setUp(t);
+    const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:`]);
+    t.after(() => limit('unlimited'));
+    const first = boot();
+    first.record([seen(0, 'connected', null, 0), seen(1, 'connected', null, 10)]);
+    const lastAt = (NOON + MINUTE) / 1000;
+    utimesSync(join(directory, '2026-11-21.log'), lastAt, lastAt);
+    limit('0');
+    at(2);
+    first.record([seen(2, 'connected', null, 20)]);
+    if (!isKilled) first.end();
+    const second = boot();
+    at(300);
+    second.record([seen(300, 'connected')]);
+    const rows = ['start connected 0', 'stop connected 1'];
+    assert.deepEqual(await summaryOf(second), [rows, 60, 'File too large.']);
+    assert.deepEqual(await summaryOf(second, false), [rows, 60, undefined]);
+    limit('unlimited');
+    second.record([seen(301, 'connected')]);
+    at(302);
+    assert.deepEqual(await summaryOf(second), [['start connected 0', 'start connected 301'], 120, undefined]);
+  });
 
 test('recording ends with a mark, and begins again after everything was deleted', async t => {
   const { boot, at, directory } = setUp(t);

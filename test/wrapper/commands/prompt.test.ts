@@ -76,6 +76,8 @@ test('M8: keys that produce no character do not become part of a secret', async 
   assert.equal(stored(box), 'a/FAKE_KEY=abcd\n');
   await type('wrong\x15äöü€\r');
   assert.equal(stored(box), 'a/FAKE_KEY=äöü€\n');
+  await type('ab two \x17\x7fcd\r');
+  assert.equal(stored(box), 'a/FAKE_KEY=abcd\n');
   for (const keys of ['abc\x03', '\x04']) {
     const ended = await type(keys);
     assert.equal(ended.exit, 1, JSON.stringify(ended));

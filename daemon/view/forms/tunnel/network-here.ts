@@ -1,7 +1,7 @@
 // Describes the head of the networks page: the present network, what happens here, and the choice for this network.
 import type { NetworkEffects, NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
-import { linesOf, written } from '../../client/network-document.ts';
+import { linesOf, ruleChange } from '../../client/network-document.ts';
 import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
 import {
   type Ask,
@@ -375,7 +375,7 @@ export function ruleButtons(
       command: networksCommand(
         { do: 'remove', name },
         {
-          undo: { kind: 'networks', change: { ...written(rule), before } },
+          undo: { kind: 'networks', change: { ...ruleChange(rule), before } },
           done: fill(_('%s removed'), name),
         },
       ),
@@ -428,7 +428,7 @@ function warpCommand(
     },
     {
       ...(asks && { confirm: pauseQuestion(link.name ?? name, link.kind === 'wifi', tr) }),
-      undo: { kind: 'networks', change: rule ? { ...written(rule), replaces: name } : { do: 'remove', name } },
+      undo: { kind: 'networks', change: rule ? { ...ruleChange(rule), replaces: name } : { do: 'remove', name } },
       done: tr._('The rule is set'),
     },
   );
@@ -443,11 +443,11 @@ function automaticCommand({ rule, before }: Place, tr: Translator): Command {
   if (Object.keys(others).length === 0)
     return networksCommand(
       { do: 'remove', name },
-      { undo: { kind: 'networks', change: { ...written(rule), before } }, done },
+      { undo: { kind: 'networks', change: { ...ruleChange(rule), before } }, done },
     );
   return networksCommand(
-    { ...written({ ...rule, effects: others }), replaces: name },
-    { undo: { kind: 'networks', change: { ...written(rule), replaces: name } }, done: tr._('The rule is set') },
+    { ...ruleChange({ ...rule, effects: others }), replaces: name },
+    { undo: { kind: 'networks', change: { ...ruleChange(rule), replaces: name } }, done: tr._('The rule is set') },
   );
 }
 

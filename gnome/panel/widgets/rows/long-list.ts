@@ -130,7 +130,7 @@ export function createLongList(first: List, host: Host): LongList {
       else if (fill.update(ids)) renew();
       shownQuery = query;
       collectWhenQuiet();
-      none.show(list.empty);
+      if (!ids.length) none.show(list.empty);
       turnTo(widget, ids.length ? 'some' : 'none', list.title);
     },
     close: () => dropRows(view),

@@ -26,7 +26,7 @@ test('a change with an excluded address is never made without its limit, and any
   assert.deepEqual(limits, [30]);
   await requestKept(context, { action: 'connect' }, besideExclusion(keeping, false));
   assert.deepEqual(limits, [30, 30, undefined]);
-  assert.deepEqual(said, ['The previous value is not known, so this change does not revert.']);
+  assert.deepEqual(said, ['The previous value is not known, so this change will not revert automatically.']);
   // the address stays longer than the change, for at most ten minutes
   assert.equal(besideExclusion({ confirmWithin: 600, asks: true }, true).confirmWithin, 570);
 });

@@ -104,6 +104,14 @@ test('a new user meets one sentence, with a button that turns on a history that 
   assert.deepEqual([now.status?.title, now.charts, now.recorded], ['No statistics yet', null, null]);
 });
 
+test('a history that can’t be written says so, with and without records', async () => {
+  const failing = { problem: 'No space left on disk.' };
+  const words = 'The history is not recorded: No space left on disk.';
+  assert.equal((await shownOf({ ...NOT_RECORDED, ...failing })).status?.sentence, words);
+  const { sentence } = (await shownOf(recorded(2))).recorded!;
+  assert.equal((await shownOf({ ...recorded(2), ...failing })).recorded!.sentence, `${sentence}. ${words}`);
+});
+
 test('events are listed by day, the newest first, without short phases of connecting', async () => {
   const change = (at: string, state: HistoryChange['state'], more: Partial<HistoryChange> = {}): HistoryChange => ({
     ...recorded(1).changes[0]!,
