@@ -23,7 +23,7 @@ const RESTART_MS = 600_000;
 const TURN_OFF_MS = 15_000;
 
 export interface Wish {
-  /** Records an accepted request, by the user or Culvert, to connect or disconnect. @returns true if the reason may change */
+  /** Records an accepted request to connect or disconnect, with its maker. @returns true if the reason may change */
   accept(connects: boolean, reading: StatusReading, raw: string | null, byCulvert?: boolean): boolean;
   /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
   setAutomatic(now: boolean): void;
