@@ -127,7 +127,7 @@ async function start(
     ...(flags.demo ? {} : { policyFile: POLICY_FILE, readJournal }),
     state,
     log,
-    onSettingsAge: () => writeStatusFile(),
+    onAge: () => writeStatusFile(),
   });
   let port: number | null = null;
   const context = { env, paths, state, settings, tunnel, say, restart };
@@ -165,7 +165,7 @@ async function start(
   writeStatusFile = keepStatusFile(paths.statusFile, state, {
     port: () => port,
     isModeKnown: () => areSettingsKnown(tunnel, state.snapshot().settings),
-    areSettingsOld: tunnel.areSettingsOld,
+    hasOldParts: tunnel.hasOldParts,
   });
   const restoreRuntime = async () => {
     await runtime.restore();

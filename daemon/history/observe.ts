@@ -71,12 +71,11 @@ function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Cha
     state,
     blocked,
     network,
-    reason: reasonOf(status, present),
+    ...reasonOf(status, present),
     mode: modeOr(mode),
     // the figures of a tunnel that is down may be cleared a moment later
     colo: state === 'connected' ? coloOr(tunnel.colo) : null,
     ...(asked ? { asked: true as const } : {}),
-    ...(status.reason?.code === 'Manual' && !status.reason.byUser ? { byUser: false as const } : {}),
   };
   if (effect !== undefined) change.effect = effect;
   if (reverted !== undefined) change.reverted = reverted;
@@ -84,10 +83,12 @@ function changeOf(seen: Seen, kind: Change['kind'], present: Change | null): Cha
 }
 
 /** Returns the reason of a state. A disconnected tunnel that has accepted a connect keeps its previous reason. */
-function reasonOf(status: Status, present: Change | null): string | null {
-  const isWaiting = status.reason?.code === 'ConnectAccepted';
-  if (isWaiting && present?.state === 'disconnected') return present.reason;
-  return isTurnedOff(status) ? 'Manual' : nameOr(status.reason?.code);
+function reasonOf(status: Status, present: Change | null): Pick<Change, 'reason' | 'byUser'> {
+  const { code, byUser } = status.reason ?? {};
+  const isKept = code === 'ConnectAccepted' && present?.state === 'disconnected';
+  const reason = isKept ? present.reason : isTurnedOff(status) ? 'Manual' : nameOr(code);
+  const isByUser = isKept ? present.byUser !== false : code !== 'Manual' || byUser === true;
+  return { reason, ...(isByUser ? {} : { byUser: false }) };
 }
 
 /** Removes what Culvert did, which belongs only to the moment of the change. */

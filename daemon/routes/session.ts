@@ -142,7 +142,8 @@ function ofForecast(peer: string, { mode }: After, snapshot: Known): Outcome {
   const status = { ...snapshot.status, state: 'connected' as const, blocked: null, lastKnown: undefined };
   const settings = { ...snapshot.settings, ...(mode === null ? {} : { Mode: mode }) };
   const asked: Asked = { address: peer, kernel: { problem: quoted('') } };
-  const [way] = forecast({ kind: 'ip', value: peer }, [asked], { ...snapshot, status, settings }).addresses;
+  const stale = snapshot.stale?.filter(({ part }) => part !== 'settings'); // only their mode counts, and is given
+  const [way] = forecast({ kind: 'ip', value: peer }, [asked], { ...snapshot, status, settings, stale }).addresses;
   const isInclude = snapshot.splitTunnel.mode === 'include';
   if (!way || way.forecast === null || way.forecast === undefined) return unknown('The split tunnel is not known.');
   if (way.forecast)

@@ -85,7 +85,7 @@ export function writeSettings(
   const left = Object.entries(old).flatMap(([part, names]) =>
     snapshot.stale.some(each => each.part === part) ? names : [],
   );
-  const note = left.length ? `# Left out, because WARP did not report them again: ${left.join(', ')}\n` : '';
+  const note = left.length ? `# Left out, because WARP did not report them: ${left.join(', ')}\n` : '';
   return snapshot.tunnelCli.emulated
     ? `# Settings of a demo of Culvert, not of a machine. ${use}\n${note}\ndemo = true\n\n${text}`
     : `# Settings of Culvert. ${use}\n${note}\n${text}`;

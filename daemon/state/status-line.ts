@@ -167,7 +167,7 @@ function firstLine(text: string): string {
 interface StatusFileOptions {
   port(): number | null;
   isModeKnown(): boolean;
-  areSettingsOld?(): boolean;
+  hasOldParts?(): boolean;
   now?(): number;
 }
 
@@ -175,26 +175,26 @@ interface StatusFileOptions {
  * Keeps the status file current.
  * @param now the clock, in ms since the epoch
  * @param isModeKnown returns true if the settings are current; otherwise the line omits mode and protocol
- * @param areSettingsOld returns true if the settings could not be read again; `culvert status` then asks the daemon
+ * @param hasOldParts returns true if shown parts could not be read again; `culvert status` then asks the daemon
  * @returns a function that writes the file if its content changed or the file is missing
  */
 export function keepStatusFile(
   path: string,
   state: State,
-  { port, isModeKnown, areSettingsOld = () => false, now = Date.now }: StatusFileOptions,
+  { port, isModeKnown, hasOldParts = () => false, now = Date.now }: StatusFileOptions,
 ): () => void {
   const owner = thisProcess();
   let before = '';
   const write = () => {
     const current = state.snapshot();
     long.follow(current.status)?.unref();
-    const isSettingsOld = areSettingsOld();
-    const isKnown = isModeKnown() && !isSettingsOld;
+    const hasOld = hasOldParts();
+    const isKnown = isModeKnown() && !hasOld;
     const snapshot = isKnown ? current : { ...current, settings: {}, tunnel: { ...current.tunnel, protocol: null } };
     const text = formatStatusFile({
       owner,
       port: port(),
-      state: isSettingsOld ? 'old' : fileState(snapshot.status, isKnown),
+      state: hasOld ? 'old' : fileState(snapshot.status, isKnown),
       line: statusLine(snapshot, plain, now()),
       coloredLine: statusLine(snapshot, createStyle(true), now()),
       json: statusJson(snapshot, port()),

@@ -41,10 +41,10 @@ export interface TunnelStore {
   setAuthorized(authorized: boolean): void;
   /** True if a status was published since the last `reset` or `markStatusStale`. */
   hasStatus(): boolean;
-  /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false). */
-  expectConnection(expected: boolean): void;
+  /** Call when the tunnel CLI has accepted to connect (true) or disconnect (false), for the user or for Culvert itself. */
+  expectConnection(expected: boolean, byCulvert?: boolean): void;
   /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
-  actAlone(now: boolean): void;
+  setAutomatic(now: boolean): void;
   /** Call when an expected connection should be up. */
   connectionOverdue(): void;
   /** Call when no listener confirms the published status anymore. */
@@ -151,8 +151,8 @@ export function createTunnelStore(
       authorized = now;
       publishStatus();
     },
-    expectConnection: now => void (wish.accept(now, reading, raw) && publishStatus()),
-    actAlone: wish.actAlone,
+    expectConnection: (now, byCulvert) => void (wish.accept(now, reading, raw, byCulvert) && publishStatus()),
+    setAutomatic: wish.setAutomatic,
     connectionOverdue: () => void (wish.overdue() && publishStatus()),
     checkRegistration: cause.check,
     registrationCause: () => cause.of({ ...state.snapshot().status, blocked: 'not-registered' }).registration ?? null,

@@ -55,8 +55,8 @@ export interface Tunnel {
   isFresh(): boolean;
   /** The parts of the snapshot that may be older than the present state of the tunnel CLI. */
   stale(): StalePart[];
-  /** True if the published settings are old, because they could not be read again. */
-  areSettingsOld(): boolean;
+  /** True if the published settings or split tunnel are old, because they could not be read again. */
+  hasOldParts(): boolean;
   /**
    * Returns this device's registration and the devices in it.
    * @throws Problem if the registration can't be read; "not registered" is a valid answer
@@ -83,8 +83,8 @@ interface Options {
   readJournal?: () => Promise<JournalCause | null>;
   state: State;
   log: CommandLog;
-  /** Called when the settings become outdated or are read again. */
-  onSettingsAge?: () => void;
+  /** Called when parts become outdated or are read again. */
+  onAge?: () => void;
   /** Time limit for the local proxy's answer (default 30 s). */
   proxyLimitMs?: number;
   /** Time after which a tunnel that is still down is reported as not connecting (default 5 s). */
@@ -126,7 +126,7 @@ export function createTunnel(options: Options): Tunnel {
     runner,
     acceptTerms: terms.accepted,
     listening: watch.form,
-    onSettingsAge: options.onSettingsAge ?? (() => {}),
+    onAge: options.onAge ?? (() => {}),
     onReachable: () => void (watch.hasten() || reader.read('status')),
   });
   const changes = createChangedParts({
@@ -174,7 +174,7 @@ export function createTunnel(options: Options): Tunnel {
       return reader.isFresh();
     },
     stale: () => reader.stale(),
-    areSettingsOld: () => reader.isOld('settings'),
+    hasOldParts: () => (['settings', 'splitTunnelIps', 'splitTunnelHosts'] as const).some(reader.isOld),
     async account() {
       await adopting;
       store.checkRegistration();

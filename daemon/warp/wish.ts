@@ -23,10 +23,10 @@ const RESTART_MS = 600_000;
 const TURN_OFF_MS = 15_000;
 
 export interface Wish {
-  /** Records an accepted request to connect or disconnect. @returns true if the reported reason may change */
-  accept(connects: boolean, reading: StatusReading, raw: string | null): boolean;
+  /** Records an accepted request to connect or disconnect, with its maker. @returns true if the reason may change */
+  accept(connects: boolean, reading: StatusReading, raw: string | null, byCulvert?: boolean): boolean;
   /** Call with true before Culvert itself turns the tunnel off, and with false when that has ended. */
-  actAlone(now: boolean): void;
+  setAutomatic(now: boolean): void;
   /** Records that the tunnel should be up by now. @returns true if the reported reason may change */
   overdue(): boolean;
   /** Records a new status. */
@@ -51,7 +51,7 @@ interface TurnedOff {
   isDown: boolean;
   /** Time when it was turned off or first seen off, in ms since 1970. */
   at: number;
-  /** Person or program that turned it off; null if unknown: the tunnel CLI also calls a tunnel that never was on disconnected by hand. */
+  /** Person or program that turned it off; null if unknown. WARP also says `Manual` of a tunnel that never was on. */
   by: 'user' | 'culvert' | null;
 }
 
@@ -65,7 +65,7 @@ export function createWish(file: string | null = null, now: () => number = Date.
   let turnedOff: TurnedOff | null = kept?.turnedOff ?? null;
   /** True if the tunnel was on when the status was last known. */
   let wasOn = false;
-  let isAlone = false;
+  let isAutomatic = false;
 
   /** Saves every change, since a crashing daemon can't. */
   function save(): void {
@@ -88,11 +88,12 @@ export function createWish(file: string | null = null, now: () => number = Date.
   }
 
   return {
-    accept(connects, reading, raw) {
+    accept(connects, reading, raw, byCulvert = false) {
       const before = wanted;
       const { state } = reading;
       const isKnown = state !== 'unknown';
-      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now(), by: isAlone ? 'culvert' : 'user' };
+      const by = byCulvert ? (turnedOff?.isDown && turnedOff.by) || 'culvert' : 'user'; // Culvert ends no ended tunnel
+      turnedOff = connects ? null : { isDown: state === 'disconnected', at: now(), by };
       set(
         connects && state !== 'connected'
           ? { raw: isKnown ? raw : undefined, moved: isKnown && state !== 'disconnected', overdue: false }
@@ -100,8 +101,8 @@ export function createWish(file: string | null = null, now: () => number = Date.
       );
       return wanted !== before || !connects;
     },
-    actAlone(now) {
-      isAlone = now;
+    setAutomatic(now) {
+      isAutomatic = now;
     },
     overdue() {
       if (!wanted) return false;
@@ -112,7 +113,7 @@ export function createWish(file: string | null = null, now: () => number = Date.
       if (reading.state === 'unknown') return;
       const isDown = reading.state === 'disconnected';
       const isTurned = wasOn || reading.reason?.code === 'SettingsChanged';
-      const by = isAlone ? 'culvert' : isTurned ? 'user' : null;
+      const by = isAutomatic ? 'culvert' : isTurned ? 'user' : null;
       wasOn = !isDown && reading.blocked === null;
       if (turnedOff) followEnd(turnedOff, isDown);
       // while it stays off, a change of the settings is not the reason

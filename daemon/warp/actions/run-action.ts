@@ -59,15 +59,15 @@ export function createActionRunner(
   let enabling: Promise<CommandOutput | null> | undefined;
 
   /** Checks that the tunnel follows an accepted command to connect or disconnect. */
-  function followConnect(action: ActionRequest['action']): void {
+  function followConnect(action: ActionRequest['action'], byCulvert: boolean): void {
     if (action !== 'connect' && action !== 'disconnect') return;
     clearTimeout(ignoring);
-    store.expectConnection(action === 'connect');
+    store.expectConnection(action === 'connect', byCulvert);
     if (action !== 'connect') return;
     ignoring = setTimeout(() => !stopped() && store.connectionOverdue(), options.ignoredMs ?? IGNORED_MS).unref();
   }
 
-  async function execute(request: ActionRequest, plan: Plan, file: string): Promise<CommandOutput> {
+  async function execute(request: ActionRequest, plan: Plan, file: string, byCulvert = false): Promise<CommandOutput> {
     store.checkRegistration();
     // only the status of a living listener is certain enough to refuse without running the command
     const { blocked } = state.snapshot().status;
@@ -92,7 +92,7 @@ export function createActionRunner(
       if (REGISTRATIONS.includes(request.action) || request.action === 'deleteRegistration')
         await store.registrationAttempted(null);
       store.setAuthorized(true);
-      followConnect(request.action);
+      followConnect(request.action, byCulvert);
       store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
       watch.retry();
       return finished.output;
@@ -153,9 +153,11 @@ export function createActionRunner(
     if (!cli) throw blockedProblem('cli-missing', state.snapshot());
     const { path, can } = cli;
     if (!can) throw blockedProblem('cli-too-old', state.snapshot());
+    const act = () =>
+      request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path, isAutomatic);
+    if (!isAutomatic || request.action !== 'disconnect') return changes.during(act);
     // the listener may report the end before the command ends
-    store.actAlone(isAutomatic && request.action === 'disconnect');
-    const act = () => (request.action === 'enableLocalProxy' ? enableProxy(path, can) : execute(request, plan, path));
-    return changes.during(act).finally(() => store.actAlone(false));
+    store.setAutomatic(true);
+    return changes.during(act).finally(() => store.setAutomatic(false));
   };
 }

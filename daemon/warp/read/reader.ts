@@ -47,8 +47,8 @@ interface Options {
   acceptTerms: () => boolean;
   /** Returns how status changes arrive now; null while they don't arrive. */
   listening: () => Form | null;
-  /** Called when the settings become outdated or are read again. */
-  onSettingsAge: () => void;
+  /** Called when parts become outdated or are read again. */
+  onAge: () => void;
   /** Called when a read has ended a block. */
   onReachable: () => void;
 }
@@ -102,7 +102,7 @@ export function createReader(options: Options): Reader {
     else fresh.failed(part, began);
     // settings that Culvert itself changed are unknown until a read succeeds
     if (!parts.settle(part, counts) && part === 'settings') store.forgetSettings();
-    if (part === 'settings') options.onSettingsAge();
+    options.onAge();
     if (isExtra(part)) return;
     // a block from before a change may be over
     const blocked = failure && !fresh.expiredSince(part, began) && blockedBy(failure);
@@ -123,7 +123,7 @@ export function createReader(options: Options): Reader {
   };
   const expire = (...expired: Read[]) => {
     fresh.expire(...expired);
-    if (expired.includes('settings')) options.onSettingsAge();
+    options.onAge();
   };
   const expireAll = () => expire('status', 'devices', ...SNAPSHOT_READS);
   const readDue = () => Promise.all(SNAPSHOT_READS.filter(isDue).map(readLatest));
@@ -155,7 +155,7 @@ export function createReader(options: Options): Reader {
     expire,
     expireChanged(changed) {
       parts.expireChanged(changed);
-      if (changed.includes('settings')) options.onSettingsAge();
+      options.onAge();
     },
     hasUnreadChanges: parts.hasUnreadChanges,
     isUnread: parts.isUnread,

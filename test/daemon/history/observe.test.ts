@@ -136,10 +136,11 @@ test('a tunnel that Culvert turned off, or that was off before, is not recorded 
   for (const byUser of [true, undefined] as const) {
     const off = seen('disconnected', 'Manual');
     const reason = { code: 'Manual', text: '', ...(byUser && { byUser }) };
-    const [change] = createObserver(NOTHING).observe({
-      ...off,
-      status: { ...off.status, reason },
-    }).changes;
-    assert.deepEqual([change?.reason, change?.byUser], ['Manual', byUser ? undefined : false]);
+    const observer = createObserver(NOTHING);
+    const pending = { ...seen('disconnected', 'ConnectAccepted'), mode: 'doh' };
+    for (const state of [{ ...off, status: { ...off.status, reason } }, pending]) {
+      const [change] = observer.observe(state).changes;
+      assert.deepEqual([change?.reason, change?.byUser], ['Manual', byUser ? undefined : false]);
+    }
   }
 });

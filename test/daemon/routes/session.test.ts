@@ -26,6 +26,7 @@ function off(changed: Changed = {}): Snapshot {
   return merged as Snapshot;
 }
 
+const old = (part: 'settings' | 'splitTunnel') => ({ ...off(), stale: [{ part, ageSeconds: 9 }] });
 const on = (changed: Changed = {}) => off({ status: { state: 'connected' }, ...changed });
 const DEVICES = new Map([
   ['192.0.2.1', 'eth0'],
@@ -97,10 +98,11 @@ const ROWS: Row[] = [
   {
     of: 'the Internet, with a list that may have changed',
     from: OUTSIDE,
-    now: { ...off(), stale: [{ part: 'splitTunnel', ageSeconds: 9 }] },
+    now: old('splitTunnel'),
     survives: 'unknown',
     because: /split tunnel is not known/,
   },
+  { of: 'the Internet, with an old mode', from: OUTSIDE, now: old('settings'), survives: 'no', because: /firewall/ },
   { of: 'the Internet, for a proxy', from: OUTSIDE, after: { connected: true, mode: 'proxy' }, survives: 'yes' },
   { of: 'the Internet, for DNS', from: OUTSIDE, after: { connected: true, mode: 'doh' }, survives: 'yes' },
   { of: 'the Internet, with the tunnel up', from: OUTSIDE, now: on(), survives: 'yes', because: /connected already/ },

@@ -127,7 +127,7 @@ test('the launcher leaves old settings to the command line, which says how old t
   const state = createState({ available: true, path: null, version: null, emulated: false });
   const file = join(home, 'culvert/status');
   let isOld = false;
-  const write = keepStatusFile(file, state, { port: () => 1, isModeKnown: () => true, areSettingsOld: () => isOld });
+  const write = keepStatusFile(file, state, { port: () => 1, isModeKnown: () => true, hasOldParts: () => isOld });
   state.set('status', { ...state.snapshot().status, state: 'disconnected', raw: 'Disconnected' });
   state.set('settings', { Mode: 'warp' });
   const launcher = launcherIn(home);

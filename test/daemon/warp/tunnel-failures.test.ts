@@ -451,16 +451,22 @@ test('settings that Culvert changed and could not read are unknown, and are read
   await until(() => areSettingsKnown(tunnel, state.snapshot().settings));
 });
 
-test('settings that another program changed and Culvert could not read are old, and are read without a client', async t => {
-  const { tunnel, state, cli } = await startTunnel(t);
+test('settings and lists that could not be read again are old, and settings are read without a client', async t => {
+  const announced: boolean[] = [];
+  const onAge = () => void announced.push(tunnel.hasOldParts());
+  const { tunnel, state, cli } = await startTunnel(t, { onAge });
   const mode = () => state.snapshot().settings.Mode;
   await until(() => mode() === 'warp');
-  assert.equal(tunnel.areSettingsOld(), false);
+  assert.equal(tunnel.hasOldParts(), false);
   await cli.control('fault=cut=20@settings');
   await cli.run('mode', 'doh');
-  await until(tunnel.areSettingsOld);
+  await until(tunnel.hasOldParts);
   assert.equal(mode(), 'warp');
   await cli.control('fault=');
   await until(() => mode() === 'doh');
-  assert.equal(tunnel.areSettingsOld(), false);
+  for (const fault of ['', 'unknown-output@tunnel ip list', '', 'unknown-output@tunnel host list', '']) {
+    await cli.control(`fault=${fault}`);
+    await tunnel.refresh('all');
+    assert.deepEqual([announced.at(-1), tunnel.hasOldParts()], [fault !== '', fault !== ''], fault);
+  }
 });

@@ -1,6 +1,7 @@
 // A connection that the tunnel CLI has accepted: what is reported of it until the tunnel is up or is turned off.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { createState } from '../../../daemon/state/store.ts';
@@ -192,20 +193,34 @@ test('only a tunnel that was on, or whose switch was moved, is known to be turne
   for (const [heard, expected] of courses) assert.equal(byUser(heard), expected, heard.join());
 });
 
-test('an end that is heard before the command has ended is not the user’s if Culvert made it', () => {
-  const { store, hear, reason } = hearing();
-  hear('connected');
-  store.actAlone(true);
-  hear('turned off');
-  assert.deepEqual([reason()?.code, reason()?.byUser], ['Manual', undefined]);
-  store.expectConnection(false);
-  store.actAlone(false);
-  hear('turned off');
-  assert.equal(reason()?.byUser, undefined);
-  hear('connected');
-  hear('turned off');
-  assert.equal(reason()?.byUser, true);
-});
+for (const [isAutomatic, other, byUser] of [
+  [true, { action: 'setMode', value: 'doh' }, undefined],
+  [false, { action: 'disconnect' }, true],
+] as const)
+  test(`an end by ${byUser ? 'the user' : 'Culvert'} stays one while ${other.action} is under way`, async t => {
+    const { tunnel, status, place } = await startTunnel(t, {
+      fake: `cd "$(dirname "$0")"; case "$*" in
+        --version) echo "warp-cli 2026.7.1343.0";;
+        *-l*) exec tail -n +1 -f lines;;
+        *disconnect) read -r line <ends; echo Success;;
+      esac`,
+    });
+    const [lines, ends] = [join(place.path, 'lines'), join(place.path, 'ends')];
+    execFileSync('mkfifo', [ends]);
+    const end = openSync(ends, 'r+');
+    t.after(() => closeSync(end));
+    writeFileSync(lines, `${PRINTED.connected}\n`);
+    await until(() => status().state === 'connected');
+    const actions = [tunnel.runAction({ action: 'disconnect' }, isAutomatic), tunnel.runAction(other, !isAutomatic)];
+    appendFileSync(lines, `${PRINTED['turned off']}\n`);
+    await until(() => status().reason?.code === 'Manual');
+    if (isAutomatic) assert.equal(status().reason?.byUser, undefined, 'before the command has ended');
+    for (const action of actions) {
+      writeSync(end, '\n');
+      await action;
+      assert.equal(status().reason?.byUser, byUser);
+    }
+  });
 
 test('after a crash of the daemon, it is still known who turned the tunnel off', t => {
   for (const [heard, isAsked, expected] of [
@@ -217,9 +232,7 @@ test('after a crash of the daemon, it is still known who turned the tunnel off',
     const file = join(temporary(t), 'connect-wish');
     const first = hearing(file);
     for (const word of heard) first.hear(word);
-    first.store.actAlone(isAsked === 'by Culvert');
-    if (isAsked) first.store.expectConnection(false);
-    first.store.actAlone(false);
+    if (isAsked) first.store.expectConnection(false, isAsked === 'by Culvert');
     for (const word of ['manual', 'turned off', 'manual'] as const) {
       if (isAsked) first.hear(word);
       assert.ok(!isAsked || first.reason()?.byUser === expected, `${isAsked}: ${word}`);

@@ -107,7 +107,7 @@ export function memoryTunnel(given: Partial<Values> = {}, store: (values: Values
     async readFigures() {},
     isFresh: () => true,
     stale: () => (memory.readable ? [] : (['settings', 'splitTunnel'] as const).map(part => ({ part, ageSeconds: 9 }))),
-    areSettingsOld: () => !memory.readable,
+    hasOldParts: () => !memory.readable,
     changing: () => null,
     account: async () => assert(),
   };

@@ -18,6 +18,7 @@ interface Setup {
   policyFile?: string;
   readJournal?: () => Promise<JournalCause | null>;
   ignoredMs?: number;
+  onAge?: () => void;
   /** A shell script in place of the emulator. */
   fake?: string;
   accepted?: boolean;
@@ -61,6 +62,7 @@ export async function startTunnel(t: test.TestContext, options: Setup = {}) {
     ...(options.policyFile === undefined ? {} : { policyFile: options.policyFile }),
     ...(options.readJournal === undefined ? {} : { readJournal: options.readJournal }),
     ...(options.ignoredMs === undefined ? {} : { ignoredMs: options.ignoredMs }),
+    ...(options.onAge === undefined ? {} : { onAge: options.onAge }),
   });
   t.after(async () => {
     await tunnel.stop();

@@ -157,7 +157,7 @@ function sayProblems(context: Context, { problems }: ConfigResponse): void {
 export const exportSettings: Run = async (context, [file], options) => {
   const exported = await context.client.call('GET /api/settings/export');
   const left = exported.stale?.map(({ part }) => (part === 'settings' ? 'settings of WARP' : 'split tunnel')) ?? [];
-  if (left.length) context.say(`Left out, because WARP did not report them again: ${left.join(', ')}.`);
+  if (left.length) context.say(`Left out, because WARP did not report them: ${left.join(', ')}.`);
   if (file === undefined || file === '-') {
     showDocument(context, exported, ({ toml }) => toml.trimEnd());
     return EXIT.ok;

@@ -31,10 +31,10 @@ import { columns } from '../../layout.ts';
 export const print: Run = async context => {
   const networks = await context.client.call('GET /api/networks');
   const snapshot = await context.client.call('GET /api/snapshot');
-  show(context, networks, () =>
+  const old = sayOld(context, { settings: 'settings of WARP', options: 'trusted networks of WARP' }, snapshot);
+  show(context, { ...networks, ...old }, () =>
     [linkTable(context, networks), ...holdLines(context, networks), ...ownLines(snapshot.options)].join('\n'),
   );
-  sayOld(context, { settings: 'settings of WARP', options: 'trusted networks of WARP' }, snapshot);
   for (const line of invalidLines(networks)) context.say(line);
   return EXIT.ok;
 };
