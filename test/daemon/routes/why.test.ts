@@ -1,6 +1,8 @@
 // The forecast whether a target goes through the tunnel, by mode, connection, list and kill switch.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { isOwn, parseRouteGet, routeOf } from '../../../daemon/routes/explain.ts';
@@ -9,6 +11,7 @@ import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';
 import { whyAnswers } from '../../../daemon/view/states/why.ts';
 import { english } from '../../../daemon/view/translator.ts';
+import { temporary } from '../../support/temporary.ts';
 
 const base = createState({ available: true, path: '/x', version: '1', emulated: false }).snapshot();
 const route = (value: string) => ({ value, description: null });
@@ -200,6 +203,25 @@ describe('the kernel’s answer', () => {
   });
   for (const text of ['', '[]', '{}', '[1]', '[{"dev":5}]', 'RTNETLINK answers'])
     test(`is a problem when it is ${JSON.stringify(text)}`, () => assert.ok('problem' in parseRouteGet(text)));
+});
+
+test('an address that the kernel sends nowhere is an answer, neither a contradiction nor blocked', async t => {
+  const bin = temporary(t, 'ip');
+  const killSwitch = { ...NO_KILL_SWITCH, enabled: true, active: true };
+  // no route, and routes of the types unreachable, blackhole and prohibit
+  for (const refusal of ['Network is unreachable', 'No route to host', 'Invalid argument', 'Permission denied']) {
+    writeFileSync(join(bin, 'ip'), `#!/bin/sh\necho 'RTNETLINK answers: ${refusal}' >&2; exit 2\n`, { mode: 0o755 });
+    const kernel = await routeOf('192.0.2.1', { PATH: bin });
+    for (const change of [{}, { killSwitch }, { status: { ...base.status, state: 'disconnected' as const } }]) {
+      const found = forecast(parseTarget('192.0.2.1')!, [{ address: '192.0.2.1', kernel }], connected(change));
+      const [answer] = whyAnswers({ ok: true, ...found, resolveProblem: null }, english);
+      assert.deepEqual(
+        [answer!.verdict, answer!.way, answer!.kernel, answer!.blocked, answer!.disagreement],
+        ['Goes nowhere', null, `The kernel sends it nowhere: ${refusal}`, false, null],
+      );
+      assert.equal(found.addresses[0]!.blocked, false);
+    }
+  }
 });
 
 test('asks the kernel through ip, and passes on what it refuses', async () => {
