@@ -18,7 +18,7 @@ interface WhyAnswer {
   kernel: string | null;
   /** True if the kill switch blocks them. */
   blocked: boolean;
-  /** Says that forecast and kernel disagree, which the checks can explain; else null. */
+  /** Says that forecast and kernel disagree, which the checks may explain; else null. */
   disagreement: string | null;
 }
 
@@ -45,7 +45,7 @@ function addressAnswer(each: WhyAddress, why: Why, tr: Translator): WhyAnswer {
     because: [becauseOf(each, why, tr)],
     kernel: kernelOf(each, why, tr),
     blocked: blocked && way === false,
-    disagreement: disagrees ? tr._('The system sends it elsewhere: another program changed the routes.') : null,
+    disagreement: disagrees ? tr._('The system sends it elsewhere than expected.') : null,
   };
 }
 

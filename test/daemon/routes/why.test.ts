@@ -175,7 +175,8 @@ describe('the forecast', () => {
     const found = ask('192.0.2.1', '192.0.2.1', connected(), 'eth0');
     assert.equal(found.disagrees, true);
     const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
-    assert.match(answer!.disagreement!, /another program changed the routes/);
+    // WARP's own rule may be missing, or the address may be that of the tunnel's endpoint
+    assert.equal(answer!.disagreement, 'The system sends it elsewhere than expected.');
     assert.equal(ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP').disagrees, false);
   });
 
