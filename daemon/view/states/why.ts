@@ -8,7 +8,7 @@ import { fill, type Translator } from '../translator.ts';
 interface WhyAnswer {
   /** The addresses; empty for a name without addresses. */
   addresses: readonly string[];
-  /** True if they use the tunnel, by the kernel's answer, or else by the forecast; null if unknown or nowhere. */
+  /** True if they use the tunnel, by the kernel's answer, or else by the forecast; null if unknown or neither. */
   way: boolean | null;
   /** The route in a few words. */
   verdict: string;
@@ -130,8 +130,9 @@ function lookOf({ way, blocked, disagreement }: WhyAnswer): { tone: Tone; mark: 
 }
 
 /** Says that the kernel sends an address neither through WARP nor past it; null for any other. */
-function lostVerdict({ kernel }: WhyAddress, { _ }: Translator): string | null {
-  return kernel?.refusal === undefined ? null : _('Goes nowhere');
+function lostVerdict({ kernel, reason }: WhyAddress, { _ }: Translator): string | null {
+  if (kernel?.refusal !== undefined) return _('Goes nowhere');
+  return kernel?.tunnel && reason === 'disconnected' ? _('The kernel sends it to WARP, which is not connected') : null;
 }
 
 function verdictOf(

@@ -157,16 +157,16 @@ describe('the forecast', () => {
 
   test('says first what the kernel does, and keeps the forecast apart', () => {
     const off = { status: { ...base.status, state: 'disconnected' as const } };
-    for (const [address, change, device, tunnel, forecast] of [
-      ['192.0.2.1', {}, 'eth0', false, true],
-      ['10.1.2.3', {}, 'CloudflareWARP', true, false],
-      ['192.0.2.1', off, 'CloudflareWARP', true, false],
+    for (const [address, change, device, tunnel, forecast, says] of [
+      ['192.0.2.1', {}, 'eth0', false, true, 'Bypasses WARP'],
+      ['10.1.2.3', {}, 'CloudflareWARP', true, false, 'Goes through WARP'],
+      ['192.0.2.1', off, 'CloudflareWARP', true, false, 'The kernel sends it to WARP, which is not connected'],
     ] as const) {
       const found = ask(address, address, connected(change), device);
       assert.deepEqual([found.tunnel, found.forecast, found.disagrees], [tunnel, forecast, true], address);
       const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
-      const { verdict, kernel } = answer!;
-      assert.equal(verdict, tunnel ? 'Goes through WARP' : 'Bypasses WARP');
+      const { verdict, kernel, way } = answer!;
+      assert.deepEqual([verdict, way], [says, change === off ? null : tunnel]);
       assert.equal(kernel, `The kernel sends it by ${device}.`);
     }
   });
