@@ -33,12 +33,14 @@ export const WhyAddress = z.object({
       source: z.nullable(z.string()),
       /** True for the tunnel's device. */
       tunnel: z.boolean(),
+      /** The kernel's error for an address that it sends nowhere, which has no device. Absent for any other. */
+      refusal: z.optional(z.string()),
     }),
   ),
   kernelProblem: z.nullable(z.string()),
   /** `kernelProblem` in translatable form; absent without a problem, and in older versions. */
   wording: z.optional(z.array(Message)),
-  /** True if forecast and kernel disagree. */
+  /** True if forecast and kernel disagree; false for an address that the kernel sends nowhere. */
   disagrees: z.boolean(),
 });
 export type WhyAddress = z.infer<typeof WhyAddress>;

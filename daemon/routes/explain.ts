@@ -39,6 +39,9 @@ export async function explain(text: string, snapshot: Snapshot, env: NodeJS.Proc
 
 const LIMIT_MS = 2_000;
 
+/** The kernel's errors for no route, and for routes of the types unreachable, blackhole and prohibit (ip-route(8)). */
+const NOWHERE = /^RTNETLINK answers: (Network is unreachable|No route to host|Invalid argument|Permission denied)$/m;
+
 const RouteGet = z.array(
   z.object({
     dev: z.optional(z.string()),
@@ -60,6 +63,8 @@ export async function routeOf(address: string, env: NodeJS.ProcessEnv): Promise<
     reject: false,
   });
   if (!failed) return parseRouteGet(stdout);
+  const refusal = NOWHERE.exec(stderr)?.[1];
+  if (refusal) return { route: { device: null, gateway: null, source: null, tunnel: false, refusal } };
   if (code === 'ENOENT') return { problem: message('ip is not installed (package iproute2)') };
   if (timedOut) return { problem: message('ip gave no answer within %s s', String(LIMIT_MS / 1000)) };
   return { problem: quoted(stderr.trim().split('\n')[0] || shortMessage || 'ip failed') };

@@ -167,7 +167,9 @@ export function sshPorts(root = ''): Set<number> {
 function networks4(text: string): Found[] {
   return text.split('\n').flatMap(line => {
     const [source = '', destination = '', gateway = '', , , , , mask = ''] = line.split(/\s+/);
-    if (gateway !== '00000000' || !/^[\da-f]{8}$/i.test(destination) || !/^[\da-f]{8}$/i.test(mask)) return [];
+    // routes of the types unreachable, blackhole and prohibit have no device
+    if (source === '*' || gateway !== '00000000' || !/^[\da-f]{8}$/i.test(destination) || !/^[\da-f]{8}$/i.test(mask))
+      return [];
     const bits = Buffer.from(mask, 'hex').reduce((sum, byte) => sum + byte.toString(2).replaceAll('0', '').length, 0);
     if (bits === 0) return [];
     return entry(`${Buffer.from(destination, 'hex').reverse().join('.')}/${bits}`, source);

@@ -84,7 +84,8 @@ export function forecast(
         : decide({ address, host: target.kind === 'host' ? target.value : null }, entries, snapshot);
       const route = 'route' in kernel ? kernel.route : null;
       const { forecast, reason, entry } = decision;
-      const bypasses = (route ? route.tunnel : forecast) === false;
+      const isNowhere = route?.refusal !== undefined;
+      const bypasses = !isNowhere && (route ? route.tunnel : forecast) === false;
       return {
         address,
         tunnel: route?.tunnel ?? null,
@@ -96,7 +97,7 @@ export function forecast(
         ...('problem' in kernel
           ? { kernelProblem: wordMessage(kernel.problem, english), wording: [kernel.problem] }
           : { kernelProblem: null }),
-        disagrees: route !== null && forecast !== null && route.tunnel !== forecast,
+        disagrees: route !== null && !isNowhere && forecast !== null && route.tunnel !== forecast,
       };
     }),
   };

@@ -100,7 +100,7 @@ export function registrationCause(evidence: RegistrationEvidence): RegistrationC
     managed: policy.managed,
     organization: organizationIn(policy, used),
     host: code === 'api-unreachable' ? apiHost(evidence) : null,
-    evidence: [...seen, ...stateOf(evidence, isConsumer), ...choices(policy, used)],
+    evidence: [...seen, ...stateOf(evidence, isConsumer), ...choices(evidence)],
   };
 }
 
@@ -207,12 +207,13 @@ function stateOf({ status, account }: RegistrationEvidence, isConsumer: boolean)
   return status.reason?.text ? [inEnglish(status.reason.text)] : [message('warp-cli reports a missing registration')];
 }
 
-/** Lists the organizations to choose; empty for a file with one. */
-function choices({ configurations }: Policy, used: Dictionary | null): Message[] {
-  if (configurations.length < 2 || !used) return [];
+/** Lists the organizations to choose, and the one that WARP names as its own; empty for a file with one. */
+function choices({ policy, chosen }: RegistrationEvidence): Message[] {
+  const names = policy.configurations.map(nameOf);
+  if (names.length < 2) return [];
   return [
-    message('organizations of the management file: %s', configurations.map(nameOf).join(', ')),
-    message('in use: %s', nameOf(used)),
+    message('organizations of the management file: %s', names.join(', ')),
+    ...(chosen !== null && names.includes(chosen) ? [message('in use: %s', chosen)] : []),
   ];
 }
 

@@ -146,9 +146,9 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
   const { _ } = tr;
   const { target } = why;
   const answers = whyAnswers(why, tr);
-  const [first] = answers;
-  const isMixed = new Set(answers.map(({ way }) => way)).size > 1;
-  const { way, verdict, because, disagreement, blocked } = first!;
+  const known = answers.filter(({ way }) => way !== null);
+  const isMixed = new Set(known.map(({ way }) => way)).size > 1;
+  const { way, verdict, because, disagreement, blocked } = known[0] ?? answers[0]!;
   const inTitle = !isMixed && way !== null && !blocked;
   const title = !inTitle
     ? target.value

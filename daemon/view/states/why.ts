@@ -8,7 +8,7 @@ import { fill, type Translator } from '../translator.ts';
 interface WhyAnswer {
   /** The addresses; empty for a name without addresses. */
   addresses: readonly string[];
-  /** True if they use the tunnel, by the kernel's answer, or else by the forecast; null if unknown. */
+  /** True if they use the tunnel, by the kernel's answer, or else by the forecast; null if unknown or neither. */
   way: boolean | null;
   /** The route in a few words. */
   verdict: string;
@@ -18,7 +18,7 @@ interface WhyAnswer {
   kernel: string | null;
   /** True if the kill switch blocks them. */
   blocked: boolean;
-  /** Says that forecast and kernel disagree, which the checks can explain; else null. */
+  /** Says that forecast and kernel disagree, which the checks may explain; else null. */
   disagreement: string | null;
 }
 
@@ -36,15 +36,16 @@ export function whyAnswers(why: Why, tr: Translator): WhyAnswer[] {
 
 function addressAnswer(each: WhyAddress, why: Why, tr: Translator): WhyAnswer {
   const { address, kernel, tunnel, forecast = tunnel, blocked, disagrees } = each;
-  const way = kernel ? kernel.tunnel : forecast;
+  const lost = lostVerdict(each, tr);
+  const way = lost !== null ? null : kernel ? kernel.tunnel : forecast;
   return {
     addresses: [address],
     way,
-    verdict: verdictOf(way, { isForecast: !kernel, blocked }, tr),
+    verdict: lost ?? verdictOf(way, { isForecast: !kernel, blocked }, tr),
     because: [becauseOf(each, why, tr)],
     kernel: kernelOf(each, why, tr),
     blocked: blocked && way === false,
-    disagreement: disagrees ? tr._('The system sends it elsewhere: another program changed the routes.') : null,
+    disagreement: disagrees ? tr._('The system sends it elsewhere than expected.') : null,
   };
 }
 
@@ -128,6 +129,12 @@ function lookOf({ way, blocked, disagreement }: WhyAnswer): { tone: Tone; mark: 
   return way ? { tone: 'success', mark: 'fine' } : { tone: 'neutral', mark: way === null ? 'hint' : 'off' };
 }
 
+/** Says that the kernel sends an address neither through WARP nor past it; null for any other. */
+function lostVerdict({ kernel, reason }: WhyAddress, { _ }: Translator): string | null {
+  if (kernel?.refusal !== undefined) return _('Goes nowhere');
+  return kernel?.tunnel && reason === 'disconnected' ? _('The kernel sends it to WARP, which is not connected') : null;
+}
+
 function verdictOf(
   way: boolean | null,
   { isForecast, blocked }: { isForecast: boolean; blocked: boolean },
@@ -176,6 +183,8 @@ function kernelOf({ kernel, kernelProblem, wording }: WhyAddress, { demo }: Why,
   const { _ } = tr;
   if (demo) return worded(kernelProblem ?? '', wording, tr);
   if (!kernel) return fill(_('The kernel could not be asked: %s'), worded(kernelProblem ?? '', wording, tr));
+  // Translators: %s is the kernel's error, in English
+  if (kernel.refusal !== undefined) return fill(_('The kernel sends it nowhere: %s'), kernel.refusal);
   // Translators: the two %s are a device such as eth0 and an address
   if (kernel.gateway) return fill(_('The kernel sends it to %s by %s.'), kernel.gateway, kernel.device ?? '?');
   return fill(_('The kernel sends it by %s.'), kernel.device ?? '?');

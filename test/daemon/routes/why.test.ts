@@ -1,6 +1,8 @@
 // The forecast whether a target goes through the tunnel, by mode, connection, list and kill switch.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { isOwn, parseRouteGet, routeOf } from '../../../daemon/routes/explain.ts';
@@ -9,6 +11,7 @@ import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { wordMessage } from '../../../daemon/view/message.ts';
 import { whyAnswers } from '../../../daemon/view/states/why.ts';
 import { english } from '../../../daemon/view/translator.ts';
+import { temporary } from '../../support/temporary.ts';
 
 const base = createState({ available: true, path: '/x', version: '1', emulated: false }).snapshot();
 const route = (value: string) => ({ value, description: null });
@@ -154,16 +157,16 @@ describe('the forecast', () => {
 
   test('says first what the kernel does, and keeps the forecast apart', () => {
     const off = { status: { ...base.status, state: 'disconnected' as const } };
-    for (const [address, change, device, tunnel, forecast] of [
-      ['192.0.2.1', {}, 'eth0', false, true],
-      ['10.1.2.3', {}, 'CloudflareWARP', true, false],
-      ['192.0.2.1', off, 'CloudflareWARP', true, false],
+    for (const [address, change, device, tunnel, forecast, says] of [
+      ['192.0.2.1', {}, 'eth0', false, true, 'Bypasses WARP'],
+      ['10.1.2.3', {}, 'CloudflareWARP', true, false, 'Goes through WARP'],
+      ['192.0.2.1', off, 'CloudflareWARP', true, false, 'The kernel sends it to WARP, which is not connected'],
     ] as const) {
       const found = ask(address, address, connected(change), device);
       assert.deepEqual([found.tunnel, found.forecast, found.disagrees], [tunnel, forecast, true], address);
       const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
-      const { verdict, kernel } = answer!;
-      assert.equal(verdict, tunnel ? 'Goes through WARP' : 'Bypasses WARP');
+      const { verdict, kernel, way } = answer!;
+      assert.deepEqual([verdict, way], [says, change === off ? null : tunnel]);
       assert.equal(kernel, `The kernel sends it by ${device}.`);
     }
   });
@@ -172,7 +175,8 @@ describe('the forecast', () => {
     const found = ask('192.0.2.1', '192.0.2.1', connected(), 'eth0');
     assert.equal(found.disagrees, true);
     const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
-    assert.match(answer!.disagreement!, /another program changed the routes/);
+    // WARP's own rule may be missing, or the address may be that of the tunnel's endpoint
+    assert.equal(answer!.disagreement, 'The system sends it elsewhere than expected.');
     assert.equal(ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP').disagrees, false);
   });
 
@@ -200,6 +204,25 @@ describe('the kernel’s answer', () => {
   });
   for (const text of ['', '[]', '{}', '[1]', '[{"dev":5}]', 'RTNETLINK answers'])
     test(`is a problem when it is ${JSON.stringify(text)}`, () => assert.ok('problem' in parseRouteGet(text)));
+});
+
+test('an address that the kernel sends nowhere is an answer, neither a contradiction nor blocked', async t => {
+  const bin = temporary(t, 'ip');
+  const killSwitch = { ...NO_KILL_SWITCH, enabled: true, active: true };
+  // no route, and routes of the types unreachable, blackhole and prohibit
+  for (const refusal of ['Network is unreachable', 'No route to host', 'Invalid argument', 'Permission denied']) {
+    writeFileSync(join(bin, 'ip'), `#!/bin/sh\necho 'RTNETLINK answers: ${refusal}' >&2; exit 2\n`, { mode: 0o755 });
+    const kernel = await routeOf('192.0.2.1', { PATH: bin });
+    for (const change of [{}, { killSwitch }, { status: { ...base.status, state: 'disconnected' as const } }]) {
+      const found = forecast(parseTarget('192.0.2.1')!, [{ address: '192.0.2.1', kernel }], connected(change));
+      const [answer] = whyAnswers({ ok: true, ...found, resolveProblem: null }, english);
+      assert.deepEqual(
+        [answer!.verdict, answer!.way, answer!.kernel, answer!.blocked, answer!.disagreement],
+        ['Goes nowhere', null, `The kernel sends it nowhere: ${refusal}`, false, null],
+      );
+      assert.equal(found.addresses[0]!.blocked, false);
+    }
+  }
 });
 
 test('asks the kernel through ip, and passes on what it refuses', async () => {

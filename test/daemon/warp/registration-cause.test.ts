@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Snapshot } from '../../../daemon/api/schema.ts';
 import { REGISTRATION_CAUSES } from '../../../daemon/api/tunnel.ts';
 import { explain } from '../../../daemon/doctor/knowledge.ts';
+import { wordMessage } from '../../../daemon/view/message.ts';
 import { lostRegistration } from '../../../daemon/view/states/causes.ts';
 import { generalWords, registrationStep, registrationWords } from '../../../daemon/view/states/registration.ts';
 import { english } from '../../../daemon/view/translator.ts';
@@ -169,6 +170,15 @@ test('uses the organization that WARP names, or else the first one', () => {
   const cause = (chosen: string | null) => registrationCause({ ...NO_EVIDENCE, policy: two, chosen })!;
   assert.deepEqual([cause(null).code, cause(null).organization], ['sign-in', 'a']);
   assert.equal(cause('Second').code, 'policy-variables');
+  const listed = 'organizations of the management file: First, Second';
+  for (const [chosen, said] of [
+    [null, [listed]],
+    ['Third', [listed]],
+    ['Second', [listed, 'in use: Second']],
+  ] as const) {
+    const lines = cause(chosen).evidence.map(each => wordMessage(each, english));
+    assert.deepEqual(lines.slice(-said.length), said, 'none is in use before WARP names one');
+  }
   assert.equal(chosenConfiguration({ 'MDM Configuration': 'Second' }), 'Second');
   assert.equal(chosenConfiguration({ 'MDM Configuration': '<single-config>' }), null);
 });

@@ -65,6 +65,13 @@ test('the answer offers the change that sends the target the other way, where on
   assert.deepEqual(answer(why([address(range)])), ['example.com bypasses WARP'], 'a range is about more');
   assert.deepEqual(answer(why([address({ tunnel: null, reason: 'disconnected' })])), ['example.com']);
   assert.deepEqual(answer(why([address({}), address({ tunnel: false })])), ['example.com']);
+  const nowhere = { device: null, gateway: null, source: null, tunnel: false, refusal: 'Network is unreachable' };
+  assert.deepEqual(
+    answer(why([address({ kernel: nowhere }), address({})])),
+    ['example.com uses WARP', 'Bypass', 'addSplitHost'],
+    'an address that goes nowhere does not bypass WARP',
+  );
+  assert.deepEqual(answer(why([address({ kernel: nowhere })])), ['example.com']);
   assert.deepEqual(answer(why([], { resolveProblem: 'No such name' })), ['example.com']);
   const named = { resolveProblem: 'No such name', nameEntry: 'example.com' };
   assert.deepEqual(answer(why([], named)), ['example.com'], 'the list does not say where an unknown address goes');
@@ -76,7 +83,7 @@ test('a block by the kill switch and a contradiction of the kernel are in the an
   assert.equal(blocked!.title, 'example.com');
   assert.match(blocked!.subtitle!, /^Blocked: it would bypass WARP\n/);
   const [contradicted] = answerRows(why([address({ disagrees: true })]), viewOf([]), tr);
-  assert.match(contradicted!.subtitle!, /another program changed the routes/);
+  assert.match(contradicted!.subtitle!, /elsewhere than expected/);
   assert.equal(contradicted!.tone, 'warning');
 });
 

@@ -38,7 +38,7 @@ test('forecast and fact are side by side, and a contradiction leads to the check
       'warning',
       [
         'example.com · 192.0.2.1',
-        'The system sends it elsewhere: another program changed the routes.',
+        'The system sends it elsewhere than expected.',
         'No entry of the split tunnel excludes it.',
         'The kernel sends it to 10.0.0.1 by eth0.',
       ],
