@@ -123,7 +123,7 @@ export function createChangeService({ context, routes, reverted, clock = readClo
             store.fail(name, error);
             throw error;
           }
-          store.set(name, null);
+          store.note(name, null);
         });
     },
 

@@ -35,7 +35,7 @@ export interface ChangeStore {
   entries(): [Subject, Pending][];
   /** Sets an entry, or removes it (null). @throws Problem state-not-writable; the entry then stays unchanged */
   set(subject: Subject, entry: Pending | null): void;
-  /** Works like `set`, for a change that has already happened and can't be refused. */
+  /** Works like `set`, for a change that has already happened and can't be refused. If the file can't be written, tries later. */
   note(subject: Subject, entry: Pending | null): void;
   /** Records a failed revert. @param now retries immediately, instead of after a pause that doubles */
   fail(subject: Subject, error: unknown, now?: 'now'): void;
@@ -61,6 +61,10 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
   const underWay = new Set<Subject>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  const { set, note, rewrite, isWritten } = createWriter({ path: paths.changes, pending, say }, subject => {
+    failed.delete(subject);
+    publish();
+  });
 
   const opened = openChanges(paths, say);
   state.set('lostChanges', opened.lost === null ? null : { file: opened.lost });
@@ -69,28 +73,6 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
     if (each.making) failed.set(each.previous.subject, { why: INTERRUPTED, retryAt: 0, delayMs: RETRY_MS.first });
   }
   publish();
-
-  function set(subject: Subject, entry: Pending | null): void {
-    const before = pending.get(subject);
-    if (!entry && !before) return;
-    put(pending, subject, entry);
-    try {
-      saveChanges(paths.changes, [...pending.values()]);
-    } catch (error) {
-      put(pending, subject, before);
-      throw new Problem('state-not-writable', reason(error), {}, error);
-    }
-    failed.delete(subject);
-    publish();
-  }
-
-  function note(subject: Subject, entry: Pending | null): void {
-    try {
-      set(subject, entry);
-    } catch (error) {
-      say(`${reason(error)} Until it can be written, a restart of Culvert reverts the change of ${subject}.`);
-    }
-  }
 
   function fail(subject: Subject, error: unknown, now?: 'now'): void {
     const why = failureOf(error);
@@ -134,7 +116,12 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
       published.map(entry => describeChange(entry, now, failed.get(entry.previous.subject)?.why)),
     );
     const waits = [...pending.keys()].map(subject => waitMs(subject, now)).filter(ms => ms !== null);
-    if (waits.length) timer = setTimeout(onDue, Math.max(0, Math.min(CHECK_MS, ...waits))).unref();
+    if (waits.length || !isWritten()) timer = setTimeout(check, Math.max(0, Math.min(CHECK_MS, ...waits))).unref();
+  }
+
+  function check(): void {
+    rewrite();
+    onDue();
   }
 
   /** Returns the milliseconds until a change needs attention; null while it is made or reverted. */
@@ -167,6 +154,59 @@ export function createChangeStore({ paths, state, clock, say, onDue }: Options):
     stop() {
       stopped = true;
       clearTimeout(timer);
+    },
+  };
+}
+
+interface Written {
+  path: string;
+  pending: Map<Subject, Pending>;
+  say(line: string): void;
+}
+
+/** Returns the functions that replace an entry in memory and in the file. @param onReplaced called after each */
+function createWriter({ path, pending, say }: Written, onReplaced: (subject: Subject) => void) {
+  let written = true;
+
+  /** @throws FileError */
+  function write(): void {
+    written = false;
+    saveChanges(path, [...pending.values()]);
+    written = true;
+  }
+
+  function replace(subject: Subject, entry: Pending | null, onError: (error: unknown) => void): void {
+    if (!entry && !pending.has(subject)) return;
+    put(pending, subject, entry);
+    try {
+      write();
+    } catch (error) {
+      onError(error);
+    }
+    onReplaced(subject);
+  }
+
+  return {
+    set(subject: Subject, entry: Pending | null): void {
+      const before = pending.get(subject);
+      replace(subject, entry, error => {
+        put(pending, subject, before);
+        throw new Problem('state-not-writable', reason(error), {}, error);
+      });
+    },
+    note(subject: Subject, entry: Pending | null): void {
+      replace(subject, entry, error =>
+        say(`${reason(error)} Until it can be written, a restart of Culvert reverts the change of ${subject}.`),
+      );
+    },
+    isWritten: () => written,
+    /** Writes the file if the last attempt failed. */
+    rewrite(): void {
+      try {
+        if (!written) write();
+      } catch {
+        // the first failure was reported
+      }
     },
   };
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path';
 import * as z from 'zod/mini';
 import type { Change } from '../api/changes.ts';
-import { errno, reason } from '../core/errors.ts';
+import { errno, FileError, reason } from '../core/errors.ts';
 import { makeDirectory, readText, replaceFile } from '../core/files.ts';
 import type { Paths } from '../system/paths.ts';
 import { textOf, Value } from './values.ts';
@@ -83,7 +83,11 @@ export function acknowledgeBroken({ changes, brokenChanges }: Pick<Paths, 'chang
 /** Replaces the file, or removes it when nothing is pending. @throws FileError */
 export function saveChanges(path: string, pending: readonly Pending[]): void {
   if (pending.length === 0) {
-    rmSync(path, { force: true });
+    try {
+      rmSync(path, { force: true });
+    } catch (error) {
+      throw new FileError(path, error);
+    }
     return;
   }
   makeDirectory(dirname(path));
