@@ -40,7 +40,7 @@ export const WhyAddress = z.object({
   kernelProblem: z.nullable(z.string()),
   /** `kernelProblem` in translatable form; absent without a problem, and in older versions. */
   wording: z.optional(z.array(Message)),
-  /** True if forecast and kernel disagree; false for an address that the kernel sends nowhere. */
+  /** True if forecast and kernel disagree; false for an address that the kernel sends nowhere, and for the tunnel's endpoints. */
   disagrees: z.boolean(),
 });
 export type WhyAddress = z.infer<typeof WhyAddress>;

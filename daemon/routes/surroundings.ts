@@ -109,8 +109,8 @@ const DEVICES: readonly [Preset['id'], RegExp][] = [
   ['kubernetes', /^(cni0|flannel\.\d+|cilium_\w+|cali\w+|kube-bridge|vxlan\.calico|tunl\d+|weave)$/],
   ['tailscale', /^tailscale\d+$/],
 ];
-/** Devices without a local network, such as tunnels. */
-const NOT_LAN = /^(lo|CloudflareWARP|tun\d*|tap\d*|wg\d*|veth\w+|ppp\d+|nebula\d*|zt\w+)$/;
+/** Devices without a local network, such as tunnels; `*` is a route without a device, such as a blackhole. */
+const NOT_LAN = /^(\*|lo|CloudflareWARP|tun\d*|tap\d*|wg\d*|veth\w+|ppp\d+|nebula\d*|zt\w+)$/;
 /** Tailscale's addresses (tailscale.com/kb/1015/100.x-addresses, kb/1033/ip-and-dns-addresses). */
 const TAILSCALE = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
 
@@ -167,9 +167,7 @@ export function sshPorts(root = ''): Set<number> {
 function networks4(text: string): Found[] {
   return text.split('\n').flatMap(line => {
     const [source = '', destination = '', gateway = '', , , , , mask = ''] = line.split(/\s+/);
-    // routes of the types unreachable, blackhole and prohibit have no device
-    if (source === '*' || gateway !== '00000000' || !/^[\da-f]{8}$/i.test(destination) || !/^[\da-f]{8}$/i.test(mask))
-      return [];
+    if (gateway !== '00000000' || !/^[\da-f]{8}$/i.test(destination) || !/^[\da-f]{8}$/i.test(mask)) return [];
     const bits = Buffer.from(mask, 'hex').reduce((sum, byte) => sum + byte.toString(2).replaceAll('0', '').length, 0);
     if (bits === 0) return [];
     return entry(`${Buffer.from(destination, 'hex').reverse().join('.')}/${bits}`, source);

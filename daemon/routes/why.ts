@@ -85,6 +85,8 @@ export function forecast(
       const route = 'route' in kernel ? kernel.route : null;
       const { forecast, reason, entry } = decision;
       const isNowhere = route?.refusal !== undefined;
+      // the client keeps its endpoints out of the tunnel, whatever the list says
+      const isEndpoint = tunnel.endpoints.map(hostOf).includes(address);
       const bypasses = !isNowhere && (route ? route.tunnel : forecast) === false;
       return {
         address,
@@ -97,7 +99,7 @@ export function forecast(
         ...('problem' in kernel
           ? { kernelProblem: wordMessage(kernel.problem, english), wording: [kernel.problem] }
           : { kernelProblem: null }),
-        disagrees: route !== null && !isNowhere && forecast !== null && route.tunnel !== forecast,
+        disagrees: route !== null && !isNowhere && !isEndpoint && forecast !== null && route.tunnel !== forecast,
       };
     }),
   };

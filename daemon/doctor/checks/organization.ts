@@ -42,12 +42,15 @@ export const mdmFile: Check = {
       const place = message('In configuration %d, %s:', i + 1, names[i]!);
       return found.length > 0 && configurations.length > 1 ? [place, ...found] : found;
     });
+    const isCertain = wrong.length > 0;
     if (configurations.some(isListed) && world.tunnel && isMember(world.tunnel) !== true)
       wrong.push(message('%s is a list that the client ignores in XML, at least in versions of 2024', 'configs'));
     if (wrong.length > 0)
       return problem(
         [...wrong, ...tracesOfWindows(file)],
-        message('Correct %s; the client does not use it as intended.', MDM),
+        isCertain
+          ? message('Correct %s; the client does not use it as intended.', MDM)
+          : causeMessages({ ...NO_FACTS, code: 'policy-configs' }).sentence,
       );
     const [only] = configurations;
     return ok(

@@ -148,7 +148,8 @@ export function answerRows(why: Why, { client, tunnel }: View, tr: Translator): 
   const answers = whyAnswers(why, tr);
   const known = answers.filter(({ way }) => way !== null);
   const isMixed = new Set(known.map(({ way }) => way)).size > 1;
-  const { way, verdict, because, disagreement, blocked } = known[0] ?? answers[0]!;
+  const { way, verdict, because, disagreement, blocked } =
+    answers.find(each => each.disagreement) ?? known[0] ?? answers[0]!;
   const inTitle = !isMixed && way !== null && !blocked;
   const title = !inTitle
     ? target.value

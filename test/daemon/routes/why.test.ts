@@ -175,9 +175,16 @@ describe('the forecast', () => {
     const found = ask('192.0.2.1', '192.0.2.1', connected(), 'eth0');
     assert.equal(found.disagrees, true);
     const [answer] = whyAnswers({ ok: true, ...found.all, resolveProblem: null }, english);
-    // WARP's own rule may be missing, or the address may be that of the tunnel's endpoint
+    // WARP's own rule may be missing as well
     assert.equal(answer!.disagreement, 'The system sends it elsewhere than expected.');
     assert.equal(ask('192.0.2.1', '192.0.2.1', connected(), 'CloudflareWARP').disagrees, false);
+    const tunnel = { ...base.tunnel, endpoints: ['192.0.2.1:443', '[2001:db8::1]:443'] };
+    for (const [address, disagrees] of [
+      ['192.0.2.1', false],
+      ['2001:db8::1', false],
+      ['192.0.2.2', true],
+    ] as const)
+      assert.equal(ask(address, address, connected({ tunnel }), 'eth0').disagrees, disagrees, address);
   });
 
   test('claims nothing about the kernel in the demo', () => {

@@ -84,8 +84,15 @@ export const ORGANIZATION_CASES = proofs(mdmFile, 'files', [
   {
     title: 'a list under a key that XML does not have, which WARP did not use',
     verdict: 'problem',
-    shows: /configs is a list that the client ignores/,
+    shows:
+      /configs is a list that the client ignores.*\n.*which versions of 2024 ignore in XML\. Write them as a list without that key\./,
     files: plist(`<key>configs</key>${configurations(text('organization', 'a'), text('organization', 'b'))}`),
+  },
+  {
+    title: 'such a list, and a fault in every version',
+    verdict: 'problem',
+    shows: /configs is a list that the client ignores.*\nCorrect \S+; the client does not use it as intended\./,
+    files: plist(`<key>configs</key>${configurations(text('organization', 'a'), text('organization', '$B'))}`),
   },
   {
     title: 'the same list on a device of one of its organizations',

@@ -85,6 +85,10 @@ test('a block by the kill switch and a contradiction of the kernel are in the an
   const [contradicted] = answerRows(why([address({ disagrees: true })]), viewOf([]), tr);
   assert.match(contradicted!.subtitle!, /elsewhere than expected/);
   assert.equal(contradicted!.tone, 'warning');
+  const kernel = { device: 'CloudflareWARP', gateway: null, source: null, tunnel: true };
+  const lost = address({ reason: 'disconnected', kernel, disagrees: true });
+  const [row] = answerRows(why([address({ tunnel: false }), lost]), viewOf([]), tr);
+  assert.deepEqual([row!.title, row!.tone], ['example.com', 'warning'], 'also if another address has none');
 });
 
 test('a daemon that comes back is asked again', async t => {
