@@ -157,6 +157,9 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
   });
 }
 
+/** Age up to which an error that Culvert can't explain may belong to the request. */
+const JOURNAL_MS = 60_000;
+
 /** Returns the lines of the service's journal that show the cause. */
 async function journalText({ env, paths, signal }: Context, shown: Snapshot): Promise<string> {
   const [
@@ -174,8 +177,11 @@ async function journalText({ env, paths, signal }: Context, shown: Snapshot): Pr
     const redact = redactorFor(shown, knowledge);
     if (lines.length === 0) return 'The journal has no line of its service. See: culvert doctor';
     const cause = seenIn(lines, knowledge.patterns, { now: Date.now() });
-    const said = cause ? [(await redactLine(cause.line, redact)).text] : complaintsIn(await redactLines(lines, redact));
-    if (said.length === 0) return 'The journal of its service has no error. See: culvert doctor';
+    const recent = lines.filter(({ at }) => at === null || at >= Date.now() - JOURNAL_MS);
+    const said = cause
+      ? [(await redactLine(cause.line, redact)).text]
+      : complaintsIn(await redactLines(recent, redact));
+    if (said.length === 0) return 'The journal of its service has no error of the last minute. See: culvert doctor';
     const meaning = cause ? [wordMessage(cause.meaning, english)] : [];
     const next = cause ? [`See the evidence and the fix with: culvert doctor`] : [];
     return printable([...meaning, `Its journal: ${said.join(' / ')}`, ...next].join(' '));

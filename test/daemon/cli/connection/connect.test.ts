@@ -131,6 +131,26 @@ test('connect --wait fails where the tunnel client accepts and does nothing, wit
   assert.doesNotMatch(other.stdout, /Turned off by hand/);
 });
 
+test('connect --wait takes errors from the journal that Culvert cannot explain only while they are new', async t => {
+  const home = createHome(t);
+  await startDaemon(t, home, state => {
+    state.set(
+      'status',
+      status('disconnected', { reason: { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' } }),
+    );
+    return undefined;
+  });
+  for (const [hoursOld, hint] of [
+    [5, /The journal of its service has no error of the last minute\. See: culvert doctor\n$/],
+    [0, /Its journal: WARN main_loop: no such luck\n$/],
+  ] as const) {
+    const at = (Date.now() - hoursOld * 3_600_000) * 1000;
+    const line = JSON.stringify({ __REALTIME_TIMESTAMP: String(at), MESSAGE: 'WARN main_loop: no such luck' });
+    const { PATH } = withPrograms(t, { journalctl: `echo '${line}'` });
+    assert.match((await culvert(home, ['connect', '--wait'], '', { PATH })).stderr, hint);
+  }
+});
+
 for (const [action, shown, phase, end] of [
   ['connect', status('connecting', reason('Checking')), 'Setting up the tunnel', '; the tunnel keeps connecting.'],
   [
