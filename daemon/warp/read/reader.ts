@@ -28,7 +28,7 @@ export interface Reader extends Pick<Parts, 'isDue' | 'stale' | 'hasUnreadChange
   expireChanged(parts: readonly Read[]): void;
   /**
    * Handles a refusal that means that the tunnel CLI as a whole is blocked. Reads the status once, which may refute the
-   * block; until then, the status of a living listener counts.
+   * block; until then, the status of a living listener or of the last poll counts.
    */
   suspect(blocked: Blocked, raw: string): void;
   /** Call when the listener has reported a status. */
@@ -273,7 +273,8 @@ function createStatusReader({ state, store, fresh, listening, read }: StatusOpti
     suspect(blocked: Blocked, raw: string): void {
       const isCertain = blocked === 'not-authorized' || blocked === 'not-registered';
       const isNew = state.snapshot().status.blocked !== blocked;
-      if (isCertain || !isHeard()) store.setBlocked(blocked, raw);
+      const isKnown = store.hasStatus() && listening() !== null;
+      if (isCertain || !isKnown) store.setBlocked(blocked, raw);
       // a starting child is about to report the status
       if (!isNew || blocked === 'not-authorized' || !(isHeard() || listening() === 'poll')) return;
       if (!isCertain) {

@@ -268,6 +268,8 @@ const quiet = (commands: string) => `case "$*" in
   ${commands}
 esac`;
 const CONNECTED = `*status) echo '{"status":"Connected","reason":"NetworkHealthy"}';;`;
+/** The listener of such a service, for a CLI that can't listen and is polled. */
+const NO_LISTENER = `*-l*) echo "error: unexpected argument '-l' found" >&2; exit 2;;`;
 const TIMEOUT = 'Error communicating with daemon: The IPC call hit a timeout and could not be processed';
 
 for (const [kind, words, code] of [
@@ -289,19 +291,20 @@ for (const [kind, words, code] of [
   ],
   ['a missing registration', 'Error: Missing registration. Try running: "warp-cli registration new"', 'not-registered'],
 ] as const)
-  test(`one command that ends in ${kind} does not outweigh the status`, async t => {
-    const { tunnel, status, events } = await startTunnel(t, {
-      fake: quiet(`${CONNECTED}\n*disconnect) echo '${words}' >&2; exit 1;;`),
+  for (const how of ['listening', 'polling'])
+    test(`one command that ends in ${kind} does not outweigh the status while ${how}`, async t => {
+      const { tunnel, status, events } = await startTunnel(t, {
+        fake: `case "$*" in ${how === 'polling' ? NO_LISTENER : '-) ;;'}\n*) ${quiet(`${CONNECTED}\n*disconnect) echo '${words}' >&2; exit 1;;`)};;\nesac`,
+      });
+      await until(() => status().state === 'connected');
+      await assert.rejects(tunnel.runAction({ action: 'disconnect' }), problem(code));
+      await until(() => status().blocked === null && status().state === 'connected' && !status().lastKnown);
+      const statuses = events.flatMap(({ event, data }) => (event === 'status' ? [data as Status] : []));
+      assert.deepEqual(
+        statuses.filter(({ state, blocked }) => state !== 'connected' || blocked !== null),
+        [],
+      );
     });
-    await until(() => status().state === 'connected');
-    await assert.rejects(tunnel.runAction({ action: 'disconnect' }), problem(code));
-    await until(() => status().blocked === null && status().state === 'connected');
-    const states = events.flatMap(({ event, data }) => (event === 'status' ? [(data as { state: string }).state] : []));
-    assert.deepEqual(
-      states.filter(state => state !== 'connected'),
-      [],
-    );
-  });
 
 test('a service that hangs is shown as hanging after several failures, and its return is noticed although the listener is silent', async t => {
   const { tunnel, status, place, state } = await startTunnel(t, {

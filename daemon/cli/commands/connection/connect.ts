@@ -13,7 +13,7 @@ import { reasonText } from '../../../view/states/causes.ts';
 import { changeText } from '../../../view/states/changes.ts';
 import { explainedCause } from '../../../view/states/findings.ts';
 import { stateName } from '../../../view/states/state-table.ts';
-import { isOld, stateIn } from '../../../view/states/summary.ts';
+import { asOf, isOld, stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { createProgress } from '../../dialog.ts';
@@ -134,7 +134,9 @@ interface Outcome {
 /** Prints how the waiting ended. @throws Failure, Unreachable */
 async function conclude(context: Context, action: Direction, { ending, shown, seconds }: Outcome): Promise<number> {
   if (ending === 'stopped') {
-    context.say(`Stopped waiting; the tunnel keeps ${action}ing.`);
+    const isMoving = shown?.status.state === `${action}ing` && !isOld(shown.status);
+    const known = shown ? `. Its state is: ${phase(shown)}` : '';
+    context.say(`Stopped waiting${isMoving ? `; the tunnel keeps ${action}ing` : known}.`);
     return EXIT.interrupted;
   }
   if (ending === 'cut' || !shown) throw new Unreachable('The daemon ended before the tunnel got there.');
@@ -155,6 +157,9 @@ async function conclude(context: Context, action: Direction, { ending, shown, se
   });
 }
 
+/** Age up to which an error that Culvert can't explain may belong to the request. */
+const JOURNAL_MS = 60_000;
+
 /** Returns the lines of the service's journal that show the cause. */
 async function journalText({ env, paths, signal }: Context, shown: Snapshot): Promise<string> {
   const [
@@ -172,8 +177,11 @@ async function journalText({ env, paths, signal }: Context, shown: Snapshot): Pr
     const redact = redactorFor(shown, knowledge);
     if (lines.length === 0) return 'The journal has no line of its service. See: culvert doctor';
     const cause = seenIn(lines, knowledge.patterns, { now: Date.now() });
-    const said = cause ? [(await redactLine(cause.line, redact)).text] : complaintsIn(await redactLines(lines, redact));
-    if (said.length === 0) return 'The journal of its service has no error. See: culvert doctor';
+    const recent = lines.filter(({ at }) => at === null || at >= Date.now() - JOURNAL_MS);
+    const said = cause
+      ? [(await redactLine(cause.line, redact)).text]
+      : complaintsIn(await redactLines(recent, redact));
+    if (said.length === 0) return 'The journal of its service has no error of the last minute. See: culvert doctor';
     const meaning = cause ? [wordMessage(cause.meaning, english)] : [];
     const next = cause ? [`See the evidence and the fix with: culvert doctor`] : [];
     return printable([...meaning, `Its journal: ${said.join(' / ')}`, ...next].join(' '));
@@ -206,7 +214,8 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
 
 /** Returns text such as `Connecting: Looking for the fastest way to Cloudflare`. */
 function phase(shown: Shown): string {
-  const label = stateName(stateIn(shown), false, english);
+  const name = stateName(stateIn(shown), false, english);
+  const label = isOld(shown.status) ? asOf(name, shown.status, english) : name;
   const reason = reasonText(shown.status, english);
   return reason ? `${label.replace('…', '')}: ${printable(reason.replace(/…$/, ''))}` : label;
 }

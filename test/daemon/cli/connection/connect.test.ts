@@ -131,19 +131,56 @@ test('connect --wait fails where the tunnel client accepts and does nothing, wit
   assert.doesNotMatch(other.stdout, /Turned off by hand/);
 });
 
-test('connect --wait ends on Ctrl+C with 130 and says that the tunnel goes on', async t => {
+test('connect --wait takes errors from the journal that Culvert cannot explain only while they are new', async t => {
   const home = createHome(t);
   await startDaemon(t, home, state => {
-    state.set('status', status('connecting', reason('Checking')));
+    state.set(
+      'status',
+      status('disconnected', { reason: { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' } }),
+    );
     return undefined;
   });
-  const child = await start(home, ['connect', '--wait']);
-  await prints(child, 'stderr', /Setting up the tunnel/);
-  child.kill('SIGINT');
-  const { code, stderr } = await ended(child);
-  assert.equal(code, 130);
-  assert.match(stderr, /Stopped waiting; the tunnel keeps connecting\.\n$/);
+  for (const [hoursOld, hint] of [
+    [5, /The journal of its service has no error of the last minute\. See: culvert doctor\n$/],
+    [0, /Its journal: WARN main_loop: no such luck\n$/],
+  ] as const) {
+    const at = (Date.now() - hoursOld * 3_600_000) * 1000;
+    const line = JSON.stringify({ __REALTIME_TIMESTAMP: String(at), MESSAGE: 'WARN main_loop: no such luck' });
+    const { PATH } = withPrograms(t, { journalctl: `echo '${line}'` });
+    assert.match((await culvert(home, ['connect', '--wait'], '', { PATH })).stderr, hint);
+  }
 });
+
+for (const [action, shown, phase, end] of [
+  ['connect', status('connecting', reason('Checking')), 'Setting up the tunnel', '; the tunnel keeps connecting.'],
+  [
+    'connect',
+    status('disconnected', { reason: { code: 'ConnectAccepted', text: 'Waiting for WARP to connect' } }),
+    'Waiting for WARP to connect',
+    '. Its state is: Disconnected: Waiting for WARP to connect.',
+  ],
+  [
+    'connect',
+    status('connecting', { lastKnown: { at: '2020-02-29T12:00:00.000Z', said: null } }),
+    'Connecting…, as of',
+    '. Its state is: Connecting…, as of 2020-02-29 12:00.',
+  ],
+  ['disconnect', status('disconnecting'), 'Disconnecting', '; the tunnel keeps disconnecting.'],
+  ['disconnect', status('connected'), 'Connected', '. Its state is: Connected.'],
+] as const)
+  test(`${action} --wait ends on Ctrl+C with 130 and says: Stopped waiting${end}`, async t => {
+    const home = createHome(t);
+    await startDaemon(t, home, state => {
+      state.set('status', shown);
+      return undefined;
+    });
+    const child = await start(home, [action, '--wait']);
+    await prints(child, 'stderr', new RegExp(phase));
+    child.kill('SIGINT');
+    const { code, stderr } = await ended(child);
+    assert.equal(code, 130);
+    assert.ok(stderr.endsWith(`Stopped waiting${end}\n`), stderr);
+  });
 
 test('connect --wait exits 5 when the daemon ends before that', async t => {
   const home = createHome(t);
