@@ -207,7 +207,7 @@ function stateOf({ status, account }: RegistrationEvidence, isConsumer: boolean)
   return status.reason?.text ? [inEnglish(status.reason.text)] : [message('warp-cli reports a missing registration')];
 }
 
-/** Lists the organizations to choose, and the one that WARP names as its own; empty for a file with one. */
+/** Lists the organizations to choose, and the organization that WARP names as its own; empty for a file with one. */
 function choices({ policy, chosen }: RegistrationEvidence): Message[] {
   const names = policy.configurations.map(nameOf);
   if (names.length < 2) return [];
