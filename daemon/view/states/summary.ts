@@ -97,10 +97,14 @@ export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): strin
   return fill(_('%s, as of %s'), name, timeOfDay(lastKnown.at, false));
 }
 
+/** Words with which a Rust program ends that crashed. */
+export const PANICKED = /\bpanicked at\b/i;
+
 /** Says why the state could not be read again. */
-export function silenceText({ lastKnown }: Old, { _ }: Translator): string {
-  return lastKnown.said === null
-    ? _('WARP does not answer.')
-    : // Translators: %s is an error message of WARP, in English
-      fill(_('WARP answers with an error: %s'), lastKnown.said.replace(/^error: /i, ''));
+export function silenceText({ lastKnown: { said } }: Old, { _ }: Translator): string {
+  if (said === null) return _('WARP does not answer.');
+  // Translators: %s is the error message of a program, in English
+  if (PANICKED.test(said)) return fill(_('warp-cli crashed: %s'), said);
+  // Translators: %s is an error message of WARP, in English
+  return fill(_('WARP answers with an error: %s'), said.replace(/^error: /i, ''));
 }

@@ -8,6 +8,7 @@ import { serviceCommand } from '../../view/client/service-words.ts';
 import { message } from '../../view/message.ts';
 import { lostRegistration } from '../../view/states/causes.ts';
 import { causeMessages, registrationStep } from '../../view/states/registration.ts';
+import { PANICKED } from '../../view/states/summary.ts';
 import { english } from '../../view/translator.ts';
 import { type Failure, failureOf, registrationCauseIn } from '../parse/output.ts';
 import type { Finished } from './run.ts';
@@ -61,7 +62,7 @@ export function outputText({ output }: Finished): string {
 }
 
 /** Rust ends a program that panics with this exit code; public reports of 2025 and 2026 have "Broken pipe" after it. */
-const PANIC = { seen: /\bpanicked at\b/i, exitCode: 101 };
+const PANIC = { seen: PANICKED, exitCode: 101 };
 
 /** Failures whose messages explain little. */
 const KNOWN: readonly { seen: RegExp; meaning: Message; hint: string }[] = [

@@ -160,6 +160,7 @@ test('a status that could not be read again says when it was known, and what WAR
   for (const [said, words] of [
     [null, 'WARP does not answer'],
     ['Error: no', 'WARP answers with an error: no'],
+    ["thread 'main' panicked at a.rs:1:9:", "warp-cli crashed: thread 'main' panicked at a.rs:1:9"],
   ] as const) {
     daemon.state.set('status', { ...connected, lastKnown: { at: '2020-02-29T12:00:00.000Z', said } });
     const { stdout } = await culvert(home, ['status']);

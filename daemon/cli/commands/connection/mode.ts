@@ -80,14 +80,17 @@ function print(
 ): undefined {
   if (current === null) throw unknown(what, 'settings', snapshot);
   const old = sayOld(context, { settings: what }, snapshot);
-  if (context.json) return show(context, { ok: true, [what]: current, ...old }, () => '') as undefined;
-  if (!context.stdout.isTTY) return context.print(printable(current)) as undefined;
-  const { style } = context;
+  const http2 = what === 'protocol' && current === 'MASQUE' && usesHttp2(snapshot);
+  const facts = { [what]: current, ...(http2 ? { http2 } : {}) };
+  if (context.json) return show(context, { ok: true, ...facts, ...old }, () => '') as undefined;
+  context.print(context.stdout.isTTY ? choicesText(context, current, names) : printable(current));
+  if (http2) context.say('MASQUE uses HTTP/2 (TCP).');
+}
+
+function choicesText({ style, width }: Context, current: string, names: Record<string, string>): string {
   const choices = Object.hasOwn(names, current) ? names : { [current]: 'set by the tunnel client', ...names };
   const rows = Object.entries(choices).map(([name, summary]) => [name === current ? '●' : ' ', name, summary]);
-  context.print(columns(rows, (text, column) => [style.green, style.bold, style.dim][column]!(text), context.width));
-  const masque = what === 'protocol' && current === 'MASQUE' && usesHttp2(snapshot);
-  if (masque) context.print('MASQUE uses HTTP/2 (TCP).');
+  return columns(rows, (text, column) => [style.green, style.bold, style.dim][column]!(text), width);
 }
 
 /** Finds a name in any case, and returns it as the contract spells it. */

@@ -4,7 +4,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { NO_TUNNEL } from '../../../../daemon/state/store.ts';
-import { createHome, culvert, ended, startDaemon, startOnTerminal } from '../../../support/daemon/command.ts';
+import {
+  createHome,
+  culvert,
+  ended,
+  startDaemon,
+  startHome,
+  startOnTerminal,
+} from '../../../support/daemon/command.ts';
 
 test('mode prints the name alone to a program and marks it among all names on a terminal', async t => {
   const home = createHome(t);
@@ -16,6 +23,21 @@ test('mode prints the name alone to a program and marks it among all names on a 
   const { stdout } = await ended(await startOnTerminal(home, ['mode'], { NO_COLOR: '1' }));
   assert.match(stdout, /^● {2}warp\+doh {5}All traffic, encrypted DNS \(HTTPS\)\r$/m);
   assert.match(stdout, /^ {3}tunnel_only {2}All traffic, your own DNS\r$/m);
+});
+
+test('protocol says where MASQUE uses HTTP/2, and a program reads the name alone on stdout', async t => {
+  const { home, daemon } = await startHome(t);
+  const { settings, options } = daemon.state.snapshot();
+  const document = async () => JSON.parse((await culvert(home, ['protocol', '--json'])).stdout);
+  daemon.state.set('settings', { ...settings, Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
+  assert.deepEqual(await culvert(home, ['protocol']), { code: 0, stdout: 'MASQUE\n', stderr: '' });
+  assert.deepEqual(await document(), { ok: true, protocol: 'MASQUE' });
+  daemon.state.set('options', { ...options, masque: 'MASQUE (HTTP/2)' });
+  const words = 'MASQUE uses HTTP/2 (TCP).\n';
+  assert.deepEqual(await culvert(home, ['protocol']), { code: 0, stdout: 'MASQUE\n', stderr: words });
+  assert.deepEqual(await document(), { ok: true, protocol: 'MASQUE', http2: true });
+  const { stdout } = await ended(await startOnTerminal(home, ['protocol'], { NO_COLOR: '1' }));
+  assert.match(stdout, /MASQUE uses HTTP\/2 \(TCP\)\./);
 });
 
 test('mode and protocol are set by any spelling of a known name, and by no other', async t => {
