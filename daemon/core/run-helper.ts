@@ -101,7 +101,7 @@ export function signalGroup({ pid }: { pid?: number | undefined }, signal: NodeJ
 }
 
 /**
- * Calls `done` some time after a child has exited, for a grandchild may hold the pipes open forever; callers clear the
+ * Calls `done` some time after a child has exited, because a grandchild may hold the pipes open forever; callers clear the
  * timer if the output ends earlier (`close`). The child's output is read first: a delayed event loop runs timers before
  * pipes, so `done` waits for one more turn.
  * @returns the timer

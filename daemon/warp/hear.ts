@@ -180,7 +180,7 @@ export function createChangedParts(options: {
     await Promise.all(EXTRAS.map(reader.readLatest));
   }
 
-  /** Reads parts again that could not be read after a change, until a read succeeds. */
+  /** Retries parts that could not be read after a change, until a read succeeds. */
   function retryLater() {
     clearTimeout(retryTimer);
     const unread = [...PUBLISHED].filter(part => reader.isUnread(part) || reader.isOld(part));

@@ -163,7 +163,7 @@ describe('files in one process', () => {
     });
 });
 
-test('tells the files that can share a process by what they and their helpers use', () => {
+test('finds the files whose code lets them share a process', () => {
   for (const [file, expected] of [
     ['test/daemon/routes/ranges.test.ts', true],
     ['test/daemon/view/states/coverage.test.ts', true],

@@ -97,7 +97,7 @@ export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): strin
   return fill(_('%s, as of %s'), name, timeOfDay(lastKnown.at, false));
 }
 
-/** Words with which a Rust program ends that crashed. */
+/** Text that a crashed Rust program prints. */
 export const PANICKED = /\bpanicked at\b/i;
 
 /** Says why the state could not be read again. */

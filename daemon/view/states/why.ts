@@ -129,7 +129,7 @@ function lookOf({ way, blocked, disagreement }: WhyAnswer): { tone: Tone; mark: 
   return way ? { tone: 'success', mark: 'fine' } : { tone: 'neutral', mark: way === null ? 'hint' : 'off' };
 }
 
-/** Says that the kernel sends an address neither through WARP nor past it; null for any other. */
+/** Says that an address is lost: the kernel sends it nowhere, or to WARP without a connection; null for others. */
 function lostVerdict({ kernel, reason }: WhyAddress, { _ }: Translator): string | null {
   if (kernel?.refusal !== undefined) return _('Goes nowhere');
   return kernel?.tunnel && reason === 'disconnected' ? _('The kernel sends it to WARP, which is not connected') : null;

@@ -222,7 +222,7 @@ for (const [isAutomatic, other, byUser] of [
     }
   });
 
-test('after a crash of the daemon, it is still known who turned the tunnel off', t => {
+test('a crash of the daemon keeps who turned the tunnel off', t => {
   for (const [heard, isAsked, expected] of [
     [['connected'], 'by the user', true],
     [['connected'], 'by Culvert', undefined],
