@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { createDaemon, type FakeDaemon } from '../../support/gnome/daemon.ts';
-import { type Ask, type Desktop, missing, openDesktop, type Running, talk } from '../../support/gnome/desktop.ts';
+import {
+  type Ask,
+  type Desktop,
+  missing,
+  openDesktop,
+  type Running,
+  startDriver,
+  talk,
+} from '../../support/gnome/desktop.ts';
 import { change } from '../../support/gnome/initial.ts';
 import { until } from '../../support/until.ts';
 
@@ -14,6 +22,8 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
   let daemon: FakeDaemon;
   let portal: Running;
   let ask: Ask;
+  let host: Ask;
+  let tray: Running;
   const calls = async () => (await ask({ do: 'calls' })) as Call[];
   const names = async () => (await calls()).map(([method]) => method);
   const counted = async (name: string) => (await names()).filter(each => each === name).length;
@@ -26,24 +36,19 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
     portal = desktop.start('/usr/bin/python3', ['-W', 'ignore', 'test/support/gnome/portal.py']);
     ask = talk(portal);
   };
-  /** The tray has heard of the present state once it follows the setting, of which it hears after that. */
-  const settled = async () => {
-    const [ended, begun] = [await counted('Close'), await counted('BindShortcuts')];
-    turn(false);
-    await until(async () => (await counted('Close')) > ended, 'the end of the session');
-    turn(true);
-    await bound(begun + 1);
-  };
-  /** Once: a second press would end what the first began, and one before the answer to another action is ignored. */
-  const press = async (id: string, done: () => boolean) => {
-    await until(daemon.isIdle, 'the end of all answers');
-    await settled();
+  /** Once: a second press would end what the first began, and one before the tray shows the state is ignored. */
+  const press = async (id: string, toggle: string, done: () => boolean) => {
+    const isShown = async () => {
+      const [first] = (await host({ do: 'menu' })) as { label: string; enabled: boolean }[];
+      return first!.enabled && first!.label === toggle;
+    };
+    await until(isShown, `"${toggle}" in the menu`);
     await ask({ do: 'press', id });
-    await until(done, `what ${id} does`);
+    await until(done, () => `what ${id} does; the tray said: ${tray.output()}`);
   };
-  const acted = async (id: string, action: unknown) => {
+  const acted = async (id: string, toggle: string, action: unknown) => {
     const before = daemon.actions.length;
-    await press(id, () => daemon.actions.length > before);
+    await press(id, toggle, () => daemon.actions.length > before);
     assert.deepEqual(daemon.actions.slice(before), [action]);
   };
 
@@ -54,8 +59,11 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
     daemon.set('tunnelCli', { emulated: false });
     startPortal();
     await ask({ do: 'calls' });
-    desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')]);
+    host = startDriver(desktop, 'host.py');
+    await host({ do: 'appear' });
+    tray = desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')]);
     await until(() => daemon.streams() === 1, 'the stream');
+    await until(async () => ((await host({ do: 'items' })) as string[]).length === 1, 'the registration');
   });
   afterEach(async () => {
     await desktop.close();
@@ -79,13 +87,13 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
     daemon.set('status', { state: 'disconnected', reason: null, blocked: null, raw: 'x' });
     turn(true);
     await bound();
-    await acted('toggle', { action: 'connect' });
+    await acted('toggle', 'Connect', { action: 'connect' });
     daemon.set('status', { state: 'connected' });
-    await acted('pause', { action: 'disconnect', forSeconds: 900 });
+    await acted('pause', 'Disconnect', { action: 'disconnect', forSeconds: 900 });
     daemon.setChanges([change('connection', { value: 'off', endsAt: new Date(Date.now() + 60_000).toISOString() })]);
     daemon.set('status', { state: 'disconnected' });
     const before = daemon.asked.length;
-    await press('pause', () => daemon.asked.length > before);
+    await press('pause', 'Connect Now', () => daemon.asked.length > before);
     assert.match(daemon.asked.at(-1)!.line, /changes/);
   });
 

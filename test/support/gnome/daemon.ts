@@ -71,8 +71,6 @@ export interface FakeDaemon {
   setConfig(change: { ui?: Partial<Config['ui']>; problems?: ConfigProblem[] }): void;
   send<N extends EventName>(event: N, data: EventData<N>): void;
   streams(): number;
-  /** Every answer was read to its end: what remains open are the streams. */
-  isIdle(): Promise<boolean>;
   /** Revision of the last event. */
   revision(): number;
   /** Breaks every stream without a goodbye. */
@@ -189,7 +187,6 @@ export function createDaemon(socket: string): FakeDaemon {
       server = createServer((request, response) => void answer(request, response));
       await new Promise<void>(resolve => server!.listen(socket, resolve));
     },
-    isIdle: () => new Promise(resolve => server!.getConnections((_, count) => resolve(count === open.size))),
     async stop() {
       daemon.send('bye', { reason: 'stopped by its user' });
       for (const stream of open.keys()) stream.end();
