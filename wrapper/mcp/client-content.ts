@@ -1,4 +1,5 @@
 // Reads the files of clients, and finds the entries of servers in them.
+import { readdirSync } from 'node:fs';
 import { readRegular } from '../../daemon/core/files.ts';
 import { isRecord } from '../../daemon/core/shape.ts';
 import type { ClientFile } from './client-list.ts';
@@ -34,6 +35,9 @@ interface OpenedFile {
  * @throws Error if it can't be read, or does not have its format
  */
 export function openClientFile({ file, format }: ClientFile): OpenedFile | undefined {
+  // a directory that could not be listed is named even where its files, if it has any, could be opened
+  const [directory, name] = file.split('/*/');
+  if (name !== undefined) readdirSync(directory!);
   const read = readRegular(file);
   if (read === undefined) return undefined;
   const text = read.toString();

@@ -8,6 +8,7 @@ import { CLIENTS } from '../../../wrapper/mcp/client-list.ts';
 import { applyChanges } from '../../../wrapper/mcp/clients.ts';
 import { expandHome, expandVariables } from '../../../wrapper/system/notation.ts';
 import { fixtures, clientHome as home, sources } from '../../support/wrapper/clients.ts';
+import { buildWrapper } from '../../support/wrapper/sandbox.ts';
 
 test('every client of the list has a file as its documentation writes it', () => {
   const places = Object.values(sources).map(({ at }) => at.replace(/^app\//, ''));
@@ -236,6 +237,13 @@ test('a place that may have a file is named, and no pipe or device is read', asy
   fs.symlinkSync('profiles', profiles);
   await named('profiles/*/mcp.json\n  It could not be read: Too many symbolic links');
   fs.rmSync(profiles);
+  // without these rights, root is as any user: it may enter the directory, and not list it
+  fs.mkdirSync(profiles, { mode: 0o311 });
+  const drop = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : ['env'];
+  const { stdout } = await box.run('/usr/bin/env', [...drop, process.execPath, buildWrapper(), 'mcp', 'uninstall']);
+  assert.match(stdout, /profiles\/\*\/mcp\.json\n {2}It could not be read: Permission denied/);
+  assert.doesNotMatch(stdout, /No client/);
+  fs.rmdirSync(profiles);
   const file = path.join(box.home, 'app/.mcp.json');
   // a device that can be read comes first: without a check, a pipe would be waited for
   fs.symlinkSync('/dev/null', file);
