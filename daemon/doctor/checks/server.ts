@@ -9,6 +9,7 @@ import {
   adminCommands,
   covers,
   excludeFix,
+  INTERNET,
   isConnected,
   isOutsideTunnel,
   modeOf,
@@ -213,8 +214,6 @@ function setAgain(lost: readonly DeclaredRule[]) {
   return adminCommands(message('Set these rules again'), words('add'), { undo: words('del') });
 }
 
-/** An address of documentation (RFC 5737), which the default split tunnel leaves in the tunnel. It stands for the Internet. */
-const INTERNET = '203.0.113.1';
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const NOTHING_BEHIND = message('No network of others is behind this machine.');
 
