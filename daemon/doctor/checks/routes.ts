@@ -194,7 +194,9 @@ export const duplicateRules: Check = {
 /** Names what is certainly missing on the way into the tunnel: a rule for a table that has routes, or all routes of IPv4. */
 async function missingWays(world: World, all: Awaited<ReturnType<typeof rules>>): Promise<Message[]> {
   if (!isConnected(world) || !routesTraffic(modeOf(world)) || !(await tunnelLink(world))) return [];
-  const ways = (await routes(world)).filter(({ dev, type, table }) => dev === TUNNEL_LINK && !type && table !== 'local');
+  const ways = (await routes(world)).filter(
+    ({ dev, type, table }) => dev === TUNNEL_LINK && !type && table !== 'local',
+  );
   const unused = ways.flatMap(({ dst = '', metric, table = 'main' }) => {
     // the default routes of both families look the same, but only that of IPv6 has a metric in any case
     const families = dst.includes(':') ? [6] : dst === 'default' && metric !== undefined ? [4, 6] : [4];

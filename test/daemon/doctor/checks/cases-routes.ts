@@ -207,14 +207,18 @@ const ROUTING: Case[] = [
           `${TUNNEL} ${TABLE} ${RULE} ip -6 route add default dev CloudflareWARP table 65743; ip -6 rule add not fwmark 0x100cf table 65743`,
         ),
     },
-    ...(['disconnected', 'proxy'] as const).map((title): Omit<Case, 'check' | 'how'> => ({
-      title: `a table without a rule: ${title}`,
-      verdict: 'not-applicable',
-      world: t =>
-        inside(t, `${TUNNEL} ${TABLE}`, {
-          tunnel: snapshot(title === 'proxy' ? { settings: { Mode: 'proxy' } } : { status: { state: 'disconnected' } }),
-        }),
-    })),
+    ...(['disconnected', 'proxy'] as const).map(
+      (title): Omit<Case, 'check' | 'how'> => ({
+        title: `a table without a rule: ${title}`,
+        verdict: 'not-applicable',
+        world: t =>
+          inside(t, `${TUNNEL} ${TABLE}`, {
+            tunnel: snapshot(
+              title === 'proxy' ? { settings: { Mode: 'proxy' } } : { status: { state: 'disconnected' } },
+            ),
+          }),
+      }),
+    ),
   ]),
   ...proofs(ipv6Beside, 'namespace', [
     {
