@@ -174,7 +174,7 @@ export function createTunnel(options: Options): Tunnel {
       return reader.isFresh();
     },
     stale: () => reader.stale(),
-    hasOldParts: () => (['settings', 'splitTunnelIps', 'splitTunnelHosts'] as const).some(reader.isOld),
+    hasOldParts: reader.hasOldParts,
     async account() {
       await adopting;
       store.checkRegistration();

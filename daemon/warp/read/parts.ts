@@ -47,6 +47,8 @@ export interface Parts {
   isUnread(part: Read): boolean;
   /** True if the value is outdated, was not read again although it could be, and was read before. */
   isOld(part: Read): boolean;
+  /** True if the published settings or split tunnel are old. */
+  hasOldParts(): boolean;
   /**
    * Call when a read of the part has ended.
    * @returns false if an action changed the part, and its new value could not be read
@@ -81,6 +83,8 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     return part !== 'tunnelStats' || tunneled;
   }
 
+  const isOld = (part: Read) =>
+    fresh.isOutdated(part) && fresh.isFailing(part) && fresh.age(part) !== null && isReadable(part);
   const isDue = (part: Read) => fresh.isDue(part) && isReadable(part);
 
   function isStale(part: Read): boolean {
@@ -107,7 +111,8 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     },
     hasUnreadChanges: () => [...unread].some(isDue),
     isUnread: part => unread.has(part) && isReadable(part),
-    isOld: part => fresh.isOutdated(part) && fresh.isFailing(part) && fresh.age(part) !== null && isReadable(part),
+    isOld,
+    hasOldParts: () => (['settings', 'splitTunnelIps', 'splitTunnelHosts'] as const).some(isOld),
     settle(part, understood) {
       if (understood && !fresh.isDue(part)) unread.delete(part);
       return understood || !unread.has(part);

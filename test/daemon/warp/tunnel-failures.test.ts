@@ -471,5 +471,6 @@ test('settings and lists that could not be read again are old, and settings are 
     await cli.control(`fault=${fault}`);
     await tunnel.refresh('all');
     assert.deepEqual([announced.at(-1), tunnel.hasOldParts()], [fault !== '', fault !== ''], fault);
+    assert.equal(state.snapshot().hasOldParts, fault !== '', 'which an event says');
   }
 });
