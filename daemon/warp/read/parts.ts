@@ -85,6 +85,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
 
   const isOld = (part: Read) =>
     fresh.isOutdated(part) && fresh.isFailing(part) && fresh.age(part) !== null && isReadable(part);
+  const isList = (part: Read) => PART_OF[part] === 'splitTunnel';
   const isDue = (part: Read) => fresh.isDue(part) && isReadable(part);
 
   function isStale(part: Read): boolean {
@@ -99,7 +100,9 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     isDue,
     stale(reads = SNAPSHOT_READS) {
       const oldest = new Map<StalePart['part'], number | null>();
-      for (const read of reads.filter(isStale)) {
+      // the settings announce changes of the split tunnel
+      const isDoubtful = (read: Read) => isList(read) && isStale('settings') && fresh.age(read) !== null;
+      for (const read of reads.filter(each => isStale(each) || isDoubtful(each))) {
         const [age, before] = [fresh.age(read), oldest.get(PART_OF[read])];
         oldest.set(PART_OF[read], before === null || age === null ? null : Math.max(age, before ?? 0));
       }

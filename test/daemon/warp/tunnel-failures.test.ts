@@ -460,11 +460,14 @@ test('settings and lists that could not be read again are old, and settings are 
   const { tunnel, state, cli } = await startTunnel(t, { onAge });
   const mode = () => state.snapshot().settings.Mode;
   await until(() => mode() === 'warp');
-  assert.equal(tunnel.hasOldParts(), false);
+  await tunnel.refresh('stale');
+  assert.deepEqual([tunnel.hasOldParts(), tunnel.stale()], [false, []]);
   await cli.control('fault=cut=20@settings');
   await cli.run('mode', 'doh');
   await until(tunnel.hasOldParts);
   assert.equal(mode(), 'warp');
+  const lists = tunnel.stale().find(({ part }) => part === 'splitTunnel');
+  assert.equal(typeof lists?.ageSeconds, 'number', 'the settings say whether the lists have changed');
   await cli.control('fault=');
   await until(() => mode() === 'doh');
   for (const fault of ['', 'unknown-output@tunnel ip list', '', 'unknown-output@tunnel host list', '']) {
