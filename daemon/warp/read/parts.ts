@@ -1,7 +1,7 @@
 // Decides which parts are worth reading, and which parts may show outdated values.
 import type { StalePart } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
-import { EXTRAS, isExtra, LISTS, type Read } from '../cli/version.ts';
+import { EXTRAS, isExtra, LISTS, type Read, SHOWN_LISTS } from '../cli/version.ts';
 import type { Form } from '../listen/watch.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { createFreshness, type Freshness } from './freshness.ts';
@@ -115,7 +115,7 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     hasUnreadChanges: () => [...unread].some(isDue),
     isUnread: part => unread.has(part) && isReadable(part),
     isOld,
-    hasOldParts: () => (['settings', 'splitTunnelIps', 'splitTunnelHosts'] as const).some(isOld),
+    hasOldParts: () => (['settings', ...SHOWN_LISTS] as const).some(isOld),
     settle(part, understood) {
       if (understood && !fresh.isDue(part)) unread.delete(part);
       return understood || !unread.has(part);

@@ -454,7 +454,7 @@ test('settings that Culvert changed and could not read are unknown, and are read
   await until(() => areSettingsKnown(tunnel, state.snapshot().settings));
 });
 
-test('settings and lists that could not be read again are old, and settings are read without a client', async t => {
+test('settings and lists that could not be read again are old, and are read again without a client', async t => {
   const announced: boolean[] = [];
   const onAge = () => void announced.push(tunnel.hasOldParts());
   const { tunnel, state, cli } = await startTunnel(t, { onAge });
@@ -476,4 +476,9 @@ test('settings and lists that could not be read again are old, and settings are 
     assert.deepEqual([announced.at(-1), tunnel.hasOldParts()], [fault !== '', fault !== ''], fault);
     assert.equal(state.snapshot().hasOldParts, fault !== '', 'which an event says');
   }
+  await cli.control('fault=unknown-output@tunnel ip list');
+  await tunnel.refresh('all');
+  assert.equal(tunnel.hasOldParts(), true);
+  await cli.control('fault=');
+  await until(() => !tunnel.hasOldParts());
 });
