@@ -62,7 +62,7 @@ export const reachability: Check = {
     if (udp && tcp !== 'answered' && world.tunnel && usesHttp2(world.tunnel))
       return problem(
         evidence,
-        message('This network blocks TCP 443, which the tunnel uses.'),
+        message('The tunnel uses TCP 443, over which %s does not answer.', tunnel),
         allowHttp3(world.tunnel),
       );
     if (udp) return ok(...evidence);

@@ -169,7 +169,7 @@ export const REACH_CASES: Case[] = [
     {
       title: 'a network that drops TCP 443, and MASQUE over HTTP/2',
       verdict: 'problem',
-      shows: /UDP 443: open\nTCP 443: no answer[\s\S]*blocks TCP 443/,
+      shows: /UDP 443: open\nTCP 443: no answer[\s\S]*uses TCP 443, over which/,
       fix: /resetMasqueOptions/,
       world: async t => ({
         ...(await between(t, NO_UDP.replace('udp', 'tcp'))),
