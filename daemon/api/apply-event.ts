@@ -23,6 +23,7 @@ export const PARTS = [
   'toolAccounts',
   'networks',
   'trust',
+  'hasOldParts',
 ] as const satisfies (keyof Snapshot & EventName)[];
 export type Part = (typeof PARTS)[number];
 

@@ -28,6 +28,7 @@ export const events = {
   toolAccounts: s.Snapshot.shape.toolAccounts,
   networks: s.Snapshot.shape.networks,
   trust: s.Snapshot.shape.trust,
+  hasOldParts: s.Snapshot.shape.hasOldParts,
   routes: s.RoutesProgress,
   accounts: s.ToolAccounts,
   history: s.HistoryCleared,

@@ -81,6 +81,8 @@ export const Snapshot = z.object({
   networks: z.optional(z.nullable(NetworksState)),
   /** The organization's certificate for tools. Absent in older versions. */
   trust: z.optional(TrustState),
+  /** True if the settings or the split tunnel are old, because they could not be read again. Absent in older versions. */
+  hasOldParts: z.optional(z.boolean()),
   commands: Commands,
   /** Parts that could not be updated in time; an answer with stale parts has no ETag. */
   stale: z.optional(z.array(StalePart)),

@@ -61,6 +61,8 @@ export const Why = z.object({
    * apps. Absent for addresses and in older versions.
    */
   nameForecast: z.optional(z.nullable(z.boolean())),
+  /** True if the host should bypass the tunnel, which the kill switch blocks. Absent for addresses and in older versions. */
+  nameBlocked: z.optional(z.boolean()),
   /** Set for an emulated tunnel: nothing is routed, so the kernel was not asked. Absent otherwise. */
   demo: z.optional(z.literal(true)),
   /** The proxy that apps must use in proxy mode: `127.0.0.1:40000`. */

@@ -4,7 +4,7 @@ import type { Snapshot, StalePart, Why, WhyAddress } from '../api/schema.ts';
 import type { Message } from '../api/values.ts';
 import { LAN } from '../killswitch/rules/rules.ts';
 import { message, wordMessage } from '../view/message.ts';
-import { isOld } from '../view/states/summary.ts';
+import { isBlocking, isOld } from '../view/states/summary.ts';
 import { english } from '../view/translator.ts';
 import { canonical, type Entry, parseLine } from './document.ts';
 import { contains, parseRange } from './ranges.ts';
@@ -106,11 +106,18 @@ export function forecast(
 }
 
 /** Returns the entry of a host, and its forecast where the entry decides. The demo routes nothing. */
-function nameOf(host: string, entries: readonly Entry[], snapshot: Known): Pick<Why, 'nameEntry' | 'nameForecast'> {
+function nameOf(
+  host: string,
+  entries: readonly Entry[],
+  snapshot: Known,
+): Pick<Why, 'nameEntry' | 'nameForecast' | 'nameBlocked'> {
   const nameEntry = hostEntry(host, entries);
   const { reason, forecast } = decide({ address: '', host }, entries, snapshot);
   const isDecided = nameEntry !== null && reason === 'entry' && !snapshot.tunnelCli.emulated;
-  return { nameEntry, nameForecast: isDecided ? forecast : null };
+  const isCut = isDecided && forecast === false && isBlocking(snapshot.killSwitch);
+  // an address in the local network may be allowed
+  if (isCut && snapshot.killSwitch.allowLan) return { nameEntry, nameForecast: null };
+  return { nameEntry, nameForecast: isDecided ? forecast : null, ...(isDecided && { nameBlocked: isCut }) };
 }
 
 type Decision = Pick<WhyAddress, 'reason' | 'entry'> & { forecast: boolean | null };
@@ -119,8 +126,8 @@ type Decision = Pick<WhyAddress, 'reason' | 'entry'> & { forecast: boolean | nul
 const OWN: Decision = { forecast: false, reason: 'own', entry: null };
 
 /** True if the kill switch blocks an address: any traffic outside the tunnel, except an allowed local network. */
-function isBlocked(address: string, { active, allowLan, pausedUntil }: Snapshot['killSwitch']): boolean {
-  return active === true && pausedUntil === null && !(allowLan && narrowest(address, LAN_ENTRIES) !== null);
+function isBlocked(address: string, killSwitch: Snapshot['killSwitch']): boolean {
+  return isBlocking(killSwitch) && !(killSwitch.allowLan && narrowest(address, LAN_ENTRIES) !== null);
 }
 const LAN_ENTRIES = [...LAN.ip, ...LAN.ip6].map(canonical);
 

@@ -57,6 +57,7 @@ export function createState(tunnelCli: TunnelCli, killSwitch: KillSwitch = NO_KI
     toolAccounts: { offered: false },
     networks: null,
     trust: { offered: false, removalDue: false },
+    hasOldParts: false,
     commands: NO_COMMANDS,
   };
   const listeners = new Set<(event: Published) => void>();

@@ -20,13 +20,17 @@ const MANAGERS: readonly { kind: ServiceManager['kind']; runs: readonly string[]
 /** Files that container engines make, of podman-run(1) and moby's daemon/container_operations_unix.go. */
 const CONTAINERS: readonly { kind: ServiceManager['kind']; file: string }[] = [
   { kind: 'podman', file: 'run/.containerenv' },
-  { kind: 'docker', file: '.dockerenv' },
+  // other engines copy it from images, so it alone does not tell Docker
+  { kind: 'container', file: '.dockerenv' },
   // Kubernetes mounts it into each container, whatever engine runs it
   { kind: 'container', file: 'run/secrets/kubernetes.io' },
   { kind: 'container', file: 'var/run/secrets/kubernetes.io' },
   // container(7) of systemd: other engines tell a payload by it
   { kind: 'container', file: 'run/host/container-manager' },
 ];
+
+/** Files that Docker mounts from its own directory into each container (moby's daemon/container_operations_unix.go). */
+const OF_DOCKER = /\/containers\/[\da-f]{64}\/(hostname|hosts|resolv\.conf) \/etc\//;
 
 /** Build time in /proc/version of every release of gVisor: reports of 2019 (4.4.0) to 2026 (4.19.0-gvisor). */
 const GVISOR = 'Sun Jan 10 15:06:54 PST 2016';
@@ -42,5 +46,7 @@ export function serviceManager(root = '/'): ServiceManager | null {
   const manager = MANAGERS.find(({ runs }) => runs.some(has));
   if (manager) return { kind: manager.kind, startsWarp: manager.services.some(place => has(join(place, WARP))) };
   if (readText(join(root, 'proc/version'))?.includes(GVISOR)) return { kind: 'gvisor', startsWarp: false };
-  return { kind: CONTAINERS.find(({ file }) => has(file))?.kind ?? 'none', startsWarp: false };
+  const kind = CONTAINERS.find(({ file }) => has(file))?.kind ?? 'none';
+  const isDocker = kind === 'container' && OF_DOCKER.test(readText(join(root, 'proc/self/mountinfo')) ?? '');
+  return { kind: isDocker ? 'docker' : kind, startsWarp: false };
 }

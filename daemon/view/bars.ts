@@ -4,6 +4,7 @@ import type { Tone } from './form.ts';
 import { describeUnconfirmed, unconfirmedText } from './states/changes.ts';
 import { describeKillSwitch } from './states/killswitch.ts';
 import { stateSign } from './states/state-table.ts';
+import { oldText } from './states/summary.ts';
 import { describeTimed } from './states/timed.ts';
 import { describeTunnel } from './states/tunnel.ts';
 import type { Translator } from './translator.ts';
@@ -38,6 +39,8 @@ export function barLine(client: ClientState, format: BarFormat, inArray: boolean
       const unconfirmed = describeUnconfirmed(client, tr);
       const lines = [...sentence.split('\n'), ...timed.map(({ text }) => text)];
       if (unconfirmed) lines.push(unconfirmedText(unconfirmed, tr));
+      const old = client.snapshot && oldText(client.snapshot, tr);
+      if (old) lines.push(old);
       if (isWorthALine) lines.push(killSwitch.sentence);
       // waybar reads both texts as markup (waybar-custom(5))
       const tooltip = [...new Set(lines)].filter(Boolean).map(oneLine).join('\n');

@@ -4,7 +4,7 @@ import { redact } from '../state/redact.ts';
 import type { CommandLog, State } from '../state/store.ts';
 import type { CliTracker } from './cli/cli-info.ts';
 import { blockedBy } from './cli/failures.ts';
-import { EXTRAS, isExtra, LISTS, type Read } from './cli/version.ts';
+import { EXTRAS, isExtra, LISTS, type Read, SHOWN_LISTS } from './cli/version.ts';
 import type { Ended } from './listen/listener.ts';
 import { failureOf, isObject, jsonOf } from './parse/output.ts';
 import { parseStatusText, type StatusReading, UNKNOWN } from './parse/status.ts';
@@ -132,6 +132,8 @@ export interface ChangedParts {
   expectAnnouncement(parts: readonly Read[]): void;
   /** Call when an action has changed these parts. */
   add(parts: readonly Read[]): void;
+  /** Retries parts that could not be read after a change, and lists that are old, until a read succeeds. */
+  retryLater(): void;
   /** Runs an action; reads the changed parts when the last action under way has ended. */
   during<T>(action: () => Promise<T>): Promise<T>;
   stop(): void;
@@ -180,10 +182,12 @@ export function createChangedParts(options: {
     await Promise.all(EXTRAS.map(reader.readLatest));
   }
 
-  /** Retries parts that could not be read after a change, until a read succeeds. */
   function retryLater() {
     clearTimeout(retryTimer);
-    const unread = [...PUBLISHED].filter(part => reader.isUnread(part) || reader.isOld(part));
+    const unread = [
+      ...[...PUBLISHED].filter(part => reader.isUnread(part) || reader.isOld(part)),
+      ...SHOWN_LISTS.filter(reader.isOld),
+    ];
     if (unread.length === 0) return;
     retryTimer = setTimeout(() => {
       const reads = actions === 0 ? unread.map(reader.readLatest) : [];
@@ -199,6 +203,7 @@ export function createChangedParts(options: {
   }
 
   return {
+    retryLater,
     changing() {
       if (changesSettings || ((reading > 0 || changed.has('settings')) && reader.stale(['settings']).length > 0))
         return 'now';

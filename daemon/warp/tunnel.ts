@@ -15,7 +15,7 @@ import { installCommand, installSteps } from './cli/install-steps.ts';
 import { createRunner } from './cli/run.ts';
 import { NEWEST, READ_LIMIT_MS } from './cli/version.ts';
 import { createTerms } from './consent.ts';
-import { createChangedParts, createHearing, type Hearing } from './hear.ts';
+import { type ChangedParts, createChangedParts, createHearing, type Hearing } from './hear.ts';
 import { createWatch, type Watch } from './listen/watch.ts';
 import { createReader, type Reader } from './read/reader.ts';
 import { createRegistrationWatch, type JournalCause } from './registration.ts';
@@ -167,14 +167,14 @@ export function createTunnel(options: Options): Tunnel {
     batch: changes.during,
     changing: changes.changing,
     supports: async action => isSupported(action, (await tracker.current())?.can ?? NEWEST),
-    refresh: createRefresh({ reader, watch, adopted: () => adopting }),
+    refresh: createRefresh({ reader, watch, changes, adopted: () => adopting }),
     readFigures: () => reader.readLatest('tunnelStats'),
     isFresh() {
       store.checkRegistration();
       return reader.isFresh();
     },
     stale: () => reader.stale(),
-    hasOldParts: () => (['settings', 'splitTunnelIps', 'splitTunnelHosts'] as const).some(reader.isOld),
+    hasOldParts: reader.hasOldParts,
     async account() {
       await adopting;
       store.checkRegistration();
@@ -225,12 +225,13 @@ const FIRST_READ_MS = 2 * READ_LIMIT_MS;
 interface RefreshOptions {
   reader: Reader;
   watch: Pick<Watch, 'retry' | 'spoken'>;
+  changes: Pick<ChangedParts, 'retryLater'>;
   /** Resolves when the installed executable is in use. */
   adopted(): Promise<void>;
 }
 
 /** @returns `Tunnel.refresh` */
-function createRefresh({ reader, watch, adopted }: RefreshOptions): (which: 'stale' | 'all') => Promise<void> {
+function createRefresh({ reader, watch, changes, adopted }: RefreshOptions): (which: 'stale' | 'all') => Promise<void> {
   return async which => {
     if (which === 'stale' && reader.isFresh()) return;
     const limit = new AbortController();
@@ -249,6 +250,7 @@ function createRefresh({ reader, watch, adopted }: RefreshOptions): (which: 'sta
     if (reader.stale(['settings']).some(({ ageSeconds }) => ageSeconds === null))
       await within(FIRST_READ_MS, reader.readLatest('settings'));
     limit.abort();
+    changes.retryLater();
   };
 }
 

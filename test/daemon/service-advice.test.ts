@@ -154,7 +154,7 @@ describe('advice on WARP’s service', () => {
     assert.deepEqual(await of(openrc, RESTART_WARP), ['Broken.', [['rc-service', 'warp-svc', 'restart']]]);
     const docker = { kind: 'docker', startsWarp: false } as const;
     assert.deepEqual(await of(docker, RESTART_WARP), [
-      'Broken. This container starts no services. Restart it on its host: docker restart CONTAINER',
+      'Broken. No service manager was found in this container. Restart the container on its host: docker restart CONTAINER',
       null,
     ]);
     assert.deepEqual(await of(docker, FIXES[1]!), [
@@ -165,7 +165,10 @@ describe('advice on WARP’s service', () => {
     const rc = ['rc-service', 'warp-svc', 'restart'];
     assert.deepEqual(three.fix, { ...OF_THREE, commands: [OWN, MODE, rc], undo: [OWN, rc] });
     const [said, left] = await of(docker, OF_THREE);
-    assert.equal(said, 'Broken. This container starts no services. Restart it on its host: docker restart CONTAINER');
+    assert.equal(
+      said,
+      'Broken. No service manager was found in this container. Restart the container on its host: docker restart CONTAINER',
+    );
     assert.deepEqual(left, [OWN, MODE]);
     assert.deepEqual(await of(docker, FIXES[2]!), ['Broken. Run this yourself: culvert portal', null]);
     const [text, file] = await of(docker, FIXES[3]!);

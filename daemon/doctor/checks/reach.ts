@@ -4,7 +4,15 @@ import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
 import { programs } from '../../system/installation.ts';
 import { networkFailure } from '../../view/message.ts';
-import { HTTP2_SINCE, knowsHttp2, offersHttp2, usesHttp2, versionsIn } from '../../view/states/http2.ts';
+import {
+  HTTP2_SINCE,
+  isHttp2Only,
+  isOrganizations,
+  knowsHttp2,
+  offersHttp2,
+  usesHttp2,
+  versionsIn,
+} from '../../view/states/http2.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, type Finding, labeled, message, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import {
@@ -51,6 +59,12 @@ export const reachability: Check = {
       wordOfWireGuard('UDP 2408', wireguard),
       wordOfWireGuard('UDP 500', fallback),
     ];
+    if (udp && tcp !== 'answered' && world.tunnel && usesHttp2(world.tunnel))
+      return problem(
+        evidence,
+        message('The tunnel uses TCP 443, over which %s does not answer.', tunnel),
+        allowHttp3(world.tunnel),
+      );
     if (udp) return ok(...evidence);
     if (tcp === 'answered') return blockedUdp(world, evidence);
     return problem(
@@ -102,6 +116,17 @@ function useTcp(tunnel: Snapshot): Fix | null {
   };
 }
 
+/** Returns the fix that lets MASQUE use HTTP/3 as well; null where HTTP/2 is not the user's choice. */
+function allowHttp3(tunnel: Snapshot): Fix | null {
+  if (!isHttp2Only(tunnel) || isOrganizations(tunnel)) return null;
+  return {
+    kind: 'action',
+    ...labeled(message('Allow HTTP/3 again')),
+    actions: [{ action: 'resetMasqueOptions' }],
+    undo: [{ action: 'setMasqueOptions', value: 'h2-only' }],
+  };
+}
+
 const LOOKING = /happy ?eyeballs|establishing/i;
 const LOOKING_MS = 30_000;
 
@@ -118,10 +143,12 @@ function withoutAsking(world: World): Finding {
   return notice(
     [message('%s, for %d s', reason?.text ?? '?', seconds)],
     [
-      message('WARP finds no way to Cloudflare. A network that blocks UDP has this effect.'),
+      usesHttp2(tunnel)
+        ? message('WARP finds no way to Cloudflare. A network that blocks TCP 443 has this effect.')
+        : message('WARP finds no way to Cloudflare. A network that blocks UDP has this effect.'),
       message('To ask the ports, run: %s', 'culvert doctor --online'),
     ],
-    useTcp(tunnel),
+    usesHttp2(tunnel) ? allowHttp3(tunnel) : useTcp(tunnel),
   );
 }
 

@@ -10,10 +10,12 @@ import {
   adminCommands,
   excludeFix,
   handlesDns,
+  INTERNET,
   isConnected,
   isOutsideTunnel,
   modeOf,
   modeWord,
+  RECONNECT,
   RESTART_WARP,
   releaseNotes,
   routesTraffic,
@@ -161,7 +163,15 @@ export const duplicateRules: Check = {
   group: 'network',
   source: releaseNotes,
   async probe(world) {
-    const own = (await rules(world)).filter(({ rule }) => String(rule.table) === TUNNEL_TABLE);
+    const all = await rules(world);
+    const missing = await missingWays(world, all);
+    if (missing.length > 0)
+      return problem(
+        missing,
+        message('WARP reports a connection, but the kernel has no way into the tunnel for this traffic. Reconnect.'),
+        RECONNECT,
+      );
+    const own = all.filter(({ rule }) => String(rule.table) === TUNNEL_TABLE);
     if (own.length === 0) return notApplicable(message('The client has no routing rules now.'));
     const counted = new Map<string, { family: 4 | 6; rule: Record<string, unknown>; count: number }>();
     for (const { family, rule } of own) {
@@ -180,6 +190,25 @@ export const duplicateRules: Check = {
     );
   },
 };
+
+/** Names what is certainly missing on the way into the tunnel: a rule for a table that has routes, or all routes of IPv4. */
+async function missingWays(world: World, all: Awaited<ReturnType<typeof rules>>): Promise<Message[]> {
+  if (!isConnected(world) || !routesTraffic(modeOf(world)) || !(await tunnelLink(world))) return [];
+  const ways = (await routes(world)).filter(
+    ({ dev, type, table }) => dev === TUNNEL_LINK && !type && table !== 'local',
+  );
+  const unused = ways.flatMap(({ dst = '', metric, table = 'main' }) => {
+    // the default routes of both families look the same, but only that of IPv6 has a metric in any case
+    const families = dst.includes(':') ? [6] : dst === 'default' && metric !== undefined ? [4, 6] : [4];
+    const isUsed = all.some(({ family, rule }) => families.includes(family) && String(rule.table) === String(table));
+    return isUsed ? [] : [`IPv${families.join('/')} ${table}`];
+  });
+  if (unused.length > 0)
+    return [...new Set(unused)].map(words => message('%s: no rule leads to the table %s', ...words.split(' ')));
+  const hasWay = ways.some(({ dst = '', table }) => !dst.includes(':') && (table !== undefined || !isIP(dst)));
+  const isExpected = tunnelOf(world).splitTunnel.mode === 'exclude' && !isOutsideTunnel(world, INTERNET);
+  return hasWay || !isExpected ? [] : [message('No route of IPv4 leads to %s.', TUNNEL_LINK)];
+}
 
 function ruleText(rule: Record<string, unknown>): string {
   const words = Object.entries(rule).filter(([name]) => name !== 'priority');

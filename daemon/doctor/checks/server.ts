@@ -9,6 +9,7 @@ import {
   adminCommands,
   covers,
   excludeFix,
+  INTERNET,
   isConnected,
   isOutsideTunnel,
   modeOf,
@@ -213,8 +214,6 @@ function setAgain(lost: readonly DeclaredRule[]) {
   return adminCommands(message('Set these rules again'), words('add'), { undo: words('del') });
 }
 
-/** An address of documentation (RFC 5737), which the default split tunnel leaves in the tunnel. It stands for the Internet. */
-const INTERNET = '203.0.113.1';
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const NOTHING_BEHIND = message('No network of others is behind this machine.');
 
@@ -245,11 +244,15 @@ export const forwardedTraffic: Check = {
           ...lines.map(address => message('journal: WARP dropped packets with the source address %s', address)),
           ...evidence,
         ],
-        message(
-          'WARP carries only packets with its own address. Give forwarded packets this address (masquerading) where they enter the tunnel.',
-        ),
+        WITH_OWN_ADDRESS,
         MASQUERADE,
       );
+    if (ways.some(({ isBridge, way }) => !isBridge && way === 'tunnel')) {
+      const isReplaced = await hasSourceNat(world);
+      if (isReplaced === false) return notice([...evidence, NOT_REPLACED], WITH_OWN_ADDRESS, MASQUERADE);
+      if (isReplaced === null) return { verdict: 'unknown', evidence: [...evidence, UNREAD_NAT] };
+      evidence.push(message('The packet filter has rules that replace source addresses.'));
+    }
     const published = isTunneled ? await publishedPorts(world) : [];
     if (published.length === 0) return ok(...evidence);
     return notice(
@@ -371,6 +374,25 @@ const MASQUERADE = adminCommands(
   ],
   { undo: [['nft', `delete table ip ${NAT_TABLE}`]] },
 );
+
+const WITH_OWN_ADDRESS = message(
+  'WARP carries only packets with its own address. Give forwarded packets this address (masquerading) where they enter the tunnel.',
+);
+const NOT_REPLACED = message('No rule of the packet filter replaces the source addresses of these packets.');
+const UNREAD_NAT = message(
+  'Only an administrator can see whether their source addresses are replaced: %s',
+  'sudo culvert doctor --only forwarded-traffic',
+);
+
+/** True if any rule replaces source addresses, and null if not all rules can be read. A container engine sets its own rules. */
+async function hasSourceNat({ tools, files }: World): Promise<boolean | null> {
+  const listed = await tools.run('nft', ['list', 'ruleset'], { mebibytes: 4 }).catch(() => null);
+  if (listed?.exitCode !== 0) return null;
+  if (/\b(masquerade|snat)\b/i.test(listed.stdout)) return true;
+  // tables of the old iptables, which nft does not list
+  const old = await files.readText('/proc/net/ip_tables_names').catch(() => 'nat');
+  return old?.split('\n').includes('nat') ? null : false;
+}
 
 /** Message of warp-svc about a packet with another source address (github.com/Nyr/openvpn-install/issues/1040, 2023-04). */
 const MARTIAN = /Dropping martian, tun should not have seen this src_addr=([\da-f.:]+)/i;

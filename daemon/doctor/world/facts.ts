@@ -90,6 +90,9 @@ export function covers(ranges: readonly string[], inner: string): boolean {
   });
 }
 
+/** An address of documentation (RFC 5737), which the default split tunnel leaves in the tunnel. It stands for the Internet. */
+export const INTERNET = '203.0.113.1';
+
 /** Reports whether traffic to an address or a range bypasses the tunnel. @throws NoVerdict when the split tunnel is not known */
 export function isOutsideTunnel(world: World, range: string): boolean {
   const { mode, ips } = tunnelOf(world).splitTunnel;

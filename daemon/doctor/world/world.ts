@@ -5,7 +5,7 @@ import type { NetworkLink } from '../../api/networks.ts';
 import type { ServiceManager, Snapshot } from '../../api/schema.ts';
 import { readText, replaceFile } from '../../core/files.ts';
 import { parseJson } from '../../core/shape.ts';
-import { askBus } from '../../networks/bus.ts';
+import { askBus, IWD } from '../../networks/bus.ts';
 import { readLinks } from '../../networks/links.ts';
 import { redact } from '../../state/redact.ts';
 import { serviceManager } from '../../system/service-manager.ts';
@@ -56,7 +56,7 @@ export interface World {
   tools: Tools;
   bus: Bus;
   network: Network;
-  /** Links as the network services report them. @throws Error if a running service does not answer */
+  /** Links as NetworkManager and systemd-networkd report them. @throws Error if a running service does not answer */
   networkLinks(): Promise<readonly NetworkLink[]>;
   targets: Targets;
   knowledge: Knowledge;
@@ -108,7 +108,7 @@ export function createWorld(options: WorldOptions): World {
     ...(options.prefix && { prefix: options.prefix }),
     ...(options.toolMs && { usualMs: options.toolMs }),
   });
-  const busEnv = options.bus === undefined ? env : { ...env, DBUS_SYSTEM_BUS_ADDRESS: options.bus };
+  const ask = askBus(options.bus === undefined ? env : { ...env, DBUS_SYSTEM_BUS_ADDRESS: options.bus });
   const shared = new Map<string, Promise<unknown>>();
   return {
     signal,
@@ -121,7 +121,8 @@ export function createWorld(options: WorldOptions): World {
     tools,
     bus: createBus(tools, options.bus ?? null),
     network: createNetwork(env),
-    networkLinks: async () => (await readLinks(askBus(busEnv))).links,
+    // iwd adds names of networks only
+    networkLinks: async () => (await readLinks(async call => (call[0] === IWD ? null : ask(call)))).links,
     targets: options.targets ?? TARGETS,
     knowledge,
     redact: options.redact ?? (async text => redact(text)),

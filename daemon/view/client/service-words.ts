@@ -90,11 +90,13 @@ export function serviceSentence(verb: ServiceVerb, manager: Manager): Message {
     }
     case 'docker':
     case 'podman':
-      return isStart ? ENTRYPOINT : message('This container starts no services. Restart it on its host:');
+      return isStart
+        ? ENTRYPOINT
+        : message('No service manager was found in this container. Restart the container on its host:');
     case 'container':
       return isStart
         ? ENTRYPOINT
-        : message('This container starts no services. End the program, and start it again as root:');
+        : message('No service manager was found in this container. End the program, and start it again as root:');
     case 'gvisor':
       return isStart
         ? message('gVisor runs this machine, where only the local proxy works. Start the program as root:')
@@ -107,7 +109,7 @@ export function serviceSentence(verb: ServiceVerb, manager: Manager): Message {
 }
 
 const ENTRYPOINT = message(
-  'This container starts no services, so its entrypoint has to start WARP’s. To start it now, as root:',
+  'No service manager was found in this container, so its entrypoint has to start WARP’s service. To start it now, as root:',
 );
 
 /** Returns the command or the place that shows the messages of WARP's service. */

@@ -5,7 +5,7 @@ import { type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { lostChangesText } from './changes.ts';
 import { killSwitchBanner, leaveDemo } from './killswitch.ts';
-import { isOld } from './summary.ts';
+import { oldText } from './summary.ts';
 import { configProblemText, type TunnelView } from './tunnel.ts';
 import type { UpdateView } from './updates.ts';
 
@@ -72,11 +72,10 @@ function lostChangesBanner({ snapshot, offline }: ClientState, tr: Translator): 
 }
 
 /** Returns the banner over values that could not be read again; null where the state itself says that nothing can be read. */
-function oldBanner({ old, snapshot, offline }: ClientState, { _ }: Translator): Banner | null {
+function oldBanner({ old, snapshot, offline }: ClientState, tr: Translator): Banner | null {
   const shown = old.some(part => part === 'settings' || part === 'splitTunnel');
-  if (offline || !snapshot || !shown || snapshot.status.blocked !== null || isOld(snapshot.status)) return null;
-  const button = { label: _('Run Checks'), command: goTo('checks') };
-  return { title: _('WARP’s settings could not be read again, so these may be old'), caution: true, button };
+  const title = snapshot && !offline && oldText({ ...snapshot, hasOldParts: shown }, tr);
+  return title ? { title, caution: true, button: { label: tr._('Run Checks'), command: goTo('checks') } } : null;
 }
 
 /** Returns the banner without a daemon; null while a client first looks for the daemon. */

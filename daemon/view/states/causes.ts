@@ -5,7 +5,7 @@ import type { Manager } from '../client/service-words.ts';
 import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
-import { isHttp2Only, isOrganizations, offersHttp2, USE_HTTP2 } from './http2.ts';
+import { isOrganizations, offersHttp2, USE_HTTP2, usesHttp2 } from './http2.ts';
 import { signInCommand } from './networks.ts';
 import { type RegistrationStep, type RegistrationWords, registrationStep, registrationWords } from './registration.ts';
 import { wantsSignIn } from './summary.ts';
@@ -48,7 +48,13 @@ export function causeOf(snapshot: Snapshot, tr: Translator): Cause | null {
   }
   const entry = reason && find(reason, tr);
   if (entry) {
-    const [, title, sentence, remedy, ...checks] = entry;
+    const [, title, general, remedy, ...checks] = entry;
+    const sentence =
+      remedy === 'udp' && usesHttp2(snapshot)
+        ? tr._(
+            'A firewall or this network blocks WARP, which uses TCP 443 (HTTP/2) here. Another protocol may get through.',
+          )
+        : general;
     return { title, sentence, remedy: remedyOf(remedy, snapshot, tr), checks };
   }
   if (state !== 'unable') return null;
@@ -198,7 +204,7 @@ export function remedyOf(remedy: Remedy, snapshot: Snapshot, tr: Translator): Ca
       return { label: _('Network Settings'), command: clientCommand('network-settings') };
     case 'udp':
       if (offersHttp2(snapshot)) return { label: _('Use HTTP/2'), command: actionCommand(USE_HTTP2) };
-      return isHttp2Only(snapshot) && !isOrganizations(snapshot)
+      return usesHttp2(snapshot) && !isOrganizations(snapshot)
         ? { label: _('Allow HTTP/3 Again'), command: actionCommand({ action: 'resetMasqueOptions' }) }
         : remedyOf('protocol', snapshot, tr);
     case 'protocol': {

@@ -91,6 +91,12 @@ export function isKnownConnected(status: Status): boolean {
   return status.state === 'connected' && !isOld(status);
 }
 
+/** Words that settings may be old; null if they are not, or where the state itself says that nothing can be read. */
+export function oldText({ status, hasOldParts }: Pick<Snapshot, 'status' | 'hasOldParts'>, { _ }: Translator) {
+  if (!hasOldParts || status.blocked !== null || isOld(status)) return null;
+  return _('WARP’s settings could not be read again, so these may be old');
+}
+
 /** Adds the time of an outdated state: `Connected, as of 15:21`. @param name name of the state */
 export function asOf(name: string, { lastKnown }: Old, { _ }: Translator): string {
   // Translators: the first %s is a state such as Connected, the second the time of day at which it was last known

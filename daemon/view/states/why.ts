@@ -52,13 +52,13 @@ function addressAnswer(each: WhyAddress, why: Why, tr: Translator): WhyAnswer {
 /** Answers for a name without addresses: an entry of the split tunnel with its name decides, while a tunnel is connected. */
 function nameAnswer(why: Why, tr: Translator): WhyAnswer {
   const { _ } = tr;
-  const { target, resolveProblem, wording, nameEntry, nameForecast = null, list } = why;
+  const { target, resolveProblem, wording, nameEntry, nameForecast = null, nameBlocked = false, list } = why;
   const problem = resolveProblem
     ? // Translators: the first %s is a host name, the second a reason
       fill(_('%s could not be resolved: %s.'), target.value, worded(resolveProblem, wording, tr))
     : _('No address is known for this name.');
   const entry = nameEntry ? entryText(nameEntry, list, tr) : null;
-  const forecast = verdictOf(nameForecast, { isForecast: true, blocked: false }, tr);
+  const forecast = verdictOf(nameForecast, { isForecast: true, blocked: nameBlocked }, tr);
   const unnamed =
     nameEntry === null // undefined from an older daemon
       ? [fill(_('No entry of the split tunnel names %s; its addresses would decide.'), target.value)]
@@ -69,7 +69,7 @@ function nameAnswer(why: Why, tr: Translator): WhyAnswer {
     verdict: nameForecast === null ? (entry ?? forecast) : forecast,
     because: entry === null ? [problem, ...unnamed] : nameForecast === null ? [problem] : [entry, problem],
     kernel: null,
-    blocked: false,
+    blocked: nameBlocked,
     disagreement: null,
   };
 }

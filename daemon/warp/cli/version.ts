@@ -41,8 +41,10 @@ export const NEWEST: Capabilities = { json: true, protocol: true, masqueOptions:
 
 export type Read = CommandName | 'devices';
 
+/** Reads of the lists of the split tunnel that clients show. */
+export const SHOWN_LISTS = ['splitTunnelIps', 'splitTunnelHosts'] as const satisfies Read[];
 /** Reads of the lists of the split tunnel. */
-export const LISTS = ['splitTunnelIps', 'splitTunnelHosts', 'splitTunnelDump'] as const satisfies Read[];
+export const LISTS = [...SHOWN_LISTS, 'splitTunnelDump'] as const satisfies Read[];
 
 /**
  * Further reads that fill the options. Not every version and account has them, so a failure says nothing about the

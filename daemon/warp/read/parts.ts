@@ -1,7 +1,7 @@
 // Decides which parts are worth reading, and which parts may show outdated values.
 import type { StalePart } from '../../api/schema.ts';
 import type { State } from '../../state/store.ts';
-import { EXTRAS, isExtra, LISTS, type Read } from '../cli/version.ts';
+import { EXTRAS, isExtra, LISTS, type Read, SHOWN_LISTS } from '../cli/version.ts';
 import type { Form } from '../listen/watch.ts';
 import type { TunnelStore } from '../tunnel-store.ts';
 import { createFreshness, type Freshness } from './freshness.ts';
@@ -47,6 +47,8 @@ export interface Parts {
   isUnread(part: Read): boolean;
   /** True if the value is outdated, was not read again although it could be, and was read before. */
   isOld(part: Read): boolean;
+  /** True if the published settings or split tunnel are old. */
+  hasOldParts(): boolean;
   /**
    * Call when a read of the part has ended.
    * @returns false if an action changed the part, and its new value could not be read
@@ -81,6 +83,9 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     return part !== 'tunnelStats' || tunneled;
   }
 
+  const isOld = (part: Read) =>
+    fresh.isOutdated(part) && fresh.isFailing(part) && fresh.age(part) !== null && isReadable(part);
+  const isList = (part: Read) => PART_OF[part] === 'splitTunnel';
   const isDue = (part: Read) => fresh.isDue(part) && isReadable(part);
 
   function isStale(part: Read): boolean {
@@ -95,7 +100,9 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     isDue,
     stale(reads = SNAPSHOT_READS) {
       const oldest = new Map<StalePart['part'], number | null>();
-      for (const read of reads.filter(isStale)) {
+      // the settings announce changes of the split tunnel
+      const isDoubtful = (read: Read) => isList(read) && isStale('settings') && fresh.age(read) !== null;
+      for (const read of reads.filter(each => isStale(each) || isDoubtful(each))) {
         const [age, before] = [fresh.age(read), oldest.get(PART_OF[read])];
         oldest.set(PART_OF[read], before === null || age === null ? null : Math.max(age, before ?? 0));
       }
@@ -107,7 +114,8 @@ export function createParts(state: State, store: TunnelStore, listening: () => F
     },
     hasUnreadChanges: () => [...unread].some(isDue),
     isUnread: part => unread.has(part) && isReadable(part),
-    isOld: part => fresh.isOutdated(part) && fresh.isFailing(part) && fresh.age(part) !== null && isReadable(part),
+    isOld,
+    hasOldParts: () => (['settings', ...SHOWN_LISTS] as const).some(isOld),
     settle(part, understood) {
       if (understood && !fresh.isDue(part)) unread.delete(part);
       return understood || !unread.has(part);

@@ -13,7 +13,8 @@ import type { TunnelStore } from '../tunnel-store.ts';
 import type { Freshness } from './freshness.ts';
 import { createParts, type Parts, SNAPSHOT_READS, ttlOf } from './parts.ts';
 
-export interface Reader extends Pick<Parts, 'isDue' | 'stale' | 'hasUnreadChanges' | 'isUnread' | 'isOld'> {
+export interface Reader
+  extends Pick<Parts, 'isDue' | 'stale' | 'hasUnreadChanges' | 'isUnread' | 'isOld' | 'hasOldParts'> {
   /** True if no part of a snapshot is due or outdated. */
   isFresh(): boolean;
   /** Reads a part; concurrent callers share the read. Never rejects. */
@@ -102,7 +103,7 @@ export function createReader(options: Options): Reader {
     else fresh.failed(part, began);
     // settings that Culvert itself changed are unknown until a read succeeds
     if (!parts.settle(part, counts) && part === 'settings') store.forgetSettings();
-    options.onAge();
+    reportAge(options, parts);
     if (isExtra(part)) return;
     // a block from before a change may be over
     const blocked = failure && !fresh.expiredSince(part, began) && blockedBy(failure);
@@ -123,7 +124,7 @@ export function createReader(options: Options): Reader {
   };
   const expire = (...expired: Read[]) => {
     fresh.expire(...expired);
-    options.onAge();
+    reportAge(options, parts);
   };
   const expireAll = () => expire('status', 'devices', ...SNAPSHOT_READS);
   const readDue = () => Promise.all(SNAPSHOT_READS.filter(isDue).map(readLatest));
@@ -155,16 +156,23 @@ export function createReader(options: Options): Reader {
     expire,
     expireChanged(changed) {
       parts.expireChanged(changed);
-      options.onAge();
+      reportAge(options, parts);
     },
     hasUnreadChanges: parts.hasUnreadChanges,
     isUnread: parts.isUnread,
     isOld: parts.isOld,
+    hasOldParts: parts.hasOldParts,
     suspect: status.suspect,
     statusHeard: status.heard,
     stop: status.stop,
     expireAll,
   };
+}
+
+/** Publishes whether shown parts are old. */
+function reportAge({ state, onAge }: Options, parts: Parts): void {
+  state.set('hasOldParts', parts.hasOldParts());
+  onAge();
 }
 
 /** Stores the output of a read. @returns true if it was understood */

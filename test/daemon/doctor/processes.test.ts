@@ -1,9 +1,12 @@
 // Counts the processes that all checks start on the fullest healthy machine that can be staged.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { CHECKS } from '../../../daemon/doctor/checks/all.ts';
+import { captivePortal } from '../../../daemon/doctor/checks/reach.ts';
 import { runChecks } from '../../../daemon/doctor/engine.ts';
-import { namespace, startBus, tree, withPrograms, world } from '../../support/doctor/world.ts';
+import { examine, namespace, snapshot, startBus, tree, withPrograms, world } from '../../support/doctor/world.ts';
 import { missing } from '../../support/temporary.ts';
 
 /**
@@ -70,4 +73,14 @@ test('a connected machine with resolved, NetworkManager, Docker and a desktop ta
   for (const id of [...needed, 'duplicate-rules', 'nft-features', 'package-repository', 'panel', 'tray'])
     assert.equal(verdicts[id], 'ok', `${id}: ${results.find(result => result.id === id)?.evidence.join('; ')}`);
   assert.ok(ran.length + OTHERS <= 20, ran.join('\n'));
+});
+
+test('the search for a login page asks no service that can name none', async t => {
+  const asked = join(tree(t), 'asked');
+  const refuses = `echo "$*" >>'${asked}'; echo 'Call failed: Could not activate remote peer' >&2; exit 1`;
+  const env = { HOME: missing(t), ...withPrograms(t, { busctl: refuses }) };
+  await examine(captivePortal, world(t, { env, tunnel: snapshot({ status: { state: 'disconnected' } }) }));
+  const calls = readFileSync(asked, 'utf8').trim().split('\n');
+  const services = calls.map(call => /NetworkManager|network1|iwd/.exec(call)?.[0]);
+  assert.deepEqual(services.sort(), ['NetworkManager', 'NetworkManager', 'network1']);
 });

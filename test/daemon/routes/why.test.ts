@@ -67,6 +67,18 @@ describe('the forecast', () => {
       assert.equal(of('a.corp.example', change), null);
   });
 
+  test('says that the kill switch blocks a name without addresses, unless its address may be in an allowed network', () => {
+    const blocking = { ...base.killSwitch, active: true, pausedUntil: null, allowLan: false };
+    const of = (killSwitch: Snapshot['killSwitch']) => {
+      const { nameForecast, nameBlocked } = forecast(parseTarget('a.corp.example')!, [], connected({ killSwitch }));
+      return [nameForecast, nameBlocked];
+    };
+    assert.deepEqual(of(blocking), [false, true]);
+    assert.deepEqual(of({ ...blocking, active: false }), [false, false]);
+    assert.deepEqual(of({ ...blocking, pausedUntil: '2030-01-01T00:00:00.000Z' }), [false, false]);
+    assert.deepEqual(of({ ...blocking, allowLan: true }), [null, undefined]);
+  });
+
   test('names the narrowest entry that excludes an address', () => {
     const { tunnel, reason, entry } = ask('10.1.2.3', '10.1.2.3', connected());
     assert.deepEqual([tunnel, reason, entry], [false, 'entry', '10.1.0.0/16']);

@@ -11,7 +11,11 @@ const NEW_GVISOR = 'Linux version 4.19.0-gvisor #1 SMP Sun Jan 10 15:06:54 PST 2
 const LINUX = 'Linux version 6.12.48 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_DYNAMIC Debian 6.12.48-1\n';
 
 const systemd = { '/run/systemd/system/x': '' };
-const docker = { '/.dockerenv': '', '/proc/version': LINUX };
+const copied = { '/.dockerenv': '', '/proc/version': LINUX };
+const docker = {
+  ...copied,
+  '/proc/self/mountinfo': `611 603 254:1 /var/lib/docker/containers/${'6f'.repeat(32)}/hosts /etc/hosts rw,relatime - ext4 /dev/vda1 rw\n`,
+};
 const podman = { '/run/.containerenv': 'engine="podman-5.4.2"\n', '/proc/version': LINUX };
 
 const TABLE: [title: string, files: Fixture, expected: ServiceManager | null][] = [
@@ -45,6 +49,7 @@ const TABLE: [title: string, files: Fixture, expected: ServiceManager | null][] 
     { kind: 's6', startsWarp: true },
   ],
   ['Docker', docker, engine('docker')],
+  ['a file of Docker in the image of another engine', copied, engine('container')],
   ['Podman', podman, engine('podman')],
   ['a pod of Kubernetes', { '/run/secrets/kubernetes.io/serviceaccount/token': 'x' }, engine('container')],
   ['a payload of another engine', { '/run/host/container-manager': 'lxc' }, engine('container')],

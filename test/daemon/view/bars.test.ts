@@ -43,6 +43,13 @@ test('without a daemon the line is unknown, never the former state', () => {
   assert.equal(line(gone, 'plain'), '? Unavailable');
 });
 
+test('the tooltip of waybar says that settings are old', () => {
+  const tooltip = (client: ClientState) => JSON.parse(line(client, 'waybar')).tooltip as string;
+  assert.doesNotMatch(tooltip(connected), /may be old/);
+  const old = { ...connected, snapshot: { ...connected.snapshot!, hasOldParts: true } };
+  assert.match(tooltip(old), /settings could not be read again, so these may be old/);
+});
+
 test('a pause has its end, and a block is urgent', () => {
   assert.match(line(paused, 'plain'), /^\|\| Paused until /);
   const [block] = JSON.parse(line(blocked, 'i3bar', false));

@@ -454,22 +454,31 @@ test('settings that Culvert changed and could not read are unknown, and are read
   await until(() => areSettingsKnown(tunnel, state.snapshot().settings));
 });
 
-test('settings and lists that could not be read again are old, and settings are read without a client', async t => {
+test('settings and lists that could not be read again are old, and are read again without a client', async t => {
   const announced: boolean[] = [];
   const onAge = () => void announced.push(tunnel.hasOldParts());
   const { tunnel, state, cli } = await startTunnel(t, { onAge });
   const mode = () => state.snapshot().settings.Mode;
   await until(() => mode() === 'warp');
-  assert.equal(tunnel.hasOldParts(), false);
+  await tunnel.refresh('stale');
+  assert.deepEqual([tunnel.hasOldParts(), tunnel.stale()], [false, []]);
   await cli.control('fault=cut=20@settings');
   await cli.run('mode', 'doh');
   await until(tunnel.hasOldParts);
   assert.equal(mode(), 'warp');
+  const lists = tunnel.stale().find(({ part }) => part === 'splitTunnel');
+  assert.equal(typeof lists?.ageSeconds, 'number', 'the settings say whether the lists have changed');
   await cli.control('fault=');
   await until(() => mode() === 'doh');
   for (const fault of ['', 'unknown-output@tunnel ip list', '', 'unknown-output@tunnel host list', '']) {
     await cli.control(`fault=${fault}`);
     await tunnel.refresh('all');
     assert.deepEqual([announced.at(-1), tunnel.hasOldParts()], [fault !== '', fault !== ''], fault);
+    assert.equal(state.snapshot().hasOldParts, fault !== '', 'which an event says');
   }
+  await cli.control('fault=unknown-output@tunnel ip list');
+  await tunnel.refresh('all');
+  assert.equal(tunnel.hasOldParts(), true);
+  await cli.control('fault=');
+  await until(() => !tunnel.hasOldParts());
 });

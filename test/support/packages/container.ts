@@ -160,10 +160,7 @@ export function testServer(debs: () => readonly string[]): void {
 
     assert.equal(container.run('culvert-emulator', '--emulate', 'fault=service-down').code, 0);
     const stopped = container.run('culvert', 'status', '--fresh').out;
-    assert.match(
-      stopped,
-      /starts no services, so its entrypoint has to start WARP’s\. To start it now, as root: warp-svc/,
-    );
+    assert.match(stopped, /so its entrypoint has to start WARP’s service\. To start it now, as root: warp-svc/);
     assert.doesNotMatch(stopped, /systemctl/);
     assert.match(container.run('culvert', 'explain', 'Maybe the daemon is not running?').out, /`warp-svc`/);
 

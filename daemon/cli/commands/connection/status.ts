@@ -18,7 +18,7 @@ import { describeRemoteAccess, modeLabel } from '../../../view/client/labels.ts'
 import { formatBytes, formatDuration, formatLatency, formatLoss } from '../../../view/format.ts';
 import { placeDetail } from '../../../view/places.ts';
 import { explainedCause } from '../../../view/states/findings.ts';
-import { isKnownConnected, unknownWord } from '../../../view/states/summary.ts';
+import { isKnownConnected, oldText, unknownWord } from '../../../view/states/summary.ts';
 import { figuresOf } from '../../../view/states/words.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
@@ -55,6 +55,7 @@ async function watch(context: Context): Promise<number> {
   let shown: Snapshot | null = null;
   let port: number | null = null;
   let printed = '';
+  let said: string | null = null;
   const timed = !context.json && context.stdout.isTTY;
   const put = (text: string) => {
     if (text !== printed) context.print(timed ? `${context.style.dim(now())}  ${text}` : text);
@@ -63,8 +64,12 @@ async function watch(context: Context): Promise<number> {
   const show = () => {
     if (!shown) return;
     long.follow(shown.status);
+    const old = oldText(shown, english);
+    const json = () => ({ ...statusJson(shown!, port), ...(shown!.hasOldParts ? { hasOldParts: true } : {}) });
     const text = () => statusText(context, shown!, timed ? now().length + 2 : 0);
-    put(context.json ? JSON.stringify(statusJson(shown, port)) : text());
+    put(context.json ? JSON.stringify(json()) : text());
+    if (old !== said && old && !context.json) context.say(`${old}.`);
+    said = old;
   };
   const long = createLongTimer(show);
   for await (const followed of follow(context.client, context.signal, { isWhole: true })) {

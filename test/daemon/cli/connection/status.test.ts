@@ -297,6 +297,26 @@ test('status --watch prints a line for each change, none for what changes nothin
   assert.deepEqual([code, stderr], [0, '']);
 });
 
+test('status --watch says once when the settings are old, in JSON with each line', async t => {
+  const home = createHome(t);
+  const { daemon } = await startDaemon(t, home);
+  daemon.state.set('status', status('connected'));
+  const text = await start(home, ['status', '--watch']);
+  const json = await start(home, ['status', '--watch', '--json']);
+  await Promise.all([prints(text, 'stdout', /● Connected/), prints(json, 'stdout', /"state":"connected"/)]);
+  daemon.state.set('hasOldParts', true);
+  await prints(text, 'stderr', /^WARP’s settings could not be read again, so these may be old\.\n$/);
+  await prints(json, 'stdout', /"hasOldParts":true\}\n$/);
+  daemon.state.set('status', status('disconnected'));
+  await prints(text, 'stdout', /○ Disconnected/);
+  daemon.state.set('hasOldParts', false);
+  await prints(json, 'stdout', /"lostChanges":null\}\n$/);
+  text.kill('SIGINT');
+  json.kill('SIGINT');
+  assert.equal((await ended(text)).stderr.match(/may be old/g)?.length, 1);
+  await ended(json);
+});
+
 test('status --watch outlives the daemon, says so, and shows the state of the next one', async t => {
   const home = createHome(t);
   const first = await startDaemon(t, home);

@@ -105,6 +105,15 @@ export const REACH_CASES: Case[] = [
   {
     check: reachability,
     how: 'snapshot',
+    title: 'a tunnel over TCP that looks for a server for long, without --online',
+    verdict: 'notice',
+    shows: /A network that blocks TCP 443/,
+    fix: /resetMasqueOptions[\s\S]*h2-only/,
+    tunnel: { ...looking(ago(40)), options: { masque: 'MASQUE (HTTP/2)' } },
+  },
+  {
+    check: reachability,
+    how: 'snapshot',
     title: 'a tunnel that looks for a server since a moment',
     verdict: 'not-applicable',
     tunnel: looking(ago(5)),
@@ -155,6 +164,16 @@ export const REACH_CASES: Case[] = [
       world: async t => ({
         ...(await between(t, NO_UDP)),
         tunnel: snapshot({ tunnel: { protocol: 'MASQUE (HTTPS via TCP)' } }),
+      }),
+    },
+    {
+      title: 'a network that drops TCP 443, and MASQUE over HTTP/2',
+      verdict: 'problem',
+      shows: /UDP 443: open\nTCP 443: no answer[\s\S]*uses TCP 443, over which/,
+      fix: /resetMasqueOptions/,
+      world: async t => ({
+        ...(await between(t, NO_UDP.replace('udp', 'tcp'))),
+        tunnel: snapshot({ options: { masque: 'MASQUE (HTTP/2)' } }),
       }),
     },
     {

@@ -17,6 +17,7 @@ const TUNNEL = 'ip tuntap add CloudflareWARP mode tun; ip link set CloudflareWAR
 const bridge = (name: string, address: string, mtu = 1500) =>
   `ip link add ${name} type bridge; ip link set ${name} mtu ${mtu} up; ip addr add ${address} dev ${name};`;
 const other = (name: string) => `ip tuntap add ${name} mode tun; ip link set ${name} up;`;
+const TABLE = 'ip route add default dev CloudflareWARP table 65743;';
 const RULE = 'ip rule add not fwmark 0x100cf table 65743;';
 
 async function inside(t: Ends, setUp: string, options: Partial<Parameters<typeof world>[1]> = {}): Promise<World> {
@@ -168,6 +169,56 @@ const ROUTING: Case[] = [
       world: t => inside(t, RULE.repeat(3)),
     },
     { title: 'the rule once', verdict: 'ok', world: t => inside(t, RULE) },
+    {
+      title: 'a rule of WARP that another program removed',
+      verdict: 'problem',
+      shows: /IPv4: no rule leads to the table 65743/,
+      fix: /"action":"connect"/,
+      world: t => inside(t, `${TUNNEL} ${TABLE} ip -6 rule add not fwmark 0x100cf table 65743`),
+    },
+    {
+      title: 'a rule of WARP for IPv6 that another program removed',
+      verdict: 'problem',
+      shows: /IPv6: no rule leads to the table 65743/,
+      world: t => inside(t, `${TUNNEL} ${TABLE} ${RULE} ip -6 route add 2000::/4 dev CloudflareWARP table 65743`),
+    },
+    {
+      title: 'a table of WARP that another program emptied',
+      verdict: 'problem',
+      shows: /No route of IPv4 leads to CloudflareWARP/,
+      world: t => inside(t, `${TUNNEL} ${RULE} ip addr add 172.16.0.2/32 dev CloudflareWARP`),
+    },
+    {
+      title: 'an empty table while only chosen networks use the tunnel',
+      verdict: 'ok',
+      world: t => inside(t, `${TUNNEL} ${RULE}`, { tunnel: snapshot({ splitTunnel: { mode: 'include', ips: [] } }) }),
+    },
+    {
+      title: 'an empty table while the split tunnel is not known',
+      verdict: 'ok',
+      world: t => inside(t, `${TUNNEL} ${RULE}`, { tunnel: snapshot({ splitTunnel: { mode: null, ips: [] } }) }),
+    },
+    {
+      title: 'a rule and routes with the default route of IPv6 only in the table of WARP',
+      verdict: 'ok',
+      world: t =>
+        inside(
+          t,
+          `${TUNNEL} ${TABLE} ${RULE} ip -6 route add default dev CloudflareWARP table 65743; ip -6 rule add not fwmark 0x100cf table 65743`,
+        ),
+    },
+    ...(['disconnected', 'proxy'] as const).map(
+      (title): Omit<Case, 'check' | 'how'> => ({
+        title: `a table without a rule: ${title}`,
+        verdict: 'not-applicable',
+        world: t =>
+          inside(t, `${TUNNEL} ${TABLE}`, {
+            tunnel: snapshot(
+              title === 'proxy' ? { settings: { Mode: 'proxy' } } : { status: { state: 'disconnected' } },
+            ),
+          }),
+      }),
+    ),
   ]),
   ...proofs(ipv6Beside, 'namespace', [
     {

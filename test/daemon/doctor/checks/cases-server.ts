@@ -292,6 +292,12 @@ const AN_HOUR_AGO = JSON.stringify({
   __REALTIME_TIMESTAMP: String((NOW - 3_600_000) * 1000),
 });
 
+const TAILSCALE =
+  'ip tuntap add tailscale0 mode tun; ip addr add 100.86.173.77/32 dev tailscale0; ip link set tailscale0 up;';
+
+/** An exit node of Tailscale with clients, which the kernel forwards into the tunnel. */
+const EXIT_NODE = `${WARP} ${FORWARDS} ${TAILSCALE} ip route add 100.86.0.9 dev tailscale0; ${load('tailscale-15288.nft')}`;
+
 const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
   {
     title: 'containers that publish a port (warp-yg#45)',
@@ -341,6 +347,36 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
       }),
   },
   {
+    title: 'clients of an exit node, whose addresses nothing replaces (tailscale#15288)',
+    verdict: 'notice',
+    shows: /tailscale0: what it sends[^\n]*tunnel\nNo rule[\s\S]*masquerading/,
+    fix: /postrouting oifname \\"CloudflareWARP\\" masquerade/,
+    world: t => inside(t, EXIT_NODE),
+  },
+  {
+    title: 'clients of an exit node with masquerading',
+    verdict: 'ok',
+    shows: /has rules that replace source addresses/,
+    world: t =>
+      inside(
+        t,
+        `${EXIT_NODE} nft 'add table ip nat; add chain ip nat post { type nat hook postrouting priority 100; }; add rule ip nat post masquerade'`,
+      ),
+  },
+  {
+    title: 'clients of an exit node, and rules that only an administrator can read',
+    verdict: 'unknown',
+    shows: /Only an administrator can see/,
+    world: t =>
+      inside(t, EXIT_NODE, { programs: { nft: 'echo "Operation not permitted (you must be root)" >&2; exit 1' } }),
+  },
+  {
+    title: 'clients of an exit node, and rules of the old iptables',
+    verdict: 'unknown',
+    shows: /Only an administrator can see/,
+    world: t => inside(t, EXIT_NODE, { files: { '/proc/net/ip_tables_names': 'nat\nfilter\n' } }),
+  },
+  {
     title: 'virtual machines, whose packets leave by the uplink',
     verdict: 'ok',
     shows: /virbr0: what it sends to the Internet leaves by uplink/,
@@ -352,9 +388,6 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
     world: t => inside(t, `${WARP} ${UPLINK}`),
   },
 ]);
-
-const TAILSCALE =
-  'ip tuntap add tailscale0 mode tun; ip addr add 100.86.173.77/32 dev tailscale0; ip link set tailscale0 up;';
 
 const OWNERS: Case[] = proofs(routeOwners, 'namespace', [
   {

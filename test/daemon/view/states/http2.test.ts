@@ -6,7 +6,7 @@ import { statusLine } from '../../../../daemon/state/status-line.ts';
 import { actionCommand } from '../../../../daemon/view/form.ts';
 import { modeForm } from '../../../../daemon/view/forms/tunnel/modes.ts';
 import { connectionForm } from '../../../../daemon/view/pages/connection.ts';
-import { remedyOf } from '../../../../daemon/view/states/causes.ts';
+import { causeOf, remedyOf } from '../../../../daemon/view/states/causes.ts';
 import { isHttp2Only, knowsHttp2, offersHttp2, usesHttp2 } from '../../../../daemon/view/states/http2.ts';
 import { describeTunnel } from '../../../../daemon/view/states/tunnel.ts';
 import { describe } from '../../../../daemon/view/view.ts';
@@ -51,6 +51,20 @@ for (const [title, parts, offered] of OFFERED)
 test('offers to allow HTTP/3 again if only HTTP/2 is allowed and does not connect', () => {
   const remedy = remedyOf('udp', of({ options: { masque: ONLY_2 } }), tr)!;
   assert.deepEqual(remedy.command, actionCommand({ action: 'resetMasqueOptions' }));
+});
+
+test('a tunnel over TCP that reaches no server is not said to lack UDP', () => {
+  for (const code of ['HappyEyeballsFailed', 'CF_HAPPY_EYEBALLS_MITM_FAILURE']) {
+    const failed: Parts = { status: { state: 'unable', reason: { code, text: code } } };
+    assert.match(causeOf(of(failed), tr)!.sentence, /often all of UDP/);
+    const overTcp = causeOf(of({ ...failed, options: { masque: ONLY_2 } }), tr)!;
+    assert.doesNotMatch(overTcp.sentence, /UDP/);
+    assert.match(overTcp.sentence, /TCP 443/);
+    const wireGuard = { Mode: 'warp', 'WARP tunnel protocol': 'WireGuard' };
+    const overUdp = causeOf(of({ ...failed, settings: wireGuard, options: { masque: ONLY_2 } }), tr)!;
+    assert.match(overUdp.sentence, /often all of UDP/);
+    assert.equal(overUdp.remedy?.label, 'Try MASQUE');
+  }
 });
 
 test('a release without the option has no rows for it', () => {

@@ -113,6 +113,12 @@ test('a name that the list has is answered without its addresses, in the same wo
     [{ ...includes, nameForecast: null }, 'The split tunnel includes example.com.', null, [failure]],
     [{ ...unresolved, nameForecast: false }, 'Should bypass WARP', false, [listed, failure]],
     [
+      { ...unresolved, nameForecast: false, nameBlocked: true },
+      'Blocked: it would bypass WARP',
+      false,
+      [listed, failure],
+    ],
+    [
       { ...includes, nameForecast: true },
       'Should go through WARP',
       true,
