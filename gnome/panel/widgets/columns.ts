@@ -77,7 +77,7 @@ export class Shrinking extends Gtk.LayoutManager {
     GObject.registerClass({ GTypeName: 'CulvertShrinking' }, Shrinking);
   }
   /** Minimum height, in pixels. */
-  least = Infinity;
+  least = Number.POSITIVE_INFINITY;
 
   override vfunc_measure(widget: Gtk.Widget, orientation: Gtk.Orientation, _forSize: number): Measures {
     const size = widest(shown(widget), 1);

@@ -50,15 +50,15 @@ export function createStatus(host: Host): StatusWidget {
     widget.append(child);
   let said = '';
   /** Reserves the height of a status with short words. Longer words take room of the disc, so that nothing below moves. */
-  const reserve = () => {
+  const reserve = (isSteady: boolean) => {
     const body = lineHeight(sentence);
-    sentencePlace.height_request = 2 * body;
-    linePlace.height_request = body;
-    shrinking.least = LEAST_DISC;
     const below = [buttons, waiting.widget.visible ? waiting.widget : details.widget];
-    const heights = below.map(part => part.measure(Gtk.Orientation.VERTICAL, -1)[1]);
+    const [high = 0, low = 0] = below.map(part => part.measure(Gtk.Orientation.VERTICAL, -1)[1]);
     const gaps = 5 * widget.spacing + disc.margin_bottom;
-    widget.height_request = DISC + lineHeight(title) + 3 * body + heights.reduce((a, b) => a + b) + gaps;
+    shrinking.least = isSteady ? LEAST_DISC : DISC;
+    sentencePlace.height_request = isSteady ? 2 * body : -1;
+    linePlace.height_request = isSteady ? body : -1;
+    widget.height_request = isSteady ? DISC + lineHeight(title) + 3 * body + high + low + gaps : -1;
   };
   return {
     widget,
@@ -92,7 +92,7 @@ export function createStatus(host: Host): StatusWidget {
       menu.show(status.menu, `${status.title}: ${_('More')}`);
       waiting.show(note, Boolean(status.waiting));
       details.show(status.details ?? null);
-      if (isSteady) reserve();
+      reserve(isSteady);
     },
   };
 }
