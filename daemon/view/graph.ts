@@ -171,6 +171,35 @@ export function rangeOf(values: (number | null)[]): { least: number; mean: numbe
   return { least: Math.min(...numbers), mean, greatest: Math.max(...numbers) };
 }
 
+/** A point in a box with sides of 1, from the left and from the bottom. */
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/**
+ * Returns the pieces of a curve between missing values.
+ * @param end the value at the top; zero is at the bottom
+ * @param place returns the place of a value by its index, from 0 to 1
+ */
+export function piecesOf(values: readonly (number | null)[], end: number, place: (i: number) => number): Point[][] {
+  const pieces: Point[][] = [[]];
+  for (const [i, value] of values.entries())
+    if (value === null) pieces.push([]);
+    else pieces.at(-1)!.push({ x: place(i), y: value / end });
+  return pieces.filter(({ length }) => length > 0);
+}
+
+/** Number of values in a curve of the newest statistics. */
+const NEWEST = 60;
+
+/** Returns the pieces of a curve of the newest statistics, which ends at the right edge. */
+export function newestPieces(values: readonly (number | null)[]): Point[][] {
+  const shown = values.slice(-NEWEST);
+  const end = axisEnd(Math.max(0, ...shown.map(value => value ?? 0)), FINEST.latencyMs);
+  return piecesOf(shown, end, i => 1 - (shown.length - 1 - i) / (NEWEST - 1));
+}
+
 /** The smallest difference that the texts of format.ts show. */
 export const FINEST = { latencyMs: 0.1, loss: 0.0001, rate: 1 };
 

@@ -1,7 +1,7 @@
 // Describes the page of the command log: its bounded list of entries, its filter and its words.
 import type { LogEntry } from '../api/schema.ts';
 import { quote } from './fix.ts';
-import type { Status } from './form.ts';
+import { type Status, workCommand } from './form.ts';
 import { searchable } from './text-search.ts';
 import { fill, type Translator } from './translator.ts';
 
@@ -106,14 +106,24 @@ export function asText(entry: LogEntry, tr: Translator): string {
   return [head, outputOf(entry)].filter(Boolean).join('\n');
 }
 
+interface Listed {
+  /** Number of commands, listed or not. */
+  total: number;
+  /** True if a search is the reason. */
+  filtered: boolean;
+  /** Ends the search and lists all commands. */
+  showAll(): void;
+}
+
 /** Returns the status to show instead of an empty list. */
-export function emptyStatus(total: number, filtered: boolean, { _ }: Translator): Status {
+export function emptyStatus({ total, filtered, showAll }: Listed, { _ }: Translator): Status {
+  const all = { label: _('Show all'), command: workCommand(async () => showAll()) };
   const status = (title: string, sentence: string): Status => ({
     icon: 'culvert-console-symbolic',
     tone: 'neutral',
     title,
     sentence,
-    buttons: [],
+    buttons: total === 0 ? [] : [all],
   });
   if (total === 0) return status(_('No commands yet'), _('Commands run by Culvert are listed here.'));
   return filtered

@@ -43,7 +43,7 @@ export function accountForm(
   const free = client.pending === null;
   const { blocked } = snapshot.status;
   const registered = snapshot.account.registered && blocked !== 'not-registered';
-  const organization = organizationGroup(free, tr, joining);
+  const organization = organizationGroup(registered === true && snapshot.account.organization !== null, free, tr, joining);
   // before any other step, no user can register the device
   if (!registered && blocked !== null && blocked !== 'not-registered' && blocked !== 'terms-not-accepted') {
     const tunnel = describeTunnel(client, tr);
@@ -141,8 +141,10 @@ export function joinCommand(team: string): Command {
   return actionCommand({ action: 'registerOrganization', value: teamOf(team) });
 }
 
-function organizationGroup(free: boolean, tr: Translator, { program, join }: Joining): Group {
+/** @param isMember true for a device of an organization, which rarely joins another one */
+function organizationGroup(isMember: boolean, free: boolean, tr: Translator, { program, join }: Joining): Group {
   const { _ } = tr;
+  const title = isMember ? _('Join another organization') : _('Join an organization');
   const check = checks(tr);
   const opens = _('A browser opens for the sign-in.');
   const finishes =
@@ -154,7 +156,8 @@ function organizationGroup(free: boolean, tr: Translator, { program, join }: Joi
           fill(_('A browser opens for the sign-in. From now on Culvert finishes sign-ins, not “%s”.'), program);
   return {
     id: 'organization',
-    title: _('Join an organization'),
+    title,
+    folded: isMember,
     description: finishes,
     rows: [
       {
@@ -162,7 +165,7 @@ function organizationGroup(free: boolean, tr: Translator, { program, join }: Joi
         id: 'team',
         title: _('Team name'),
         label: _('Sign In…'),
-        name: `${_('Join an organization')}: ${_('Sign In…')}`,
+        name: `${title}: ${_('Sign In…')}`,
         sensitive: free,
         placeholder: 'example',
         check: check.team,

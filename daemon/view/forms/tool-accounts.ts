@@ -1,6 +1,15 @@
 // Describes the page of tool accounts: a group for each command-line tool with its accounts, and the tools to set up.
 import type { Tool, ToolAccount, ToolAccounts } from '../../api/accounts.ts';
-import { type Command, type Form, type Group, noteForm, type Question, type Row, statusForm } from '../form.ts';
+import {
+  type Command,
+  type Form,
+  type Group,
+  noteForm,
+  type Question,
+  type Row,
+  statusForm,
+  workCommand,
+} from '../form.ts';
 import { formatAbout, formatAgo } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { accountRows, accountsCommand, addRow, type Ordering } from './tool-account-rows.ts';
@@ -12,6 +21,8 @@ interface ToolAccountsState {
   answer: ToolAccounts | null;
   /** Why the request failed; null if it did not. */
   failed: string | null;
+  /** Reads the accounts again. */
+  again?: () => Promise<unknown>;
   /** Absent if the client only shows the accounts. */
   ordering?: Ordering;
 }
@@ -24,7 +35,7 @@ const NOT_OFFERED = 'npm';
 
 /** @param now ms since the epoch */
 export function toolAccountsForm(
-  { answer, failed, ordering }: ToolAccountsState,
+  { answer, failed, again, ordering }: ToolAccountsState,
   { offline, now }: { offline: boolean; now: number },
   tr: Translator,
 ): Form {
@@ -37,7 +48,7 @@ export function toolAccountsForm(
       tone: 'error',
       title: _('Accounts can’t be shown'),
       sentence: problem,
-      buttons: [],
+      buttons: again ? [{ label: _('Try Again'), sensitive: !offline, command: workCommand(again) }] : [],
     });
   if (!answer) return noteForm(_('Reading…'));
   const used = answer.tools.filter(isUsed);

@@ -72,8 +72,10 @@ const accountPage: Page = (host, changed) => {
       // without details, the page shows the snapshot's summary
       return accountForm(view.client, failed === null ? value : null, host.tr(), joining);
     },
-    // the first control only copies an id
-    first: 'team',
+    /** Not the license, which is secret. The first control of a device only copies an id. */
+    get first() {
+      return host.view().client.snapshot?.account.organization ? 'device' : 'team';
+    },
     shown: account.shown,
     close: account.close,
   };
@@ -144,7 +146,11 @@ const toolAccountsPage: Page = (host, changed) => {
     form(view) {
       const { value: answer, failed } = accounts.now(view);
       const offline = view.client.offline !== null;
-      return toolAccountsForm({ answer, failed, ordering }, { offline, now: host.now() }, host.tr());
+      return toolAccountsForm(
+        { answer, failed, again: accounts.again, ordering },
+        { offline, now: host.now() },
+        host.tr(),
+      );
     },
     shown: accounts.shown,
     close: accounts.close,

@@ -1,7 +1,7 @@
 // Defines the split tunnel's pages: the list, and an editor for the list as text.
 import type { Why } from '../../api/schema.ts';
 import { createRoutesEditor } from '../client/routes-editor.ts';
-import type { Form, Group, List, ListItem } from '../form.ts';
+import { type Form, type Group, type List, type ListItem, type Status, workCommand } from '../form.ts';
 import { searchedText } from '../forms/search-rows.ts';
 import { editorForm } from '../forms/tunnel/routes-editor.ts';
 import {
@@ -33,6 +33,9 @@ export const routesPage: Page = (host, changed) => {
     show(await host.model.call('POST /api/why', { body: { target } }));
   };
   const entries = createEntries(host);
+  const search = (text: string) => {
+    if (entries.search(text)) changed();
+  };
   return {
     // the keyboard begins in the field that changes the list, not in the question above it
     first: 'add',
@@ -45,9 +48,9 @@ export const routesPage: Page = (host, changed) => {
         search: {
           label: tr._('Search routes'),
           text: entries.query(),
-          type: query => entries.search(query) && changed(),
+          type: search,
         },
-        list: { ...listOf(routes, tr), ...entries.shown() },
+        list: { ...listOf(routes, tr), ...entries.shown(routes, search) },
       };
     },
     reveal(row) {
@@ -56,6 +59,8 @@ export const routesPage: Page = (host, changed) => {
     },
   };
 };
+
+const EMPTY = { icon: 'culvert-routes-symbolic', tone: 'neutral' } as const;
 
 /** Filters the entries by the search, and describes them again only when the state or the search changes. */
 function createEntries(host: Host) {
@@ -87,7 +92,7 @@ function createEntries(host: Host) {
     },
     find: (value: string) => entries.get(value),
     query: () => query,
-    shown(): Pick<List, 'items' | 'removal' | 'empty'> {
+    shown(routes: RoutesView, search: (text: string) => void): Pick<List, 'items' | 'removal' | 'empty'> {
       const tr = host.tr();
       const { _ } = tr;
       items ??= sorted(entries, newest)
@@ -100,13 +105,7 @@ function createEntries(host: Host) {
           label: fill(_('Remove %s'), id),
           command: removal(entries.get(id)!, tr),
         }),
-        empty: {
-          icon: 'culvert-routes-symbolic',
-          tone: 'neutral',
-          title: entries.size ? _('Nothing found') : _('No routes'),
-          sentence: null,
-          buttons: [],
-        },
+        empty: entries.size ? notFound(search, tr) : noRoutes(routes, tr),
       };
     },
     /** @returns false if the search stays the same */
@@ -117,6 +116,18 @@ function createEntries(host: Host) {
       return true;
     },
   };
+}
+
+function notFound(search: (text: string) => void, { _ }: Translator): Status {
+  const all = { label: _('Show all'), command: workCommand(async () => search('')) };
+  return { ...EMPTY, title: _('Nothing found'), sentence: _('No route matches the search.'), buttons: [all] };
+}
+
+function noRoutes({ managed, sensitive }: RoutesView, tr: Translator): Status {
+  const { _ } = tr;
+  const sentence = managed ? _('Your organization manages this list') : _('Add an address, a range or a host above.');
+  const defaults = { label: _('Default Addresses…'), command: resetRoutes('addresses', tr), sensitive };
+  return { ...EMPTY, title: _('No routes'), sentence, buttons: [defaults] };
 }
 
 /** Returns the entries with the newest first. */

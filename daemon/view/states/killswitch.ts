@@ -88,11 +88,12 @@ export function describeKillSwitch(client: ClientState, tr: Translator): KillSwi
     pausedUntil: killSwitch?.pausedUntil ? Date.parse(killSwitch.pausedUntil) : null,
     protection: enforced ? protectionText(killSwitch, tr) : null,
     boot: enforced ? bootText(killSwitch, tr) : null,
-    // for a pause, the sentence says everything
-    detail:
-      look === 'paused' || !killSwitch || killSwitch.detail === null
-        ? null
-        : worded(killSwitch.detail, killSwitch.wording, tr),
+    /** Worded only when a page shows it: the texts of the browser's first page lack the words of the root service. */
+    get detail() {
+      // for a pause, the sentence says everything
+      const said = look === 'paused' ? null : killSwitch;
+      return said && said.detail !== null ? worded(said.detail, said.wording, tr) : null;
+    },
     command: demo ? null : commandOf(killSwitch, tr),
   };
 }

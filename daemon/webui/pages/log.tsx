@@ -35,6 +35,10 @@ export function LogPage() {
   const shows = useSignal<Shows>(query.peek() ? 'all' : 'notable');
   const chosen = useSignal<LogEntry | null>(null);
   const entries = useComputed(() => log.value.filter(entry => passes(entry, shows.value, query.value)));
+  const showAll = () => {
+    query.value = '';
+    shows.value = 'all';
+  };
   const text = () => entries.value.map(entry => asText(entry, tr)).join('\n\n');
   return (
     <>
@@ -67,7 +71,10 @@ export function LogPage() {
         </button>
       </div>
       {entries.value.length === 0 ? (
-        <StatusView status={emptyStatus(log.value.length, query.value !== '', tr)} alone />
+        <StatusView
+          status={emptyStatus({ total: log.value.length, filtered: query.value !== '', showAll }, tr)}
+          alone
+        />
       ) : (
         <VirtualList items={entries.value} rowHeight={ROW_HEIGHT} label={_('Log')} followEnd>
           {(entry, tabIndex) => (

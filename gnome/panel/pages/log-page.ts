@@ -227,9 +227,16 @@ export class LogPage extends Adw.Bin implements PageWidget {
     this.#copy.sensitive = some;
     this.#save.sensitive = some;
     turnTo(this.#found, some ? 'some' : 'none', pageTitle('log', tr));
-    const none = emptyStatus(this.#ring.entries().length, this.#search.text.trim() !== '', tr);
+    const filtered = this.#search.text.trim() !== '';
+    const none = emptyStatus({ total: this.#ring.entries().length, filtered, showAll: () => this.#showAll() }, tr);
     for (const button of [this.#copy, this.#save]) setDescription(button, some ? '' : none.title);
     if (!some) this.#none.show(none);
+  }
+
+  #showAll(): void {
+    this.#search.text = '';
+    this.#shows.selected = SHOWS.indexOf('all' satisfies Shows);
+    this.#search.grab_focus();
   }
 
   #copyAll(): void {

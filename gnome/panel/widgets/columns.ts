@@ -1,6 +1,8 @@
 // Lays out a page in one column, or in two if they fit, and buttons in a line if they fit: libadwaita 1.2 has no breakpoints.
 import Gdk from 'gi://Gdk?version=4.0';
 import GObject from 'gi://GObject?version=2.0';
+import Graphene from 'gi://Graphene?version=1.0';
+import Gsk from 'gi://Gsk?version=4.0';
 import Gtk from 'gi://Gtk?version=4.0';
 
 /** Width of every page with its margins, in pixels. */
@@ -66,6 +68,29 @@ export class Columns extends Gtk.LayoutManager {
   #fit(children: Gtk.Widget[], width: number): { isWide: boolean; width: number } {
     const isWide = this.two && children.length === 2 && width >= WIDE;
     return { isWide, width: isWide ? Math.floor((Math.min(width, WIDEST) - GAP) / 2) : Math.min(width, CONTENT) };
+  }
+}
+
+/** Draws its child smaller if there is less room than the child wants. */
+export class Shrinking extends Gtk.LayoutManager {
+  static {
+    GObject.registerClass({ GTypeName: 'CulvertShrinking' }, Shrinking);
+  }
+  /** Minimum height, in pixels. */
+  least = Number.POSITIVE_INFINITY;
+
+  override vfunc_measure(widget: Gtk.Widget, orientation: Gtk.Orientation, _forSize: number): Measures {
+    const size = widest(shown(widget), 1);
+    const least = orientation === Gtk.Orientation.VERTICAL ? Math.min(size, this.least) : size;
+    return [least, least, -1, -1];
+  }
+
+  override vfunc_allocate(widget: Gtk.Widget, width: number, height: number, _baseline: number): void {
+    const [child] = shown(widget);
+    const size = naturalWidth(child!);
+    const scale = Math.min(1, height / size);
+    const corner = new Graphene.Point({ x: (width - scale * size) / 2, y: height - scale * size });
+    child!.allocate(size, size, -1, new Gsk.Transform().translate(corner)!.scale(scale, scale));
   }
 }
 

@@ -4,12 +4,10 @@ import Gtk from 'gi://Gtk?version=4.0';
 import PangoCairo from 'gi://PangoCairo?version=1.0';
 import Cairo from 'cairo';
 import type { Span } from '../../../daemon/view/form.ts';
-import type { Tick } from '../../../daemon/view/graph.ts';
+import { newestPieces, type Point, piecesOf, type Tick } from '../../../daemon/view/graph.ts';
 import { fractionLeft } from '../../../daemon/view/states/changes.ts';
 import { textColor } from './compat.ts';
 
-/** Number of values that fit the width without an axis. */
-const CAPACITY = 60;
 /** Room at both ends of a line, in pixels. */
 export const INSET = 5;
 /** Minimum gap between the labels of an axis, in pixels. */
@@ -48,16 +46,16 @@ export class Graph extends Drawing {
     GObject.registerClass({ GTypeName: 'CulvertGraph' }, Graph);
   }
   #lines: Values[] = [];
-  /** Null adapts the scale to the values, which may then begin above zero. */
+  /** Null for a curve of the newest statistics. */
   #axes: Axes | null = null;
 
   constructor() {
     super({ accessible_role: Gtk.AccessibleRole.IMG, hexpand: true, css_classes: ['culvert-graph'] });
   }
 
-  /** Shows one line, or two, of which the second is dashed. Without axes, the newest values are at the right end. */
+  /** Shows one line, or two, of which the second is dashed. */
   plot(lines: readonly Values[], axes: Axes | null = null): void {
-    this.#lines = axes ? [...lines] : lines.map(values => values.slice(-CAPACITY));
+    this.#lines = [...lines];
     this.#axes = axes;
     this.queue_draw();
   }
@@ -87,24 +85,14 @@ export class Graph extends Drawing {
     if (last) dot(cr, last, color, NEWEST);
   }
 
-  /** Returns the pieces between gaps. Without axes, the scale never magnifies a jitter of one millisecond. */
+  /** Returns the pieces of a line between gaps, in pixels. */
   #curves(values: Values, width: number, height: number): Point[][] {
-    const axes = this.#axes;
-    const numbers = values.filter(value => value !== null);
-    const least = axes ? 0 : Math.min(...numbers);
-    const span = axes?.end ?? Math.max(Math.max(...numbers) - least, 5, least * 0.2);
-    const [first, last] = [axes?.times[0] ?? 0, axes?.times.at(-1) ?? 0];
-    const place = (i: number) =>
-      axes ? (axes.times[i]! - first) / (last - first || 1) : 1 - (values.length - 1 - i) / (CAPACITY - 1);
-    const curves: Point[][] = [[]];
-    for (const [i, value] of values.entries())
-      if (value === null) curves.push([]);
-      else
-        curves.at(-1)!.push({
-          x: INSET + place(i) * (width - 2 * INSET),
-          y: height - INSET - ((value - least) / span) * (height - 2 * INSET),
-        });
-    return curves;
+    const { end, times = [] } = this.#axes ?? {};
+    const [first = 0, last = 0] = [times[0], times.at(-1)];
+    const pieces = end ? piecesOf(values, end, i => (times[i]! - first) / (last - first || 1)) : newestPieces(values);
+    return pieces.map(points =>
+      points.map(({ x, y }) => ({ x: INSET + x * (width - 2 * INSET), y: height - INSET - y * (height - 2 * INSET) })),
+    );
   }
 }
 
@@ -146,10 +134,6 @@ export class TimeAxis extends Drawing {
   }
 }
 
-interface Point {
-  x: number;
-  y: number;
-}
 type Color = readonly [red: number, green: number, blue: number];
 
 /** @param height fills the area between the curve and this height; null draws a dashed curve */

@@ -6,6 +6,7 @@ import {
   axisOf,
   chartsOf,
   chartTable,
+  newestPieces,
   type Slot,
   type Span,
   slotsOf,
@@ -156,4 +157,18 @@ test('charts are those with figures, each with its range, and a table of its val
     english,
   ).rows.map(([time]) => time);
   assert.equal(new Set(dense).size, 2, 'times less than a minute apart have seconds');
+});
+
+test('a curve of the newest statistics begins at zero, has gaps, and ends at the right edge', () => {
+  assert.deepEqual(newestPieces([]), []);
+  assert.deepEqual(newestPieces([20]), [[{ x: 1, y: 1 }]]);
+  const pieces = newestPieces([...Array(60).fill(40), 10, null, 40]);
+  assert.deepEqual(
+    pieces.map(points => [points.length, points.at(-1)!.y]),
+    [
+      [58, 0.25],
+      [1, 1],
+    ],
+  );
+  assert.deepEqual([pieces[0]![0]!.x, pieces[1]![0]!.x], [0, 1]);
 });

@@ -217,11 +217,13 @@ test('an entry is text that a shell would take, with its outcome', () => {
 });
 
 test('an empty console says why', () => {
-  const titles = [emptyStatus(0, true, tr), emptyStatus(3, true, tr), emptyStatus(3, false, tr)];
-  assert.deepEqual(
-    titles.map(({ title }) => title),
-    ['No commands yet', 'Nothing found', 'Nothing to show'],
-  );
+  const shown = (total: number, filtered: boolean) => {
+    const { title, buttons } = emptyStatus({ total, filtered, showAll() {} }, tr);
+    return [title, ...buttons.map(({ label }) => label)];
+  };
+  assert.deepEqual(shown(0, true), ['No commands yet']);
+  assert.deepEqual(shown(3, true), ['Nothing found', 'Show all']);
+  assert.deepEqual(shown(3, false), ['Nothing to show', 'Show all']);
 });
 
 const update = (change: Partial<UpdateCheck> | null) =>

@@ -236,6 +236,43 @@ test('every page has the same width from 720 px on', async t => {
   assert.ok(rows.x >= head.x + head.width && Math.abs(rows.y - head.y) < 1, 'Connection has two columns at 1400 px');
 });
 
+/** Marks and arrows above or below their words, and headings with a broken word. */
+const STRAY = `[
+  ...[...document.querySelectorAll('main :is(.sign, .mark) + .words, main .words + .arrow')].filter(element => {
+    const [own, other] = [element, element.previousElementSibling].map(each => each.getBoundingClientRect());
+    return own.top >= other.bottom || other.top >= own.bottom;
+  }),
+  ...[...document.querySelectorAll('main h2')].filter(heading => {
+    const range = document.createRange();
+    range.selectNodeContents(heading);
+    return range.getClientRects().length > heading.textContent.split(' ').length;
+  }),
+].map(element => element.parentElement.textContent)`;
+
+test('in large letters, marks and arrows stay next to their words, and no heading is broken', async t => {
+  const { address } = await openFresh();
+  const viewport = { width: 720, height: 800 };
+  const { page } = await openTab(await openBrowser(t), address, { viewport });
+  await page.evaluate("document.documentElement.style.fontSize = '160%'");
+  const stray: string[] = [];
+  for (const name of PAGE_NAMES) {
+    await page.evaluate(`location.hash = '#/${name}'`);
+    await page.locator(`main[data-page="${name}"]`).waitFor();
+    if (name === 'networks') await page.getByRole('button', { name: 'Add Rule…' }).waitFor();
+    stray.push(...(await page.evaluate<string[]>(STRAY)));
+  }
+  assert.deepEqual(stray, []);
+});
+
+test('with forced colors, the sign of the state has the color of the text', async t => {
+  const { address } = await openFresh();
+  const { page } = await openTab(await openBrowser(t), address, { forcedColors: 'active' });
+  const colors = await page.evaluate<string[]>(
+    "[...document.querySelectorAll('main .hero :is(.disc > .icon, .sentence)')].map(each => getComputedStyle(each).color)",
+  );
+  assert.deepEqual([colors.length, new Set(colors).size], [2, 1]);
+});
+
 test('in print there is only the page', async t => {
   const { address } = await openFresh();
   const { page } = await openTab(await openBrowser(t), `${address}#/routes`);

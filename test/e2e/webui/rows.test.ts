@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { ToolAccounts, ToolAccountsChange } from '../../../daemon/api/accounts.ts';
+import { languages } from '../../../data/build/catalogs.ts';
 import { type Running, startListeners } from '../../support/daemon/listeners.ts';
 import { checkAccessibility, openTab, shareBrowser } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';
-import { app, KILL_SWITCH, recorded, tool, toolAccount } from '../../support/gnome/initial.ts';
+import { app, KILL_SWITCH, recorded, STATUSES, tool, toolAccount } from '../../support/gnome/initial.ts';
 import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
@@ -19,8 +20,8 @@ async function openPage(t: { after(end: () => Promise<void>): unknown }, hash = 
   daemon.webui = join(prefix, 'share/culvert/webui');
   daemon.settings.setSession({ webui: { enabled: true }, ui: { firstSteps: false } });
   setState(running, 'connected');
-  const tab = await openTab(await openBrowser(t), `http://127.0.0.1:${port}/${hash}`);
-  return { ...running, ...tab };
+  const address = `http://127.0.0.1:${port}/${hash}`;
+  return { ...running, ...(await openTab(await openBrowser(t), address)), address };
 }
 
 function setState({ daemon: { state } }: Running, name: 'connected' | 'disconnected'): void {
@@ -93,6 +94,34 @@ describe('rows', { concurrency: false }, () => {
     connecting(new Date(0));
     await page.getByText('Technical details').waitFor();
     assert.equal(await top(), before);
+  });
+
+  test('nothing moves between states, however many lines their words take', async t => {
+    const { address, daemon } = await openPage(t);
+    const moved: string[] = [];
+    for (const language of languages()) {
+      const { page } = await openTab(await openBrowser(t), address, { locale: language.replace('_', '-') });
+      const title = page.locator('main .state');
+      for (const [width, letters] of [
+        [360, 100],
+        [1000, 100],
+        [1000, 160],
+      ]) {
+        await page.setViewportSize({ width: width!, height: 800 });
+        await page.evaluate(`document.documentElement.style.fontSize = '${letters}%'`);
+        const places = new Set<number>();
+        for (const status of STATUSES) {
+          const before = await title.innerText();
+          daemon.state.set('status', { ...daemon.state.snapshot().status, reason: null, network: null, ...status });
+          await until(async () => (await title.innerText()) !== before, 'the next state');
+          const top = "document.querySelector('main .values').getBoundingClientRect().top + scrollY";
+          places.add(Math.round(await page.evaluate<number>(top)));
+        }
+        if (places.size > 1) moved.push(`${language}, ${width} px, ${letters} %: ${[...places].join(', ')}`);
+      }
+      await page.context().close();
+    }
+    assert.deepEqual(moved, []);
   });
 
   test('a second move before the answer to the first keeps the first, by keyboard and by drag', async t => {

@@ -19,6 +19,7 @@ import {
   tool,
 } from '../../support/gnome/initial.ts';
 import { type Stage, stageOf } from '../../support/gnome/stage.ts';
+import { backwardStops, type Stop } from '../../support/reading-order.ts';
 import { inTurn, sample, third } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
@@ -33,13 +34,6 @@ interface Node {
   selected: boolean;
   focusable: boolean;
   pressable: boolean;
-}
-type Box = [left: number, top: number, right: number, bottom: number];
-interface Stop {
-  name: string;
-  box: Box;
-  before: Box | null;
-  rightToLeft: boolean;
 }
 
 /** Mistakes of a page or a dialog. */
@@ -66,28 +60,9 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
     if (subtitle && !nodes.some(({ description }) => description.includes(subtitle)))
       found.push(`the description of “${title}” lacks “${subtitle}”`);
   const hidden = stops.filter(({ box: [left, top, right, bottom] }) => left === right || top === bottom);
-  return [
-    ...found,
-    ...hidden.map(({ name }) => `Tab comes to “${name}”, which is not drawn`),
-    ...stops.filter(isBackwards).map(describeStop),
-  ];
+  return [...found, ...hidden.map(({ name }) => `Tab comes to “${name}”, which is not drawn`), ...backwardStops(stops)];
 }
 const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Notify me of'];
-
-/** True where the Tab key went against the order of reading: up, or back on a line. A second column begins above. */
-function isBackwards({ box, before, rightToLeft }: Stop): boolean {
-  if (!before) return false;
-  const [left, top, right, bottom] = box;
-  const [left0, top0, right0, bottom0] = before;
-  const shared = Math.min(bottom, bottom0) - Math.max(top, top0);
-  const further = rightToLeft ? right <= left0 : left >= right0;
-  if (shared > Math.min(bottom - top, bottom0 - top0) / 2) return rightToLeft ? left >= right0 : right <= left0;
-  return bottom <= top0 && !further;
-}
-
-function describeStop({ name, box, before }: Stop): string {
-  return `Tab goes back to “${name}”, from ${before} to ${box}`;
-}
 
 describe('assistive technology', { skip: missing('xdotool'), concurrency: false }, () => {
   let desktop: Desktop;
@@ -363,8 +338,8 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
       await turn(page);
       const met = await stops();
       assert.ok(met.length >= 3, `${page}: ${met.map(({ name }) => name).join(' > ')}`);
+      wrong.push(...backwardStops(met).map(fault => `${page}: ${fault}`));
       for (const stop of met) {
-        if (isBackwards(stop)) wrong.push(`${page}: ${describeStop(stop)}`);
         if (stop.rightToLeft !== rightToLeft) wrong.push(`${page}: ${stop.name} has the other direction`);
       }
     }

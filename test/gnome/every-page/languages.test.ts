@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { languages } from '../../../data/build/catalogs.ts';
+import { readCatalog } from '../../../data/build/webui.mjs';
 import { type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
 import { missing } from '../../support/gnome/desktop.ts';
 import {
@@ -16,6 +17,7 @@ import {
   KILL_SWITCH,
   logEntry,
   ROUTE_ANSWERS,
+  STATUSES,
   tool,
 } from '../../support/gnome/initial.ts';
 import { daemon, stage, useStage } from '../../support/gnome/pages.ts';
@@ -124,6 +126,9 @@ test('the pseudo-language keeps placeholders and is longer', () => {
   assert.ok(pseudo('Preferences').length >= 1.4 * 'Preferences'.length);
   assert.equal(foreign(`${pseudo('Mode')} · WARP, ${pseudo('%s left').replace('%s', pseudo('On'))}`), ' · WARP, ');
 });
+
+/** What is replaced in each state. */
+const NOTHING = { reason: null, network: null, blocked: null, raw: 'raw', since: new Date().toISOString() } as const;
 
 type Look = (where: string, texts: Text[], width: number) => void;
 interface SurveyOptions {
@@ -266,6 +271,29 @@ describe('other languages', { skip: missing('xdotool', 'msgfmt'), concurrency: f
       await survey(look, { size });
     }
     assert.deepEqual(wrong, []);
+  });
+
+  test('nothing moves between states, however many lines their words take', async () => {
+    const moved: string[] = [];
+    for (const [language, size, text] of [
+      ['de', NARROW, 1],
+      ['ru', NARROW, 1],
+      ['de', 720, 1.6],
+    ] as const) {
+      daemon.setConfig({ ui: { locale: language } });
+      await stage.ask({ do: 'scale', text: String(text) });
+      await stage.turn('connection');
+      const { texts } = readCatalog(readFileSync(`po/${language}.po`), language);
+      const places = new Set<number>();
+      for (const status of STATUSES) {
+        daemon.set('status', { ...NOTHING, ...status });
+        await stage.ask({ do: 'resize', width: size + FRAME, height: 720 });
+        await stage.settled();
+        places.add(((await stage.ask({ do: 'place', name: texts.Mode })) as number[])[1]!);
+      }
+      if (places.size > 1) moved.push(`${language}, ${size} pixels, text ${text}: ${[...places].join(', ')}`);
+    }
+    assert.deepEqual(moved, []);
   });
 
   const width = async () => ((await stage.ask({ do: 'place', name: 'Culvert' })) as number[])[2]!;

@@ -282,6 +282,20 @@ function disconnected(since: string): Status {
   return { state: 'disconnected', reason, network: null, blocked: null, since, raw: 'Disconnected' };
 }
 
+const reason = (code: string) => ({ code, text: 'vendor' });
+/** States with titles and sentences of all lengths; neighbors have different titles. */
+export const STATUSES: Partial<Status>[] = [
+  { state: 'disconnected' },
+  { state: 'connecting', reason: reason('PerformingHappyEyeballs') },
+  { state: 'disconnecting' },
+  { state: 'connected', network: 'unstable' },
+  { state: 'unable', reason: reason('NoNetwork') },
+  { state: 'connected' },
+  { state: 'unable', reason: reason('SomethingNew') },
+  { state: 'disconnected', reason: reason('ConnectAccepted') },
+  { state: 'unable', reason: reason('InsufficientResource') },
+];
+
 export function initialConfig(): ConfigResponse {
   const defaults = structuredClone(DEFAULTS);
   const source = 'https://culvert.example/releases';

@@ -17,6 +17,14 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
     // the button that had the focus is gone
     if (held && document.activeElement === document.body) box.current?.querySelector('button')?.focus();
   });
+  useLayoutEffect(
+    () => () => {
+      // the page shows its list instead
+      if (box.current?.contains(document.activeElement))
+        document.querySelector<HTMLElement>('main .toolbar input')?.focus();
+    },
+    [],
+  );
   const { icon, tone, title, sentence, line, buttons, menu, span, waiting, details } = status;
   const hasButtons = buttons.length > 0 || (menu && menu.length > 0);
   const said = waiting ?? lockOf(status);

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { isLong } from '../../../view/form.ts';
-import { axisEnd } from '../../../view/graph.ts';
+import { newestPieces } from '../../../view/graph.ts';
 import { useApp } from '../../app.ts';
 import { addressOfPage } from '../../navigation.ts';
 import { RowMenu } from './menu.tsx';
@@ -92,24 +92,26 @@ export function FiguresRow({ row: { title, subtitle, figures, curve, page, row }
         </span>
       ))}
       <span class="unseen">{[title, subtitle].filter(Boolean).join('. ')}</span>
-      <svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true" focusable="false">
-        <path d={curvePath(curve)} vector-effect="non-scaling-stroke" />
-      </svg>
+      <Curve values={curve} />
     </a>
   );
 }
 
-/** Returns the path of a curve in a box of 100 × 20, with a gap for each missing value. */
-function curvePath(curve: readonly (number | null)[]): string {
-  const end = axisEnd(Math.max(0, ...curve.map(value => value ?? 0)), 1);
-  const step = 100 / Math.max(1, curve.length - 1);
-  return curve
-    .map((value, i) => {
-      if (value === null) return '';
-      const point = `${(i * step).toFixed(1)} ${(19 - (18 * value) / end).toFixed(1)}`;
-      return curve[i - 1] == null ? `M${point}h0` : `L${point}`;
-    })
-    .join('');
+/** Shows the curve of the newest statistics, or a dashed line that announces it. */
+function Curve({ values }: { values: readonly (number | null)[] }) {
+  const pieces = newestPieces(values).map(points =>
+    points.map(({ x, y }) => `${(100 * x).toFixed(1)} ${(19 - 18 * y).toFixed(1)}`),
+  );
+  const isShort = pieces.flat().length < 2;
+  const line = pieces.map(points => `M${points.join('L')}h0`).join('');
+  return (
+    <svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true" focusable="false">
+      {pieces.map(points => (
+        <path key={points[0]} class="area" d={`M${points.join('L')}V20H${points[0]!.split(' ')[0]}Z`} />
+      ))}
+      <path d={isShort ? 'M0 10h100' : line} class={isShort ? 'none' : undefined} vector-effect="non-scaling-stroke" />
+    </svg>
+  );
 }
 
 /** Shows content that a label unfolds; without a label, the content is always visible. */

@@ -7,7 +7,7 @@ import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
 import { setName } from '../accessible.ts';
 import { commandButton, copyButton, createMenu, withoutHyphens } from '../buttons.ts';
-import { ButtonLine, vertical } from '../columns.ts';
+import { ButtonLine, Shrinking, vertical } from '../columns.ts';
 import { announce } from '../compat.ts';
 import { preformatted } from '../dialogs.ts';
 import { Ring } from '../graph.ts';
@@ -26,10 +26,13 @@ export function createStatus(host: Host): StatusWidget {
   widget.valign = Gtk.Align.CENTER;
   widget.add_css_class('culvert-hero');
   const icon = new Gtk.Image({ pixel_size: 48, accessible_role: Gtk.AccessibleRole.PRESENTATION });
-  const disc = new Gtk.Overlay({ halign: Gtk.Align.CENTER, margin_bottom: 6 });
-  disc.child = new Adw.Bin({ child: icon, css_classes: ['culvert-disc'] });
+  const overlay = new Gtk.Overlay({ child: new Adw.Bin({ child: icon, css_classes: ['culvert-disc'] }) });
   const ring = new Ring();
-  disc.add_overlay(ring);
+  overlay.add_overlay(ring);
+  const shrinking = new Shrinking();
+  const disc = new Gtk.Box({ layout_manager: shrinking, margin_bottom: 6, vexpand: true });
+  disc.append(overlay);
+  widget.vexpand = false; // the disc alone grows
   const title = centered(['title-1']);
   const sentence = centered([]);
   const line = centered(['dim-label', 'numeric']);
@@ -41,11 +44,22 @@ export function createStatus(host: Host): StatusWidget {
   for (const child of [first.widget, second.widget, menu.widget]) buttons.append(child);
   const waiting = createWaiting();
   const details = createDetails(() => host.toast(_('Copied')));
-  const sentencePlace = new Adw.Bin({ child: sentence, css_classes: ['culvert-sentence'] });
-  const linePlace = new Adw.Bin({ child: line, css_classes: ['culvert-line'] });
+  const sentencePlace = new Adw.Bin({ child: sentence });
+  const linePlace = new Adw.Bin({ child: line });
   for (const child of [disc, title, sentencePlace, linePlace, buttons, waiting.widget, details.widget])
     widget.append(child);
   let said = '';
+  /** Reserves the height of a status with short words. Longer words take room of the disc, so that nothing below moves. */
+  const reserve = (isSteady: boolean) => {
+    const body = lineHeight(sentence);
+    const below = [buttons, waiting.widget.visible ? waiting.widget : details.widget];
+    const [high = 0, low = 0] = below.map(part => part.measure(Gtk.Orientation.VERTICAL, -1)[1]);
+    const gaps = 5 * widget.spacing + disc.margin_bottom;
+    shrinking.least = isSteady ? LEAST_DISC : DISC;
+    sentencePlace.height_request = isSteady ? 2 * body : -1;
+    linePlace.height_request = isSteady ? body : -1;
+    widget.height_request = isSteady ? DISC + lineHeight(title) + 3 * body + high + low + gaps : -1;
+  };
   return {
     widget,
     first: first.widget,
@@ -54,8 +68,6 @@ export function createStatus(host: Host): StatusWidget {
       showTone(widget, status.tone);
       // a page with a changing line has many states, between which nothing may move
       const isSteady = status.line !== undefined;
-      if (isSteady) widget.add_css_class('steady');
-      else widget.remove_css_class('steady');
       // a label without text would be read aloud as a label
       sentence.visible = Boolean(status.sentence);
       line.visible = Boolean(status.line);
@@ -80,9 +92,15 @@ export function createStatus(host: Host): StatusWidget {
       menu.show(status.menu, `${status.title}: ${_('More')}`);
       waiting.show(note, Boolean(status.waiting));
       details.show(status.details ?? null);
+      reserve(isSteady);
     },
   };
 }
+
+/** Height of the disc, and its minimum next to long words, in pixels. */
+const [DISC, LEAST_DISC] = [96, 40];
+
+const lineHeight = (label: Gtk.Label) => label.create_pango_layout('0').get_pixel_size()[1]!;
 
 function hasFocus(widget: Gtk.Widget): boolean {
   return (widget.root as Gtk.Window | null)?.get_focus() === widget;

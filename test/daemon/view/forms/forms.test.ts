@@ -517,6 +517,14 @@ test('the first row of an account is not a secret field', () => {
   assert.deepEqual([first?.id, first?.secret ?? false], ['team', false]);
 });
 
+test('a member of an organization is not offered another one first', () => {
+  const groups = (organization: string | null) =>
+    accountForm(clientState({ account: { registered: true, organization } }), null, tr).groups;
+  const group = (organization: string | null) => groups(organization).find(({ id }) => id === 'organization')!;
+  assert.deepEqual([group(null).title, group(null).folded], ['Join an organization', false]);
+  assert.deepEqual([group('example').title, group('example').folded], ['Join another organization', true]);
+});
+
 test('the status of an account has the plan, the organization and the name of this device', () => {
   const device = { deviceId: 'a', name: 'laptop', model: 'ThinkPad', os: 'linux', active: true };
   const account = {

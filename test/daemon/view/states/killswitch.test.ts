@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { KillSwitch } from '../../../../daemon/api/schema.ts';
 import { NO_KILL_SWITCH } from '../../../../daemon/state/store.ts';
 import { killSwitchForm } from '../../../../daemon/view/forms/tunnel/killswitch.ts';
+import { message } from '../../../../daemon/view/message.ts';
 import {
   describeKillSwitch,
   type KillSwitchLook,
@@ -319,4 +320,17 @@ test('the page of the kill switch offers pauses while it is on, and to resume wh
     lost.map(([, , sensitive]) => sensitive),
     [false, false, false],
   );
+});
+
+test('words of the root service are translated only for the page that shows them', () => {
+  const asked: string[] = [];
+  const killSwitch = { ...NO_KILL_SWITCH, detail: 'It needs systemd.', wording: [message('It needs systemd.')] };
+  const translate = (text: string) => {
+    asked.push(text);
+    return text;
+  };
+  const shown = describeKillSwitch(clientState({ killSwitch }), { ...tr, _: translate });
+  assert.ok(!asked.includes('It needs systemd.'));
+  assert.equal(shown.detail, 'It needs systemd.');
+  assert.ok(asked.includes('It needs systemd.'));
 });
