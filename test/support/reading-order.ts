@@ -2,7 +2,7 @@
 
 export type Box = [left: number, top: number, right: number, bottom: number];
 
-/** What the Tab key reaches, and the place that it comes from. */
+/** Controls that the Tab key reaches, each with its place. */
 export interface Stop {
   name: string;
   box: Box;

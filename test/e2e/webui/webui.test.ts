@@ -27,7 +27,7 @@ test('connecting moves nothing: each control and the figures keep their places',
         })`,
       );
     await page.locator('main .values').waitFor();
-    // what a failed read adds on a busy machine, and what the page says before its first read, is gone
+    // before its first read, and after a failed read on a busy machine, the page has further lines
     await until(async () => (await look()).state === 'Demo: Disconnected', 'the state');
     const before = await look();
     const seen: Awaited<ReturnType<typeof look>>[] = [];

@@ -127,7 +127,7 @@ test('the pseudo-language keeps placeholders and is longer', () => {
   assert.equal(foreign(`${pseudo('Mode')} · WARP, ${pseudo('%s left').replace('%s', pseudo('On'))}`), ' · WARP, ');
 });
 
-/** What is replaced in each state. */
+/** Fields of the status that most states leave empty. */
 const NOTHING = { reason: null, network: null, blocked: null, raw: 'raw', since: new Date().toISOString() } as const;
 
 type Look = (where: string, texts: Text[], width: number) => void;
