@@ -311,6 +311,13 @@ export interface Search {
   found?: string;
 }
 
+/** The place of a form among the steps of a page, with buttons that stay in sight. */
+export interface Steps {
+  place: string;
+  back: Button;
+  next: Button;
+}
+
 export interface Form {
   /** Clients show it above everything else. With no group it fills the page. */
   status?: Status;
@@ -319,6 +326,8 @@ export interface Form {
   search?: Search;
   /** A list below the groups. A form always has it, or never. */
   list?: List;
+  /** A form always has it, or never. */
+  steps?: Steps;
 }
 
 /** Wraps an action in a command. */

@@ -7,7 +7,6 @@ import type { PageWidget, WindowHost } from './host.ts';
 import { AppsPage } from './pages/apps-page.ts';
 import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
-import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
 /** Creates a page by name: pages with special widgets have a case, all others are forms. */
@@ -21,8 +20,6 @@ export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost
       return new HistoryPage(host);
     case 'log':
       return new LogPage(host);
-    case 'welcome':
-      return new WelcomePage(host);
     default:
       return new FormPage(host, FORM_PAGES[name].open, pageTitle(name, tr));
   }

@@ -16,7 +16,7 @@ export interface OpenPage {
   first?: string;
   /** Prepares the form to show a row, if a search hides it. Clients request the form afterwards. */
   reveal?(row: string): void;
-  /** Clears a search when the user opens another page. Clients that create a page each time call only `close`. */
+  /** Called when the user opens another page. */
   left?(): void;
   close?(): void;
 }

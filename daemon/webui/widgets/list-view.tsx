@@ -1,9 +1,9 @@
-// Renders a form's list, with its search field and commands.
-import { useId } from 'preact/hooks';
+// Renders what a form has below its groups: a list with its search field and commands, or the buttons of a step.
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Form, List, Search, Steps } from '../../view/form.ts';
 import { formatCount } from '../../view/format.ts';
 import { fill } from '../../view/translator.ts';
 import { useApp } from '../app.ts';
-import type { ListProps } from './page-view.tsx';
 import { SearchField } from './rows/entry-row.tsx';
 import { Menu } from './rows/menu.tsx';
 import { StatusView } from './rows/status.tsx';
@@ -12,7 +12,34 @@ import { VirtualList } from './virtual-list.tsx';
 
 const ROW_HEIGHT = 56;
 
-export function ListView({ list, search }: ListProps) {
+export function Below({ form: { list, search, steps } }: { form: Form }) {
+  return (
+    <>
+      {list && <ListView list={list} search={search} />}
+      {steps && <StepBar steps={steps} />}
+    </>
+  );
+}
+
+function StepBar({ steps: { place, back, next } }: { steps: Steps }) {
+  const shown = useRef(place);
+  useLayoutEffect(() => {
+    // the next step begins at its start, also for the keyboard
+    if (place !== shown.current) document.querySelector('h1')!.focus();
+    shown.current = place;
+  }, [place]);
+  return (
+    <div class="toolbar">
+      <CommandButton command={back.command}>{back.label}</CommandButton>
+      <span>{place}</span>
+      <CommandButton class="suggested" command={next.command}>
+        {next.label}
+      </CommandButton>
+    </div>
+  );
+}
+
+function ListView({ list, search }: { list: List; search: Search | undefined }) {
   const { tr } = useApp();
   const { _, ngettext } = tr.value;
   const { items, sensitive } = list;
