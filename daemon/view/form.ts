@@ -168,7 +168,7 @@ export type Row = Common &
     | { kind: 'switch'; on: boolean; command: Command; page?: PageName; name?: string }
     /** One of a group's choices; `checked` marks the confirmed choice. */
     | { kind: 'radio'; checked: boolean; command: Command }
-    | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }
+    | { kind: 'button'; label: string; name?: string; style?: MenuButton['style']; command: Command; busy?: boolean }
     /**
      * Opens a page, at the row with the id `row` if given. `value` is the page's current setting. `task` first opens a
      * dialog that leads to the page.
@@ -279,7 +279,25 @@ export interface ListItem {
   /** Kind and origin in a few words. */
   badge: string;
   note: string | null;
-  removable: boolean;
+  /** Explains the note. */
+  details?: string;
+  /** Name of an icon in the desktop's theme, or path of a picture. Browsers show none. */
+  picture?: string | null;
+  removable?: boolean;
+  /** True for an item that is shown in gray. */
+  faded?: boolean;
+  /** True during a request about the item: its controls can't be used. */
+  busy?: boolean;
+}
+
+/** The controls of a list's item, whose lack of use the list's reason or the item's note explains. */
+export interface ItemControls {
+  /** The main command, which the item itself also runs. */
+  start: MenuButton;
+  /** Turns something on or off; an icon in a desktop app, or an entry of the menu. */
+  toggle: MenuButton & { on: boolean; name: string };
+  /** Returns further commands for the menu, which most items never open. */
+  menu(): MenuButton[];
 }
 
 /** A list of any length. Clients draw only the visible items. */
@@ -291,9 +309,14 @@ export interface List {
   sensitive: boolean;
   /** Why the list can't be used, as for a row. */
   reason: string | null;
-  removal(item: ListItem): Button;
+  /** Returns the command that removes an item. A list always has this, or never. */
+  removal?(item: ListItem): Button;
+  /** Returns the other controls of an item. A list always has this, or never. */
+  controls?(item: ListItem): ItemControls;
   /** Commands about the whole list. */
-  more: { name: string; entries: Button[] };
+  more?: { name: string; entries: Button[] };
+  /** Reads the list again. Browsers, which read it with each visit, have no button for it. */
+  refresh?: Button;
   /** In place of an empty list. */
   empty: Status;
 }
@@ -309,6 +332,8 @@ export interface Search {
   enter?(): void;
   /** The number of results as a text. Screen readers announce its changes. */
   found?: string;
+  /** Check boxes next to the field. Their number never changes. */
+  options?: { label: string; on: boolean; set(on: boolean): void }[];
 }
 
 /** The place of a form among the steps of a page, with buttons that stay in sight. */

@@ -158,13 +158,13 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       daemon.set('killSwitch', { installed: true });
       await stage.turn('apps');
       stage.key('ctrl+r');
-      await press('More ways to start Firefox');
+      await press('Firefox: More');
       await press('Start Only Through the Tunnel');
       await find('Firefox started. It uses the tunnel only.');
-      await press('More ways to start Firefox');
+      await press('Firefox: More');
       await press('Add to App Menu, Only Through the Tunnel');
       await find('Firefox is in the app menu');
-      await press('More ways to start Firefox');
+      await press('Firefox: More');
       await press('Remove from App Menu, Only Through the Tunnel');
       await find('Firefox removed from the app menu');
       const shortcut = (present: boolean) => ({ appId: 'firefox.desktop', present, way: 'tunnel-only' });

@@ -19,6 +19,7 @@ import type { PageName } from '../page-list.ts';
 import type { ChecksState } from '../states/findings.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
+import { appsPage } from './apps.ts';
 import { networksPage } from './networks.ts';
 import { type Page, reading } from './page.ts';
 import { editorPage, routesPage } from './routes.ts';
@@ -293,6 +294,7 @@ export const FORM_PAGES = {
     open: updatesPage,
     searched: ({ client, update }, tr) => updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
   },
+  apps: { open: appsPage },
   routes: { open: routesPage },
   editor: { open: editorPage },
   tools: { open: toolAccountsPage },

@@ -14,7 +14,6 @@ import { ICONS } from '../widgets/icon.tsx';
 import { Below } from '../widgets/list-view.tsx';
 import { PageView } from '../widgets/page-view.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
-import { AppsPage } from './apps.tsx';
 import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
 import style from './style.css';
@@ -30,8 +29,6 @@ for (const [name, paths] of Object.entries({ ...app, ...panel })) ICONS.set(name
 /** Renders a page by name: pages with special widgets have a case, all others are forms. */
 export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> }) {
   switch (page) {
-    case 'apps':
-      return <AppsPage />;
     case 'settings':
       return <PageView page={settingsPage} />;
     case 'history':

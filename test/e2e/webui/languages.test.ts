@@ -161,7 +161,7 @@ describe('the page in other languages', { concurrency: false }, () => {
     await page.evaluate(`location.hash = '#/${name}'`);
     await page.locator(`main[data-page="${name}"]`).waitFor();
     if (name !== 'apps') return;
-    await page.locator('.toolbar input[type=checkbox]').check(); // only proxychains catches this app
+    await page.locator('.toolbar input[type=checkbox]').first().check(); // only proxychains catches this app
     await page.getByText(APP).first().waitFor();
   };
 

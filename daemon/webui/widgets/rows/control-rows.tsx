@@ -107,7 +107,7 @@ export function ButtonRow({ row }: { row: RowOf<'button'> }) {
       <Words row={row} id={id} />
       <CommandButton
         class={row.style}
-        aria-label={`${row.title}: ${row.label}`}
+        aria-label={row.name ?? `${row.title}: ${row.label}`}
         aria-describedby={description}
         aria-busy={row.busy}
         command={row.command}

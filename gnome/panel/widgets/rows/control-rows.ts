@@ -52,7 +52,7 @@ export function buttonRow(host: Host): RowWidget<'button'> {
       const about = describeRow(row);
       showWords(widget, row);
       setDescription(widget, about);
-      button.show({ ...row, name: `${row.title}: ${row.label}`, about });
+      button.show({ ...row, name: row.name ?? `${row.title}: ${row.label}`, about });
       spinner.visible = row.busy ?? false;
     },
   };
