@@ -4,7 +4,9 @@ import type { ChangeOptions, Subject } from '../api/changes.ts';
 import type { DoctorFixRequest } from '../api/doctor.ts';
 import type { NetworksAnswer } from '../api/networks.ts';
 import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } from '../api/schema.ts';
+import type { Chart, Charts, Table } from './graph.ts';
 import type { PageName } from './page-list.ts';
+import type { Strip } from './states/strip.ts';
 
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
 export type ClientTask =
@@ -53,7 +55,9 @@ export type Ask =
   /** Runs the command for the text that answers the `field` of the command's question; it gets the secrets as its own. */
   | { kind: 'answer'; command(text: string): Command }
   /** Work of the control's page. If it resolves with a text, clients show the text instead of `done`. */
-  | { kind: 'work'; work(): Promise<unknown> };
+  | { kind: 'work'; work(): Promise<unknown> }
+  /** Changes what the page shows. */
+  | { kind: 'show'; show(): void };
 
 /** A change of the rules for networks. */
 export type NetworksChange =
@@ -168,7 +172,8 @@ export type Row = Common &
     | { kind: 'switch'; on: boolean; command: Command; page?: PageName; name?: string }
     /** One of a group's choices; `checked` marks the confirmed choice. */
     | { kind: 'radio'; checked: boolean; command: Command }
-    | { kind: 'button'; label: string; name?: string; style?: MenuButton['style']; command: Command; busy?: boolean }
+    /** Without a label, the row itself is the button. */
+    | { kind: 'button'; label?: string; name?: string; style?: MenuButton['style']; command: Command; busy?: boolean }
     /**
      * Opens a page, at the row with the id `row` if given. `value` is the page's current setting. `task` first opens a
      * dialog that leads to the page.
@@ -196,6 +201,12 @@ export type Row = Common &
     | { kind: 'shell'; shell: string; folded?: string }
     /** Preformatted lines: commands, or the difference of a file with `+` and `-`; `folded` as above. */
     | { kind: 'text'; text: string; folded?: string }
+    /** A table of texts with remarks below it, hidden until the user opens it. */
+    | { kind: 'table'; table: Table; notes?: readonly string[] }
+    /** The states during a span. */
+    | { kind: 'strip'; strip: Strip }
+    /** The chosen one of some charts; `choose` is called for another one. */
+    | { kind: 'chart'; charts: Charts; chosen: Chart['id']; choose(id: Chart['id']): void }
     /** A finding or a remark. */
     | { kind: 'note' }
     /** A row that unfolds other rows. `button` acts without unfolding. */

@@ -19,6 +19,8 @@ export interface Host {
   now(): number;
   checks: Checks;
   updates: Updates;
+  /** True while the user can't see the client. */
+  isHidden(): boolean;
   /** Statistics of the last minutes of this connection. */
   figures(): readonly Sample[];
   /** Functions that only a desktop app has; null in a browser. */

@@ -4,7 +4,6 @@ import { FORM_PAGES } from '../../daemon/view/pages/all.ts';
 import { settingsPage } from '../../daemon/view/pages/search.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
-import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
@@ -13,8 +12,6 @@ export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost
   switch (name) {
     case 'settings':
       return new FormPage(host, settingsPage, pageTitle(name, tr));
-    case 'history':
-      return new HistoryPage(host);
     case 'log':
       return new LogPage(host);
     default:

@@ -20,6 +20,7 @@ import type { ChecksState } from '../states/findings.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { appsPage } from './apps.ts';
+import { historyPage } from './history.ts';
 import { networksPage } from './networks.ts';
 import { type Page, reading } from './page.ts';
 import { editorPage, routesPage } from './routes.ts';
@@ -295,6 +296,7 @@ export const FORM_PAGES = {
     searched: ({ client, update }, tr) => updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
   },
   apps: { open: appsPage },
+  history: { open: historyPage },
   routes: { open: routesPage },
   editor: { open: editorPage },
   tools: { open: toolAccountsPage },

@@ -10,11 +10,11 @@ import { createSearch, hitsForm, settingsPage } from '../../view/pages/search.ts
 import { reportView } from '../../view/report.ts';
 import { type Messages, useApp } from '../app.ts';
 import { saveBytes } from '../files.ts';
+import { addPictureRows } from '../widgets/chart.tsx';
 import { ICONS } from '../widgets/icon.tsx';
 import { Below } from '../widgets/list-view.tsx';
 import { PageView } from '../widgets/page-view.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
-import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
 import style from './style.css';
 
@@ -26,13 +26,13 @@ sheet.replaceSync(style);
 document.adoptedStyleSheets.push(sheet);
 for (const [name, paths] of Object.entries({ ...app, ...panel })) ICONS.set(name, paths);
 
+addPictureRows();
+
 /** Renders a page by name: pages with special widgets have a case, all others are forms. */
 export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> }) {
   switch (page) {
     case 'settings':
       return <PageView page={settingsPage} />;
-    case 'history':
-      return <HistoryPage />;
     case 'log':
       return <LogPage />;
     default:

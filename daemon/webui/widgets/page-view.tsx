@@ -1,11 +1,11 @@
 // Renders a page, which consists of a form.
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useLayoutEffect, useMemo } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { Form } from '../../view/form.ts';
 import type { Page } from '../../view/pages/page.ts';
 import { useApp } from '../app.ts';
-import { rowInAddress } from '../navigation.ts';
+import { revealRow, rowInAddress } from '../navigation.ts';
 import { SearchField } from './rows/entry-row.tsx';
 import { FormView } from './rows/form.tsx';
 
@@ -28,7 +28,22 @@ export function PageView({ page, Below }: { page: Page; Below?: ComponentType<{ 
       open.close?.();
     };
   }, [open]);
+  useEffect(() => {
+    const follow = () => void open.reveal?.(rowInAddress());
+    const showAll = () => open.showAll?.();
+    addEventListener('hashchange', follow);
+    addEventListener('beforeprint', showAll);
+    return () => {
+      removeEventListener('hashchange', follow);
+      removeEventListener('beforeprint', showAll);
+    };
+  }, [open]);
   const form = open.form(view.value);
+  const isRevealed = useRef(rowInAddress() === '');
+  useEffect(() => {
+    // the page may still read what the address names
+    if (!isRevealed.current) isRevealed.current = revealRow();
+  });
   return (
     <>
       {form.search && !form.list && (

@@ -37,6 +37,8 @@ export function createHost(window: Gtk.Window, { model, view, figures, goTo, toa
     now: Date.now,
     checks: createChecks(model, () => tr, desktop.runDoctor),
     updates: createUpdates(model),
+    // a hidden window requests no form
+    isHidden: () => false,
     figures,
     desktop,
     run: command => runCommand(host, command),

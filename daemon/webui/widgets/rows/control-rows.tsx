@@ -102,6 +102,12 @@ export function SelectRow({ row }: { row: RowOf<'select'> }) {
 export function ButtonRow({ row }: { row: RowOf<'button'> }) {
   const id = useId();
   const description = useDescription(row, id);
+  if (row.label === undefined)
+    return (
+      <CommandButton class="row fold" command={row.command} sensitive={row.sensitive} aria-describedby={description}>
+        <Words row={row} id={id} />
+      </CommandButton>
+    );
   return (
     <div class="row">
       <Words row={row} id={id} />

@@ -38,6 +38,8 @@ export class FormPage extends Adw.Bin implements PageWidget {
   #search: SearchBar | null = null;
   #steps: StepBar | null = null;
   #isOnScreen = false;
+  /** The row to reveal once the page shows it. */
+  #wanted = '';
   focusSearch?: () => void;
   tick?: () => void;
 
@@ -83,6 +85,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
     this.#fit?.();
     if (form.search) this.#showSearch(form.search, this.#body);
     if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
+    if (this.#wanted && this.#groups.reveal(this.#wanted)) this.#wanted = '';
     if (form.steps && this.#steps?.show(form.steps)) this.#scrolled.vadjustment.value = 0;
   }
 
@@ -145,6 +148,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
 
   leave(): void {
     this.#isOnScreen = false;
+    this.#wanted = '';
     if (!this.#open.left) return;
     this.#open.left();
     this.#search?.put('');
@@ -157,12 +161,9 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 
   reveal(row: string): void {
-    if (this.#open.reveal) {
-      this.#open.reveal(row);
-      this.#changed();
-      this.focusSearch?.();
-    }
-    this.#groups.reveal(row);
+    this.#wanted = this.#open.reveal?.(row) ?? row;
+    this.#changed();
+    if (this.#open.reveal) this.focusSearch?.();
   }
 }
 
