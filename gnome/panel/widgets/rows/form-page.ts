@@ -12,7 +12,8 @@ import { within } from '../accessible.ts';
 import { commandButton } from '../buttons.ts';
 import { CLAMP, Columns, PAGE_MARGIN, vertical } from '../columns.ts';
 import { FormGroups } from './form-groups.ts';
-import { createLongList, createSearchBar, type LongList, type SearchBar } from './long-list.ts';
+import { createLongList, type LongList } from './long-list.ts';
+import { createSearchBar, type SearchBar } from './search-bar.ts';
 import { createStatus, type StatusWidget } from './status.ts';
 
 export class FormPage extends Adw.Bin implements PageWidget {

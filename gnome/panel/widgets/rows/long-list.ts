@@ -1,117 +1,20 @@
-// Provides a form's search field and its long list, which creates only the rows near the visible part.
+// Provides a form's long list, which creates only the rows near the visible part.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
 import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { Command, ItemControls, List, ListItem, MenuButton, Search } from '../../../../daemon/view/form.ts';
+import type { Command, ItemControls, List, ListItem, MenuButton } from '../../../../daemon/view/form.ts';
 import { underWay } from '../../../../daemon/view/forms/availability.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';
-import type { SearchField } from '../../host.ts';
 import { nameMenuButton, setDescription, setName, turnTo } from '../accessible.ts';
-import { type CommandButton, checkButton, commandButton, createMenu, withoutHyphens } from '../buttons.ts';
+import { type CommandButton, commandButton, createMenu, withoutHyphens } from '../buttons.ts';
 import { CLAMP, vertical } from '../columns.ts';
-import { announce, nameListItem } from '../compat.ts';
+import { nameListItem } from '../compat.ts';
 import { dropRows, OneStop, rowFactory, stepwise } from '../lists.ts';
 import { createStatus } from './status.ts';
-
-export interface SearchBar extends SearchField {
-  show(search: Search): void;
-  /** Replaces the text, including text that the page does not know yet. */
-  put(text: string): void;
-}
-
-/**
- * Creates a search field.
- * @param list a list to search after each key, with its buttons next to the field; without a list, the search waits for a pause
- */
-export function createSearchBar(first: Search, list: Pick<LongList, 'beside' | 'view'> | null): SearchBar {
-  let now = first;
-  const entry = new Gtk.SearchEntry({ placeholder_text: first.label, hexpand: true });
-  setName(entry, first.label);
-  /** The text that the page knows. */
-  let known = '';
-  const tell = () => {
-    known = entry.text;
-    now.type(known);
-  };
-  entry.connect(list ? 'changed' : 'search-changed', tell);
-  const enter = () => {
-    if (!now.enter) return;
-    tell();
-    now.enter();
-  };
-  entry.connect('activate', enter);
-  const focus = new Gtk.EventControllerFocus();
-  focus.connect('enter', () => now.begin?.());
-  entry.add_controller(focus);
-  // inside the clamp, like the margins of the content below
-  const line = new Gtk.Box({ spacing: 6 });
-  for (const part of [entry, ...(list?.beside ?? [])]) line.append(part);
-  const bar = vertical(6);
-  bar.add_css_class('culvert-toolbar');
-  bar.append(line);
-  const options = first.options && createOptions(first.options);
-  if (options) bar.append(options.widget);
-  // where Delete removes an item, keys belong to the list
-  if (list?.view.model instanceof Gtk.NoSelection) entry.set_key_capture_widget(list.view);
-  const setText = (text: string) => {
-    known = text;
-    entry.text = text;
-  };
-  return {
-    widget: bar,
-    enter,
-    type(text) {
-      if (known === '') now.begin?.();
-      entry.text = text;
-      tell();
-    },
-    show(search) {
-      const { found } = now;
-      now = search;
-      if (search.found !== undefined && search.found !== found)
-        announce(bar.visible ? entry : (bar.parent ?? entry), search.found);
-      // keeps text that the page does not know yet
-      if (search.text !== known) setText(search.text);
-      options?.show(search.options ?? []);
-    },
-    text: () => entry.text,
-    put: setText,
-    focus(isTyping = false) {
-      if (!isTyping) return void entry.grab_focus();
-      (entry.get_delegate() as Gtk.Text).grab_focus_without_selecting();
-      entry.set_position(-1);
-    },
-  };
-}
-
-/** Creates the check boxes of a search. */
-function createOptions(first: NonNullable<Search['options']>) {
-  // otherwise screen readers would present the options as a table
-  const accessible_role = Gtk.AccessibleRole.GROUP;
-  const widget = new Gtk.FlowBox({
-    selection_mode: Gtk.SelectionMode.NONE,
-    max_children_per_line: 2,
-    accessible_role,
-  });
-  let now = first;
-  const checks = first.map(({ label }, i) => {
-    const child = checkButton(label);
-    child.connect('toggled', () => now[i]!.on !== child.active && now[i]!.set(child.active));
-    widget.append(new Gtk.FlowBoxChild({ child, focusable: false, accessible_role }));
-    return child;
-  });
-  return {
-    widget,
-    show(options: NonNullable<Search['options']>) {
-      now = options;
-      for (const [i, { on }] of options.entries()) checks[i]!.active = on;
-    },
-  };
-}
 
 export interface LongList {
   widget: Gtk.Widget;

@@ -109,22 +109,6 @@ test('one request about an app runs at a time, and a new shortcut does not move 
   assert.deepEqual([ids(), list().empty.title], [[], 'No apps']);
 });
 
-test('an earlier list of apps does not replace a later one, and none is asked for without a daemon', async () => {
-  const { page, ids, controls, world } = await openedApps();
-  const { command } = controls('web').menu()[0]!;
-  page.shown?.();
-  const ran = act(command);
-  await settled();
-  world.open[2]!.answer({ apps: [app('web', 'Web')] });
-  await ran;
-  world.open[1]!.answer({ apps: [app('mail', 'Mail')] });
-  await settled();
-  assert.deepEqual(ids(), ['web']);
-  world.set({ ...clientState(), offline: OFFLINE });
-  await act(command);
-  assert.equal(world.asked.length, 3);
-});
-
 test('an app is started once the proxy is on, which the user may decline', async () => {
   let agrees = false;
   const off = clientState({ settings: { Mode: 'warp' } });
