@@ -50,6 +50,8 @@ export function chartRow(first: RowOf<'chart'>): RowWidget<'chart'> {
     for (const [id, { button }] of tabs) {
       button.visible = charts.some(each => each.id === id);
       button.active = id === chosen;
+      // Tab and the search lead to the chosen one
+      if (button.active) list.set_focus_child(button);
       button.update_state([Gtk.AccessibleState.SELECTED], [Number(button.active)]);
     }
     const chart = charts.find(({ id }) => id === chosen)!;
