@@ -4,9 +4,8 @@ import type { ChangeOptions, Subject } from '../api/changes.ts';
 import type { DoctorFixRequest } from '../api/doctor.ts';
 import type { NetworksAnswer } from '../api/networks.ts';
 import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } from '../api/schema.ts';
-import type { Chart, Charts, Table } from './graph.ts';
+import type { Chart, Charts, Strip, Table } from './graph.ts';
 import type { PageName } from './page-list.ts';
-import type { Strip } from './states/strip.ts';
 
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
 export type ClientTask =

@@ -1,8 +1,8 @@
 // Renders the rows of the history: charts over time, the strip of a span, and tables.
 import type { RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Chart, Table, Tick } from '../../view/graph.ts';
-import { HEIGHTS, type Kind } from '../../view/states/strip.ts';
+import type { Chart, Kind, Table, Tick } from '../../view/graph.ts';
+import { HEIGHTS } from '../../view/states/strip.ts';
 import { FURTHER_ROWS } from './rows/form.tsx';
 import { moveFocus } from './rows/menu.tsx';
 import type { RowOf } from './rows/words.tsx';

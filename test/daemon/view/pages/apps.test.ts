@@ -129,10 +129,3 @@ test('an app is started once the proxy is on, which the user may decline', async
   await settled();
   assert.deepEqual(busy(), []);
 });
-
-test('an organization that locks the mode is the reason why no app can be started', async () => {
-  const locked = clientState({ settings: { Mode: 'warp' }, options: { modeLocked: true } });
-  const { form, list, controls } = await openedApps(locked);
-  assert.deepEqual([controls('web').start.sensitive, list().reason], [false, 'Your organization decides the mode.']);
-  assert.equal(form().groups[0]!.rows[0]!.reason, list().reason);
-});
