@@ -4,6 +4,7 @@ import type { ChangeOptions, Subject } from '../api/changes.ts';
 import type { DoctorFixRequest } from '../api/doctor.ts';
 import type { NetworksAnswer } from '../api/networks.ts';
 import type { ActionRequest, ConfigPatch, KillSwitchPause, KillSwitchRequest } from '../api/schema.ts';
+import type { Chart, Charts, Strip, Table } from './graph.ts';
 import type { PageName } from './page-list.ts';
 
 /** Tasks that only the client itself can do: start a service through polkit, open a dialog, save a file. */
@@ -53,7 +54,9 @@ export type Ask =
   /** Runs the command for the text that answers the `field` of the command's question; it gets the secrets as its own. */
   | { kind: 'answer'; command(text: string): Command }
   /** Work of the control's page. If it resolves with a text, clients show the text instead of `done`. */
-  | { kind: 'work'; work(): Promise<unknown> };
+  | { kind: 'work'; work(): Promise<unknown> }
+  /** Changes what the page shows. */
+  | { kind: 'show'; show(): void };
 
 /** A change of the rules for networks. */
 export type NetworksChange =
@@ -168,7 +171,8 @@ export type Row = Common &
     | { kind: 'switch'; on: boolean; command: Command; page?: PageName; name?: string }
     /** One of a group's choices; `checked` marks the confirmed choice. */
     | { kind: 'radio'; checked: boolean; command: Command }
-    | { kind: 'button'; label: string; style?: 'suggested' | 'destructive'; command: Command; busy?: boolean }
+    /** Without a label, the row itself is the button. */
+    | { kind: 'button'; label?: string; name?: string; style?: MenuButton['style']; command: Command; busy?: boolean }
     /**
      * Opens a page, at the row with the id `row` if given. `value` is the page's current setting. `task` first opens a
      * dialog that leads to the page.
@@ -196,6 +200,12 @@ export type Row = Common &
     | { kind: 'shell'; shell: string; folded?: string }
     /** Preformatted lines: commands, or the difference of a file with `+` and `-`; `folded` as above. */
     | { kind: 'text'; text: string; folded?: string }
+    /** A table of texts with remarks below it, hidden until the user opens it. */
+    | { kind: 'table'; table: Table; notes?: readonly string[] }
+    /** The states during a span. */
+    | { kind: 'strip'; strip: Strip }
+    /** The chosen one of some charts; `choose` is called for another one. */
+    | { kind: 'chart'; charts: Charts; chosen: Chart['id']; choose(id: Chart['id']): void }
     /** A finding or a remark. */
     | { kind: 'note' }
     /** A row that unfolds other rows. `button` acts without unfolding. */
@@ -279,7 +289,25 @@ export interface ListItem {
   /** Kind and origin in a few words. */
   badge: string;
   note: string | null;
-  removable: boolean;
+  /** Explains the note. */
+  details?: string;
+  /** Name of an icon in the desktop's theme, or path of a picture. Browsers show none. */
+  picture?: string | null;
+  removable?: boolean;
+  /** True for an item that is shown in gray. */
+  faded?: boolean;
+  /** True during a request about the item: its controls can't be used. */
+  busy?: boolean;
+}
+
+/** The controls of a list's item, whose lack of use the list's reason or the item's note explains. */
+export interface ItemControls {
+  /** The main command, which the item itself also runs. */
+  start: MenuButton;
+  /** Turns something on or off; an icon in a desktop app, or an entry of the menu. */
+  toggle: MenuButton & { on: boolean; name: string };
+  /** Returns further commands for the menu, which most items never open. */
+  menu(): MenuButton[];
 }
 
 /** A list of any length. Clients draw only the visible items. */
@@ -291,9 +319,14 @@ export interface List {
   sensitive: boolean;
   /** Why the list can't be used, as for a row. */
   reason: string | null;
-  removal(item: ListItem): Button;
+  /** Returns the command that removes an item. A list always has this, or never. */
+  removal?(item: ListItem): Button;
+  /** Returns the other controls of an item. A list always has this, or never. */
+  controls?(item: ListItem): ItemControls;
   /** Commands about the whole list. */
-  more: { name: string; entries: Button[] };
+  more?: { name: string; entries: Button[] };
+  /** Reads the list again. Browsers, which read it with each visit, have no button for it. */
+  refresh?: Button;
   /** In place of an empty list. */
   empty: Status;
 }
@@ -309,6 +342,15 @@ export interface Search {
   enter?(): void;
   /** The number of results as a text. Screen readers announce its changes. */
   found?: string;
+  /** Check boxes next to the field. Their number never changes. */
+  options?: { label: string; on: boolean; set(on: boolean): void }[];
+}
+
+/** The place of a form among the steps of a page, with buttons that stay in sight. */
+export interface Steps {
+  place: string;
+  back: Button;
+  next: Button;
 }
 
 export interface Form {
@@ -319,6 +361,8 @@ export interface Form {
   search?: Search;
   /** A list below the groups. A form always has it, or never. */
   list?: List;
+  /** A form always has it, or never. */
+  steps?: Steps;
 }
 
 /** Wraps an action in a command. */

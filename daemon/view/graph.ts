@@ -1,6 +1,6 @@
 // Describes the history graphs, and collects the statistics of the last minutes from events.
 import type { HistoryQuery, HistoryResolution, HistorySample, Tunnel } from '../api/schema.ts';
-import type { Model } from './client/model.ts';
+import type { ClientState } from './client/client-state.ts';
 import { formatClock, formatLatency, formatLoss, formatMonthDay, formatRate, formatTime } from './format.ts';
 import { fill, type Translator } from './translator.ts';
 
@@ -152,7 +152,7 @@ export function createHistory(capacity = CAPACITY) {
 }
 
 /** Collects statistics until closed, because the daemon sends only current values. Call it before its readers subscribe. */
-export function gatherFigures(model: Pick<Model, 'state' | 'subscribe'>): { samples(): Sample[]; close(): void } {
+export function gatherFigures(model: { state(): ClientState; subscribe(listener: () => void): () => void }) {
   const history = createHistory();
   const gather = () => {
     const { snapshot } = model.state();
@@ -303,6 +303,26 @@ export function chartsOf(figures: readonly Slot[], tr: Translator): Charts {
     ],
     ticks: figures.length ? axisOf(figures[0]!.at, figures.at(-1)!.at, tr) : [],
   };
+}
+
+export type Kind = 'on' | 'paused' | 'failed' | 'off' | 'unknown';
+
+/** A length of time, in ms since the epoch. */
+export interface Stretch {
+  kind: Kind;
+  from: number;
+  until: number;
+}
+
+/** Clients draw it from left to right in every language. */
+export interface Strip {
+  /** Each part begins and ends at a place from 0 to 1. */
+  parts: Stretch[];
+  ticks: Tick[];
+  /** The kinds that occur. */
+  legend: { kind: Kind; title: string }[];
+  /** The stretches in words. */
+  text: string;
 }
 
 /** A table of texts, with the titles of its columns. */

@@ -1,5 +1,6 @@
 // Defines the interface through which pages, commands and tasks use a client. Each client creates one host.
 import type { DoctorReport } from '../api/doctor.ts';
+import type { App } from '../api/schema.ts';
 import type { Model } from './client/model.ts';
 import type { ClientTask, Command, Question } from './form.ts';
 import type { Sample } from './graph.ts';
@@ -18,6 +19,8 @@ export interface Host {
   now(): number;
   checks: Checks;
   updates: Updates;
+  /** True while the user can't see the client. */
+  isHidden(): boolean;
   /** Statistics of the last minutes of this connection. */
   figures(): readonly Sample[];
   /** Functions that only a desktop app has; null in a browser. */
@@ -77,6 +80,10 @@ export interface Desktop {
   watchNetwork(changed: () => void): () => void;
   /** Returns the program that finishes sign-ins, `culvert` or another; null without a program. */
   signInProgram(): string | null;
+  /** Asks which of these apps get an entry in the app menu. */
+  offerApps(apps: readonly App[]): Promise<readonly App[]>;
+  /** Adds an app to the apps that the tray offers to start. */
+  rememberApp(app: App): void;
   /** Runs the checks without a daemon. @throws Error with the reason */
   runDoctor(): Promise<Pick<DoctorReport, 'results' | 'undo'>>;
   /** False if `culvert-repair` can't be started. */

@@ -24,6 +24,7 @@ export function createHost(model: Model, shared: Shared): Host {
     now: () => now.peek(),
     checks: createChecks(model, () => tr.value, null),
     updates: createUpdates(model),
+    isHidden: () => document.hidden,
     figures: () => shared.samples.value,
     desktop: null,
     run: command => runCommand(host, command),

@@ -41,10 +41,13 @@ export function rowInAddress(): string {
   }
 }
 
-/** Scrolls to the row in the address, highlights it briefly and focuses it, unless the user is typing a search. */
-export function revealRow(): void {
+/**
+ * Scrolls to the row in the address, highlights it briefly and focuses it, unless the user is typing a search.
+ * @returns false if there is no such row
+ */
+export function revealRow(): boolean {
   const [, id] = /^#\/[a-z]+\/(.+)$/.exec(location.hash) ?? [];
-  if (id === undefined || document.activeElement?.closest('search')) return;
+  if (id === undefined || document.activeElement?.closest('search')) return false;
   const row =
     [...document.querySelectorAll<HTMLElement>('main [data-row]')].find(each => each.dataset.row === id) ??
     [...document.querySelectorAll<HTMLElement>('main [data-rows]')].flatMap(card => {
@@ -52,7 +55,7 @@ export function revealRow(): void {
       const child = card.children[place];
       return child instanceof HTMLElement ? [child] : [];
     })[0];
-  if (!row) return;
+  if (!row) return false;
   if (row instanceof HTMLDetailsElement) row.open = true;
   const controls = 'a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), summary';
   const control = row.matches(controls) ? row : (row.querySelector<HTMLElement>(controls) ?? row);
@@ -61,6 +64,7 @@ export function revealRow(): void {
   control.focus({ preventScroll: true });
   row.dataset.revealed = '';
   setTimeout(() => delete row.dataset.revealed, REVEALED_MS);
+  return true;
 }
 
 export function goTo(page: PageName): void {

@@ -7,6 +7,7 @@ import type { CurrentNetwork, Desktop } from '../../daemon/view/host.ts';
 import { parseReport } from '../../daemon/view/states/findings.ts';
 import { _ } from '../i18n.ts';
 import { APP_ID, culvertProgram, ownRepairProgram } from '../install-paths.ts';
+import { rememberApp } from '../recent-apps.ts';
 
 Gio._promisify(Gio.DBusConnection.prototype, 'call', 'call_finish');
 Gio._promisify(Gio.Subprocess.prototype, 'communicate_utf8_async', 'communicate_utf8_finish');
@@ -52,7 +53,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 /** Creates the pages' access to desktop facts and repairs. @param tell shows the user why nothing was repaired */
-export function createDesktop(tell: (text: string) => void): Desktop {
+export function createDesktop(tell: (text: string) => void): Omit<Desktop, 'offerApps'> {
   /** The repair program; undefined until a page first needs it. */
   let program: string | null | undefined;
   const repairer = () => {
@@ -66,6 +67,7 @@ export function createDesktop(tell: (text: string) => void): Desktop {
     currentNetwork,
     watchNetwork,
     signInProgram,
+    rememberApp: ({ id, name }) => rememberApp({ id, name }),
     async runDoctor() {
       return parseReport(await runProgram([requireCulvert(), 'doctor', '--json'], null, true));
     },

@@ -4,25 +4,16 @@ import { FORM_PAGES } from '../../daemon/view/pages/all.ts';
 import { settingsPage } from '../../daemon/view/pages/search.ts';
 import { tr } from '../i18n.ts';
 import type { PageWidget, WindowHost } from './host.ts';
-import { AppsPage } from './pages/apps-page.ts';
-import { HistoryPage } from './pages/history-page.ts';
 import { LogPage } from './pages/log-page.ts';
-import { WelcomePage } from './pages/welcome-page.ts';
 import { FormPage } from './widgets/rows/form-page.ts';
 
 /** Creates a page by name: pages with special widgets have a case, all others are forms. */
 export function makePage(name: Exclude<PageName, 'connection'>, host: WindowHost): PageWidget {
   switch (name) {
-    case 'apps':
-      return new AppsPage(host);
     case 'settings':
       return new FormPage(host, settingsPage, pageTitle(name, tr));
-    case 'history':
-      return new HistoryPage(host);
     case 'log':
       return new LogPage(host);
-    case 'welcome':
-      return new WelcomePage(host);
     default:
       return new FormPage(host, FORM_PAGES[name].open, pageTitle(name, tr));
   }

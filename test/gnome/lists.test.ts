@@ -131,7 +131,7 @@ describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
     stage.key('Right');
     await focused('Start Application 0');
     stage.key('Right');
-    await focused('More ways to start Application 0');
+    await focused('Application 0: More');
     stage.key('Left');
     await focused('Start Application 0');
     stage.key('Down');

@@ -141,30 +141,18 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await press('Check the tunnel first');
     });
 
-    test('get and lose a shortcut', async () => {
-      await proxy();
-      await press('Add Mail to the app menu');
-      await find('Mail is in the app menu');
-      await press('Remove Mail from the app menu');
-      await find('Add Mail to the app menu');
-      assert.deepEqual(
-        daemon.asked.map(({ body }) => body),
-        [true, false].map(present => ({ appId: 'mail.desktop', present })),
-      );
-    });
-
     test('are started only through the tunnel, without the proxy, and get a shortcut that does so', async () => {
       daemon.set('settings', { Mode: 'warp' });
       daemon.set('killSwitch', { installed: true });
       await stage.turn('apps');
       stage.key('ctrl+r');
-      await press('More ways to start Firefox');
+      await press('Firefox: More');
       await press('Start Only Through the Tunnel');
       await find('Firefox started. It uses the tunnel only.');
-      await press('More ways to start Firefox');
+      await press('Firefox: More');
       await press('Add to App Menu, Only Through the Tunnel');
       await find('Firefox is in the app menu');
-      await press('More ways to start Firefox');
+      await press('Firefox: More');
       await press('Remove from App Menu, Only Through the Tunnel');
       await find('Firefox removed from the app menu');
       const shortcut = (present: boolean) => ({ appId: 'firefox.desktop', present, way: 'tunnel-only' });
@@ -264,6 +252,7 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       await stage.enter('Search settings', 'packet loss');
       stage.key('Return');
       await find('Packet loss: from 1 % to 1 %, 1 % on average');
+      assert.equal(await stage.ask({ do: 'focused' }), 'Packet loss');
     });
 
     test('is deleted after a question, and then shows that there is nothing', async () => {

@@ -39,7 +39,7 @@ const OWN_TASKS: readonly ClientTask[] = [
 
 function needsDaemon(ask: Ask): boolean {
   if (ask.kind === 'client') return !OWN_TASKS.includes(ask.task);
-  return ask.kind !== 'open' && ask.kind !== 'page' && ask.kind !== 'copy';
+  return !['open', 'page', 'copy', 'show'].includes(ask.kind);
 }
 
 /** Disables the controls that need the daemon. A switch with an unknown position becomes a note. */

@@ -1,20 +1,12 @@
 // Describes the first steps, which explain WARP, turn on its protection, and set it up or start the demo.
 import type { ClientState } from '../client/client-state.ts';
 import { type Command, type Form, type Group, noteRow, type Row } from '../form.ts';
-import { type PageName, pageTitle } from '../page-list.ts';
+import { PAGES, type PageName, pageTitle } from '../page-list.ts';
 import { installRows, killSwitchRow } from '../states/killswitch.ts';
 import type { Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { autostartRow, type DesktopFacts, preferencesForm } from './preferences.ts';
 import { setupForm } from './setup.ts';
-
-interface WelcomeStep {
-  title: string;
-  text: string;
-  form: Form;
-  /** True if the form's status shows the missing setup, in place of the title and the text. */
-  setup: boolean;
-}
 
 export const WELCOME_STEPS = 3;
 
@@ -24,35 +16,33 @@ export function seenCommand({ config }: ClientState): Command | null {
 }
 
 /** @param step counts from 0 */
-export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: Translator): WelcomeStep {
+export function welcomeStep(step: number, view: View, facts: DesktopFacts, tr: Translator): Form {
   const { _ } = tr;
   if (step === 0)
-    return {
-      title: _('What WARP does'),
-      text: _('It sends the traffic of this computer through Cloudflare’s network, encrypted.'),
-      form: { groups: [hiddenGroup(tr), visibleGroup(tr)] },
-      setup: false,
-    };
+    return stepForm(
+      _('What WARP does'),
+      _('It sends the traffic of this computer through Cloudflare’s network, encrypted.'),
+      [hiddenGroup(tr), visibleGroup(tr)],
+    );
   if (step === 1)
-    return {
-      title: _('Stay protected'),
-      text: _('You can change all of this at any time.'),
-      form: { groups: [protectionGroup(view, facts, tr), tasteGroup(view, facts, tr)] },
-      setup: false,
-    };
+    return stepForm(_('Stay protected'), _('You can change all of this at any time.'), [
+      protectionGroup(view, facts, tr),
+      tasteGroup(view, facts, tr),
+    ]);
   const { setup, emulated, look, label, sentence } = view.tunnel;
   // without a daemon, nothing is known about WARP
-  if (look === 'unavailable') return { title: label, text: sentence, form: { groups: [] }, setup: false };
-  const needed = setup === null ? { groups: [nextGroup(tr)] } : setupForm(view, tr);
+  if (look === 'unavailable') return stepForm(label, sentence, []);
+  const title = emulated ? _('The demo is ready') : _('WARP is ready');
+  const text = emulated
+    ? _('Try everything. Nothing is protected.')
+    : _('It is set up on this computer. Press Connect on the first page.');
+  const form = setup === null ? stepForm(title, text, [nextGroup(tr)]) : setupForm(view, tr);
   const demo = { id: 'demo', rows: emulated || setup === 'cli-missing' ? [] : [demoRow(tr)] };
-  return {
-    title: emulated ? _('The demo is ready') : _('WARP is ready'),
-    text: emulated
-      ? _('Try everything. Nothing is protected.')
-      : _('It is set up on this computer. Press Connect on the first page.'),
-    form: { ...needed, groups: [...needed.groups, demo] },
-    setup: setup !== null,
-  };
+  return { ...form, groups: [...form.groups, demo] };
+}
+
+function stepForm(title: string, sentence: string, groups: Group[]): Form {
+  return { status: { icon: PAGES.welcome.icon, tone: 'accent', title, sentence, buttons: [] }, groups };
 }
 
 function hiddenGroup({ _ }: Translator): Group {

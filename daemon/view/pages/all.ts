@@ -1,6 +1,7 @@
 // Defines the pages that are forms, and the data that each page reads while visible. `page-list.ts` has their titles.
 import type { ClientState } from '../client/client-state.ts';
-import { clientCommand, type Form } from '../form.ts';
+import { clientCommand, type Form, workCommand } from '../form.ts';
+import { formatCount } from '../format.ts';
 import { accountForm, joinCommand } from '../forms/account.ts';
 import { checksForm, type ServiceTask } from '../forms/checks.ts';
 import { type DesktopFacts, preferencesForm, UNKNOWN_DESKTOP } from '../forms/preferences.ts';
@@ -12,11 +13,14 @@ import { killSwitchForm, NOT_READ, READ_BLOCKED_MS, recordsBlocked } from '../fo
 import { advancedForm, modeForm } from '../forms/tunnel/modes.ts';
 import { networksForm } from '../forms/tunnel/networks.ts';
 import { updatesForm } from '../forms/updates.ts';
+import { seenCommand, WELCOME_STEPS, welcomeStep } from '../forms/welcome.ts';
 import type { Host } from '../host.ts';
 import type { PageName } from '../page-list.ts';
 import type { ChecksState } from '../states/findings.ts';
-import type { Translator } from '../translator.ts';
+import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
+import { appsPage } from './apps.ts';
+import { historyPage } from './history.ts';
 import { networksPage } from './networks.ts';
 import { type Page, reading } from './page.ts';
 import { editorPage, routesPage } from './routes.ts';
@@ -157,21 +161,59 @@ const toolAccountsPage: Page = (host, changed) => {
   };
 };
 
-/** The preferences page, which watches the desktop's autostart entry, because the user may change it elsewhere. */
-const preferencesPage: Page = ({ desktop, model, tr }, changed) => {
-  const clearHistory = () => model.call('POST /api/history/clear', { body: {} });
+/** Follows the desktop of a page; watches the autostart entry, because the user may change it elsewhere. */
+function followDesktop({ desktop }: Host, changed: () => void) {
   let facts = UNKNOWN_DESKTOP;
   const learn = (change: Partial<DesktopFacts>) => {
     facts = { ...facts, ...change };
     changed();
   };
   return {
-    form: ({ client }) => preferencesForm(client, facts, tr(), clearHistory),
+    facts: () => facts,
     shown() {
       void desktop?.hasTrayHost().then(tray => learn({ tray }));
       void desktop?.hasShortcuts().then(shortcuts => learn({ shortcuts }));
     },
     close: desktop?.watchAutostart(autostart => learn({ autostart })),
+  };
+}
+
+const preferencesPage: Page = (host, changed) => {
+  const clearHistory = () => host.model.call('POST /api/history/clear', { body: {} });
+  const { facts, ...desktop } = followDesktop(host, changed);
+  return { form: ({ client }) => preferencesForm(client, facts(), host.tr(), clearHistory), ...desktop };
+};
+
+/** The first steps, one at a time. They are recorded as seen when the user leaves the page. */
+const welcomePage: Page = (host, changed) => {
+  const { facts, ...desktop } = followDesktop(host, changed);
+  let step = 0;
+  const turn = async (to: number) => {
+    if (to < 0 || to === WELCOME_STEPS) return host.goTo('connection');
+    step = to;
+    changed();
+  };
+  const turnTo = (label: string, to: number) => ({ label, command: workCommand(() => turn(to)) });
+  return {
+    form(view) {
+      const tr = host.tr();
+      const { _ } = tr;
+      return {
+        ...welcomeStep(step, view, facts(), tr),
+        steps: {
+          // Translators: the first %d is the number of a step, the second how many there are
+          place: fill(_('%d of %d'), formatCount(step + 1, tr), formatCount(WELCOME_STEPS, tr)),
+          back: turnTo(step === 0 ? _('Skip') : _('Previous'), step - 1),
+          next: turnTo(step === WELCOME_STEPS - 1 ? _('Done') : _('Next'), step + 1),
+        },
+      };
+    },
+    left() {
+      step = 0;
+      const seen = seenCommand(host.view().client);
+      if (seen) void host.run(seen);
+    },
+    ...desktop,
   };
 };
 
@@ -259,10 +301,13 @@ export const FORM_PAGES = {
     open: updatesPage,
     searched: ({ client, update }, tr) => updatesForm(update, { offline: client.offline !== null, waiting: null }, tr),
   },
+  apps: { open: appsPage },
+  history: { open: historyPage },
   routes: { open: routesPage },
   editor: { open: editorPage },
   tools: { open: toolAccountsPage },
   certificate: { open: certificatePage },
+  welcome: { open: welcomePage },
 } satisfies { [P in PageName]?: PageDefinition };
 
 /** Returns the pages that a search covers, with forms built from the state alone. */

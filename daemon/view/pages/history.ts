@@ -1,14 +1,25 @@
 // Defines the history page, which reads and words the records of the span that the user chose.
-import type { History } from '../../api/schema.ts';
-import type { MenuButton, Status } from '../form.ts';
+import type { History, HistoryChange } from '../../api/schema.ts';
+import type { Group, MenuButton, Row, Status } from '../form.ts';
 import { formatClock, formatDay, formatLasted } from '../format.ts';
-import { type Charts, chartsOf, NOW, type Slot, type Span, slotsOf, spanFrom, spans, type Table } from '../graph.ts';
-import type { Host } from '../host.ts';
+import {
+  type Chart,
+  type Charts,
+  chartsOf,
+  chartTable,
+  NOW,
+  type Slot,
+  type Span,
+  slotsOf,
+  spanFrom,
+  spans,
+} from '../graph.ts';
+import { pageTitle } from '../page-list.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../states/records.ts';
-import { dayOf, type Strip, sentenceOf, stretchesOf, stripOf } from '../states/strip.ts';
+import { dayOf, sentenceOf, stretchesOf, stripOf } from '../states/strip.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
-import { reading } from './page.ts';
+import { type Page, reading } from './page.ts';
 
 /** Number of changes that the page lists first, which leaves the chart near, and that "Show More" adds. */
 const LISTED = 12;
@@ -20,67 +31,43 @@ const DAY_SECONDS = 86_400;
 /** Shortest phase of connecting that the page lists. */
 const PHASE_MS = 60_000;
 
-export interface HistoryEvent {
-  /** ISO 8601. */
-  at: string;
-  time: string;
-  title: string;
-  details: string;
-  /** A reason that has no words, as the tunnel CLI names it. */
-  code: string | null;
-  /** Duration of the state. */
-  lasted: string;
-}
-
-/** Records of a span. The page returns the same object until something changes. */
-export interface Recorded {
-  sentence: string;
-  strip: Strip;
-  charts: Charts;
-  /** Turns the history on; null if it is on. */
-  off: MenuButton | null;
-  totals: Table | null;
-  drops: string[];
-  /** The newest changes, newest first, by day. The title is null if all changes are of one day. */
-  days: { title: string | null; events: HistoryEvent[] }[];
-  /** True if there are more changes than `days` has. */
-  hasMore: boolean;
-}
-
-/** The page shows either its status, the charts of now, or records; nothing before the first answer. */
+/** What the page shows below the choice of a span. */
 interface Shown {
-  chosen: string;
-  status: Status | null;
-  charts: Charts | null;
-  recorded: Recorded | null;
-}
-
-/** Returns the choices: now, and the spans. */
-export function historyChoices(tr: Translator): { id: string; title: string }[] {
-  return [{ id: NOW, title: tr._('Now') }, ...spans(tr)];
+  status?: Status;
+  /** Sums up the span. */
+  sentence?: string;
+  groups: Group[];
 }
 
 /** The choice when the page opens. */
-export const FIRST_CHOICE = '1d';
+const FIRST_CHOICE = '1d';
+const CHARTS: readonly Chart['id'][] = ['latency', 'loss', 'speed'];
 
-interface HistoryOptions {
-  first?: string;
-  /** True while the page is hidden and reads nothing. */
-  isHidden?(): boolean;
-}
-
-/** Opens the page. Clients also request the view each second, which starts due reads. @param changed called after a change */
-export function openHistory(host: Host, changed: () => void, options: HistoryOptions = {}) {
+export const historyPage: Page = (host, changed) => {
   const { model } = host;
-  const { first = FIRST_CHOICE, isHidden = () => false } = options;
-  let chosen = first;
+  let chosen = FIRST_CHOICE;
+  let chart: Chart['id'] = 'latency';
   let limit = LISTED;
   let events = 0;
-  const now = kept(() => nowOf(host.figures(), host.tr()));
-  const past = kept(({ span, history, online }: Omit<Wanted, 'limit'>) =>
-    pastOf({ span, history, online, limit }, host.tr()),
-  );
-  const missing = kept(([title, sentence]: [string, string]) => ({ status: empty(title, sentence) }));
+  const list = (count: number) => {
+    limit = count;
+    changed();
+  };
+  const choose = (id: string) => {
+    if (id === chosen) return;
+    chosen = id;
+    list(LISTED);
+  };
+  const draw = (charts: Charts) => {
+    const pick = (id: Chart['id']) => {
+      chart = id;
+      changed();
+    };
+    return chartGroup(charts, chart, pick, host.tr());
+  };
+  const more = () => list(limit + MORE);
+  const now = kept(() => nowOf(host.figures(), draw, host.tr()));
+  const past = kept((wanted: Wanted) => pastOf(wanted, host.tr()));
   const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
   const history = reading(host, changed, {
     async read() {
@@ -96,7 +83,7 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
       }
     },
     everyMs: () => ((span()?.seconds ?? 0) < DAY_SECONDS ? RENEW_SHORT_MS : RENEW_MS),
-    when: ({ client }) => chosen !== NOW && !client.offline && !isHidden(),
+    when: ({ client }) => chosen !== NOW && !client.offline && !host.isHidden(),
     of: ({ tunnel, client }) => [chosen, tunnel.look, events, client.config?.config.history.enabled].join(' '),
   });
   const unsubscribe = model.onEvent(({ event }) => {
@@ -104,43 +91,65 @@ export function openHistory(host: Host, changed: () => void, options: HistoryOpt
     events++;
     changed();
   });
+  const shownOf = (view: View): Shown => {
+    const { value, failed, running } = history.now(view);
+    const { client, tunnel } = view;
+    const online = client.offline === null;
+    const tr = host.tr();
+    if (chosen === NOW) return now([host.figures(), chart, tr], undefined);
+    // the user may have chosen another span since the read
+    if (value?.span.id === chosen)
+      return past([value, limit, online, chart, tr], { ...value, limit, online, draw, more });
+    if (!online) return { status: empty(tunnel.label, tunnel.sentence), groups: [] };
+    return failed !== null && !running
+      ? { status: empty(tr._('Not available now'), failed), groups: [] }
+      : { groups: [] };
+  };
   return {
-    view(view: View): Shown {
-      const { value, failed, running } = history.now(view);
-      const none = { chosen, status: null, charts: null, recorded: null };
-      const { client, tunnel } = view;
-      const online = client.offline === null;
-      if (chosen === NOW) return { ...none, ...now([host.figures(), host.tr()], undefined) };
-      // the user may have chosen another span since the read
-      if (value?.span.id === chosen)
-        return { ...none, ...past([value, limit, online, host.tr()], { ...value, online }) };
-      const words: [string, string] | null = !online
-        ? [tunnel.label, tunnel.sentence]
-        : failed !== null && !running
-          ? [host.tr()._('Not available now'), failed]
-          : null;
-      return words ? { ...none, ...missing(words, words) } : none;
+    ticks: true,
+    form(view) {
+      const { status, sentence, groups } = shownOf(view);
+      return { ...(status && { status }), groups: [spanGroup(chosen, choose, sentence, host.tr()), ...groups] };
     },
-    choose(id: string): void {
-      if (id === chosen) return;
-      [chosen, limit] = [id, LISTED];
-      changed();
+    reveal(row) {
+      if (row === NOW) choose(NOW);
+      const found = CHARTS.find(id => id === row);
+      if (found) chart = found;
+      return row === NOW ? '' : found ? 'chart' : row;
     },
-    /** Lists more changes. */
-    more(): void {
-      limit += MORE;
-      changed();
-    },
-    /** Lists all changes, for a print. */
-    all(): void {
-      limit = Number.POSITIVE_INFINITY;
-      changed();
-    },
+    showAll: () => list(Number.POSITIVE_INFINITY),
     shown: history.shown,
-    close(): void {
+    close() {
       unsubscribe();
       history.close();
     },
+  };
+};
+
+function spanGroup(value: string, choose: (id: string) => void, sentence: string | undefined, tr: Translator): Group {
+  const choices = [{ id: NOW, title: tr._('Now') }, ...spans(tr)];
+  const row: Row = {
+    kind: 'select',
+    id: 'span',
+    title: tr._('Length of time'),
+    subtitle: sentence,
+    options: choices.map(({ id, title }) => ({ value: id, label: title })),
+    value,
+    command: id => ({ ask: { kind: 'show', show: () => choose(id) } }),
+  };
+  return { id: 'span', rows: [row] };
+}
+
+/** Returns one of the charts, with its figures as a table. */
+function chartGroup(charts: Charts, wanted: Chart['id'], choose: (id: Chart['id']) => void, tr: Translator): Group {
+  const chart = charts.charts.find(({ id }) => id === wanted) ?? charts.charts[0];
+  if (!chart) return { id: 'charts', rows: [] };
+  return {
+    id: 'charts',
+    rows: [
+      { kind: 'chart', id: 'chart', title: pageTitle('history', tr), charts, chosen: chart.id, choose },
+      { kind: 'table', id: 'table', title: tr._('As a table'), table: chartTable(chart, charts.times, tr) },
+    ],
   };
 }
 
@@ -153,11 +162,11 @@ function kept<A, T>(make: (of: A) => T) {
   };
 }
 
-function nowOf(figures: readonly Slot[], tr: Translator): Pick<Shown, 'status' | 'charts'> {
+function nowOf(figures: readonly Slot[], draw: Wanted['draw'], tr: Translator): Shown {
   const { _ } = tr;
   const charts = chartsOf(figures, tr);
-  if (charts.charts.length) return { charts, status: null };
-  return { charts: null, status: empty(_('No statistics yet'), _('They appear while the tunnel is connected.')) };
+  if (charts.charts.length) return { groups: [draw(charts)] };
+  return { status: empty(_('No statistics yet'), _('They appear while the tunnel is connected.')), groups: [] };
 }
 
 interface Wanted {
@@ -167,9 +176,12 @@ interface Wanted {
   online: boolean;
   /** Number of changes to list. */
   limit: number;
+  draw(charts: Charts): Group;
+  /** Lists more changes. */
+  more(): void;
 }
 
-function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorded'> {
+function pastOf(wanted: Wanted, tr: Translator): Shown {
   const { _ } = tr;
   const { changes, samples, totals, enabled, until, problem } = wanted.history;
   const failure = problem === undefined ? null : fill(_('The history is not recorded: %s'), problem);
@@ -180,23 +192,27 @@ function pastOf(wanted: Wanted, tr: Translator): Pick<Shown, 'status' | 'recorde
     const status = off
       ? empty(_('The history is turned off'), _('It stays on this computer, for 90 days.'), [off])
       : empty(_('Nothing recorded'), failure ?? _('Connections and statistics appear here.'));
-    return { status, recorded: null };
+    return { status, groups: [] };
   }
   const stretches = stretchesOf(wanted.history);
   const { title, seconds } = wanted.span;
   const sentence = sentenceOf({ totals, until }, stretches, seconds === DAY_SECONDS ? null : title, tr);
+  const strip = stripOf(stretches, tr);
   return {
-    status: null,
-    recorded: {
-      sentence: failure ? `${sentence}. ${failure}` : sentence,
-      strip: stripOf(stretches, tr),
-      charts: pastCharts(wanted, tr),
-      off,
-      totals: totals && totalsTable(totals, tr),
-      drops: totals ? dropLines(totals, tr) : [],
-      ...eventsOf(wanted, tr),
-    },
+    sentence: failure ? `${sentence}. ${failure}` : sentence,
+    groups: [
+      { id: 'strip', rows: [{ kind: 'strip', id: 'strip', title: strip.text, strip }] },
+      { id: 'off', rows: off ? [{ kind: 'button', id: 'off', title: _('The history is turned off'), ...off }] : [] },
+      ...eventGroups(wanted, tr),
+      wanted.draw(pastCharts(wanted, tr)),
+      { id: 'totals', rows: totals ? [totalsRow(totals, tr)] : [] },
+    ],
   };
+}
+
+function totalsRow(totals: NonNullable<History['totals']>, tr: Translator): Row {
+  const table = totalsTable(totals, tr);
+  return { kind: 'table', id: 'totals', title: tr._('Totals'), table, notes: dropLines(totals, tr) };
 }
 
 /** Returns the charts from the first figure on. */
@@ -207,25 +223,42 @@ function pastCharts({ span, history: { samples, until } }: Wanted, tr: Translato
   return chartsOf(slotsOf(samples, spanFrom(Date.parse(first.at), end, span), end), tr);
 }
 
-function eventsOf({ history, limit }: Wanted, tr: Translator): Pick<Recorded, 'days' | 'hasMore'> {
+/** Returns the newest changes, newest first, by day, and a button for more. */
+function eventGroups({ history, limit, more }: Wanted, tr: Translator): Group[] {
+  const { _ } = tr;
   const events = history.changes.flatMap((change, i) => {
     const ms = lasted(history, i);
     const isPhase = change.state === 'connecting' || change.state === 'disconnecting';
     if (isPhase && change.kind === 'state' && !change.effect && ms !== null && ms < PHASE_MS) return [];
-    const { at } = change;
-    const time = formatClock(Date.parse(at), tr);
     const length = ms === null ? '' : formatLasted(ms / 1000, tr);
-    return [{ day: dayOf(Date.parse(at)), at, time, ...changeWords(change, tr), lasted: length }];
+    return [{ day: dayOf(Date.parse(change.at)), row: eventRow(change, length, tr) }];
   });
   const listed = events.slice(-limit).reverse();
+  // a search leads to the newest
+  if (listed[0]) listed[0].row.id = 'timeline';
   const days = [...new Set(listed.map(({ day }) => day))];
-  return {
-    days: days.map(day => ({
-      title: days.length > 1 ? formatDay(day, tr) : null,
-      events: listed.filter(each => each.day === day),
-    })),
-    hasMore: events.length > limit,
+  const groups = days.map(day => ({
+    id: `day-${day}`,
+    title: days.length > 1 ? formatDay(day, tr) : _('Timeline'),
+    rows: listed.filter(each => each.day === day).map(({ row }) => row),
+  }));
+  const button: Row = {
+    kind: 'button',
+    id: 'more',
+    title: _('Show More'),
+    command: { ask: { kind: 'show', show: more } },
   };
+  return [...groups, { id: 'more', rows: events.length > limit ? [button] : [] }];
+}
+
+/** Shows a change; a reason that has no words is unfolded as the tunnel CLI names it. */
+function eventRow(change: HistoryChange, length: string, tr: Translator): Row {
+  const { at } = change;
+  const { title, details, code } = changeWords(change, tr);
+  const words = { id: at, title: `${formatClock(Date.parse(at), tr)}  ${title}` };
+  if (!code) return { kind: 'fact', ...words, subtitle: details, value: length };
+  const fact: Row = { kind: 'fact', id: `${at} code`, title: tr._('Technical details'), value: code, copy: true };
+  return { kind: 'expander', ...words, subtitle: [details, length].filter(Boolean).join(' · '), rows: [fact] };
 }
 
 function turnOn(online: boolean, { _ }: Translator): MenuButton {

@@ -14,9 +14,14 @@ export interface OpenPage {
   shown?(): void;
   /** Id of the row that gets the keyboard focus; by default the first row. */
   first?: string;
-  /** Prepares the form to show a row, if a search hides it. Clients request the form afterwards. */
-  reveal?(row: string): void;
-  /** Clears a search when the user opens another page. Clients that create a page each time call only `close`. */
+  /**
+   * Prepares the form to show a row, or a part of a row. Clients request the form afterwards.
+   * @returns the id of the row to focus, by default the same; or an empty string
+   */
+  reveal?(row: string): string | undefined;
+  /** Shows everything, for a print. */
+  showAll?(): void;
+  /** Called when the user opens another page. */
   left?(): void;
   close?(): void;
 }

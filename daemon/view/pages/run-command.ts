@@ -87,6 +87,9 @@ async function executeAsk(host: Host, ask: Ask, answers: string[] = []): Promise
       return true;
     case 'client':
       return host.task(ask.task);
+    case 'show':
+      ask.show();
+      return true;
     case 'answer': {
       const [text = '', ...secrets] = answers;
       return runCommand(host, ask.command(text), secrets);

@@ -102,14 +102,6 @@ export function commonApps(apps: App[]): App[] {
     .slice(0, OFFERED);
 }
 
-export type AppEntry = Button;
-
-/** Returns the name of the button that opens an app's menu. */
-export function appMenuName({ name }: App, { _ }: Translator): string {
-  // Translators: %s is the name of an app
-  return fill(_('More ways to start %s'), name);
-}
-
 /** Dependencies of a menu's entries. `helper` is the state of the kill switch, whose root service starts the apps. */
 interface WayTools {
   call: Client['call'];

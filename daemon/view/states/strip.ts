@@ -1,32 +1,12 @@
 // Finds the state at each moment of a span of the history, as a strip and as a sentence. Pure.
 import type { History, HistoryChange } from '../../api/schema.ts';
 import { formatBytes, formatClock, formatCount, formatElapsed, formatMonthDay } from '../format.ts';
-import { axisOf, HOLD_MS, RESOLUTIONS, type Tick } from '../graph.ts';
+import { axisOf, HOLD_MS, type Kind, RESOLUTIONS, type Stretch, type Strip } from '../graph.ts';
 import { fill, type Translator } from '../translator.ts';
 import { dropCount } from './records.ts';
 
-export type Kind = 'on' | 'paused' | 'failed' | 'off' | 'unknown';
-
-/** A length of time, in ms since the epoch. */
-export interface Stretch {
-  kind: Kind;
-  from: number;
-  until: number;
-}
-
 /** Heights of the kinds, of 1, which tell them apart without color. */
 export const HEIGHTS: Record<Kind, number> = { on: 1, failed: 0.75, paused: 0.5, off: 0.25, unknown: 0.05 };
-
-/** Clients draw it from left to right in every language. */
-export interface Strip {
-  /** Each part begins and ends at a place from 0 to 1. */
-  parts: Stretch[];
-  ticks: Tick[];
-  /** The kinds that occur. */
-  legend: { kind: Kind; title: string }[];
-  /** The stretches in words. */
-  text: string;
-}
 
 type Records = Pick<History, 'changes' | 'samples' | 'totals' | 'since' | 'until' | 'resolution' | 'enabled'>;
 

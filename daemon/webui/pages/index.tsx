@@ -1,5 +1,6 @@
 // Renders all pages but the first, the search results and the problem report; the page loads this module on demand.
-import icons from 'icons:panel';
+import app from 'icons:hicolor/symbolic/apps';
+import panel from 'icons:panel';
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Host } from '../../view/host.ts';
@@ -9,15 +10,13 @@ import { createSearch, hitsForm, settingsPage } from '../../view/pages/search.ts
 import { reportView } from '../../view/report.ts';
 import { type Messages, useApp } from '../app.ts';
 import { saveBytes } from '../files.ts';
+import { addPictureRows } from '../widgets/chart.tsx';
 import { ICONS } from '../widgets/icon.tsx';
-import { ListView } from '../widgets/list-view.tsx';
+import { Below } from '../widgets/list-view.tsx';
 import { PageView } from '../widgets/page-view.tsx';
 import { FormView } from '../widgets/rows/form.tsx';
-import { AppsPage } from './apps.tsx';
-import { HistoryPage } from './history.tsx';
 import { LogPage } from './log.tsx';
 import style from './style.css';
-import { WelcomePage } from './welcome.tsx';
 
 export { SETTINGS_TASKS } from '../../view/pages/settings-file.ts';
 export { SignInPage } from './sign-in.tsx';
@@ -25,23 +24,19 @@ export { SignInPage } from './sign-in.tsx';
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(style);
 document.adoptedStyleSheets.push(sheet);
-for (const [name, paths] of Object.entries(icons)) ICONS.set(name, paths);
+for (const [name, paths] of Object.entries({ ...app, ...panel })) ICONS.set(name, paths);
+
+addPictureRows();
 
 /** Renders a page by name: pages with special widgets have a case, all others are forms. */
 export function FurtherPage({ page }: { page: Exclude<PageName, 'connection'> }) {
   switch (page) {
-    case 'apps':
-      return <AppsPage />;
     case 'settings':
       return <PageView page={settingsPage} />;
-    case 'history':
-      return <HistoryPage />;
     case 'log':
       return <LogPage />;
-    case 'welcome':
-      return <WelcomePage />;
     default:
-      return <PageView page={FORM_PAGES[page].open} ListView={ListView} />;
+      return <PageView page={FORM_PAGES[page].open} Below={Below} />;
   }
 }
 

@@ -1,12 +1,17 @@
-// Renders the pictures of the history: charts over time with a table of their values, and the strip of a span.
-import { useSignal } from '@preact/signals';
+// Renders the rows of the history: charts over time, the strip of a span, and tables.
 import type { RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type Chart, type Charts as ChartsOf, chartTable, type Table, type Tick } from '../../view/graph.ts';
-import { pageTitle } from '../../view/page-list.ts';
-import { HEIGHTS, type Kind, type Strip } from '../../view/states/strip.ts';
-import { useApp } from '../app.ts';
+import type { Chart, Kind, Table, Tick } from '../../view/graph.ts';
+import { HEIGHTS } from '../../view/states/strip.ts';
+import { FURTHER_ROWS } from './rows/form.tsx';
 import { moveFocus } from './rows/menu.tsx';
+import type { RowOf } from './rows/words.tsx';
+import { usePrinted } from './virtual-list.tsx';
+
+/** Adds these kinds of rows to those of the first page. */
+export function addPictureRows(): void {
+  FURTHER_ROWS.set('chart', ChartRow).set('strip', StripRow).set('table', TableRow);
+}
 
 const [HEIGHT, LEFT, RIGHT, BOTTOM, TOP] = [200, 76, 8, 24, 8];
 /** Height of the strip's highest part. */
@@ -40,22 +45,17 @@ function Ticks({ ticks, from, to, y }: { ticks: readonly Tick[]; from: number; t
 }
 
 /** Shows one of several charts, which the user chooses by tabs. */
-export function Charts({ of: { charts, times, ticks } }: { of: ChartsOf }) {
-  const { tr } = useApp();
+function ChartRow({ row: { title, chosen, choose, ...row } }: { row: RowOf<'chart'> }) {
+  const { charts, times, ticks } = row.charts;
   const id = useId();
   const tabs = useRef<HTMLDivElement>(null);
-  const chosen = useSignal<string | undefined>(undefined);
-  const chart = charts.find(each => each.id === chosen.value) ?? charts[0];
-  if (!chart) return null;
-  const choose = (each: Chart) => () => {
-    chosen.value = each.id;
-  };
+  const chart = charts.find(each => each.id === chosen)!;
   return (
     <section class="chart">
       <div
         class="buttons"
         role="tablist"
-        aria-label={pageTitle('history', tr.value)}
+        aria-label={title}
         ref={tabs}
         onKeyDown={event => moveFocus(event, [...tabs.current!.querySelectorAll('button')])}
       >
@@ -69,8 +69,8 @@ export function Charts({ of: { charts, times, ticks } }: { of: ChartsOf }) {
             aria-selected={each === chart}
             aria-controls={id}
             tabIndex={each === chart ? 0 : -1}
-            onClick={choose(each)}
-            onFocus={choose(each)}
+            onClick={() => choose(each.id)}
+            onFocus={() => choose(each.id)}
           >
             {each.title} <span class="subtitle">{each.newest}</span>
           </button>
@@ -79,10 +79,6 @@ export function Charts({ of: { charts, times, ticks } }: { of: ChartsOf }) {
       <div role="tabpanel" id={id} aria-labelledby={`${id}-${chart.id}`}>
         {chart.caption && <p class="subtitle">{chart.caption}</p>}
         <Curves chart={chart} times={times} ticks={ticks} />
-        <details>
-          <summary>{tr.value._('As a table')}</summary>
-          <TableView table={chartTable(chart, times, tr.value)} label={chart.title} />
-        </details>
       </div>
     </section>
   );
@@ -139,7 +135,8 @@ function pathOf(
 }
 
 /** Shows the state at each moment of a span. The kinds differ in height as well as in color. */
-export function StripView({ strip: { parts, ticks, legend, text } }: { strip: Strip }) {
+function StripRow({ row: { strip } }: { row: RowOf<'strip'> }) {
+  const { parts, ticks, legend, text } = strip;
   const [ref, width] = useWidth();
   return (
     <section class="chart strip">
@@ -170,7 +167,19 @@ function Part({ kind, height, ...sides }: { kind: Kind; x: number; width: number
   return <rect class={kind} shape-rendering="crispEdges" {...sides} y={height - own} height={own} />;
 }
 
-export function TableView({ table: { titles, rows }, label }: { table: Table; label: string }) {
+function TableRow({ row: { title, table, notes = [] } }: { row: RowOf<'table'> }) {
+  return (
+    <details class="chart" open={usePrinted()}>
+      <summary>{title}</summary>
+      <TableView table={table} label={title} />
+      {notes.map(line => (
+        <p key={line}>{line}</p>
+      ))}
+    </details>
+  );
+}
+
+function TableView({ table: { titles, rows }, label }: { table: Table; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
     <section class="table" aria-label={label} tabIndex={0}>

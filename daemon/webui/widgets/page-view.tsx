@@ -1,21 +1,16 @@
-// Renders a page that consists of a form and an optional list.
+// Renders a page, which consists of a form.
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { useLayoutEffect, useMemo } from 'preact/hooks';
-import type { List, Search } from '../../view/form.ts';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { Form } from '../../view/form.ts';
 import type { Page } from '../../view/pages/page.ts';
 import { useApp } from '../app.ts';
-import { rowInAddress } from '../navigation.ts';
+import { revealRow, rowInAddress } from '../navigation.ts';
 import { SearchField } from './rows/entry-row.tsx';
 import { FormView } from './rows/form.tsx';
 
-export interface ListProps {
-  list: List;
-  search: Search | undefined;
-}
-
-/** @param ListView draws the page's list; the script of the first page does not contain this widget */
-export function PageView({ page, ListView }: { page: Page; ListView?: ComponentType<ListProps> }) {
+/** @param Below draws what is below the groups; the script of the first page does not contain it */
+export function PageView({ page, Below }: { page: Page; Below?: ComponentType<{ form: Form }> }) {
   const { host, view, now } = useApp();
   const changes = useSignal(0);
   const open = useMemo(() => {
@@ -28,9 +23,27 @@ export function PageView({ page, ListView }: { page: Page; ListView?: ComponentT
   if (open.ticks) void now.value;
   useLayoutEffect(() => {
     open.shown?.();
-    return () => open.close?.();
+    return () => {
+      open.left?.();
+      open.close?.();
+    };
+  }, [open]);
+  useEffect(() => {
+    const follow = () => void open.reveal?.(rowInAddress());
+    const showAll = () => open.showAll?.();
+    addEventListener('hashchange', follow);
+    addEventListener('beforeprint', showAll);
+    return () => {
+      removeEventListener('hashchange', follow);
+      removeEventListener('beforeprint', showAll);
+    };
   }, [open]);
   const form = open.form(view.value);
+  const isRevealed = useRef(rowInAddress() === '');
+  useEffect(() => {
+    // the page may still read what the address names
+    if (!isRevealed.current) isRevealed.current = revealRow();
+  });
   return (
     <>
       {form.search && !form.list && (
@@ -39,7 +52,7 @@ export function PageView({ page, ListView }: { page: Page; ListView?: ComponentT
         </div>
       )}
       <FormView form={form} />
-      {form.list && ListView && <ListView list={form.list} search={form.search} />}
+      {Below && <Below form={form} />}
     </>
   );
 }

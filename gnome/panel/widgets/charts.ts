@@ -1,36 +1,39 @@
-// Shows one chart at a time, chosen by tabs, and the strip of the states of a span with its legend.
+// Provides the rows with pictures: one chart at a time, chosen by tabs, and the strip of the states of a span with its legend.
 import Adw from 'gi://Adw?version=1';
 import GLib from 'gi://GLib?version=2.0';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type Cairo from 'cairo';
-import type { Chart, Charts } from '../../../daemon/view/graph.ts';
-import { pageTitle } from '../../../daemon/view/page-list.ts';
-import { HEIGHTS, type Kind, type Strip } from '../../../daemon/view/states/strip.ts';
-import { tr } from '../../i18n.ts';
+import type { Chart, Charts, Kind, Strip } from '../../../daemon/view/graph.ts';
+import { HEIGHTS } from '../../../daemon/view/states/strip.ts';
 import { setDescription, setName } from './accessible.ts';
 import { vertical } from './columns.ts';
 import { namedColor, textColor } from './compat.ts';
 import { Drawing, Graph, INSET, TimeAxis } from './graph.ts';
+import type { RowOf, RowWidget } from './rows/row-widget.ts';
 
-/** @param chosen called when the user chooses another chart */
-export function createCharts(chosen: () => void) {
+/** Creates a row around a picture. */
+function pictureRow(child: Gtk.Widget): Adw.PreferencesRow {
+  for (const side of ['margin_top', 'margin_bottom', 'margin_start', 'margin_end'] as const) child[side] = 12;
+  return new Adw.PreferencesRow({ child, activatable: false, focusable: false, use_markup: false });
+}
+
+export function chartRow(first: RowOf<'chart'>): RowWidget<'chart'> {
   const { TAB, TAB_LIST } = Gtk.AccessibleRole;
   const list = new Gtk.Box({ accessible_role: TAB_LIST, css_classes: ['culvert-charts'] });
   const caption = small();
   const end = small();
   const graph = new Graph();
   const axis = new TimeAxis(INSET);
-  const widget = vertical(3);
+  const box = vertical(3);
   graph.height_request = 120;
   list.margin_bottom = 6;
-  setName(list, pageTitle('history', tr));
-  for (const child of [list, caption, end, graph, axis]) widget.append(child);
+  for (const child of [list, caption, end, graph, axis]) box.append(child);
+  const widget = pictureRow(box);
   const tabs = new Map<Chart['id'], { button: Gtk.ToggleButton; label: Gtk.Label }>();
-  let now: Charts = { times: [], charts: [], ticks: [] };
-  let wanted: Chart['id'] = 'latency';
-  const chart = () => now.charts.find(({ id }) => id === wanted) ?? now.charts[0] ?? null;
+  let now = first;
+  let shown: Charts | null = null;
 
   function createTab(id: Chart['id']) {
     const label = new Gtk.Label({ wrap: true, justify: Gtk.Justification.CENTER, css_classes: ['numeric'] });
@@ -38,45 +41,40 @@ export function createCharts(chosen: () => void) {
     button.hexpand = true;
     const [other] = tabs.values();
     if (other) button.group = other.button;
-    button.connect('toggled', () => {
-      if (!button.active || wanted === id) return;
-      wanted = id;
-      draw();
-      chosen();
-    });
+    button.connect('toggled', () => button.active && now.chosen !== id && now.choose(id));
     list.append(button);
     return { button, label };
   }
 
-  function draw(): void {
-    const shown = chart();
+  function draw({ charts, times, ticks }: Charts, chosen: Chart['id']): void {
     for (const [id, { button }] of tabs) {
-      button.visible = now.charts.some(each => each.id === id);
-      button.active = id === shown?.id;
+      button.visible = charts.some(each => each.id === id);
+      button.active = id === chosen;
+      // Tab and the search lead to the chosen one
+      if (button.active) list.set_focus_child(button);
       button.update_state([Gtk.AccessibleState.SELECTED], [Number(button.active)]);
     }
-    widget.visible = shown !== null;
-    if (!shown) return;
-    caption.label = shown.caption ?? '';
-    caption.visible = shown.caption !== null;
-    end.label = shown.text(shown.end);
-    setName(graph, shown.name);
-    const { times } = now;
+    const chart = charts.find(({ id }) => id === chosen)!;
+    caption.label = chart.caption ?? '';
+    caption.visible = chart.caption !== null;
+    end.label = chart.text(chart.end);
+    setName(graph, chart.name);
     graph.plot(
-      shown.lines.map(({ values }) => values),
-      { end: shown.end, times },
+      chart.lines.map(({ values }) => values),
+      { end: chart.end, times },
     );
-    axis.plot(now.ticks);
+    axis.plot(ticks);
   }
 
   return {
     widget,
-    /** The chart that is shown; null without figures. */
-    chart,
-    times: () => now.times,
-    show(charts: Charts): void {
-      now = charts;
-      for (const { id, title, newest } of charts.charts) {
+    show(row) {
+      const isSame = row.charts === shown && row.chosen === now.chosen;
+      now = row;
+      if (isSame) return;
+      shown = row.charts;
+      for (const part of [widget, list]) setName(part, row.title);
+      for (const { id, title, newest } of row.charts.charts) {
         const tab = tabs.get(id) ?? createTab(id);
         tabs.set(id, tab);
         tab.label.label = [title, newest ?? '–'].join('\n');
@@ -85,16 +83,7 @@ export function createCharts(chosen: () => void) {
         setName(tab.button, title);
         setDescription(tab.button, newest ?? '–');
       }
-      draw();
-    },
-    /** Shows a chart and focuses its tab; false if there is no such chart. */
-    choose(id: string): boolean {
-      const found = now.charts.find(each => each.id === id);
-      if (!found) return false;
-      wanted = found.id;
-      draw();
-      chosen();
-      return tabs.get(found.id)!.button.grab_focus();
+      draw(row.charts, row.chosen);
     },
   };
 }
@@ -143,12 +132,13 @@ class Bars extends Drawing {
   }
 }
 
-export function createStrip() {
+export function stripRow(): RowWidget<'strip'> {
   const bars = new Bars({ accessible_role: Gtk.AccessibleRole.IMG, height_request: 36 });
   const axis = new TimeAxis(0);
   const legend = new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption'] });
-  const widget = vertical(3);
-  for (const child of [bars, axis, legend]) widget.append(child);
+  const box = vertical(3);
+  for (const child of [bars, axis, legend]) box.append(child);
+  const widget = pictureRow(box);
   let now: Strip | null = null;
   /** Writes the legend in the colors of the theme. */
   const explain = () => {
@@ -170,19 +160,25 @@ export function createStrip() {
     legend.set_markup(entries.join('    '));
   };
   const manager = Adw.StyleManager.get_default();
-  const handlers = ['notify::dark', 'notify::high-contrast'].map(signal => manager.connect(signal, explain));
+  let handlers: number[] = [];
+  widget.connect('map', () => {
+    handlers = ['notify::dark', 'notify::high-contrast'].map(signal => manager.connect(signal, explain));
+    explain();
+  });
+  widget.connect('unmap', () => {
+    for (const id of handlers) manager.disconnect(id);
+  });
   return {
     widget,
-    show(strip: Strip): void {
+    show({ title, strip }) {
+      if (strip === now) return;
       now = strip;
+      setName(widget, title);
       bars.parts = strip.parts;
       bars.queue_draw();
       setName(bars, strip.text);
       axis.plot(strip.ticks);
       explain();
-    },
-    close(): void {
-      for (const id of handlers) manager.disconnect(id);
     },
   };
 }

@@ -1,8 +1,10 @@
 // Shows commands' questions in dialogs, opens and saves files, and shows problem reports.
+import Adw from 'gi://Adw?version=1';
 import Gio from 'gi://Gio?version=2.0';
 import GLib from 'gi://GLib?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
+import type { App } from '../../../daemon/api/schema.ts';
 import type { Question } from '../../../daemon/view/form.ts';
 import { type ReportView, reportView } from '../../../daemon/view/report.ts';
 import { fill } from '../../../daemon/view/translator.ts';
@@ -71,6 +73,30 @@ function createFields(fields: readonly (Partial<NonNullable<Question['field']>> 
       allow(isComplete());
     },
   };
+}
+
+/** Asks which of these apps get an entry in the app menu, all of them by default. */
+export async function offerApps(window: Gtk.Window, apps: readonly App[]): Promise<readonly App[]> {
+  const list = new Gtk.ListBox({ selection_mode: Gtk.SelectionMode.NONE, css_classes: ['boxed-list'] });
+  const checks = apps.map(({ name }) => {
+    const check = new Gtk.CheckButton({ active: true, valign: Gtk.Align.CENTER });
+    // the row names the check box
+    const row = new Adw.ActionRow({ title: name, use_markup: false, activatable_widget: check });
+    row.add_prefix(check);
+    list.append(row);
+    return check;
+  });
+  const answer = await ask(window, {
+    heading: _('Only chosen apps are tunneled'),
+    body: _('Add these to the app menu, started in the tunnel?'),
+    responses: [
+      ['later', _('Not Now')],
+      ['make', _('Add')],
+    ],
+    suggested: 'make',
+    extra: list,
+  });
+  return answer === 'make' ? apps.filter((_app, i) => checks[i]!.active) : [];
 }
 
 /** Creates links to web pages, one below the other. */

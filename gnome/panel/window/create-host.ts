@@ -1,5 +1,6 @@
 // Creates the window's host, which carries out the commands of pages, rows and buttons.
 import type Gtk from 'gi://Gtk?version=4.0';
+import type { App } from '../../../daemon/api/schema.ts';
 import type { ClientTask } from '../../../daemon/view/form.ts';
 import type { Host } from '../../../daemon/view/host.ts';
 import { createChecks, createUpdates } from '../../../daemon/view/pages/requests.ts';
@@ -18,7 +19,7 @@ import {
 import type { WindowHost } from '../host.ts';
 import { copyText } from '../widgets/buttons.ts';
 import { openUri } from '../widgets/compat.ts';
-import { answerOf, openText, saveText, showReport, showUpdateCommand } from '../widgets/dialogs.ts';
+import { answerOf, offerApps, openText, saveText, showReport, showUpdateCommand } from '../widgets/dialogs.ts';
 import type { Toasts } from '../widgets/notices.ts';
 
 interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> {
@@ -27,7 +28,7 @@ interface WindowParts extends Pick<Host, 'model' | 'view' | 'figures' | 'goTo'> 
 
 export function createHost(window: Gtk.Window, { model, view, figures, goTo, toasts }: WindowParts): WindowHost {
   const { toast, showError } = toasts;
-  const desktop = createDesktop(toast);
+  const desktop = { ...createDesktop(toast), offerApps: (apps: readonly App[]) => offerApps(window, apps) };
   const host: WindowHost = {
     window,
     model,
@@ -36,6 +37,8 @@ export function createHost(window: Gtk.Window, { model, view, figures, goTo, toa
     now: Date.now,
     checks: createChecks(model, () => tr, desktop.runDoctor),
     updates: createUpdates(model),
+    // a hidden window requests no form
+    isHidden: () => false,
     figures,
     desktop,
     run: command => runCommand(host, command),

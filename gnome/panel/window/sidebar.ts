@@ -7,7 +7,7 @@ import { PAGES, type PageName, pageTitle } from '../../../daemon/view/page-list.
 import { _, tr } from '../../i18n.ts';
 import { mendTree, setName } from '../widgets/accessible.ts';
 import { vertical } from '../widgets/columns.ts';
-import { createSearchBar, type SearchBar } from '../widgets/rows/long-list.ts';
+import { createSearchBar, type SearchBar } from '../widgets/rows/search-bar.ts';
 
 /** Minimum window width for the list, in pixels. */
 export const SIDEBAR_FROM = 720;

@@ -143,7 +143,7 @@ test('each control that can’t be used has its reason in sight', async t => {
     await checkAccessibility(page, title);
     const inert = await survey(page, inTurn(PAGE_NAMES, at));
     assert.ok(inert.length > 3, `${words}: ${inert.length}`);
-    assertReasons(inert, words.join(' '), ['why', 'why-apps']);
+    assertReasons(inert, words.join(' '), ['why']);
   }
   await emulate(web.home, 'reset', 'organization=example-team', 'fault=policy-lock');
   await getJson(web.port, '/api/snapshot?fresh=1');
@@ -170,7 +170,7 @@ test('without WARP each control says that it is missing', async t => {
   const [, port] = await start(home, '--port', String(freePort())).says(/answers on http:\/\/127\.0\.0\.1:(\d+)\//);
   const { page } = await openTab(await openBrowser(t), `http://127.0.0.1:${port}/`);
   await page.locator('main .state', { hasText: 'Cloudflare WARP is not installed' }).waitFor();
-  assertReasons(await survey(page, inTurn(PAGE_NAMES, 1)), 'missing', ['why', 'why-apps']);
+  assertReasons(await survey(page, inTurn(PAGE_NAMES, 1)), 'missing', ['why']);
 });
 
 test('a field that is left empty says so when it is sent', async t => {
@@ -198,7 +198,7 @@ test('while an action runs each control says so, and nothing moves', async t => 
   await until(async () => (await page.locator('.why.passing').count()) === 1, 'the reason');
   const inert = await survey(page, inTurn(PAGE_NAMES, 2));
   assert.ok(inert.length > 3, String(inert.length));
-  assertReasons(inert, 'running', ['why', 'why-apps']);
+  assertReasons(inert, 'running', ['why']);
   release();
 });
 

@@ -224,7 +224,7 @@ describe('rows', { concurrency: false }, () => {
       await page.keyboard.press('Enter');
     };
     await press('Try Again');
-    await page.getByText('Reading…').waitFor();
+    await page.getByText('Looking for apps').waitFor();
     assert.equal(await focused(page), 'Search apps');
     answer();
     await press('Show all');

@@ -245,7 +245,7 @@ describe('assistive technology', { skip: missing('xdotool'), concurrency: false 
     ['Main Menu', 'Keyboard Shortcuts', ['Connect or disconnect', 'Main menu']],
     ['Main Menu', 'About Culvert', ['0.0.0-test', 'The Culvert contributors']],
     ['More for routes', null, ['Default Addresses…', 'Remove All Hosts…']],
-    ['More ways to start Firefox', null, ['Start Only Through the Tunnel', 'Add to App Menu, Only Through the Tunnel']],
+    ['Firefox: More', null, ['Start Only Through the Tunnel', 'Add to App Menu, Only Through the Tunnel']],
   ] as const)
     test(`${entry ? `the window behind “${entry}”` : `the menu “${button}”`} has names and the order of the Tab key`, async () => {
       const page =

@@ -102,12 +102,18 @@ export function SelectRow({ row }: { row: RowOf<'select'> }) {
 export function ButtonRow({ row }: { row: RowOf<'button'> }) {
   const id = useId();
   const description = useDescription(row, id);
+  if (row.label === undefined)
+    return (
+      <CommandButton class="row fold" command={row.command} sensitive={row.sensitive} aria-describedby={description}>
+        <Words row={row} id={id} />
+      </CommandButton>
+    );
   return (
     <div class="row">
       <Words row={row} id={id} />
       <CommandButton
         class={row.style}
-        aria-label={`${row.title}: ${row.label}`}
+        aria-label={row.name ?? `${row.title}: ${row.label}`}
         aria-describedby={description}
         aria-busy={row.busy}
         command={row.command}

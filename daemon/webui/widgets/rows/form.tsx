@@ -1,8 +1,8 @@
 // Renders a form as HTML. A row shows the confirmed state: using it sends a command, and the daemon's event updates it.
 import { type Signal, useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useId } from 'preact/hooks';
-import type { Form, Group, Row } from '../../../view/form.ts';
+import type { Form, Group, Row, RowKind } from '../../../view/form.ts';
 import { withoutDaemon } from '../../../view/forms/availability.ts';
 import { useApp } from '../../app.ts';
 import { rowInAddress } from '../../navigation.ts';
@@ -192,5 +192,12 @@ function RowView({ row }: { row: Row }) {
       return <ExpanderRow row={row} />;
     case 'figures':
       return <FiguresRow row={row} />;
+    default: {
+      const Further = FURTHER_ROWS.get(row.kind);
+      return Further ? <Further row={row as never} /> : null;
+    }
   }
 }
+
+/** The kinds of rows that only further pages have; their script adds them. */
+export const FURTHER_ROWS = new Map<RowKind, ComponentType<{ row: never }>>();

@@ -46,13 +46,18 @@ export function buttonRow(host: Host): RowWidget<'button'> {
   const spinner = new Gtk.Spinner({ spinning: true, visible: false });
   setName(spinner, _('In progress'));
   for (const suffix of [spinner, button.widget]) widget.add_suffix(suffix);
+  let now: RowOf<'button'> | null = null;
+  widget.connect('activated', () => now && void host.run(now.command));
   return {
     widget,
     show(row) {
+      now = row;
       const about = describeRow(row);
+      const { title, label, name = `${title}: ${label}`, sensitive = true } = row;
       showWords(widget, row);
       setDescription(widget, about);
-      button.show({ ...row, name: `${row.title}: ${row.label}`, about });
+      button.show(label === undefined ? null : { ...row, label, name, about });
+      widget.activatable = widget.focusable = label === undefined && sensitive;
       spinner.visible = row.busy ?? false;
     },
   };

@@ -9,6 +9,7 @@ import type { View } from '../../../../daemon/view/view.ts';
 import { _, tr } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../accessible.ts';
 import { type CommandButton, commandButton, createMenu, type MenuOfCommands } from '../buttons.ts';
+import { chartRow, stripRow } from '../charts.ts';
 import { announce } from '../compat.ts';
 import { buttonRow, type Radios, radioRow, selectRow, switchRow } from './control-rows.ts';
 import { areaRow, entryRow } from './entry-row.ts';
@@ -86,8 +87,8 @@ export class FormGroups {
   show(form: Form): void {
     const view = this.#host.view();
     const { client } = view;
-    const { groups } = client.offline ? withoutDaemon(form, client) : withReasons(form, view);
-    this.#form = form;
+    this.#form = withoutTables(form);
+    const { groups } = client.offline ? withoutDaemon(this.#form, client) : withReasons(this.#form, view);
     const filled = groups.filter(({ rows, actions }) => rows.length > 0 || actions?.length);
     const folded = filled.filter(group => group.folded);
     const shown = filled.filter(group => !group.folded);
@@ -97,15 +98,18 @@ export class FormGroups {
     this.inert = shown.some(({ rows }) => this.#unfolded(rows).some(({ sensitive }) => sensitive === false));
   }
 
-  /** Focuses a row, or the button of a command in a heading, scrolls to it, and highlights it briefly. */
-  reveal(id: string): void {
+  /**
+   * Focuses a row, or the button of a command in a heading, scrolls to it, and highlights it briefly.
+   * @returns false if there is no such row
+   */
+  reveal(id: string): boolean {
     for (const { folded, rows } of this.#form.groups) {
       const path = pathTo(id, rows);
       if (!path) continue;
       for (const expander of folded ? [FOLD, ...path] : path) if (!this.#open.has(expander)) this.#does.turn(expander);
     }
     const widget = this.find(id) ?? this.#headingButton(id);
-    if (!widget) return;
+    if (!widget) return false;
     if (!widget.child_focus(Gtk.DirectionType.TAB_FORWARD)) {
       widget.focusable = true; // the row shows a fact, without a control
       widget.grab_focus();
@@ -120,6 +124,7 @@ export class FormGroups {
       widget.remove_css_class('culvert-revealed');
       return GLib.SOURCE_REMOVE;
     });
+    return true;
   }
 
   /** Returns a row's widget if the form shows the row. */
@@ -271,6 +276,22 @@ function withReasons(form: Form, view: View): Form {
   return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(explained) })) };
 }
 
+/** Makes each table an expander of rows, which show their cells with the titles of their columns. */
+function withoutTables(form: Form): Form {
+  const unfolded = (row: Row): Row => {
+    if (row.kind !== 'table') return row;
+    const { id, title, table, notes = [] } = row;
+    const facts = table.rows.map(([name = '', ...cells], at): Row => {
+      const fact = { kind: 'fact', id: `${id}-${at}`, title: name } as const;
+      if (cells.length === 1) return { ...fact, value: cells[0]! };
+      return { ...fact, subtitle: cells.map((cell, i) => `${table.titles[i + 1]} ${cell}`).join(' · '), value: '' };
+    });
+    const remarks = notes.map((note, i): Row => ({ kind: 'note', id: `${id}-note-${i}`, title: note }));
+    return { kind: 'expander', id, title, rows: [...facts, ...remarks] };
+  };
+  return { ...form, groups: form.groups.map(group => ({ ...group, rows: group.rows.map(unfolded) })) };
+}
+
 /** Maps rows by unique keys, so that two entries with the same text have two rows. */
 function byKey(rows: Row[]): Map<string, Row> {
   const keyed = new Map<string, Row>();
@@ -353,5 +374,11 @@ function createWidget(row: Row, host: Host, radios: Radios, does: Does): unknown
       return expanderRow(row, does);
     case 'figures':
       return figuresRow(row, host);
+    case 'chart':
+      return chartRow(row);
+    case 'strip':
+      return stripRow();
+    case 'table':
+      return null; // `withoutTables` has replaced it
   }
 }

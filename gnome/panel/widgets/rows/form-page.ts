@@ -2,16 +2,18 @@
 import Adw from 'gi://Adw?version=1';
 import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
-import type { Form, Search } from '../../../../daemon/view/form.ts';
+import type { Form, Search, Steps } from '../../../../daemon/view/form.ts';
 import { withoutDaemon } from '../../../../daemon/view/forms/availability.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import type { OpenPage, Page } from '../../../../daemon/view/pages/page.ts';
 import type { View } from '../../../../daemon/view/view.ts';
 import type { PageWidget } from '../../host.ts';
 import { within } from '../accessible.ts';
+import { commandButton } from '../buttons.ts';
 import { CLAMP, Columns, PAGE_MARGIN, vertical } from '../columns.ts';
 import { FormGroups } from './form-groups.ts';
-import { createLongList, createSearchBar, type LongList, type SearchBar } from './long-list.ts';
+import { createLongList, type LongList } from './long-list.ts';
+import { createSearchBar, type SearchBar } from './search-bar.ts';
 import { createStatus, type StatusWidget } from './status.ts';
 
 export class FormPage extends Adw.Bin implements PageWidget {
@@ -26,6 +28,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #columns = new Columns();
   /** Holds the status and the groups. */
   readonly #content = new Gtk.Box({ layout_manager: this.#columns });
+  readonly #scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER });
   /** Holds all parts of the page. */
   #body: Gtk.Box | null = null;
   #status: StatusWidget | null = null;
@@ -34,7 +37,10 @@ export class FormPage extends Adw.Bin implements PageWidget {
   #fit: (() => void) | null = null;
   #list: LongList | null = null;
   #search: SearchBar | null = null;
+  #steps: StepBar | null = null;
   #isOnScreen = false;
+  /** The row to reveal once the page shows it. */
+  #wanted = '';
   focusSearch?: () => void;
   tick?: () => void;
 
@@ -64,6 +70,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 
   get first(): Gtk.Widget | undefined {
+    if (this.#steps) return this.#steps.next;
     if (this.#hasStatus && this.#status?.first.visible) return this.#status.first;
     const row = this.#open.first === undefined ? undefined : this.#groups.find(this.#open.first);
     return row && [...within(row)].find(child => child instanceof Gtk.Entry || child instanceof Gtk.Button);
@@ -79,6 +86,8 @@ export class FormPage extends Adw.Bin implements PageWidget {
     this.#fit?.();
     if (form.search) this.#showSearch(form.search, this.#body);
     if (form.list) this.#list?.show(form.list, form.search?.text ?? '');
+    if (this.#wanted && this.#groups.reveal(this.#wanted)) this.#wanted = '';
+    if (form.steps && this.#steps?.show(form.steps)) this.#scrolled.vadjustment.value = 0;
   }
 
   #showStatus(form: Form, { client }: View): void {
@@ -96,12 +105,17 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 
   /** Builds the page: the groups above the list. */
-  #build({ list }: Form): Gtk.Box {
+  #build({ list, steps }: Form): Gtk.Box {
     for (const side of ['margin_top', 'margin_bottom'] as const) this.#content[side] = list ? 12 : 24;
-    const widget = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: this.#content });
+    const widget = this.#scrolled;
+    widget.child = this.#content;
     widget.vexpand = !list;
     const box = vertical(0);
     box.append(widget);
+    if (steps) {
+      this.#steps = createStepBar(this.#host);
+      for (const part of [new Gtk.Separator(), this.#steps.widget]) box.append(part);
+    }
     if (!list) return box;
     this.#fit = fitAbove(widget, this.#content);
     this.#list = createLongList(list, this.#host);
@@ -120,10 +134,6 @@ export class FormPage extends Adw.Bin implements PageWidget {
     this.#search.show(search);
   }
 
-  scrollToStart(): void {
-    (this.#content.get_ancestor(Gtk.ScrolledWindow.$gtype) as Gtk.ScrolledWindow).vadjustment.value = 0;
-  }
-
   /** Updates the page if it is on screen; a hidden page is updated when it is shown. */
   #changed(): void {
     if (this.#isOnScreen) this.refresh(this.#host.view());
@@ -139,6 +149,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
 
   leave(): void {
     this.#isOnScreen = false;
+    this.#wanted = '';
     if (!this.#open.left) return;
     this.#open.left();
     this.#search?.put('');
@@ -151,13 +162,37 @@ export class FormPage extends Adw.Bin implements PageWidget {
   }
 
   reveal(row: string): void {
-    if (this.#open.reveal) {
-      this.#open.reveal(row);
-      this.#changed();
-      this.focusSearch?.();
-    }
-    this.#groups.reveal(row);
+    this.#wanted = this.#open.reveal?.(row) ?? row;
+    this.#changed();
+    if (this.#open.reveal) this.focusSearch?.();
   }
+}
+
+interface StepBar {
+  widget: Gtk.Widget;
+  next: Gtk.Widget;
+  /** @returns true for another step */
+  show(steps: Steps): boolean;
+}
+
+/** Creates the bar below the form of a step. */
+function createStepBar(host: Host): StepBar {
+  const button = () => commandButton(command => void host.run(command), [], true);
+  const [back, next] = [button(), button()];
+  const place = new Gtk.Label({ css_classes: ['dim-label'], hexpand: true });
+  const widget = new Gtk.Box({ spacing: 6, margin_top: 6, margin_bottom: 6, margin_start: 12, margin_end: 12 });
+  for (const part of [back.widget, place, next.widget]) widget.append(part);
+  return {
+    widget,
+    next: next.widget,
+    show(steps) {
+      const isOther = place.label !== steps.place;
+      place.label = steps.place;
+      back.show(steps.back);
+      next.show({ ...steps.next, style: 'suggested' });
+      return isOther;
+    },
+  };
 }
 
 /** Maximum height of the groups above a list, in pixels and as a part of the window, which leaves room for the list. */

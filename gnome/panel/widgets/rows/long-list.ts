@@ -1,87 +1,26 @@
-// Provides a form's search field and its long list, which creates only the rows near the visible part.
+// Provides a form's long list, which creates only the rows near the visible part.
 import Adw from 'gi://Adw?version=1';
 import Gdk from 'gi://Gdk?version=4.0';
+import Gio from 'gi://Gio?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
-import type { List, ListItem, Search } from '../../../../daemon/view/form.ts';
+import type { Command, ItemControls, List, ListItem, MenuButton } from '../../../../daemon/view/form.ts';
+import { underWay } from '../../../../daemon/view/forms/availability.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
-import type { SearchField } from '../../host.ts';
-import { setDescription, setName, turnTo } from '../accessible.ts';
-import { createMenu, withoutHyphens } from '../buttons.ts';
-import { CLAMP } from '../columns.ts';
-import { announce, nameListItem } from '../compat.ts';
+import { _, tr } from '../../../i18n.ts';
+import { nameMenuButton, setDescription, setName, turnTo } from '../accessible.ts';
+import { type CommandButton, commandButton, createMenu, withoutHyphens } from '../buttons.ts';
+import { CLAMP, vertical } from '../columns.ts';
+import { nameListItem } from '../compat.ts';
 import { dropRows, OneStop, rowFactory, stepwise } from '../lists.ts';
 import { createStatus } from './status.ts';
 
-export interface SearchBar extends SearchField {
-  show(search: Search): void;
-  /** Replaces the text, including text that the page does not know yet. */
-  put(text: string): void;
-}
-
-/**
- * Creates a search field.
- * @param list a list to search after each key, with its menu next to the field; without a list, the search waits for a pause
- */
-export function createSearchBar(first: Search, list: { menu: Gtk.Widget } | null): SearchBar {
-  let now = first;
-  const entry = new Gtk.SearchEntry({ placeholder_text: first.label, hexpand: true });
-  setName(entry, first.label);
-  /** The text that the page knows. */
-  let known = '';
-  const tell = () => {
-    known = entry.text;
-    now.type(known);
-  };
-  entry.connect(list ? 'changed' : 'search-changed', tell);
-  const enter = () => {
-    if (!now.enter) return;
-    tell();
-    now.enter();
-  };
-  entry.connect('activate', enter);
-  const focus = new Gtk.EventControllerFocus();
-  focus.connect('enter', () => now.begin?.());
-  entry.add_controller(focus);
-  // inside the clamp, like the margins of the content below
-  const bar = new Gtk.Box({ spacing: 6, css_classes: ['culvert-toolbar'] });
-  bar.append(entry);
-  if (list) bar.append(list.menu);
-  const setText = (text: string) => {
-    known = text;
-    entry.text = text;
-  };
-  return {
-    widget: bar,
-    enter,
-    type(text) {
-      if (known === '') now.begin?.();
-      entry.text = text;
-      tell();
-    },
-    show(search) {
-      const { found } = now;
-      now = search;
-      if (search.found !== undefined && search.found !== found)
-        announce(bar.visible ? entry : (bar.parent ?? entry), search.found);
-      // keeps text that the page does not know yet
-      if (search.text !== known) setText(search.text);
-    },
-    text: () => entry.text,
-    put: setText,
-    focus(isTyping = false) {
-      if (!isTyping) return void entry.grab_focus();
-      (entry.get_delegate() as Gtk.Text).grab_focus_without_selecting();
-      entry.set_position(-1);
-    },
-  };
-}
-
 export interface LongList {
   widget: Gtk.Widget;
-  /** Menu of the commands for the whole list. */
-  menu: Gtk.Widget;
+  view: Gtk.ListView;
+  /** Buttons of the commands for the whole list. */
+  beside: Gtk.Widget[];
   /** @param query text of the search; a new text scrolls to the beginning of the list */
   show(list: List, query: string): void;
   /** Drops the rows, before the window closes. */
@@ -96,17 +35,23 @@ export function createLongList(first: List, host: Host): LongList {
   let items: ReadonlyMap<string, ListItem> = new Map();
   const remove = (id: string) => {
     const item = items.get(id);
-    if (item?.removable && now.sensitive) void host.run(now.removal(item).command);
+    if (item?.removable && now.sensitive) void host.run(now.removal!(item).command);
   };
+  const run = (command: Command) => void host.run(command);
   const { factory, renew, idOf } = listRows({
     item: id => items.get(id),
     list: () => now,
     remove: ({ id }) => remove(id),
+    run,
   });
   const shown = new Gtk.StringList();
   const view = new Gtk.ListView({ css_classes: ['culvert-list', 'card'], show_separators: true, factory });
-  view.model = new Gtk.SingleSelection({ model: shown });
-  removeByKey(view, idOf, remove);
+  view.model = first.removal ? new Gtk.SingleSelection({ model: shown }) : new Gtk.NoSelection({ model: shown });
+  if (first.removal) removeByKey(view, idOf, remove);
+  view.connect('activate', (_view, at) => {
+    const { start = null } = controlsOf(items.get(shown.get_string(at)!)!, now) ?? {};
+    if (start?.sensitive) run(start.command);
+  });
   setName(view, first.title);
   const fill = stepwise(view, shown);
   const none = createStatus(host);
@@ -115,13 +60,17 @@ export function createLongList(first: List, host: Host): LongList {
   const scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER, child: clamp });
   widget.add_named(new OneStop(view, scrolled), 'some');
   widget.add_named(new Gtk.ScrolledWindow({ child: none.widget }), 'none');
-  const menu = createMenu(command => void host.run(command));
+  const menu = createMenu(run);
+  const refresh = commandButton(run, ['flat']);
   return {
     widget,
-    menu: menu.widget,
+    view,
+    beside: [refresh.widget, menu.widget],
     show(list, query) {
       now = list;
-      menu.show(list.more.entries, list.more.name);
+      menu.show(list.more?.entries, list.more?.name ?? '');
+      refresh.show(list.refresh ? { ...list.refresh, icon: 'view-refresh-symbolic', sensitive: list.sensitive } : null);
+      if (!list.items.length) none.show(list.empty);
       if (list.items === listed) return;
       listed = list.items;
       items = new Map(list.items.map(item => [item.id, item]));
@@ -130,7 +79,6 @@ export function createLongList(first: List, host: Host): LongList {
       else if (fill.update(ids)) renew();
       shownQuery = query;
       collectWhenQuiet();
-      if (!ids.length) none.show(list.empty);
       turnTo(widget, ids.length ? 'some' : 'none', list.title);
     },
     close: () => dropRows(view),
@@ -154,52 +102,101 @@ function removeByKey(
   view.update_property([Gtk.AccessibleProperty.KEY_SHORTCUTS], ['Delete']);
 }
 
+/** Returns the controls of an item as they can be used now. */
+function controlsOf(item: ListItem, { controls, sensitive }: List): ItemControls | undefined {
+  const made = controls?.(item);
+  const usable = <B extends MenuButton>(button: B): B => ({
+    ...button,
+    sensitive: sensitive && !item.busy && button.sensitive !== false,
+  });
+  return made && { ...made, start: usable(made.start), toggle: usable(made.toggle) };
+}
+
 interface Row {
+  picture: Gtk.Image;
   title: Gtk.Label;
   note: Gtk.Label;
   badge: Gtk.Label;
   remove: Gtk.Button;
+  toggle: CommandButton;
+  start: CommandButton;
+  menu: Gtk.MenuButton;
 }
 
 interface RowSource {
   item(id: string): ListItem | undefined;
   list(): List;
   remove(item: ListItem): void;
+  run(command: Command): void;
 }
 
 /** Creates rows for a `GtkStringList` of IDs; `renew` updates the existing rows, and `idOf` returns the ID of a row. */
-function listRows({ item: find, list, remove }: RowSource) {
+function listRows({ item: find, list, remove, run }: RowSource) {
   // a row that the list keeps for reuse has no item
   const itemOf = ({ item }: Gtk.ListItem) => (item ? find((item as Gtk.StringObject).string) : undefined);
   const create = (listItem: Gtk.ListItem): Row => {
-    const row = createRow();
+    const row = createRow(run);
     row.remove.connect('clicked', () => {
       const item = itemOf(listItem);
       if (item) remove(item);
     });
-    const text = new Gtk.Box({ orientation: Gtk.Orientation.VERTICAL, hexpand: true, valign: Gtk.Align.CENTER });
+    fillMenu(row.menu, run, () => {
+      const item = itemOf(listItem);
+      return (item && list().controls?.(item).menu()) ?? [];
+    });
+    const text = vertical(list().controls ? 3 : 0);
+    text.hexpand = true;
+    text.valign = Gtk.Align.CENTER;
     text.append(row.title);
     text.append(row.note);
-    const line = new Gtk.Box({ spacing: 6 });
-    for (const child of [text, row.badge, row.remove]) line.append(child);
+    const { removal, controls } = list();
+    // a narrow window has no room for more spacing
+    const line = new Gtk.Box({ spacing: controls ? 4 : 6 });
+    const before = controls ? [row.picture] : [];
+    const after = [
+      ...(controls ? [row.toggle.widget, row.start.widget, row.menu] : []),
+      ...(removal ? [row.remove] : []),
+    ];
+    for (const child of [...before, text, row.badge, ...after]) line.append(child);
     listItem.child = line;
-    listItem.activatable = false;
     return row;
   };
   const show = (row: Row, listItem: Gtk.ListItem) => {
     const item = itemOf(listItem);
     if (!item) return;
     const { sensitive, reason, removal } = list();
-    showWrapped(row.title, item.title);
-    showWrapped(row.note, item.note ?? '');
-    row.note.visible = item.note !== null;
-    row.badge.label = item.badge;
-    const { label } = removal(item);
-    row.remove.tooltip_text = label;
-    setName(row.remove, label);
-    setDescription(row.remove, reason ?? '');
-    row.remove.sensitive = sensitive && item.removable;
-    nameListItem(listItem, `${item.title}, ${item.badge}`);
+    const { id, title, badge, picture, details = '' } = item;
+    const note = item.busy ? underWay(tr) : (item.note ?? '');
+    showWrapped(row.title, title);
+    row.title.tooltip_text = id === title ? '' : id;
+    showWrapped(row.note, note);
+    row.note.visible = note !== '';
+    row.note.tooltip_text = details;
+    row.badge.label = badge;
+    row.badge.visible = badge !== '';
+    nameListItem(listItem, `${title}, ${badge || note}`);
+    if (removal) {
+      const { label } = removal(item);
+      row.remove.tooltip_text = label;
+      setName(row.remove, label);
+      setDescription(row.remove, reason ?? '');
+      row.remove.sensitive = sensitive && Boolean(item.removable);
+    }
+    const controls = controlsOf(item, list());
+    listItem.activatable = Boolean(controls?.start.sensitive);
+    if (!controls) return;
+    const { start, toggle } = controls;
+    const about = (isUsable = false) => (isUsable ? '' : (reason ?? note));
+    showPicture(row.picture, picture ?? null);
+    // the note, which may be the reason, stays readable
+    for (const part of [row.picture, row.title]) part.sensitive = !item.faded;
+    row.start.show({ ...start, about: about(start.sensitive) });
+    const icon = toggle.on ? 'culvert-shortcut-present-symbolic' : 'culvert-shortcut-symbolic';
+    row.toggle.show({ ...toggle, label: toggle.name, icon, about: about(toggle.sensitive) });
+    row.menu.sensitive = sensitive && !item.busy;
+    row.menu.tooltip_text = `${title}: ${_('More')}`;
+    setName(row.menu, row.menu.tooltip_text);
+    setDescription(row.menu, about(row.menu.sensitive));
   };
   const { factory, rows } = rowFactory(create, show);
   return {
@@ -214,8 +211,9 @@ function listRows({ item: find, list, remove }: RowSource) {
   };
 }
 
-function createRow(): Row {
+function createRow(run: (command: Command) => void): Row {
   return {
+    picture: new Gtk.Image({ pixel_size: 32, margin_end: 4, accessible_role: Gtk.AccessibleRole.PRESENTATION }),
     title: new Gtk.Label({ xalign: 0, wrap: true, attributes: withoutHyphens() }),
     note: new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }),
     badge: new Gtk.Label({
@@ -227,7 +225,42 @@ function createRow(): Row {
     }),
     // the keyboard removes an item by Delete
     remove: new Gtk.Button({ icon_name: 'list-remove-symbolic', css_classes: ['flat'], focusable: false }),
+    toggle: commandButton(run, ['flat']),
+    start: commandButton(run),
+    menu: new Gtk.MenuButton({ icon_name: 'view-more-symbolic', valign: Gtk.Align.CENTER, css_classes: ['flat'] }),
   };
+}
+
+/** Creates the menu each time it opens, since most menus never open. */
+function fillMenu(button: Gtk.MenuButton, run: (command: Command) => void, entries: () => readonly MenuButton[]): void {
+  button.set_create_popup_func(() => {
+    const actions = new Gio.SimpleActionGroup();
+    const menu = new Gio.Menu();
+    for (const [i, { label, command }] of entries().entries()) {
+      const action = new Gio.SimpleAction({ name: `entry-${i}` });
+      action.connect('activate', () => run(command));
+      actions.add_action(action);
+      menu.append(label, `item.${action.name}`);
+    }
+    button.popover = Gtk.PopoverMenu.new_from_model(menu);
+    button.insert_action_group('item', actions);
+    nameMenuButton(button, button.tooltip_text ?? '');
+  });
+}
+
+/** @param picture name of an icon in the theme, or path of a file */
+function showPicture(image: Gtk.Image, picture: string | null): void {
+  if (picture?.startsWith('/')) image.gicon = Gio.FileIcon.new(Gio.File.new_for_path(picture));
+  else image.icon_name = picture && hasIcon(picture) ? picture : 'application-x-executable';
+}
+
+/** Cached lookups of icon names: a lookup of a missing name searches all of the theme's directories. */
+const icons = new Map<string, boolean>();
+
+function hasIcon(name: string): boolean {
+  const exists = icons.get(name) ?? Gtk.IconTheme.get_for_display(Gdk.Display.get_default()!).has_icon(name);
+  icons.set(name, exists);
+  return exists;
 }
 
 /** Length that fits a narrow window even in large letters, in characters; no IPv4 range is longer. */

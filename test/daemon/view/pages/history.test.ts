@@ -2,114 +2,125 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { History, HistoryChange } from '../../../../daemon/api/schema.ts';
+import type { Row } from '../../../../daemon/view/form.ts';
 import { gatherFigures } from '../../../../daemon/view/graph.ts';
-import { openHistory } from '../../../../daemon/view/pages/history.ts';
+import { historyPage } from '../../../../daemon/view/pages/history.ts';
 import { NOT_RECORDED, recorded } from '../../../support/gnome/initial.ts';
 import { clientState } from '../../../support/gnome/view/translator.ts';
-import { client, INSTALLED, OFFLINE, settled } from '../../../support/gnome/view/world.ts';
+import { client, INSTALLED, OFFLINE, opened, settled } from '../../../support/gnome/view/world.ts';
+
+/** The page of the history, and what its form shows. */
+function openedHistory() {
+  const world = client(INSTALLED);
+  const { shown: page, form, changes } = opened(historyPage, world);
+  const rows = () => form().groups.flatMap(group => group.rows);
+  const row = (id: string) => rows().find(each => each.id === id);
+  return {
+    world,
+    page,
+    form,
+    changes,
+    row,
+    status: () => form().status,
+    days: () => form().groups.filter(({ id }) => id.startsWith('day-')),
+    listed: () =>
+      form()
+        .groups.filter(({ id }) => id.startsWith('day-'))
+        .flatMap(group => group.rows).length,
+    choose: (id: string) => act(row('span'), id),
+    chosen: () => shownValue(row('span')),
+    async answer(at: number, history: History) {
+      world.open[at]!.answer(history);
+      await settled();
+    },
+  };
+}
+
+/** Uses a row that changes what the page shows. */
+function act(row: Row | undefined, value = ''): void {
+  assert.ok(row?.kind === 'select' || row?.kind === 'button');
+  const { ask } = row.kind === 'select' ? row.command(value) : row.command;
+  assert.ok(ask.kind === 'show');
+  ask.show();
+}
+
+const shownValue = (row: Row | undefined) => (row && 'value' in row ? row.value : null);
+const sentenceOf = ({ row }: Pick<ReturnType<typeof openedHistory>, 'row'>) => row('span')!.subtitle;
 
 test('the history of the chosen length of time is read, again as time goes on and after an event, and nothing for now', async () => {
-  const world = client(INSTALLED);
-  let changes = 0;
-  const page = openHistory(world.host, () => changes++);
-  const view = () => page.view(world.host.view());
-  const reads = () => world.asked.length;
-  view();
-  page.shown();
+  const { world, page, form, row, status, listed, choose, chosen, answer } = openedHistory();
+  const reads = () => {
+    form();
+    return world.asked.length;
+  };
   assert.equal(reads(), 1);
-  world.open[0]!.answer(recorded(60));
-  await settled();
-  const { recorded: shown } = view();
-  const listed = () => view().recorded!.days.flatMap(({ events }) => events).length;
-  assert.deepEqual([listed(), shown!.hasMore, view().status], [12, true, null]);
-  assert.equal(view().recorded, shown, 'nothing has changed');
-  page.more();
-  assert.deepEqual([listed(), view().recorded!.hasMore], [60, false]);
+  await answer(0, recorded(80));
+  assert.deepEqual([listed(), status()], [12, undefined]);
+  assert.equal(form().groups.at(-1), form().groups.at(-1), 'nothing has changed');
+  act(row('more'));
+  assert.equal(listed(), 62);
+  page.showAll?.();
+  assert.deepEqual([listed(), row('more')], [80, undefined], 'a print has all changes');
   world.clock.now += 59_999;
-  view();
   assert.equal(reads(), 1);
   world.clock.now += 1;
-  view();
   assert.equal(reads(), 2);
-  world.open[1]!.answer(NOT_RECORDED);
-  await settled();
-  assert.deepEqual([view().recorded, view().status?.title], [null, 'Nothing recorded']);
+  await answer(1, NOT_RECORDED);
+  assert.deepEqual([listed(), status()?.title], [0, 'Nothing recorded']);
   world.send('history', { clearedAt: '' });
-  view();
   assert.equal(reads(), 3);
-  page.choose('5m');
-  view();
+  choose('5m');
   assert.equal(reads(), 4);
   world.clock.now += 5_000;
-  view();
   assert.equal(reads(), 5);
-  page.choose('now');
-  page.shown();
+  page.reveal?.('now');
+  page.shown?.();
   world.clock.now += 86_400_000;
-  assert.equal(view().chosen, 'now');
-  assert.equal(reads(), 5);
-  const before = changes;
-  page.close();
-  world.open[4]!.answer(recorded());
-  world.send('history', { clearedAt: '' });
-  await settled();
-  assert.equal(changes, before);
+  assert.deepEqual([chosen(), reads()], ['now', 5]);
 });
 
 test('a late answer is not shown for another length of time', async () => {
-  const world = client(INSTALLED);
-  const page = openHistory(world.host, () => {});
-  const view = () => page.view(world.host.view());
-  view();
-  page.choose('1h');
-  view();
-  world.open[0]!.answer(recorded());
-  await settled();
-  assert.deepEqual([view().chosen, view().recorded], ['1h', null]);
-  world.open[1]!.answer(recorded());
-  await settled();
-  assert.ok(view().recorded);
-  page.choose('1d');
-  assert.equal(view().recorded, null);
-  page.close();
+  const { form, row, choose, chosen, answer } = openedHistory();
+  choose('1h');
+  form();
+  await answer(0, recorded());
+  assert.deepEqual([chosen(), row('strip')], ['1h', undefined]);
+  await answer(1, recorded());
+  assert.ok(row('strip'));
+  choose('1d');
+  assert.equal(row('strip'), undefined);
 });
 
-/** Returns what the page shows of a history. */
-async function shownOf(history: History, first?: string) {
-  const world = client(INSTALLED);
-  const page = openHistory(world.host, () => {}, first ? { first } : {});
-  page.view(world.host.view());
-  world.open[0]?.answer(history);
-  await settled();
-  const shown = page.view(world.host.view());
-  page.close();
-  return shown;
+/** Returns the page with a history. */
+async function pageOf(history: History) {
+  const page = openedHistory();
+  await page.answer(0, history);
+  return page;
 }
 
 test('a new user meets one sentence, with a button that turns on a history that is off', async () => {
   const start = { ...recorded(1).changes[0]!, kind: 'start' as const };
   for (const changes of [[], [start]]) {
-    const { status, recorded: none } = await shownOf({ ...NOT_RECORDED, changes });
-    assert.deepEqual([status?.title, status?.buttons, none], ['Nothing recorded', [], null]);
+    const { status, row } = await pageOf({ ...NOT_RECORDED, changes });
+    assert.deepEqual([status()?.title, status()?.buttons, row('strip')], ['Nothing recorded', [], undefined]);
   }
-  const { status } = await shownOf({ ...NOT_RECORDED, enabled: false });
-  assert.deepEqual(
-    [status?.title, status?.buttons.map(({ label }) => label)],
-    ['The history is turned off', ['Turn On']],
-  );
-  const { recorded: kept } = await shownOf({ ...recorded(2), enabled: false });
-  assert.equal(kept?.off?.label, 'Turn On', 'the records of before stay visible');
-  assert.equal((await shownOf(recorded(2))).recorded?.off, null);
-  const now = await shownOf(recorded(2), 'now');
-  assert.deepEqual([now.status?.title, now.charts, now.recorded], ['No statistics yet', null, null]);
+  const { status } = await pageOf({ ...NOT_RECORDED, enabled: false });
+  const labels = status()?.buttons.map(({ label }) => label);
+  assert.deepEqual([status()?.title, labels], ['The history is turned off', ['Turn On']]);
+  const { row: kept } = await pageOf({ ...recorded(2), enabled: false });
+  assert.ok(kept('off') && kept('strip'), 'the records of before stay visible');
+  const on = await pageOf(recorded(2));
+  assert.equal(on.row('off'), undefined);
+  on.choose('now');
+  assert.deepEqual([on.status()?.title, on.row('chart'), on.row('strip')], ['No statistics yet', undefined, undefined]);
 });
 
 test('a history that can’t be written says so, with and without records', async () => {
   const failing = { problem: 'No space left on disk.' };
   const words = 'The history is not recorded: No space left on disk.';
-  assert.equal((await shownOf({ ...NOT_RECORDED, ...failing })).status?.sentence, words);
-  const { sentence } = (await shownOf(recorded(2))).recorded!;
-  assert.equal((await shownOf({ ...recorded(2), ...failing })).recorded!.sentence, `${sentence}. ${words}`);
+  assert.equal((await pageOf({ ...NOT_RECORDED, ...failing })).status()?.sentence, words);
+  const sentence = sentenceOf(await pageOf(recorded(2)));
+  assert.equal(sentenceOf(await pageOf({ ...recorded(2), ...failing })), `${sentence}. ${words}`);
 });
 
 test('events are listed by day, the newest first, without short phases of connecting', async () => {
@@ -121,7 +132,7 @@ test('events are listed by day, the newest first, without short phases of connec
     mode: null,
     ...more,
   });
-  const { recorded: shown } = await shownOf({
+  const { days, row } = await pageOf({
     ...recorded(0),
     since: new Date('2026-11-20T12:00:00').toISOString(),
     until: new Date('2026-11-21T12:00:00').toISOString(),
@@ -134,57 +145,65 @@ test('events are listed by day, the newest first, without short phases of connec
       change('2026-11-21T09:10:00', 'unknown', { kind: 'stop' }),
     ],
   });
+  const textOf = (row: Row) =>
+    [row.title, row.kind === 'expander' ? shownValue(row.rows[0]) : '', row.subtitle, shownValue(row)].join('|');
   assert.deepEqual(
-    shown!.days.map(({ title, events }) => [
-      title,
-      ...events.map(({ time, title, code, lasted }) => [time, title, code, lasted].join('|')),
-    ]),
+    days().map(({ title, rows }) => [title, ...rows.map(textOf)]),
     [
       [
         'Nov 21, 2026',
-        '09:10|Recording stopped||',
-        '09:02|Can’t connect|SomethingNew|7 min 41 s',
-        '09:00|Connecting…||2 min 19 s',
-        '08:00|Connected||59 min 56 s',
+        '09:10  Recording stopped|||',
+        '09:02  Can’t connect|SomethingNew|WARP gave a reason that Culvert does not know · 7 min 41 s|',
+        '09:00  Connecting…|||2 min 19 s',
+        '08:00  Connected|||59 min 56 s',
       ],
-      ['Nov 20, 2026', '23:00|Connected||9 h 0 min'],
+      ['Nov 20, 2026', '23:00  Connected|||9 h 0 min'],
     ],
   );
-  const { recorded: day } = await shownOf({
-    ...recorded(0),
-    changes: [change(recorded(1).changes[0]!.at, 'connected')],
-  });
-  assert.equal(day!.days[0]!.title, null, 'a single day needs no title');
+  assert.equal(row('timeline'), days()[0]!.rows[0], 'a search leads to the newest');
+  const day = await pageOf({ ...recorded(0), changes: [change(recorded(1).changes[0]!.at, 'connected')] });
+  assert.equal(day.days()[0]!.title, 'Timeline', 'a single day needs no date');
 });
 
-test('there are charts only of what has figures, from the first figure on', async () => {
+test('there are charts only of what has figures, from the first figure on, and a search chooses one', async () => {
+  const chartOf = (row: Row | undefined) => {
+    assert.ok(row?.kind === 'chart');
+    return row;
+  };
   const [sample] = recorded(0).samples;
   const bare = { ...sample!, latencyMs: null, loss: null };
   const history = recorded(1);
-  const { recorded: shown } = await shownOf({ ...history, samples: [bare, { ...bare, at: history.until }] });
+  const speed = await pageOf({ ...history, samples: [bare, { ...bare, at: history.until }] });
   assert.deepEqual(
-    shown!.charts.charts.map(({ id }) => id),
+    chartOf(speed.row('chart')).charts.charts.map(({ id }) => id),
     ['speed'],
   );
-  const { recorded: all } = await shownOf(history);
+  const { row, page } = await pageOf(history);
+  const { charts, chosen } = chartOf(row('chart'));
   assert.deepEqual(
-    all!.charts.charts.map(({ id, newest }) => [id, newest]),
+    charts.charts.map(({ id, newest }) => [id, newest]),
     [
       ['latency', '12 ms'],
       ['loss', '1 %'],
       ['speed', '500.0 kB/s'],
     ],
   );
-  assert.ok(all!.charts.times[0]! >= Date.parse(history.samples[0]!.at));
-  assert.deepEqual((await shownOf({ ...history, samples: [] })).recorded!.charts.charts, []);
+  assert.ok(charts.times[0]! >= Date.parse(history.samples[0]!.at));
+  assert.deepEqual([chosen, page.reveal?.('loss'), chartOf(row('chart')).chosen], ['latency', 'chart', 'loss']);
+  chartOf(row('chart')).choose('speed');
+  const table = row('table');
+  assert.ok(table?.kind === 'table');
+  assert.deepEqual(table.table.titles, ['Time', 'Received', 'Sent']);
+  assert.equal((await pageOf({ ...history, samples: [] })).row('chart'), undefined);
 });
 
 test('the history reads nothing while it can’t be seen, and catches up then', () => {
   const world = client(INSTALLED);
   let isHidden = true;
-  const page = openHistory(world.host, () => {}, { isHidden: () => isHidden });
+  world.host.isHidden = () => isHidden;
+  const { form } = opened(historyPage, world);
   const reads = () => {
-    page.view(world.host.view());
+    form();
     return world.asked.length;
   };
   assert.equal(reads(), 0);
@@ -195,26 +214,24 @@ test('the history reads nothing while it can’t be seen, and catches up then', 
   assert.equal(reads(), 1);
   isHidden = false;
   assert.equal(reads(), 2);
-  page.close();
 });
 
 test('reports only a failure of the length of time that is still chosen', async () => {
-  const world = client(INSTALLED);
+  const { world, form, row, choose, status } = openedHistory();
   const errors: unknown[] = [];
-  const page = openHistory({ ...world.host, showError: error => errors.push(error) }, () => {});
-  const view = () => page.view(world.host.view());
-  view();
-  page.choose('1h');
-  view();
+  world.host.showError = error => errors.push(error);
+  choose('1h');
+  form();
   world.open[0]!.fail(new Error('The disk is full.'));
   await settled();
   assert.deepEqual(errors, []);
   world.open[1]!.fail(new Error('The disk is full.'));
   await settled();
   assert.equal(errors.length, 1);
-  const { recorded: none, status } = view();
-  assert.deepEqual([none, status?.title, status?.sentence], [null, 'Not available now', 'The disk is full.']);
-  page.close();
+  assert.deepEqual(
+    [row('strip'), status()?.title, status()?.sentence],
+    [undefined, 'Not available now', 'The disk is full.'],
+  );
 });
 
 test('figures are gathered while the tunnel is connected, and start over with each connection', () => {
@@ -242,17 +259,14 @@ test('figures are gathered while the tunnel is connected, and start over with ea
 });
 
 test('without a daemon, the history says so, and can’t be turned on', async () => {
-  const world = client(INSTALLED);
-  const page = openHistory(world.host, () => {});
-  const view = () => page.view(world.host.view());
+  const { world, row, status, choose, answer } = openedHistory();
   world.set({ ...INSTALLED, offline: OFFLINE });
-  assert.equal(view().status?.title, 'Unavailable');
+  assert.equal(status()?.title, 'Unavailable');
   world.set(INSTALLED);
-  view();
-  world.open[0]!.answer({ ...recorded(2), enabled: false });
-  await settled();
-  assert.equal(view().recorded?.off?.sensitive, true);
+  await answer(0, { ...recorded(2), enabled: false });
+  assert.equal(row('off')?.sensitive, true);
   world.set({ ...INSTALLED, offline: OFFLINE });
-  assert.equal(view().recorded?.off?.sensitive, false);
-  page.close();
+  assert.equal(row('off')?.sensitive, false);
+  choose('1h');
+  assert.equal(status()?.title, 'Unavailable', 'another length of time can be chosen');
 });

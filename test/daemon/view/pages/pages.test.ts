@@ -17,6 +17,8 @@ const READS: Partial<Record<keyof typeof FORM_PAGES, [lines: string, againMs: nu
   account: ['GET /api/account', null],
   tools: ['GET /api/accounts', 60_000],
   certificate: ['POST /api/trust', null],
+  apps: ['GET /api/apps', null],
+  history: ['GET /api/history', 60_000],
   editor: ['GET /api/routes, GET /api/routes/presets, GET /api/routes/history', 5_000],
 };
 

@@ -65,7 +65,7 @@ test('the routes are searched, and their list is another one only where somethin
   type('192.');
   assert.equal(changes(), 1, 'nothing else is searched for');
   assert.deepEqual(values(), ['192.0.2.0/24: yours']);
-  const { label, command } = list().removal(list().items[0]!);
+  const { label, command } = list().removal!(list().items[0]!);
   assert.equal(label, 'Remove 192.0.2.0/24');
   assert.deepEqual(command.ask, { kind: 'action', request: { action: 'removeSplitRange', value: '192.0.2.0/24' } });
   world.set(routes('198.51.100.7/32'));

@@ -41,6 +41,7 @@ export function client(first: ClientState = clientState(), desktop: Partial<Desk
     updates: createUpdates(model),
     desktop,
     run: async () => true,
+    isHidden: () => false,
     figures: () => [],
     toast() {},
     showError() {},
