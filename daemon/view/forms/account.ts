@@ -43,7 +43,12 @@ export function accountForm(
   const free = client.pending === null;
   const { blocked } = snapshot.status;
   const registered = snapshot.account.registered && blocked !== 'not-registered';
-  const organization = organizationGroup(registered === true && snapshot.account.organization !== null, free, tr, joining);
+  const organization = organizationGroup(
+    registered === true && snapshot.account.organization !== null,
+    free,
+    tr,
+    joining,
+  );
   // before any other step, no user can register the device
   if (!registered && blocked !== null && blocked !== 'not-registered' && blocked !== 'terms-not-accepted') {
     const tunnel = describeTunnel(client, tr);

@@ -1,6 +1,6 @@
 // Defines the history page, which reads and words the records of the span that the user chose.
 import type { History, HistoryChange } from '../../api/schema.ts';
-import type { Group, MenuButton, Row, Status } from '../form.ts';
+import { actionCommand, type Group, type MenuButton, type Row, type Status } from '../form.ts';
 import { formatClock, formatDay, formatLasted } from '../format.ts';
 import {
   type Chart,
@@ -17,6 +17,7 @@ import {
 import { pageTitle } from '../page-list.ts';
 import { changeWords, dropLines, lasted, readHistory, totalsTable } from '../states/records.ts';
 import { dayOf, sentenceOf, stretchesOf, stripOf } from '../states/strip.ts';
+import type { TunnelView } from '../states/tunnel.ts';
 import { fill, type Translator } from '../translator.ts';
 import type { View } from '../view.ts';
 import { type Page, reading } from './page.ts';
@@ -31,7 +32,7 @@ const DAY_SECONDS = 86_400;
 /** Shortest phase of connecting that the page lists. */
 const PHASE_MS = 60_000;
 
-/** What the page shows below the choice of a span. */
+/** Content below the choice of a span. */
 interface Shown {
   status?: Status;
   /** Sums up the span. */
@@ -66,7 +67,7 @@ export const historyPage: Page = (host, changed) => {
     return chartGroup(charts, chart, pick, host.tr());
   };
   const more = () => list(limit + MORE);
-  const now = kept(() => nowOf(host.figures(), draw, host.tr()));
+  const now = kept(({ toggle }: Pick<TunnelView, 'toggle'>) => nowOf(host.figures(), draw, toggle, host.tr()));
   const past = kept((wanted: Wanted) => pastOf(wanted, host.tr()));
   const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
   const history = reading(host, changed, {
@@ -96,7 +97,7 @@ export const historyPage: Page = (host, changed) => {
     const { client, tunnel } = view;
     const online = client.offline === null;
     const tr = host.tr();
-    if (chosen === NOW) return now([host.figures(), chart, tr], undefined);
+    if (chosen === NOW) return now([host.figures(), chart, tunnel.toggle.action, tunnel.toggle.sensitive, tr], tunnel);
     // the user may have chosen another span since the read
     if (value?.span.id === chosen)
       return past([value, limit, online, chart, tr], { ...value, limit, online, draw, more });
@@ -162,11 +163,14 @@ function kept<A, T>(make: (of: A) => T) {
   };
 }
 
-function nowOf(figures: readonly Slot[], draw: Wanted['draw'], tr: Translator): Shown {
+function nowOf(figures: readonly Slot[], draw: Wanted['draw'], toggle: TunnelView['toggle'], tr: Translator): Shown {
   const { _ } = tr;
   const charts = chartsOf(figures, tr);
   if (charts.charts.length) return { groups: [draw(charts)] };
-  return { status: empty(_('No statistics yet'), _('They appear while the tunnel is connected.')), groups: [] };
+  const { action, label, sensitive } = toggle;
+  const buttons = action === 'connect' ? [{ label, command: actionCommand({ action }), sensitive }] : [];
+  const status = empty(_('No statistics yet'), _('They appear while the tunnel is connected.'), buttons);
+  return { status, groups: [] };
 }
 
 interface Wanted {

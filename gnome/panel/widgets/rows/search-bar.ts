@@ -46,7 +46,7 @@ export function createSearchBar(first: Search, list: Pick<LongList, 'beside' | '
   bar.append(line);
   const options = first.options && createOptions(first.options);
   if (options) bar.append(options.widget);
-  // where Delete removes an item, keys belong to the list
+  // in a list without a selection, a key is a search; in others, Delete removes an item
   if (list?.view.model instanceof Gtk.NoSelection) entry.set_key_capture_widget(list.view);
   const setText = (text: string) => {
     known = text;

@@ -4,8 +4,6 @@ import { test } from 'node:test';
 import type { Status } from '../../../../daemon/view/form.ts';
 import { emptyStatus } from '../../../../daemon/view/log.ts';
 import { FORM_PAGES } from '../../../../daemon/view/pages/all.ts';
-import { openApps } from '../../../../daemon/view/pages/apps.ts';
-import { openHistory } from '../../../../daemon/view/pages/history.ts';
 import { NOT_RECORDED, TRUST } from '../../../support/gnome/initial.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 import { client, INSTALLED, opened, settled } from '../../../support/gnome/view/world.ts';
@@ -18,34 +16,22 @@ const routes = (...values: string[]) =>
   );
 
 /** Opens a page, and answers its first request. @param answer an error fails the request */
-async function answered(page: 'tools' | 'certificate', answer: unknown): Promise<Status | undefined> {
-  const world = client();
-  const { form } = opened(FORM_PAGES[page].open, world);
+async function answered(page: 'apps' | 'tools' | 'certificate' | 'history', answer: unknown) {
+  const world = client(INSTALLED);
+  const { shown, form } = opened(FORM_PAGES[page].open, world);
   if (answer instanceof Error) world.open[0]!.fail(answer);
   else world.open[0]!.answer(answer);
   await settled();
+  const { status, list } = form();
+  shown.close?.();
+  return status ?? list?.empty;
+}
+
+/** The history's page of the newest statistics. */
+function historyNow(): Status | undefined {
+  const { shown, form } = opened(FORM_PAGES.history.open, client());
+  shown.reveal?.('now');
   return form().status;
-}
-
-async function apps(answer: unknown): Promise<Status | null> {
-  const { host, open } = client();
-  const page = openApps(host, () => {});
-  page.view(host.view());
-  if (answer instanceof Error) open[0]!.fail(answer);
-  else open[0]!.answer(answer);
-  await settled();
-  return page.view(host.view()).status;
-}
-
-async function history(answer: unknown, first?: string): Promise<Status | null> {
-  const { host, open } = client(INSTALLED);
-  const page = openHistory(host, () => {}, first === undefined ? {} : { first });
-  page.view(host.view());
-  open[0]?.answer(answer);
-  await settled();
-  const { status } = page.view(host.view());
-  page.close();
-  return status;
 }
 
 function searchedRoutes(): Status {
@@ -60,17 +46,17 @@ const tools = { ok: true, tools: [], refreshing: false, problem: null };
 
 /** The title of each empty page, and its button; null where only time or another program helps. */
 const EMPTY: [title: string, button: string | null, status: () => Promise<Status | null | undefined>][] = [
-  ['No apps', 'Try Again', () => apps({ apps: [] })],
-  ['Can’t list apps', 'Try Again', () => apps(new Error('The disk is full.'))],
+  ['No apps', 'Try Again', () => answered('apps', { apps: [] })],
+  ['Can’t list apps', 'Try Again', () => answered('apps', new Error('The disk is full.'))],
   ['No routes', 'Default Addresses…', async () => opened(FORM_PAGES.routes.open, routes()).form().list!.empty],
   ['Nothing found', 'Show all', async () => searchedRoutes()],
   ['No command-line tool with accounts found', 'How', () => answered('tools', tools)],
   ['Accounts can’t be shown', 'Try Again', () => answered('tools', new Error('The disk is full.'))],
   ['No organization certificate', 'Join an Organization…', () => answered('certificate', trust)],
   ['Not checked yet', 'Run Checks', async () => opened(FORM_PAGES.checks.open, client()).form().status],
-  ['The history is turned off', 'Turn On', () => history({ ...NOT_RECORDED, enabled: false })],
-  ['Nothing recorded', null, () => history(NOT_RECORDED)],
-  ['No statistics yet', null, () => history(null, 'now')],
+  ['The history is turned off', 'Turn On', () => answered('history', { ...NOT_RECORDED, enabled: false })],
+  ['Nothing recorded', null, () => answered('history', NOT_RECORDED)],
+  ['No statistics yet', 'Connect', async () => historyNow()],
   ['Nothing found', 'Show all', async () => log(3, true)],
   ['Nothing to show', 'Show all', async () => log(3, false)],
   ['No commands yet', null, async () => log(0, false)],
