@@ -245,7 +245,7 @@ function watchNetwork(changed: () => void): () => void {
 }
 
 /** Returns true if the desktop shows tray icons; null if the answer took too long. */
-export async function hasTrayHost(): Promise<boolean | null> {
+async function hasTrayHost(): Promise<boolean | null> {
   const watcher = 'org.kde.StatusNotifierWatcher';
   const place = { name: watcher, path: '/StatusNotifierWatcher', iface: watcher };
   const host = await readProperty<boolean>(place, 'IsStatusNotifierHostRegistered');
@@ -289,7 +289,7 @@ async function readProperty<T>(
  * Reports whether the session starts Culvert: immediately, and whenever its autostart entry changes.
  * @returns a function that ends the watch.
  */
-export function watchAutostart(report: (on: boolean) => void): () => void {
+function watchAutostart(report: (on: boolean) => void): () => void {
   const path = GLib.build_filenamev([GLib.get_user_config_dir(), 'autostart', `${APP_ID}.desktop`]);
   const file = Gio.File.new_for_path(path);
   const monitor = file.monitor_file(Gio.FileMonitorFlags.NONE, null);
