@@ -255,7 +255,8 @@ function proxyRow({ look, sentence, address, enable, ...proxy }: ProxyView, host
   if (look !== 'on') {
     const { sensitive, waiting: busy, warning: reason } = proxy;
     const { label } = enable;
-    return { ...row, label, name: label, command: workCommand(() => turnOn(host)), sensitive, busy, reason };
+    const command = workCommand(() => turnOn(host));
+    return { ...row, label, name: label, style: 'suggested', command, sensitive, busy, reason };
   }
   if (address === null) return noteRow('proxy', sentence);
   const ask = { kind: 'copy', text: address } as const;
