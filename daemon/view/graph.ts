@@ -1,6 +1,5 @@
 // Describes the history graphs, and collects the statistics of the last minutes from events.
-import type { HistoryQuery, HistoryResolution, HistorySample, Tunnel } from '../api/schema.ts';
-import type { ClientState } from './client/client-state.ts';
+import type { HistoryQuery, HistoryResolution, HistorySample, Snapshot, Tunnel } from '../api/schema.ts';
 import { formatClock, formatLatency, formatLoss, formatMonthDay, formatRate, formatTime } from './format.ts';
 import { fill, type Translator } from './translator.ts';
 
@@ -151,8 +150,13 @@ export function createHistory(capacity = CAPACITY) {
   };
 }
 
+interface FollowedState {
+  state(): { snapshot: Pick<Snapshot, 'status' | 'tunnel'> | null };
+  subscribe(listener: () => void): () => void;
+}
+
 /** Collects statistics until closed, because the daemon sends only current values. Call it before its readers subscribe. */
-export function gatherFigures(model: { state(): ClientState; subscribe(listener: () => void): () => void }) {
+export function gatherFigures(model: FollowedState) {
   const history = createHistory();
   const gather = () => {
     const { snapshot } = model.state();

@@ -57,7 +57,7 @@ const DIALOGS: [page: PageName, opens: string, closes: string][] = [
 ];
 /** Texts that no language changes: names, addresses, versions, commands and figures. */
 const DATA = [
-  /^(Culvert|MASQUE|WireGuard|Firefox,?|Mail,?|firefox\.desktop|mail\.desktop|Free\.?|· Frankfurt|Frankfurt( \(FRA\))?|\(FRA\)|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
+  /^(Culvert|MASQUE|WireGuard|Firefox[,:]?|Mail[,:]?|firefox\.desktop|mail\.desktop|Free\.?|· Frankfurt|Frankfurt( \(FRA\))?|\(FRA\)|en-XA|0\.0\.0-test|corp\.example\.com|example\.com)$/,
   /^((\w+ \d+, \d+, [\d:]+\n)?warp-cli connect,[\s,]*|[\d:]+\s+connect|Success|sudo systemctl .*)$/,
   /^(\/home\/a\/\.local\/bin\/)?netlify[,:]?$/,
   /^(Gateway CA|Node\.js|Git|Java|curl|SHA-256( AB)*|\/home\/a\/bundle\.pem|keytool .*),?:?$/,

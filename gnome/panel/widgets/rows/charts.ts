@@ -5,13 +5,13 @@ import GObject from 'gi://GObject?version=2.0';
 import Gtk from 'gi://Gtk?version=4.0';
 import Pango from 'gi://Pango?version=1.0';
 import type Cairo from 'cairo';
-import type { Chart, Charts, Kind, Strip } from '../../../daemon/view/graph.ts';
-import { HEIGHTS } from '../../../daemon/view/states/strip.ts';
-import { setDescription, setName } from './accessible.ts';
-import { vertical } from './columns.ts';
-import { namedColor, textColor } from './compat.ts';
-import { Drawing, Graph, INSET, TimeAxis } from './graph.ts';
-import type { RowOf, RowWidget } from './rows/row-widget.ts';
+import type { Chart, Charts, Kind, Strip } from '../../../../daemon/view/graph.ts';
+import { HEIGHTS } from '../../../../daemon/view/states/strip.ts';
+import { setDescription, setName } from '../accessible.ts';
+import { vertical } from '../columns.ts';
+import { namedColor, textColor } from '../compat.ts';
+import { Drawing, Graph, INSET, TimeAxis } from '../graph.ts';
+import type { RowOf, RowWidget } from './row-widget.ts';
 
 /** Creates a row around a picture. */
 function pictureRow(child: Gtk.Widget): Adw.PreferencesRow {
