@@ -55,9 +55,10 @@ export interface CommandButton {
  * @param wraps true if the label may wrap
  */
 export function commandButton(run: Run, classes: string[] = [], wraps = false): CommandButton {
-  const widget = new Gtk.Button({ visible: false, valign: Gtk.Align.CENTER });
+  const widget = new Gtk.Button({ visible: false, valign: Gtk.Align.CENTER, css_classes: classes });
   let now: MenuButton | null = null;
   let shown = '';
+  let styled: MenuButton['style'];
   widget.connect('clicked', () => now && run(now.command));
   return {
     widget,
@@ -73,11 +74,12 @@ export function commandButton(run: Run, classes: string[] = [], wraps = false): 
       if (look === shown) return;
       shown = look;
       if (icon && busy) widget.child = new Gtk.Spinner({ spinning: true });
-      else if (icon) widget.icon_name = icon;
-      else if (widget.label !== label) widget.label = label;
+      else if (icon && widget.icon_name !== icon) widget.icon_name = icon;
+      else if (!icon && widget.label !== label) widget.label = label;
       if (wraps && widget.child instanceof Gtk.Label) wrapLabel(widget.child);
       widget.tooltip_text = icon ? label : '';
-      widget.css_classes = [...classes, ...(style ? [`${style}-action`] : [])];
+      if (style !== styled) widget.css_classes = [...classes, ...(style ? [`${style}-action`] : [])];
+      styled = style;
       setName(widget, icon && busy ? `${name}: ${_('In progress')}` : name);
     },
   };

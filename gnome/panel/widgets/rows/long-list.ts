@@ -113,11 +113,17 @@ function controlsOf(item: ListItem, { controls, sensitive }: List): ItemControls
 }
 
 interface Row {
-  picture: Gtk.Image;
   title: Gtk.Label;
   note: Gtk.Label;
   badge: Gtk.Label;
-  remove: Gtk.Button;
+  /** Missing in a list without removal. */
+  remove: Gtk.Button | undefined;
+  /** Missing in a list without controls. */
+  controls: RowControls | undefined;
+}
+
+interface RowControls {
+  picture: Gtk.Image;
   toggle: CommandButton;
   start: CommandButton;
   menu: Gtk.MenuButton;
@@ -135,29 +141,26 @@ function listRows({ item: find, list, remove, run }: RowSource) {
   // a row that the list keeps for reuse has no item
   const itemOf = ({ item }: Gtk.ListItem) => (item ? find((item as Gtk.StringObject).string) : undefined);
   const create = (listItem: Gtk.ListItem): Row => {
-    const row = createRow(run);
-    row.remove.connect('clicked', () => {
+    const row = createRow(list(), run);
+    const { remove: button, controls } = row;
+    button?.connect('clicked', () => {
       const item = itemOf(listItem);
       if (item) remove(item);
     });
-    fillMenu(row.menu, run, () => {
-      const item = itemOf(listItem);
-      return (item && list().controls?.(item).menu()) ?? [];
-    });
-    const text = vertical(list().controls ? 3 : 0);
+    if (controls)
+      fillMenu(controls.menu, run, () => {
+        const item = itemOf(listItem);
+        return (item && list().controls?.(item).menu()) ?? [];
+      });
+    const text = vertical(controls ? 3 : 0);
     text.hexpand = true;
     text.valign = Gtk.Align.CENTER;
     text.append(row.title);
     text.append(row.note);
-    const { removal, controls } = list();
     // a narrow window has no room for more spacing
     const line = new Gtk.Box({ spacing: controls ? 4 : 6 });
-    const before = controls ? [row.picture] : [];
-    const after = [
-      ...(controls ? [row.toggle.widget, row.start.widget, row.menu] : []),
-      ...(removal ? [row.remove] : []),
-    ];
-    for (const child of [...before, text, row.badge, ...after]) line.append(child);
+    const after = [row.badge, controls?.toggle.widget, controls?.start.widget, controls?.menu, button];
+    for (const child of [controls?.picture, text, ...after]) if (child) line.append(child);
     listItem.child = line;
     return row;
   };
@@ -165,7 +168,7 @@ function listRows({ item: find, list, remove, run }: RowSource) {
     const item = itemOf(listItem);
     if (!item) return;
     const { sensitive, reason, removal } = list();
-    const { id, title, badge, picture, details = '' } = item;
+    const { id, title, badge, details = '' } = item;
     const note = item.busy ? underWay(tr) : (item.note ?? '');
     showWrapped(row.title, title);
     row.title.tooltip_text = id === title ? '' : id;
@@ -175,7 +178,7 @@ function listRows({ item: find, list, remove, run }: RowSource) {
     row.badge.label = badge;
     row.badge.visible = badge !== '';
     nameListItem(listItem, `${title}, ${badge || note}`);
-    if (removal) {
+    if (removal && row.remove) {
       const { label } = removal(item);
       row.remove.tooltip_text = label;
       setName(row.remove, label);
@@ -184,19 +187,7 @@ function listRows({ item: find, list, remove, run }: RowSource) {
     }
     const controls = controlsOf(item, list());
     listItem.activatable = Boolean(controls?.start.sensitive);
-    if (!controls) return;
-    const { start, toggle } = controls;
-    const about = (isUsable = false) => (isUsable ? '' : (reason ?? note));
-    showPicture(row.picture, picture ?? null);
-    // the note, which may be the reason, stays readable
-    for (const part of [row.picture, row.title]) part.sensitive = !item.faded;
-    row.start.show({ ...start, about: about(start.sensitive) });
-    const icon = toggle.on ? 'culvert-shortcut-present-symbolic' : 'culvert-shortcut-symbolic';
-    row.toggle.show({ ...toggle, label: toggle.name, icon, about: about(toggle.sensitive) });
-    row.menu.sensitive = sensitive && !item.busy;
-    row.menu.tooltip_text = `${title}: ${_('More')}`;
-    setName(row.menu, row.menu.tooltip_text);
-    setDescription(row.menu, about(row.menu.sensitive));
+    if (controls && row.controls) showControls(row.controls, row.title, { item, note, controls }, list());
   };
   const { factory, rows } = rowFactory(create, show);
   return {
@@ -211,9 +202,36 @@ function listRows({ item: find, list, remove, run }: RowSource) {
   };
 }
 
-function createRow(run: (command: Command) => void): Row {
+interface Controlled {
+  item: ListItem;
+  /** The shown note, which may be the reason why a control can't be used. */
+  note: string;
+  controls: ItemControls;
+}
+
+function showControls(
+  { picture, toggle, start, menu }: RowControls,
+  title: Gtk.Label,
+  { item, note, controls }: Controlled,
+  { sensitive, reason }: List,
+): void {
+  const about = (isUsable = false) => (isUsable ? '' : (reason ?? note));
+  showPicture(picture, item.picture ?? null);
+  // the note stays readable
+  for (const part of [picture, title]) part.sensitive = !item.faded;
+  start.show({ ...controls.start, about: about(controls.start.sensitive) });
+  const { on, name } = controls.toggle;
+  const icon = on ? 'culvert-shortcut-present-symbolic' : 'culvert-shortcut-symbolic';
+  toggle.show({ ...controls.toggle, label: name, icon, about: about(controls.toggle.sensitive) });
+  menu.sensitive = sensitive && !item.busy;
+  menu.tooltip_text = `${item.title}: ${_('More')}`;
+  setName(menu, menu.tooltip_text);
+  setDescription(menu, about(menu.sensitive));
+}
+
+/** Creates only the widgets that the list needs, since there are 200 rows of them. */
+function createRow({ removal, controls }: List, run: (command: Command) => void): Row {
   return {
-    picture: new Gtk.Image({ pixel_size: 32, margin_end: 4, accessible_role: Gtk.AccessibleRole.PRESENTATION }),
     title: new Gtk.Label({ xalign: 0, wrap: true, attributes: withoutHyphens() }),
     note: new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }),
     badge: new Gtk.Label({
@@ -224,10 +242,13 @@ function createRow(run: (command: Command) => void): Row {
       css_classes: ['caption', 'dim-label'],
     }),
     // the keyboard removes an item by Delete
-    remove: new Gtk.Button({ icon_name: 'list-remove-symbolic', css_classes: ['flat'], focusable: false }),
-    toggle: commandButton(run, ['flat']),
-    start: commandButton(run),
-    menu: new Gtk.MenuButton({ icon_name: 'view-more-symbolic', valign: Gtk.Align.CENTER, css_classes: ['flat'] }),
+    remove: removal && new Gtk.Button({ icon_name: 'list-remove-symbolic', css_classes: ['flat'], focusable: false }),
+    controls: controls && {
+      picture: new Gtk.Image({ pixel_size: 32, margin_end: 4, accessible_role: Gtk.AccessibleRole.PRESENTATION }),
+      toggle: commandButton(run, ['flat']),
+      start: commandButton(run),
+      menu: new Gtk.MenuButton({ icon_name: 'view-more-symbolic', valign: Gtk.Align.CENTER, css_classes: ['flat'] }),
+    },
   };
 }
 
