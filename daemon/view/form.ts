@@ -348,6 +348,8 @@ export interface Search {
 
 /** The place of a form among the steps of a page, with buttons that stay in sight. */
 export interface Steps {
+  /** Index of the step, from 0. */
+  at: number;
   place: string;
   back: Button;
   next: Button;

@@ -59,7 +59,8 @@ export const reachability: Check = {
       wordOfWireGuard('UDP 2408', wireguard),
       wordOfWireGuard('UDP 500', fallback),
     ];
-    if (udp && tcp !== 'answered' && world.tunnel && usesHttp2(world.tunnel))
+    // a tunnel that is connected has another server, which answers
+    if (udp && tcp !== 'answered' && world.tunnel && !isConnected(world) && usesHttp2(world.tunnel))
       return problem(
         evidence,
         message('The tunnel uses TCP 443, over which %s does not answer.', tunnel),

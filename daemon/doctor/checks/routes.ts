@@ -191,23 +191,25 @@ export const duplicateRules: Check = {
   },
 };
 
-/** Names what is certainly missing on the way into the tunnel: a rule for a table that has routes, or all routes of IPv4. */
+/** Names what is certainly missing on the way into the tunnel: a rule for WARP's table, or all routes of IPv4. */
 async function missingWays(world: World, all: Awaited<ReturnType<typeof rules>>): Promise<Message[]> {
   if (!isConnected(world) || !routesTraffic(modeOf(world)) || !(await tunnelLink(world))) return [];
   const ways = (await routes(world)).filter(
     ({ dev, type, table }) => dev === TUNNEL_LINK && !type && table !== 'local',
   );
-  const unused = ways.flatMap(({ dst = '', metric, table = 'main' }) => {
+  const own = ways.filter(({ table }) => String(table) === TUNNEL_TABLE);
+  const unused = own.flatMap(({ dst = '', metric }) => {
     // the default routes of both families look the same, but only that of IPv6 has a metric in any case
     const families = dst.includes(':') ? [6] : dst === 'default' && metric !== undefined ? [4, 6] : [4];
-    const isUsed = all.some(({ family, rule }) => families.includes(family) && String(rule.table) === String(table));
-    return isUsed ? [] : [`IPv${families.join('/')} ${table}`];
+    const isUsed = all.some(({ family, rule }) => families.includes(family) && String(rule.table) === TUNNEL_TABLE);
+    return isUsed ? [] : [`IPv${families.join('/')}`];
   });
   if (unused.length > 0)
-    return [...new Set(unused)].map(words => message('%s: no rule leads to the table %s', ...words.split(' ')));
+    return [...new Set(unused)].map(family => message('%s: no rule leads to the table %s', family, TUNNEL_TABLE));
   const hasWay = ways.some(({ dst = '', table }) => !dst.includes(':') && (table !== undefined || !isIP(dst)));
+  if (hasWay) return [];
   const isExpected = tunnelOf(world).splitTunnel.mode === 'exclude' && !isOutsideTunnel(world, INTERNET);
-  return hasWay || !isExpected ? [] : [message('No route of IPv4 leads to %s.', TUNNEL_LINK)];
+  return isExpected ? [message('No route of IPv4 leads to %s.', TUNNEL_LINK)] : [];
 }
 
 function ruleText(rule: Record<string, unknown>): string {

@@ -247,14 +247,13 @@ export const forwardedTraffic: Check = {
         WITH_OWN_ADDRESS,
         MASQUERADE,
       );
-    if (ways.some(({ isBridge, way }) => !isBridge && way === 'tunnel')) {
-      const isReplaced = await hasSourceNat(world);
-      if (isReplaced === false) return notice([...evidence, NOT_REPLACED], WITH_OWN_ADDRESS, MASQUERADE);
-      if (isReplaced === null) return { verdict: 'unknown', evidence: [...evidence, UNREAD_NAT] };
-      evidence.push(message('The packet filter has rules that replace source addresses.'));
-    }
+    const hasClients = ways.some(({ isBridge, way }) => !isBridge && way === 'tunnel');
+    const isReplaced = hasClients && (await hasSourceNat(world));
+    if (hasClients && isReplaced === false) return notice([...evidence, NOT_REPLACED], WITH_OWN_ADDRESS, MASQUERADE);
+    if (isReplaced === null) evidence.push(UNREAD_NAT);
+    if (isReplaced) evidence.push(message('The packet filter has rules that replace source addresses.'));
     const published = isTunneled ? await publishedPorts(world) : [];
-    if (published.length === 0) return ok(...evidence);
+    if (published.length === 0) return isReplaced === null ? { verdict: 'unknown', evidence } : ok(...evidence);
     return notice(
       [...evidence, message('ports that containers publish: %s', published.join(', '))],
       [

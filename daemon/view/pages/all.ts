@@ -201,6 +201,7 @@ const welcomePage: Page = (host, changed) => {
       return {
         ...welcomeStep(step, view, facts(), tr),
         steps: {
+          at: step,
           // Translators: the first %d is the number of a step, the second how many there are
           place: fill(_('%d of %d'), formatCount(step + 1, tr), formatCount(WELCOME_STEPS, tr)),
           back: turnTo(step === 0 ? _('Skip') : _('Previous'), step - 1),

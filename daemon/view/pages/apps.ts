@@ -73,7 +73,7 @@ export const appsPage: Page = (host, changed) => {
       const wasRead = apps.all().length > 0;
       return {
         groups: [
-          { id: 'proxy', rows: proxyRows(proxy, host, tr) },
+          { id: 'proxy', live: true, rows: proxyRows(proxy, host, tr) },
           // why a list that was read before can't be read again
           {
             id: 'failed',

@@ -69,6 +69,10 @@ export const historyPage: Page = (host, changed) => {
   const more = () => list(limit + MORE);
   const now = kept(({ toggle }: Pick<TunnelView, 'toggle'>) => nowOf(host.figures(), draw, toggle, host.tr()));
   const past = kept((wanted: Wanted) => pastOf(wanted, host.tr()));
+  const whole = kept(({ status, sentence, groups }: Shown) => ({
+    ...(status && { status }),
+    groups: [spanGroup(chosen, choose, sentence, host.tr()), ...groups],
+  }));
   const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
   const history = reading(host, changed, {
     async read() {
@@ -109,8 +113,8 @@ export const historyPage: Page = (host, changed) => {
   return {
     ticks: true,
     form(view) {
-      const { status, sentence, groups } = shownOf(view);
-      return { ...(status && { status }), groups: [spanGroup(chosen, choose, sentence, host.tr()), ...groups] };
+      const shown = shownOf(view);
+      return whole([shown, chosen, host.tr()], shown);
     },
     reveal(row) {
       if (row === NOW) choose(NOW);

@@ -22,13 +22,13 @@ export function Below({ form: { list, search, steps } }: { form: Form }) {
   );
 }
 
-function StepBar({ steps: { place, back, next } }: { steps: Steps }) {
-  const shown = useRef(place);
+function StepBar({ steps: { at, place, back, next } }: { steps: Steps }) {
+  const shown = useRef(at);
   useLayoutEffect(() => {
     // the next step begins at its start, also for the keyboard
-    if (place !== shown.current) document.querySelector('h1')!.focus();
-    shown.current = place;
-  }, [place]);
+    if (at !== shown.current) document.querySelector('h1')!.focus();
+    shown.current = at;
+  }, [at]);
   return (
     <div class="toolbar">
       <CommandButton command={back.command}>{back.label}</CommandButton>
@@ -64,7 +64,9 @@ function ListView({ list, search }: { list: List; search: Search | undefined }) 
           </label>
         ))}
         <span class="count" role="status">
-          {fill(ngettext('%d entry', '%d entries', items.length), formatCount(items.length, tr.value))}
+          {list.empty.waiting
+            ? ''
+            : fill(ngettext('%d entry', '%d entries', items.length), formatCount(items.length, tr.value))}
         </span>
         {list.more && (
           <Menu entries={() => list.more!.entries} name={list.title} sensitive={sensitive} description={why} />

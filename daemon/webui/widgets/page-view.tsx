@@ -39,6 +39,8 @@ export function PageView({ page, Below }: { page: Page; Below?: ComponentType<{ 
     };
   }, [open]);
   const form = open.form(view.value);
+  // each second, a page may have the same form
+  const body = useMemo(() => <FormView form={form} />, [form]);
   const isRevealed = useRef(rowInAddress() === '');
   useEffect(() => {
     // the page may still read what the address names
@@ -51,7 +53,7 @@ export function PageView({ page, Below }: { page: Page; Below?: ComponentType<{ 
           <SearchField {...form.search} />
         </div>
       )}
-      <FormView form={form} />
+      {body}
       {Below && <Below form={form} />}
     </>
   );

@@ -14,7 +14,7 @@ test('the first steps are shown until they were left, by keyboard, at 360 px', a
   const browser = await launchBrowser(t);
   const { page } = await openTab(browser, address);
   await page.setViewportSize({ width: 360, height: 640 });
-  await page.getByText('What WARP does', { exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'What WARP does' }).waitFor();
   const press = async (name: string) => {
     await page.getByRole('button', { name, exact: true }).focus();
     await page.keyboard.press('Enter');

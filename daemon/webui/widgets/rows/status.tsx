@@ -35,7 +35,7 @@ export function StatusView({ status, alone }: { status: Status; alone: boolean }
         {span && <Ring span={span} />}
       </div>
       <div role="status">
-        <p class="state">{title}</p>
+        <h2 class="state">{title}</h2>
         <p class="sentence" id={id}>
           {sentence}
         </p>

@@ -50,8 +50,8 @@ export function chartRow(first: RowOf<'chart'>): RowWidget<'chart'> {
     for (const [id, { button }] of tabs) {
       button.visible = charts.some(each => each.id === id);
       button.active = id === chosen;
-      // Tab and the search lead to the chosen one
-      if (button.active) list.set_focus_child(button);
+      // Tab and the search lead to the chosen one, unless the focus is on another one
+      if (button.active && ![...tabs.values()].some(tab => tab.button.has_focus)) list.set_focus_child(button);
       button.update_state([Gtk.AccessibleState.SELECTED], [Number(button.active)]);
     }
     const chart = charts.find(({ id }) => id === chosen)!;

@@ -31,6 +31,8 @@ export class FormPage extends Adw.Bin implements PageWidget {
   readonly #scrolled = new Gtk.ScrolledWindow({ hscrollbar_policy: Gtk.PolicyType.NEVER });
   /** Holds all parts of the page. */
   #body: Gtk.Box | null = null;
+  /** The form on screen. */
+  #form: Form | null = null;
   #status: StatusWidget | null = null;
   #hasStatus = false;
   /** Fits the groups above a list. */
@@ -58,7 +60,10 @@ export class FormPage extends Adw.Bin implements PageWidget {
     );
     this.#groups.name = title;
     this.#open = page(host, () => this.#changed());
-    if (this.#open.ticks) this.tick = () => this.#changed();
+    if (this.#open.ticks)
+      this.tick = () => {
+        if (this.#isOnScreen && this.#open.form(host.view()) !== this.#form) this.#changed();
+      };
   }
 
   get inert(): boolean {
@@ -79,6 +84,7 @@ export class FormPage extends Adw.Bin implements PageWidget {
   refresh(view: View): void {
     this.#isOnScreen = true;
     const form = this.#open.form(view);
+    this.#form = form;
     this.#body ??= this.#build(form);
     this.child = this.#body;
     this.#showStatus(form, view);
@@ -163,8 +169,9 @@ export class FormPage extends Adw.Bin implements PageWidget {
 
   reveal(row: string): void {
     this.#wanted = this.#open.reveal?.(row) ?? row;
-    this.#changed();
+    // a row that is found gets the focus instead
     if (this.#open.reveal) this.focusSearch?.();
+    this.#changed();
   }
 }
 
@@ -180,13 +187,15 @@ function createStepBar(host: Host): StepBar {
   const button = () => commandButton(command => void host.run(command), [], true);
   const [back, next] = [button(), button()];
   const place = new Gtk.Label({ css_classes: ['dim-label'], hexpand: true });
-  const widget = new Gtk.Box({ spacing: 6, margin_top: 6, margin_bottom: 6, margin_start: 12, margin_end: 12 });
-  for (const part of [back.widget, place, next.widget]) widget.append(part);
+  const bar = new Gtk.Box({ spacing: 6, margin_top: 6, margin_bottom: 6, margin_start: 12, margin_end: 12 });
+  for (const part of [back.widget, place, next.widget]) bar.append(part);
+  let at = 0;
   return {
-    widget,
+    widget: new Adw.Clamp({ ...CLAMP, child: bar }),
     next: next.widget,
     show(steps) {
-      const isOther = place.label !== steps.place;
+      const isOther = at !== steps.at;
+      at = steps.at;
       place.label = steps.place;
       back.show(steps.back);
       next.show({ ...steps.next, style: 'suggested' });

@@ -175,7 +175,7 @@ function listRows({ item: find, list, remove, run }: RowSource) {
     showWrapped(row.note, note);
     row.note.visible = note !== '';
     row.note.tooltip_text = details;
-    row.badge.label = badge;
+    showWrapped(row.badge, badge);
     row.badge.visible = badge !== '';
     nameListItem(listItem, `${title}, ${badge || note}`);
     if (removal && row.remove) {
@@ -231,11 +231,11 @@ function showControls(
 
 /** Creates only the widgets that the list needs, since there are 200 rows of them. */
 function createRow({ removal, controls }: List, run: (command: Command) => void): Row {
+  const wrap_mode = Pango.WrapMode.WORD_CHAR;
   return {
-    title: new Gtk.Label({ xalign: 0, wrap: true, attributes: withoutHyphens() }),
-    note: new Gtk.Label({ xalign: 0, wrap: true, css_classes: ['caption', 'dim-label'] }),
+    title: new Gtk.Label({ xalign: 0, wrap_mode, attributes: withoutHyphens() }),
+    note: new Gtk.Label({ xalign: 0, wrap_mode, css_classes: ['caption', 'dim-label'] }),
     badge: new Gtk.Label({
-      wrap: true,
       natural_wrap_mode: Gtk.NaturalWrapMode.NONE,
       xalign: 1,
       justify: Gtk.Justification.RIGHT,
@@ -287,9 +287,8 @@ function hasIcon(name: string): boolean {
 /** Length that fits a narrow window even in large letters, in characters; no IPv4 range is longer. */
 const SHORT = 18;
 
-/** Allows breaks within words only in long text: GTK takes much longer to measure them, in each of 200 rows. */
+/** Wraps only long text, since GTK measures a label that wraps several times, in each of 200 rows. */
 function showWrapped(label: Gtk.Label, text: string): void {
-  const { WORD, WORD_CHAR } = Pango.WrapMode;
-  label.wrap_mode = text.length > SHORT ? WORD_CHAR : WORD;
+  label.wrap = text.length > SHORT;
   label.label = text;
 }

@@ -173,6 +173,15 @@ export const REACH_CASES: Case[] = [
       fix: /resetMasqueOptions/,
       world: async t => ({
         ...(await between(t, NO_UDP.replace('udp', 'tcp'))),
+        tunnel: snapshot({ options: { masque: 'MASQUE (HTTP/2)' }, status: { state: 'connecting' } }),
+      }),
+    },
+    {
+      title: 'a network that drops TCP 443 to one server, and a tunnel over HTTP/2 that is connected',
+      verdict: 'ok',
+      shows: /TCP 443: no answer/,
+      world: async t => ({
+        ...(await between(t, NO_UDP.replace('udp', 'tcp'))),
         tunnel: snapshot({ options: { masque: 'MASQUE (HTTP/2)' } }),
       }),
     },

@@ -199,6 +199,11 @@ const ROUTING: Case[] = [
       world: t => inside(t, `${TUNNEL} ${RULE}`, { tunnel: snapshot({ splitTunnel: { mode: null, ips: [] } }) }),
     },
     {
+      title: 'a table of the user that no rule leads to',
+      verdict: 'ok',
+      world: t => inside(t, `${TUNNEL} ${TABLE} ${RULE} ip route add 10.0.0.0/8 dev CloudflareWARP table 100`),
+    },
+    {
       title: 'a rule and routes with the default route of IPv6 only in the table of WARP',
       verdict: 'ok',
       world: t =>

@@ -371,6 +371,16 @@ const FORWARDED: Case[] = proofs(forwardedTraffic, 'namespace', [
       inside(t, EXIT_NODE, { programs: { nft: 'echo "Operation not permitted (you must be root)" >&2; exit 1' } }),
   },
   {
+    title: 'clients of an exit node, containers that publish a port, and rules that only an administrator can read',
+    verdict: 'notice',
+    shows: /Only an administrator can see[^\n]*\nports that containers publish: 8080/,
+    world: t =>
+      inside(t, `${EXIT_NODE} ${DOCKER.replace(WARP, '')}`, {
+        files: { '/proc/77/comm': 'docker-proxy\n', '/proc/77/cmdline': `${PROXY.join('\0')}\0` },
+        programs: { nft: 'echo "Operation not permitted (you must be root)" >&2; exit 1' },
+      }),
+  },
+  {
     title: 'clients of an exit node, and rules of the old iptables',
     verdict: 'unknown',
     shows: /Only an administrator can see/,
