@@ -55,10 +55,10 @@ export interface CommandButton {
  * @param wraps true if the label may wrap
  */
 export function commandButton(run: Run, classes: string[] = [], wraps = false): CommandButton {
-  const widget = new Gtk.Button({ visible: false, valign: Gtk.Align.CENTER, css_classes: classes });
+  const widget = new Gtk.Button({ visible: false, valign: Gtk.Align.CENTER });
   let now: MenuButton | null = null;
   let shown = '';
-  let styled: MenuButton['style'];
+  let styled = '';
   widget.connect('clicked', () => now && run(now.command));
   return {
     widget,
@@ -78,8 +78,10 @@ export function commandButton(run: Run, classes: string[] = [], wraps = false): 
       else if (!icon && widget.label !== label) widget.label = label;
       if (wraps && widget.child instanceof Gtk.Label) wrapLabel(widget.child);
       widget.tooltip_text = icon ? label : '';
-      if (style !== styled) widget.css_classes = [...classes, ...(style ? [`${style}-action`] : [])];
-      styled = style;
+      // GTK adds a class when the kind of child changes
+      const kind = JSON.stringify([icon !== undefined, style, busy]);
+      if (kind !== styled) widget.css_classes = [...classes, ...(style ? [`${style}-action`] : [])];
+      styled = kind;
       setName(widget, icon && busy ? `${name}: ${_('In progress')}` : name);
     },
   };

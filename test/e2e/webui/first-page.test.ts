@@ -242,7 +242,7 @@ const STRAY = `[
     const [own, other] = [element, element.previousElementSibling].map(each => each.getBoundingClientRect());
     return own.top >= other.bottom || other.top >= own.bottom;
   }),
-  ...[...document.querySelectorAll('main h2')].filter(heading => {
+  ...[...document.querySelectorAll('main h2[id]')].filter(heading => {
     const range = document.createRange();
     range.selectNodeContents(heading);
     return range.getClientRects().length > heading.textContent.split(' ').length;
