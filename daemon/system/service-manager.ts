@@ -20,7 +20,7 @@ const MANAGERS: readonly { kind: ServiceManager['kind']; runs: readonly string[]
 /** Files that container engines make, of podman-run(1) and moby's daemon/container_operations_unix.go. */
 const CONTAINERS: readonly { kind: ServiceManager['kind']; file: string }[] = [
   { kind: 'podman', file: 'run/.containerenv' },
-  // other engines copy it from images, so it alone does not tell Docker
+  // other engines copy it from images, so it alone does not identify Docker
   { kind: 'container', file: '.dockerenv' },
   // Kubernetes mounts it into each container, whatever engine runs it
   { kind: 'container', file: 'run/secrets/kubernetes.io' },

@@ -300,7 +300,7 @@ export interface ListItem {
   busy?: boolean;
 }
 
-/** The controls of a list's item, whose lack of use the list's reason or the item's note explains. */
+/** The controls of a list's item. If one can't be used, the list's reason or the item's note says why. */
 export interface ItemControls {
   /** The main command, which the item itself also runs. */
   start: MenuButton;

@@ -311,7 +311,7 @@ export function chartsOf(figures: readonly Slot[], tr: Translator): Charts {
 
 export type Kind = 'on' | 'paused' | 'failed' | 'off' | 'unknown';
 
-/** A length of time, in ms since the epoch. */
+/** A stretch of time in one state; its ends are in ms since the epoch. */
 export interface Stretch {
   kind: Kind;
   from: number;

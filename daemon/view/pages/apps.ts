@@ -260,7 +260,7 @@ function proxyRow({ look, sentence, address, enable, ...proxy }: ProxyView, host
   }
   if (address === null) return noteRow('proxy', sentence);
   const ask = { kind: 'copy', text: address } as const;
-  // a browser says it itself
+  // the browser page says so itself
   const command = host.desktop ? { ask, done: _('Copied') } : { ask };
   return { ...row, label: _('Copy'), name: _('Copy the proxy’s address'), command };
 }
