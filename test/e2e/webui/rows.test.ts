@@ -271,7 +271,8 @@ describe('rows', { concurrency: false }, () => {
     assert.equal(await focused(page), 'Start App 49');
     await press('ArrowRight', 'App 49: More');
     await page.keyboard.press('Enter');
-    await page.getByRole('menu').waitFor();
+    // the menu takes the focus only after it has opened
+    await page.waitForFunction("document.activeElement.role === 'menuitem'");
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Escape');
     await until(async () => (await focused(page)) === 'App 49: More', 'the menu gives the focus back');
