@@ -253,11 +253,7 @@ const SENTENCE = 1_000;
  * @param texts an error's words, its names (`ip_not_authorized`), or its document
  */
 export function causeOf(...texts: unknown[]): Cause | undefined {
-  const all = texts
-    .flatMap(text => textsIn(text, MAX_DEPTH))
-    .slice(0, MAX_TEXTS)
-    .map(readable);
-  const found = [firstIn(CODES, all.flatMap(codesIn)), firstIn(WORDS, all.map(inOneSentence))];
+  const found = foundIn(texts);
   // Providers name several causes: a dead key counts most, then activity, an address, a refused key and a missing right.
   const order = ['dead', 'activity', 'address', 'key', 'right'] as const;
   const cause = order.find(each => found.includes(each));
@@ -266,8 +262,20 @@ export function causeOf(...texts: unknown[]): Cause | undefined {
 
 /** Returns the cause of a failure. After a limit, only unusual activity counts: no other account may be tried then. */
 export function causeOfFailure(failure: 'quota' | 'rate' | 'auth', ...texts: unknown[]): Cause | undefined {
-  const cause = causeOf(...texts);
-  return failure === 'auth' || cause === 'activity' ? cause : undefined;
+  if (failure === 'auth') return causeOf(...texts);
+  // Without this, each command that meets a limit would wait 50 ms for the compilation of all patterns.
+  if (!foundIn(texts, 'activity').includes('activity')) return undefined;
+  return causeOf(...texts) === 'activity' ? 'activity' : undefined;
+}
+
+/** Returns what the names and the words of an error say. @param only leaves out the patterns for anything else */
+function foundIn(texts: unknown[], only?: Found): (Found | undefined)[] {
+  const all = texts
+    .flatMap(text => textsIn(text, MAX_DEPTH))
+    .slice(0, MAX_TEXTS)
+    .map(readable);
+  const wanted = (patterns: typeof CODES) => patterns.filter(([, found]) => only === undefined || found === only);
+  return [firstIn(wanted(CODES), all.flatMap(codesIn)), firstIn(wanted(WORDS), all.map(inOneSentence))];
 }
 
 /** Reports whether the name of an error says that the credential is refused, and its words give no other cause. */
