@@ -25,6 +25,14 @@ export function setDescription(widget: Gtk.Widget, text: string): void {
   widget.update_property([Gtk.AccessibleProperty.DESCRIPTION], [text]);
 }
 
+/** Sets a tooltip, which takes the place of the description of `widget` in GTK (seen in 4.8), and keeps the description. */
+export function setTooltip(widget: Gtk.Widget, text: string): void {
+  if ((widget.tooltip_text ?? '') === text) return;
+  widget.tooltip_text = text;
+  const description = descriptionOf(widget);
+  if (description) widget.update_property([Gtk.AccessibleProperty.DESCRIPTION], [description]);
+}
+
 /** Names an accessible object that is not a widget, such as the page of a stack. */
 function nameAccessible(accessible: Gtk.Accessible, name: string): void {
   accessible.update_property([Gtk.AccessibleProperty.LABEL], [name]);

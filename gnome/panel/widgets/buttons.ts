@@ -7,7 +7,7 @@ import Pango from 'gi://Pango?version=1.0';
 import type { Command, MenuButton } from '../../../daemon/view/form.ts';
 import { fill } from '../../../daemon/view/translator.ts';
 import { _ } from '../../i18n.ts';
-import { nameMenuButton, setDescription, setName, within } from './accessible.ts';
+import { nameMenuButton, setDescription, setName, setTooltip, within } from './accessible.ts';
 
 type Run = (command: Command) => void;
 
@@ -77,7 +77,7 @@ export function commandButton(run: Run, classes: string[] = [], wraps = false): 
       else if (icon && widget.icon_name !== icon) widget.icon_name = icon;
       else if (!icon && widget.label !== label) widget.label = label;
       if (wraps && widget.child instanceof Gtk.Label) wrapLabel(widget.child);
-      widget.tooltip_text = icon ? label : '';
+      setTooltip(widget, icon ? label : '');
       // GTK adds a class when the kind of child changes
       const kind = JSON.stringify([icon !== undefined, style, busy]);
       if (kind !== styled) widget.css_classes = [...classes, ...(style ? [`${style}-action`] : [])];
@@ -128,7 +128,7 @@ export function createMenu(run: Run): MenuOfCommands {
       if (label) widget.label = label;
       else widget.icon_name = 'view-more-symbolic';
       widget.css_classes = label ? [] : ['flat'];
-      widget.tooltip_text = label ? '' : _('More');
+      setTooltip(widget, label ? '' : _('More'));
       nameMenuButton(widget, name);
     },
   };

@@ -62,7 +62,7 @@ function faults(nodes: Node[], rows: { title: string; subtitle: string }[], stop
   const hidden = stops.filter(({ box: [left, top, right, bottom] }) => left === right || top === bottom);
   return [...found, ...hidden.map(({ name }) => `Tab comes to “${name}”, which is not drawn`), ...backwardStops(stops)];
 }
-const DROP_DOWNS = ['Theme', 'Language', 'Channel', 'Notify me of'];
+const DROP_DOWNS = ['Length of time', 'Theme', 'Language', 'Channel', 'Notify me of'];
 
 describe('assistive technology', { skip: missing('xdotool'), concurrency: false }, () => {
   let desktop: Desktop;

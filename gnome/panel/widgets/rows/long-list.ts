@@ -9,7 +9,7 @@ import { underWay } from '../../../../daemon/view/forms/availability.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { collectWhenQuiet } from '../../../gc.ts';
 import { _, tr } from '../../../i18n.ts';
-import { nameMenuButton, setDescription, setName, turnTo } from '../accessible.ts';
+import { nameMenuButton, setDescription, setName, setTooltip, turnTo } from '../accessible.ts';
 import { type CommandButton, commandButton, createMenu, withoutHyphens } from '../buttons.ts';
 import { CLAMP, vertical } from '../columns.ts';
 import { nameListItem } from '../compat.ts';
@@ -171,16 +171,16 @@ function listRows({ item: find, list, remove, run }: RowSource) {
     const { id, title, badge, details = '' } = item;
     const note = item.busy ? underWay(tr) : (item.note ?? '');
     showWrapped(row.title, title);
-    row.title.tooltip_text = id === title ? '' : id;
+    setTooltip(row.title, id === title ? '' : id);
     showWrapped(row.note, note);
     row.note.visible = note !== '';
-    row.note.tooltip_text = details;
+    setTooltip(row.note, details);
     showWrapped(row.badge, badge);
     row.badge.visible = badge !== '';
     nameListItem(listItem, `${title}, ${badge || note}`);
     if (removal && row.remove) {
       const { label } = removal(item);
-      row.remove.tooltip_text = label;
+      setTooltip(row.remove, label);
       setName(row.remove, label);
       setDescription(row.remove, reason ?? '');
       row.remove.sensitive = sensitive && Boolean(item.removable);
@@ -224,8 +224,9 @@ function showControls(
   const icon = on ? 'culvert-shortcut-present-symbolic' : 'culvert-shortcut-symbolic';
   toggle.show({ ...controls.toggle, label: name, icon, about: about(controls.toggle.sensitive) });
   menu.sensitive = sensitive && !item.busy;
-  menu.tooltip_text = `${item.title}: ${_('More')}`;
-  setName(menu, menu.tooltip_text);
+  const menuName = `${item.title}: ${_('More')}`;
+  setTooltip(menu, menuName);
+  setName(menu, menuName);
   setDescription(menu, about(menu.sensitive));
 }
 

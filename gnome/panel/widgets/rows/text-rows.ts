@@ -5,7 +5,7 @@ import Pango from 'gi://Pango?version=1.0';
 import { type Command, commandOfLink, goTo, isLong } from '../../../../daemon/view/form.ts';
 import type { Host } from '../../../../daemon/view/host.ts';
 import { _ } from '../../../i18n.ts';
-import { setDescription, setName, within } from '../accessible.ts';
+import { setDescription, setName, setTooltip, within } from '../accessible.ts';
 import { commandBox, commandButton, copyButton, withoutHyphens } from '../buttons.ts';
 import { keepValue } from '../columns.ts';
 import { preformatted } from '../dialogs.ts';
@@ -56,7 +56,7 @@ export function factRow(first: RowOf<'fact'>, host: Host): RowWidget<'fact'> {
       showWords(widget, below ? { ...row, subtitle: row.value } : row);
       if (below !== isCode) showAsCode(widget, below);
       isCode = below;
-      widget.tooltip_text = below ? row.value : '';
+      setTooltip(widget, below ? row.value : '');
       text = row.value;
       value.visible = !below;
       value.label = row.value;
