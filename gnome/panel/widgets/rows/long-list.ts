@@ -170,12 +170,13 @@ function listRows({ item: find, list, remove, run }: RowSource) {
     const { sensitive, reason, removal } = list();
     const { id, title, badge, details = '' } = item;
     const note = item.busy ? underWay(tr) : (item.note ?? '');
-    showWrapped(row.title, title);
+    const short = row.controls ? SHORT_BESIDE_CONTROLS : SHORT;
+    showWrapped(row.title, title, short);
     setTooltip(row.title, id === title ? '' : id);
-    showWrapped(row.note, note);
+    showWrapped(row.note, note, short);
     row.note.visible = note !== '';
     setTooltip(row.note, details);
-    showWrapped(row.badge, badge);
+    showWrapped(row.badge, badge, short);
     row.badge.visible = badge !== '';
     nameListItem(listItem, `${title}, ${badge || note}`);
     if (removal && row.remove) {
@@ -285,11 +286,12 @@ function hasIcon(name: string): boolean {
   return exists;
 }
 
-/** Length that fits a narrow window even in large letters, in characters; no IPv4 range is longer. */
+/** Lengths that fit a narrow window even in large letters, in characters; no IPv4 range is longer. */
 const SHORT = 18;
+const SHORT_BESIDE_CONTROLS = 9;
 
 /** Wraps only long text, since GTK measures a label that wraps several times, in each of 200 rows. */
-function showWrapped(label: Gtk.Label, text: string): void {
-  label.wrap = text.length > SHORT;
+function showWrapped(label: Gtk.Label, text: string, short: number): void {
+  label.wrap = text.length > short;
   label.label = text;
 }
