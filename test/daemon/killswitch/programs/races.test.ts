@@ -21,6 +21,7 @@ import { until } from '../../../support/until.ts';
 const skip = missing || (!FULL && 'only with --full');
 /** Programs whose start is disturbed at a random moment. */
 const ROUNDS = 40;
+const MOST_ROUNDS = 4 * ROUNDS;
 const AT_ONCE = 3;
 /** About what a start takes. */
 const START_MS = 500;
@@ -109,13 +110,16 @@ for (const [step, name, change, expected] of CHANGES)
     await machine.serve();
   });
 
-test(`${ROUNDS * AT_ONCE} programs start while the service is killed and cgroups are removed at random: 0 packets`, {
+test(`${ROUNDS * AT_ONCE} programs or more start while the service is killed and cgroups are removed at random: 0 packets`, {
   skip,
 }, async t => {
   assert.equal((await machine.run(ASK_UDP)).out, `${UPLINK}\n`, 'the control');
   const { uplink } = await machine.seen();
+  let programs = 0;
   let refused = 0;
-  for (let round = 0; round < ROUNDS; round++) {
+  // a machine that is busy may need longer until some programs start and some do not
+  const isMixed = () => refused > 0 && refused < programs;
+  for (let round = 0; round < ROUNDS || (!isMixed() && round < MOST_ROUNDS); round++) {
     let running = true;
     const removing = (async () => {
       while (running) {
@@ -127,18 +131,19 @@ test(`${ROUNDS * AT_ONCE} programs start while the service is killed and cgroups
         await delay(1);
       }
     })();
-    const programs = Array.from({ length: AT_ONCE }, () => machine.run(machine.kept(...ASK_UDP)));
-    await delay(Math.random() * START_MS);
+    const started = Array.from({ length: AT_ONCE }, () => machine.run(machine.kept(...ASK_UDP)));
+    await delay(Math.random() * START_MS * Math.ceil((round + 1) / ROUNDS));
     await machine.kill();
     await machine.serve();
-    for (const ended of await Promise.all(programs)) {
+    for (const ended of await Promise.all(started)) {
       checkKept(ended, `round ${round}`);
+      programs++;
       if (ended.out) refused++;
     }
     running = false;
     await removing;
     assert.equal((await machine.seen()).uplink, uplink, `round ${round}`);
   }
-  t.diagnostic(`${refused} of ${ROUNDS * AT_ONCE} programs ran, each of them refused`);
-  assert.ok(refused > 0 && refused < ROUNDS * AT_ONCE, 'some start and some do not');
+  t.diagnostic(`${refused} of ${programs} programs ran, each of them refused`);
+  assert.ok(isMixed(), `${refused} of ${programs} programs ran`);
 });
