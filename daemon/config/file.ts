@@ -8,42 +8,20 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser';
-import * as z from 'zod/mini';
-import { Config, type ConfigProblem } from '../api/config.ts';
+import type { ConfigProblem } from '../api/config.ts';
 import type { Message } from '../api/values.ts';
 import { message, wordMessage } from '../view/message.ts';
 import { english } from '../view/translator.ts';
-import { flatten, type Layer } from './keys.ts';
-
-/** The type of each dotted key, from the contract. */
-const TYPES: Record<string, z.ZodMiniType> = Object.fromEntries(
-  Object.entries(Config.shape).flatMap(([group, { shape }]) =>
-    Object.entries(shape).map(([key, type]) => [`${group}.${key}`, type]),
-  ),
-);
-
-/** Returns true if a key exists and accepts this value. */
-export function accepts(key: string, value: unknown): boolean {
-  return Object.hasOwn(TYPES, key) && z.safeParse(TYPES[key]!, value).success;
-}
-
-/** Describes the values that a key accepts. */
-export function expected(key: string): string {
-  const { type, enum: values, anyOf, minimum, maximum } = z.toJSONSchema(TYPES[key]!) as Record<string, unknown>;
-  if (values) return `one of ${(values as string[]).join(', ')}`;
-  if (anyOf) return 'an IP address';
-  if (type === 'integer') return `a whole number from ${minimum} to ${maximum}`;
-  return type === 'boolean' ? 'true or false' : 'text';
-}
+import { DEFAULTS, flatten, isSwitch, KEYS, type Layer } from './keys.ts';
 
 /**
  * Reads the text of a file: its valid keys, and its problems with their lines.
  * A problem without a key concerns the whole file, and no value is used.
  */
-export function read(text: string): { values: Layer; problems: Omit<ConfigProblem, 'file'>[] } {
+export async function read(text: string): Promise<{ values: Layer; problems: Omit<ConfigProblem, 'file'>[] }> {
   if (text.trim() === '') return { values: {}, problems: [] }; // as `touch` creates it
   try {
-    return readTree(text);
+    return await readTree(text);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error; // the parser recurses for every level
     return { values: {}, problems: [problemAt(null, null, message('nested too deeply'))] };
@@ -54,7 +32,7 @@ function problemAt(line: number | null, key: string | null, wording: Message): O
   return { line, key, message: wordMessage(wording, english), wording };
 }
 
-function readTree(text: string): ReturnType<typeof read> {
+async function readTree(text: string): ReturnType<typeof read> {
   const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
@@ -70,14 +48,19 @@ function readTree(text: string): ReturnType<typeof read> {
   const values: Layer = {};
   const problems: Omit<ConfigProblem, 'file'>[] = [];
   for (const [key, value] of flatten(getNodeValue(root))) {
-    if (accepts(key, value)) {
+    if (isSwitch(key, value)) {
+      values[key] = value;
+      continue;
+    }
+    const types = await import('./types.ts');
+    if (types.accepts(key, value)) {
       values[key] = value;
       continue;
     }
     const node = findNodeAtLocation(root, key.split('.')) ?? findNodeAtLocation(root, [key]);
-    const why = Object.hasOwn(TYPES, key)
-      ? message('expected %s', expected(key))
-      : Object.hasOwn(Config.shape, key)
+    const why = KEYS.has(key)
+      ? message('expected %s', types.expected(key))
+      : Object.hasOwn(DEFAULTS, key)
         ? message('expected an object')
         : message('unknown key');
     problems.push(problemAt(node ? lineAt(node.offset) : null, key, why));
@@ -89,7 +72,10 @@ function readTree(text: string): ReturnType<typeof read> {
  * Changes keys, or removes them for null, and keeps the layout and everything else. Returns an obstacle if a change would
  * have no effect: the key exists twice, or its group is not an object.
  */
-export function edit(text: string, changes: readonly [string, unknown][]): string | { obstacle: string } {
+export async function edit(
+  text: string,
+  changes: readonly [string, unknown][],
+): Promise<string | { obstacle: string }> {
   const formattingOptions = { insertSpaces: true, tabSize: 2, insertFinalNewline: true };
   let edited = text.trim() === '' ? '{}\n' : text;
   for (const [key, value] of changes) {
@@ -99,7 +85,7 @@ export function edit(text: string, changes: readonly [string, unknown][]): strin
       return { obstacle: `${key.split('.')[0]}: expected an object` }; // jsonc-parser: Can not add index (glossary: quoted) to parent of …
     }
   }
-  const { values } = read(edited);
+  const { values } = await read(edited);
   const lost = changes.find(([key, value]) => values[key] !== (value ?? undefined));
   return lost ? { obstacle: `${lost[0]}: is there more than once` } : edited;
 }

@@ -30,6 +30,13 @@ export const KEYS = new Set(
   Object.entries(DEFAULTS).flatMap(([group, values]) => Object.keys(values).map(key => `${group}.${key}`)),
 );
 
+/** Returns true if a key accepts true and false only, and the value is one of them. */
+export function isSwitch(key: string, value: unknown): boolean {
+  return (
+    typeof value === 'boolean' && flatten(DEFAULTS).some(([each, usual]) => each === key && typeof usual === 'boolean')
+  );
+}
+
 /** Returns the environment variable of a key: `warp.killSwitch` -> `CULVERT_WARP_KILL_SWITCH`. */
 export function variableOf(key: string): string {
   return `CULVERT_${key

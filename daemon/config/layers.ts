@@ -45,6 +45,8 @@ export async function loadConfig(
   const atStart = merge(layers.values).config;
   const started = Date.now();
   let changes = 0;
+  /** Edits of the user's file, one after the other: parallel edits would lose each other's changes. */
+  let lastEdit: Promise<void> = Promise.resolve();
   /** Number of reads begun, and number of the latest used read. */
   let [begun, taken] = [0, 0];
 
@@ -88,7 +90,10 @@ export async function loadConfig(
       publish();
     },
     async setUser(patch) {
-      await editFile(files.user, settable(patch));
+      const changes = settable(patch);
+      const edited = lastEdit.then(() => editFile(files.user, changes));
+      lastEdit = edited.catch(() => {});
+      await edited;
       // publish even an unchanged value: its effect, such as the autostart entry, may be gone
       await reload(true);
     },
@@ -132,7 +137,7 @@ async function readEnvironment(env: NodeJS.ProcessEnv): Promise<Layer> {
   const variables = [...KEYS].map(key => [variableOf(key), key] as const);
   const given = [['CULVERT_WEBUI', 'webui.enabled'] as const, ...variables].filter(([name]) => env[name] !== undefined);
   if (!given.length) return {};
-  const types = await import('./file.ts');
+  const types = await import('./types.ts');
   const layer: Layer = {};
   for (const [variable, key] of given) {
     const text = env[variable]!;
@@ -168,7 +173,7 @@ async function readLayer(file: string): Promise<{ layer: Layer; problems: Config
     };
   }
   const { read } = await import('./file.ts');
-  const { values, problems } = read(text);
+  const { values, problems } = await read(text);
   return { layer: values, problems: problems.map(problem => ({ file, ...problem })) };
 }
 
@@ -195,9 +200,9 @@ async function editFile(file: string, changes: [string, unknown][]): Promise<voi
   } catch (error) {
     if (errno(error) !== 'ENOENT') throw notWritable(file, error);
   }
-  const broken = read(text).problems.find(problem => problem.key === null);
+  const broken = (await read(text)).problems.find(problem => problem.key === null);
   if (broken) throw brokenFile(file, `line ${broken.line}: ${broken.message}`);
-  const edited = edit(text, changes);
+  const edited = await edit(text, changes);
   if (typeof edited === 'object') throw brokenFile(file, edited.obstacle);
   try {
     // keep a link: dotfile managers store the file elsewhere

@@ -53,6 +53,12 @@ test('an idle daemon never loads the packages that only answers need', async t =
   );
   const session = join(directory, 'session');
   mkdirSync(session, { mode: 0o700 });
+  // as the first steps and the switches of the settings leave it
+  mkdirSync(join(directory, '.config/culvert'), { recursive: true });
+  writeFileSync(
+    join(directory, '.config/culvert/config.json'),
+    JSON.stringify({ ui: { firstSteps: false }, tray: { autostart: true }, webui: { enabled: true } }),
+  );
   const flags = ['--no-tray', '--no-panel', '--no-open', '--port', String(freePort())];
   // no program is found, and no setting is one of the environment, which is checked as a file is
   const env = { PATH: directory, HOME: directory, XDG_RUNTIME_DIR: session };

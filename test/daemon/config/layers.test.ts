@@ -154,6 +154,20 @@ test('keys that a running daemon cannot change, or that must not come over HTTP,
   assert.equal(settings.config.ui.theme, 'system', 'nothing of a refused patch is taken');
 });
 
+test('changes of the file at the same time are all kept', async t => {
+  const settings = await loadConfig(files(t, { user: '{}' }), {});
+  await Promise.all([
+    settings.setUser({ ui: { theme: 'dark' } }),
+    settings.setUser({ tray: { autostart: true } }),
+    settings.setUser({ history: { enabled: false } }),
+  ]);
+  const { sources } = settings.response();
+  assert.deepEqual(
+    Object.keys(sources).filter(key => sources[key] === 'user'),
+    ['ui.theme', 'tray.autostart', 'history.enabled'],
+  );
+});
+
 test("the user's file keeps layout and unknown keys when changed, and is made private when new", async t => {
   const before = '{\n    "note": "mine",\n    "ui": { "locale": "de" }\n}\n';
   const paths = files(t, { user: before });

@@ -83,7 +83,7 @@ async function post(context: Context, key: string, value: Value | null, session:
     const { code, errors, detail } = error.problem;
     if (code === 'key-not-settable') throw byHand(context, key, value, error);
     if (code === 'invalid-body' && errors?.length) {
-      const { expected } = await import('../../../config/file.ts');
+      const { expected } = await import('../../../config/types.ts');
       throw new Failure(`${key} can't be ${JSON.stringify(value)}.`, {
         code: 'usage',
         hint: `Expected ${expected(key)}.`,

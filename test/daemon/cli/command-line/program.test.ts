@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { COMMANDS, expand, resolved, TABLE } from '../../../../daemon/cli/command-line/program.ts';
 import type { CommandSpec } from '../../../../daemon/cli/context.ts';
 import { CONFIG_VALUES } from '../../../../daemon/cli/labels.ts';
-import { accepts, expected } from '../../../../daemon/config/file.ts';
+import { accepts, expected } from '../../../../daemon/config/types.ts';
 import { createHome, culvert } from '../../../support/daemon/command.ts';
 
 /** Every command as its words; an alias alone. */
