@@ -1,9 +1,9 @@
 // Decides whether clients offer the tool accounts page: only if culvert-wrap has something to do.
-import { readdirSync } from 'node:fs';
 import { readCatalogText, signedEntriesText } from '../../wrapper/catalog/files.ts';
 import { findOnPath, readInstalls } from '../../wrapper/store/installs.ts';
 import { type Paths, pathsFor } from '../../wrapper/store/paths.ts';
 import type { FeatureContext } from '../controls.ts';
+import { namesIn } from '../core/files.ts';
 import { dataDirectory } from '../system/installation.ts';
 
 /** The shipped providers.toml. */
@@ -43,20 +43,9 @@ export function createToolOffer(
 
 function isOffered(paths: Paths, catalog: string, search: string): boolean {
   if (Object.keys(readInstalls(paths)).length > 0) return true;
-  const present = new Set(search.split(':').flatMap(namesIn));
+  // one list for all commands: a look for each of them costs a start of the daemon 4 MB more
+  const present = new Set(search.split(':').flatMap(directory => namesIn(directory || '.')));
   return commandsIn([catalog, paths.userCatalog], signedEntriesText(paths.catalogUpdates)).some(
     command => command !== NOT_OFFERED && present.has(command) && findOnPath(command, search) !== undefined,
   );
-}
-
-/**
- * Names in a directory of PATH. One list for all commands of the catalog costs a start of the daemon 4 MB less than a look for
- * each. A directory that can't be listed offers nothing.
- */
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory || '.');
-  } catch {
-    return [];
-  }
 }
