@@ -1,7 +1,6 @@
 // The panel's kill switch, apps, log and history as a person uses them.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, logEntry, recorded } from '../support/gnome/initial.ts';
 import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
@@ -48,19 +47,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked[0]!.body, { seconds: 300 });
       daemon.set('status', { state: 'connected' });
       await gone(BLOCKED);
-    });
-
-    test('that was denied stays where it is, and says why', async () => {
-      daemon.onAsked = () => {
-        throw problem('killswitch-denied', 403, 'An administrator has to allow this.', { hint: 'Ask one.' });
-      };
-      await press(SWITCH);
-      await find('An administrator has to allow this.');
-      await press('Details');
-      await find('An administrator has to allow this.\n\nAsk one.');
-      await press('OK');
-      await until(async () => (await stage.toggle(SWITCH)).sensitive, 'the switch');
-      assert.equal((await stage.toggle(SWITCH)).checked, false);
     });
   });
 

@@ -151,13 +151,6 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     assert.equal(pictures.size, ConnectionState.options.length);
   });
 
-  test('the tooltip says what is wrong, and that a demo is one', async () => {
-    daemon.set('tunnelCli', { emulated: true });
-    daemon.set('status', { state: 'unable', reason: { code: null, text: 'no <route> & no luck' } });
-    await title('Demo: Can’t connect');
-    assert.equal((await menu())[1]!.label, 'Demo: Can’t connect');
-  });
-
   test('the host is notified of changes only', async () => {
     await ask({ do: 'signals' });
     daemon.set('tunnel', { latencyMs: 7, at: new Date().toISOString() });
@@ -393,32 +386,6 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
       assert.ok(missing.body.includes(`-m ${panel}`), missing.body);
       assert.equal((await items()).length, 1, 'the tray goes on');
     });
-  });
-
-  test('the menu offers the remedy of a failure, and says that other machines have access', async () => {
-    daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
-    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
-    await title('No Cloudflare server could be reached');
-    await click('Use HTTP/2');
-    await asked(1);
-    assert.deepEqual(daemon.actions, [{ action: 'setMasqueOptions', value: 'h2-only' }]);
-    daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
-    daemon.setDiagnosis({
-      id: 'a',
-      title: 'A cause',
-      evidence: [],
-      explanation: null,
-      fix: null,
-      fixId: null,
-      source: null,
-      at: new Date().toISOString(),
-    });
-    const has = (label: string) => async () => (await menu()).some(entry => entry.label === label);
-    await until(has('Run Checks'), 'the cause that was found');
-    daemon.setDiagnosis(null);
-    daemon.send('remoteAccess', { address: null });
-    await until(has('Remote access is on'), 'the word on other machines');
-    daemon.send('remoteAccess', null);
   });
 
   test('it registers again when the host restarts, and has complained about its absence once', async () => {
