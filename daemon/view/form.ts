@@ -395,8 +395,8 @@ export function statusForm(status: Status): Form {
 }
 
 /** Returns a page with a single remark. */
-export function noteForm(title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form {
-  return { groups: [{ id: 'none', rows: [noteRow('none', title, subtitle, tone)] }] };
+export function noteForm(title: string): Form {
+  return { groups: [{ id: 'none', rows: [noteRow('none', title, null)] }] };
 }
 
 export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): Command {
