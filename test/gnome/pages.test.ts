@@ -103,16 +103,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       ]);
     });
 
-    test('are listed with how well they take the proxy; those that can’t come with “Show all”', async () => {
-      await proxy();
-      await find('Own profile');
-      assert.ok(!(await stage.names()).includes('Start Calculator'));
-      await press('Show all');
-      await find('Not supported');
-      assert.equal((await find('Start Calculator')).sensitive, false);
-      await press('Show all');
-    });
-
     test('are started, with a test of the tunnel first where that is wanted', async () => {
       await proxy();
       await press('Start Firefox');
@@ -250,15 +240,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/history/clear', body: {} });
       await stage.turn('history');
       await find('Nothing recorded');
-    });
-
-    test('shows this connection now, where the former page of the graph leads as well', async () => {
-      daemon.history = recorded();
-      await stage.turn('connection');
-      await stage.ask({ do: 'turn', name: 'graph' });
-      await find('No statistics yet');
-      await gone('Totals');
-      await stage.turn('connection');
     });
   });
 

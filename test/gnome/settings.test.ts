@@ -49,14 +49,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await find('Installed version');
     };
 
-    test('are looked for on request', async () => {
-      await open();
-      await find('This is the newest version');
-      await press('Check');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
-    });
-
     test('are undone only after a question', async () => {
       daemon.setUpdate({ previous: '0.2.6' });
       await open();
