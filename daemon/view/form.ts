@@ -238,7 +238,7 @@ export interface Group {
   /** Screen readers announce new rows. */
   live?: boolean;
   /** Buttons at the end of the title. */
-  actions?: (MenuButton & { icon: 'refresh' | 'add'; busy?: boolean })[];
+  actions?: (MenuButton & { icon: 'refresh' | 'add' })[];
   /** Further commands of the group, behind a menu button at the end of the title. */
   menu?: MenuButton[];
   /**
