@@ -115,7 +115,7 @@ async function start(
   const log = createLog({ capacity: LOG_CAPACITY, onEntry: entry => state.publish('log', entry) });
   let writeStatusFile = () => {};
   const readJournal = async () => {
-    const { readRegistrationJournal } = await import('./doctor/registration-journal.ts');
+    const { readRegistrationJournal } = await import('./doctor/gather.ts');
     return readRegistrationJournal({ env, paths, snapshot: state.snapshot() });
   };
   const tunnel = createTunnel({

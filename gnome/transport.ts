@@ -23,7 +23,11 @@ export function createTransport(socket: string, deadlineMs?: number): Transport 
 
   const exchange = async (cancel: Gio.Cancellable, line: string, headers: Record<string, string>, body = '') => {
     const connection = await client.connect_async(address, cancel);
-    const sent = { host: 'localhost', ...headers, ...(body ? { 'content-length': String(byteLength(body)) } : {}) };
+    const sent = {
+      host: 'localhost',
+      ...headers,
+      ...(body ? { 'content-length': String(new TextEncoder().encode(body).length) } : {}),
+    };
     const head = Object.entries(sent).map(([name, value]) => `${name}: ${value}\r\n`);
     await write(connection, `${line} HTTP/1.0\r\n${head.join('')}\r\n${body}`, cancel);
     const input = new Gio.DataInputStream({ base_stream: connection.get_input_stream() });
@@ -129,10 +133,6 @@ async function write(connection: Gio.IOStream, text: string, cancel: Gio.Cancell
     const output = connection.get_output_stream();
     rest = rest.subarray(await output.write_bytes_async(new GLib.Bytes(rest), GLib.PRIORITY_DEFAULT, cancel));
   }
-}
-
-function byteLength(text: string): number {
-  return new TextEncoder().encode(text).length;
 }
 
 function reason(error: unknown): string {

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errno, FileError, reason } from '../daemon/core/errors.ts';
-import { replaceFile, uniqueName } from '../daemon/core/files.ts';
+import { readUpTo, replaceFile, uniqueName } from '../daemon/core/files.ts';
 import { Refusal, type RefusalCode } from './errors.ts';
 
 const { O_RDONLY, O_NONBLOCK } = fs.constants;
@@ -15,7 +15,9 @@ const { O_RDONLY, O_NONBLOCK } = fs.constants;
  * @throws Refusal `input-unreadable` (with its `cause`), `input-not-regular`, `tooLarge`
  */
 export function readSmall(path: string, what: string, limit: number, tooLarge: RefusalCode): Buffer {
-  return openForReading(path, what, fd => readUpTo(fd, limit, tooLarge, `${what} ${path}`));
+  return openForReading(path, what, fd =>
+    readUpTo(fd, limit, () => new Refusal(tooLarge, `The ${what} ${path} has more than ${limit} bytes.`)),
+  );
 }
 
 /**
@@ -31,7 +33,8 @@ export function readSecret(path: string): Buffer {
         `Other users than its owner can access the private key ${path} (mode ${rights}).`,
       );
     }
-    return readUpTo(fd, KEY_LIMIT, 'key-invalid', `private key ${path}`);
+    const tooLarge = () => new Refusal('key-invalid', `The private key ${path} has more than ${KEY_LIMIT} bytes.`);
+    return readUpTo(fd, KEY_LIMIT, tooLarge);
   });
 }
 
@@ -100,16 +103,4 @@ function openForReading<T>(path: string, what: string, read: (fd: number, stat: 
   } finally {
     if (fd !== undefined) fs.closeSync(fd);
   }
-}
-
-/** Reads to the end, but at most one byte beyond the limit, because the size that a file reports can be wrong. */
-function readUpTo(fd: number, limit: number, tooLarge: RefusalCode, what: string): Buffer {
-  const buffer = Buffer.alloc(limit + 1);
-  let length = 0;
-  while (length < buffer.length) {
-    const read = fs.readSync(fd, buffer, length, buffer.length - length, null);
-    if (read === 0) return buffer.subarray(0, length);
-    length += read;
-  }
-  throw new Refusal(tooLarge, `The ${what} has more than ${limit} bytes.`);
 }

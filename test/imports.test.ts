@@ -131,8 +131,8 @@ const WALLS: [importer: RegExp, imported: RegExp, reason: string][] = [
   [/^daemon\/api\//, /^(?!zod(?:\/|$)|\.\/daemon\/api\/)/, 'the contract has zod and itself only'],
   [
     /^daemon\/view\//,
-    /^(?!\.\/daemon\/(?:api\/|view\/|core\/address\.ts$))/,
-    'what clients share has the contract, the reader of addresses, and itself only',
+    /^(?!\.\/daemon\/(?:api\/|view\/|core\/(?:address|shape)\.ts$))/,
+    'what clients share has the contract, pure primitives, and itself only',
   ],
   [/^daemon\/system\//, /^\.\/(?!daemon\/(?:core|api|system)\/)/, 'the installation is below everything else'],
   [/^daemon\/emulator\//, /^\.\/(?!daemon\/(?:emulator|core)\/)/, 'it shares nothing with what reads warp-cli'],

@@ -89,7 +89,7 @@ export function createDescriber({ env, locales }: Session): (entry: Entry | null
     const binary = packaging === 'native' ? present(args[at]!) : null;
     if (packaging === 'native' && !binary) return none(message('Its program %s is missing.', args[at]!));
     const family =
-      (program === null ? undefined : familyOf(text(entry, 'X-SnapInstanceName') ?? program)) ??
+      (program === null ? undefined : BY_NAME.get(text(entry, 'X-SnapInstanceName') ?? program)) ??
       (binary && program !== null && electron(binary) ? ELECTRON : undefined);
     if (family) return known(family, args, packaging);
     if (packaging !== 'native')
@@ -264,7 +264,3 @@ const FAMILIES: readonly Family[] = [
 ];
 
 const BY_NAME = new Map(FAMILIES.flatMap(family => family.names.map(name => [name, family] as const)));
-
-function familyOf(name: string): Family | undefined {
-  return BY_NAME.get(name);
-}

@@ -100,6 +100,14 @@ export function usage(message: string, hint?: string): Failure {
   return new Failure(message, { code: 'usage', ...(hint ? { hint } : {}) });
 }
 
+/** Returns the seconds of the option --timeout. @throws Failure for an invalid number */
+export function timeoutOf({ timeout }: Options, byDefault: number, least: 0 | 1): number {
+  if (typeof timeout !== 'string') return byDefault;
+  if (!/^\d{1,5}$/.test(timeout) || Number(timeout) < least)
+    throw usage(`--timeout takes seconds, from ${least} to 99999; not "${timeout}".`);
+  return Number(timeout);
+}
+
 /** A problem of the API, or an object of that shape for a failure before any answer. */
 type Report = Problem | { type: string; title: string; detail: string; code: string; hint?: string };
 

@@ -13,6 +13,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   rmdirSync,
@@ -90,6 +91,18 @@ export function namesIn(directory: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** Reads an open file to its end, whatever size it reports. @throws `tooLarge` if it has more bytes than the limit */
+export function readUpTo(fd: number, limit: number, tooLarge: () => Error): Buffer {
+  const buffer = Buffer.alloc(limit + 1);
+  let length = 0;
+  while (length < buffer.length) {
+    const read = readSync(fd, buffer, length, buffer.length - length, null);
+    if (read === 0) return buffer.subarray(0, length);
+    length += read;
+  }
+  throw tooLarge();
 }
 
 interface ReplaceOptions {

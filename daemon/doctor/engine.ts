@@ -1,6 +1,6 @@
 // Runs checks in parallel, each within its time limit, and turns every outcome into a result.
 import { createHash } from 'node:crypto';
-import type { CheckResult, Fix, Verdict } from '../api/doctor.ts';
+import type { CheckResult, Fix } from '../api/doctor.ts';
 import type { Message } from '../api/values.ts';
 import { reason } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
@@ -25,8 +25,6 @@ const AT_ONCE = 6;
 const LIMIT_MS = 10_000;
 const EVIDENCE_LINES = 12;
 const LINE_LENGTH = 300;
-/** Order of verdicts in lists. */
-export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 
 /**
  * Runs `checks` and resolves with their results, in the order of `checks`. Never rejects: a probe that fails or hangs

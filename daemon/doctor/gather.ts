@@ -5,7 +5,10 @@ import { reason } from '../core/errors.ts';
 import { foreignOwner, makeDirectory } from '../core/files.ts';
 import { dataDirectory, VERSION } from '../system/installation.ts';
 import type { Paths } from '../system/paths.ts';
+import type { JournalCause } from '../warp/registration.ts';
 import { type Knowledge, knowledgeSources, loadKnowledge } from './knowledge.ts';
+import { readRawJournal, redactLine, registrationIn } from './world/journal.ts';
+import { createTools } from './world/tools.ts';
 import { type CulvertFacts, createWorld, loadSamples, saveSample, type World } from './world/world.ts';
 
 /** Answers of a running daemon. */
@@ -116,4 +119,25 @@ function worldOf(options: GatherOptions, tunnel: Snapshot | null, own: Own): Wor
 /** Returns the path of the journal of fixes that `culvert doctor undo` can revert. */
 export function undoJournal({ state }: Paths): string {
   return `${state}/doctor-undo.json`;
+}
+
+interface Options {
+  env: NodeJS.ProcessEnv;
+  paths: Paths;
+  snapshot: Snapshot | null;
+  signal?: AbortSignal;
+}
+
+/** Returns the cause; null without one, or if this user may not read the journal. Never rejects. */
+export async function readRegistrationJournal({ env, paths, snapshot, signal }: Options): Promise<JournalCause | null> {
+  const tools = createTools({ env, signal: signal ?? new AbortController().signal });
+  const knowledge = knowledgeOf(paths, env);
+  try {
+    const found = registrationIn(await readRawJournal(tools), knowledge.patterns, { now: Date.now() });
+    if (!found) return null;
+    const { text } = await redactLine({ at: null, text: found.line }, redactorFor(snapshot, knowledge));
+    return { ...found, line: text };
+  } catch {
+    return null; // the other evidence still counts
+  }
 }

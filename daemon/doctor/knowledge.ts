@@ -173,7 +173,7 @@ function parseDocument(
     if (text.length > BYTES) throw new Error('it is longer than 1 MiB');
     return parse(withServiceWords(text, manager));
   } catch (error) {
-    const why = error instanceof TomlError ? `line ${error.line}: ${firstLine(error.message)}` : reason(error);
+    const why = error instanceof TomlError ? `line ${error.line}: ${error.message.split('\n')[0]}` : reason(error);
     problems.push(`${path} is not used: ${why}`);
     return null;
   }
@@ -204,10 +204,6 @@ function merge({ knowledge, part, schema, key, path }: Part, entries: unknown): 
     if (index < 0) list.push(value);
     else list[index] = value;
   }
-}
-
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? '';
 }
 
 /**

@@ -76,7 +76,7 @@ export function acceptedFile(stateFile: string): string {
  */
 export function termsAccepted(stateFile: string, flag: boolean): boolean {
   const file = acceptedFile(stateFile);
-  if (isAccepted(file)) return true;
+  if (readText(file)?.trim() === 'yes') return true;
   if (!flag) {
     if (!isatty(0)) {
       write(2, REFUSAL);
@@ -89,10 +89,6 @@ export function termsAccepted(stateFile: string, flag: boolean): boolean {
   makeDirectory(dirname(file));
   writeFileSync(file, 'yes');
   return true;
-}
-
-function isAccepted(file: string): boolean {
-  return readText(file)?.trim() === 'yes';
 }
 
 function readLine(): string {

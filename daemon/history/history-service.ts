@@ -5,7 +5,7 @@ import { reason } from '../core/errors.ts';
 import { Problem } from '../problem.ts';
 import { createDayFiles } from './day-files.ts';
 import { createObserver, type Observer, type Seen, stopOf } from './observe.ts';
-import { type Change, formatChange, formatCounters, formatSample } from './records.ts';
+import { type Change, dayOf, formatChange, formatCounters, formatSample } from './records.ts';
 
 /** Files are deleted only after this time: a clock that is wrong at boot is usually corrected by then. */
 const SETTLED_MS = 600_000;
@@ -137,5 +137,3 @@ function momentOf(text: string | undefined, now: number, fallback: number): numb
   const seconds = parseDuration(text);
   return seconds === null ? Date.parse(text) : now - seconds * 1000;
 }
-
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);

@@ -11,7 +11,7 @@ import {
 import { parseJson } from '../core/shape.ts';
 import type { DayFiles, OnLine } from './day-files.ts';
 import { stopOf } from './observe.ts';
-import { addTo, type Change, parseSample, type Sample } from './records.ts';
+import { addTo, type Change, dayOf, parseSample, type Sample } from './records.ts';
 import { bucketOf, HOUR, MINUTE } from './summarize.ts';
 import { createTimeline } from './timeline.ts';
 
@@ -78,8 +78,6 @@ function daysFrom(days: string[], first: string, last: string): string[] {
   );
   return days.slice(begin).filter(day => day <= last);
 }
-
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** Limit of records on one page. */
 const LIMIT = 2_000;

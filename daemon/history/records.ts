@@ -139,3 +139,6 @@ export function addTo(sum: Sample, sample: Sample): void {
   sum.received += sample.received;
   sum.sent += sample.sent;
 }
+
+/** Returns the day of a time in UTC, which names a file: `2026-11-21`. */
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);

@@ -6,7 +6,7 @@ import Koa, { type Context } from 'koa';
 import * as z from 'zod/mini';
 import en from 'zod/v4/locales/en.js';
 import { endpoints, type QueryOf, type RequestLine } from '../api/contract.ts';
-import type { Endpoint } from '../api/endpoint.ts';
+import { Empty, type Endpoint } from '../api/endpoint.ts';
 import { bodyLimit, METRICS_TYPE, splitRequestLine } from '../api/requests.ts';
 import { errno } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
@@ -166,9 +166,8 @@ function checkUnchanged({ settings }: Daemon, ifMatch: string) {
 
 /** Returns the validated query; a route without a schema takes no parameters. @throws Problem invalid-query */
 function queryOf(ctx: Context, { query }: Endpoint): unknown {
-  return validate(query ?? NO_QUERY, { ...ctx.query }, 'invalid-query', 'The query');
+  return validate(query ?? Empty, { ...ctx.query }, 'invalid-query', 'The query');
 }
-const NO_QUERY = z.strictObject({});
 
 function validate(
   schema: z.ZodMiniType,

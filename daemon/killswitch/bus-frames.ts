@@ -77,7 +77,7 @@ function sizeOf(bytes: Uint8Array, offset: number): { header: number; total: num
   if (bytes.length - offset < FIXED_BYTES) return null;
   const order = bytes[offset]; // 'l' for little endian, or 'B'
   if ((order !== LITTLE && order !== 0x42) || bytes[offset + 3] !== 1) throw new Error('the bus does not speak D-Bus');
-  const header = aligned(FIXED_BYTES + uint32(bytes, offset + 12, order), 8);
+  const header = aligned(FIXED_BYTES + uint32(bytes, offset + 12, order));
   return { header, total: header + uint32(bytes, offset + 4, order) };
 }
 
@@ -87,7 +87,7 @@ function readHeader(bytes: Uint8Array): Header {
   const names = { [INTERFACE]: '', [SENDER]: '' };
   const end = FIXED_BYTES + uint32(bytes, 12, order);
   for (let offset = FIXED_BYTES; offset + 8 <= end; ) {
-    offset = aligned(offset, 8);
+    offset = aligned(offset);
     const code = bytes[offset]!;
     const type = bytes[offset + 2]; // follows the length of the signature, which is one letter here
     const value = offset + 4;
@@ -114,6 +114,6 @@ function uint32(bytes: Uint8Array, offset: number, order: number): number {
   return order === LITTLE ? a + b * 0x100 + c * 0x10000 + d * 0x1000000 : d + c * 0x100 + b * 0x10000 + a * 0x1000000;
 }
 
-function aligned(offset: number, size: number): number {
-  return Math.ceil(offset / size) * size;
+function aligned(offset: number): number {
+  return Math.ceil(offset / 8) * 8;
 }

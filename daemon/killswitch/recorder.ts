@@ -228,7 +228,7 @@ function timeOf(ms: number): string {
 }
 
 const REMOVAL = `delete table inet ${RECORDING_TABLE}`;
-const ABSENT = 'No such file or directory';
+export const ABSENT = 'No such file or directory';
 
 /** An nft process for the recording alone. `end` stops it; the next request starts another process. */
 interface RecordingNft {

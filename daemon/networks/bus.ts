@@ -6,7 +6,7 @@ import * as z from 'zod/mini';
 import { reason } from '../core/errors.ts';
 import { signalGroup } from '../core/run-helper.ts';
 import { parseJson } from '../core/shape.ts';
-import { startChild } from '../warp/cli/child.ts';
+import { startChild } from '../warp/cli/run.ts';
 
 export const NM = 'org.freedesktop.NetworkManager';
 export const NETWORKD = 'org.freedesktop.network1';

@@ -112,7 +112,7 @@ const DEVICES: readonly [Preset['id'], RegExp][] = [
 /** Devices without a local network, such as tunnels; `*` is a route without a device, such as a blackhole. */
 const NOT_LAN = /^(\*|lo|CloudflareWARP|tun\d*|tap\d*|wg\d*|veth\w+|ppp\d+|nebula\d*|zt\w+)$/;
 /** Tailscale's addresses (tailscale.com/kb/1015/100.x-addresses, kb/1033/ip-and-dns-addresses). */
-const TAILSCALE = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
+export const TAILSCALE = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
 
 /** @param root the directory that contains `proc` and `etc` */
 export function readPresets(root = ''): Preset[] {

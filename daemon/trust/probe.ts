@@ -16,7 +16,7 @@ import { decoded, printable } from '../core/printable.ts';
 import { afterExit, signalGroup } from '../core/run-helper.ts';
 import { redact } from '../state/redact.ts';
 import { message } from '../view/message.ts';
-import { startChild } from '../warp/cli/child.ts';
+import { startChild } from '../warp/cli/run.ts';
 import { type Certificate, nameIn } from './certificates.ts';
 import { trustFailure } from './journal.ts';
 

@@ -95,9 +95,9 @@ export function describeSource(
 }
 
 /** apt's file for Culvert's package repository, with the name in the documentation. */
-const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
+export const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
 /** dnf's file for Culvert's package repository. */
-const DNF_SOURCE = '/etc/yum.repos.d/culvert.repo';
+export const DNF_SOURCE = '/etc/yum.repos.d/culvert.repo';
 /** Packages for apt to upgrade. It skips packages that are not installed. */
 const DEBIAN_PACKAGES = ['culvert', 'culvert-daemon', 'culvert-archive-keyring'];
 

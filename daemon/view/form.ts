@@ -238,7 +238,7 @@ export interface Group {
   /** Screen readers announce new rows. */
   live?: boolean;
   /** Buttons at the end of the title. */
-  actions?: (MenuButton & { icon: 'refresh' | 'add'; busy?: boolean })[];
+  actions?: (MenuButton & { icon: 'refresh' | 'add' })[];
   /** Further commands of the group, behind a menu button at the end of the title. */
   menu?: MenuButton[];
   /**
@@ -395,8 +395,8 @@ export function statusForm(status: Status): Form {
 }
 
 /** Returns a page with a single remark. */
-export function noteForm(title: string, subtitle: string | null = null, tone: Tone = 'neutral'): Form {
-  return { groups: [{ id: 'none', rows: [noteRow('none', title, subtitle, tone)] }] };
+export function noteForm(title: string): Form {
+  return { groups: [{ id: 'none', rows: [noteRow('none', title, null)] }] };
 }
 
 export function commandOfLink({ page, task }: Extract<Row, { kind: 'link' }>): Command {

@@ -15,7 +15,7 @@ export interface Terms {
 
 /** @param file path of a file with the word `accepted` and the time; any other content is no consent */
 export function createTerms(file: string): Terms {
-  let accepted = read(file);
+  let accepted = /^accepted\b/.test(readText(file) ?? '');
   return {
     accepted: () => accepted,
     accept() {
@@ -29,10 +29,6 @@ export function createTerms(file: string): Terms {
       accepted = true;
     },
   };
-}
-
-function read(file: string): boolean {
-  return /^accepted\b/.test(readText(file) ?? '');
 }
 
 /** Time limit for a sign-in. */

@@ -1,12 +1,13 @@
 // Records the messages of the listening tunnel CLI, and reads the parts again that a message or an action changed.
 import type { Settings } from '../api/schema.ts';
+import { isRecord } from '../core/shape.ts';
 import { redact } from '../state/redact.ts';
 import type { CommandLog, State } from '../state/store.ts';
 import type { CliTracker } from './cli/cli-info.ts';
 import { blockedBy } from './cli/failures.ts';
 import { EXTRAS, isExtra, LISTS, type Read, SHOWN_LISTS } from './cli/version.ts';
 import type { Ended } from './listen/listener.ts';
-import { failureOf, isObject, jsonOf } from './parse/output.ts';
+import { failureOf, jsonOf } from './parse/output.ts';
 import { parseStatusText, type StatusReading, UNKNOWN } from './parse/status.ts';
 import type { Reader } from './read/reader.ts';
 import type { TunnelStore } from './tunnel-store.ts';
@@ -38,7 +39,7 @@ export function createHearing(options: {
       missed = false;
       changes.settingsAnnounced();
     }
-    if (isObject(value) && typeof value.update === 'string') {
+    if (isRecord(value) && typeof value.update === 'string') {
       if (/registration|account/i.test(value.update)) changes.registrationAnnounced();
       changes.settingsAnnounced();
       return;

@@ -6,8 +6,9 @@
 import { rmSync } from 'node:fs';
 import type { Status } from '../api/schema.ts';
 import { makeDirectory, readText, replaceFile } from '../core/files.ts';
+import { isRecord } from '../core/shape.ts';
 import { isTurnedOff } from '../view/states/causes.ts';
-import { isObject, jsonOf } from './parse/output.ts';
+import { jsonOf } from './parse/output.ts';
 import type { StatusReading } from './parse/status.ts';
 
 /** Reasons that the tunnel CLI lacks: it keeps reporting its previous one (nixpkgs issue 560833, release 2026.7.1343). */
@@ -175,11 +176,11 @@ function removeFile(file: string): void {
 /** Reads the previous daemon's wish; null if there is none or it is too old. */
 function readFile(file: string, now: number): { wanted: Wanted | null; turnedOff: TurnedOff | null } | null {
   const kept = jsonOf(readText(file) ?? '');
-  if (!isObject(kept) || typeof kept.at !== 'number') return null;
+  if (!isRecord(kept) || typeof kept.at !== 'number') return null;
   const ageMs = now - kept.at;
   if (ageMs < 0 || ageMs >= RESTART_MS) return null;
   const { turnedOff: end } = kept;
-  if (isObject(end)) {
+  if (isRecord(end)) {
     const by = end.by === 'user' || end.by === 'culvert' ? end.by : null;
     return { wanted: null, turnedOff: { isDown: end.isDown === true, at: Number(end.at), by } };
   }

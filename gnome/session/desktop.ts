@@ -22,8 +22,8 @@ export async function openPanel(bus: Gio.DBusConnection, token: string | null, a
   const platform: Record<string, GLib.Variant> = token ? { 'activation-token': new GLib.Variant('s', token) } : {};
   const open = () =>
     action
-      ? callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', [action, [], platform]))
-      : callPanel(bus, 'org.freedesktop.Application', 'Activate', new GLib.Variant('(a{sv})', [platform]));
+      ? callPanel(bus, 'org.gtk.Actions', new GLib.Variant('(sava{sv})', [action, [], platform]))
+      : callPanel(bus, 'org.freedesktop.Application', new GLib.Variant('(a{sv})', [platform]));
   if (await open()) return;
   const launcher = new Gio.SubprocessLauncher({ flags: Gio.SubprocessFlags.NONE });
   passOnMemorySettings(launcher);
@@ -63,7 +63,7 @@ function appears(bus: Gio.DBusConnection, panel: Gio.Subprocess): Promise<boolea
 
 /** Quits the panel if it is running. */
 export async function quitPanel(bus: Gio.DBusConnection): Promise<void> {
-  await callPanel(bus, 'org.gtk.Actions', 'Activate', new GLib.Variant('(sava{sv})', ['quit', [], {}]));
+  await callPanel(bus, 'org.gtk.Actions', new GLib.Variant('(sava{sv})', ['quit', [], {}]));
 }
 
 /** A notification with its buttons. */
@@ -178,10 +178,10 @@ export function createNotifier(bus: Gio.DBusConnection, open: { label: string; a
   };
 }
 
-/** Calls the panel without starting it. Resolves with true if the panel is running. */
-async function callPanel(bus: Gio.DBusConnection, iface: string, method: string, args: GLib.Variant): Promise<boolean> {
+/** Activates the panel, or one of its actions, without starting it. Resolves with true if the panel is running. */
+async function callPanel(bus: Gio.DBusConnection, iface: string, args: GLib.Variant): Promise<boolean> {
   try {
-    await bus.call(APP_ID, APP_PATH, iface, method, args, null, Gio.DBusCallFlags.NO_AUTO_START, -1, null);
+    await bus.call(APP_ID, APP_PATH, iface, 'Activate', args, null, Gio.DBusCallFlags.NO_AUTO_START, -1, null);
     return true;
   } catch {
     return false;

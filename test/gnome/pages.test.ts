@@ -1,7 +1,6 @@
 // The panel's kill switch, apps, log and history as a person uses them.
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { problem } from '../support/gnome/daemon.ts';
 import { missing } from '../support/gnome/desktop.ts';
 import { app, logEntry, recorded } from '../support/gnome/initial.ts';
 import { daemon, stage, succeed, usePages } from '../support/gnome/pages.ts';
@@ -48,19 +47,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked[0]!.body, { seconds: 300 });
       daemon.set('status', { state: 'connected' });
       await gone(BLOCKED);
-    });
-
-    test('that was denied stays where it is, and says why', async () => {
-      daemon.onAsked = () => {
-        throw problem('killswitch-denied', 403, 'An administrator has to allow this.', { hint: 'Ask one.' });
-      };
-      await press(SWITCH);
-      await find('An administrator has to allow this.');
-      await press('Details');
-      await find('An administrator has to allow this.\n\nAsk one.');
-      await press('OK');
-      await until(async () => (await stage.toggle(SWITCH)).sensitive, 'the switch');
-      assert.equal((await stage.toggle(SWITCH)).checked, false);
     });
   });
 
@@ -115,16 +101,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked, [
         { line: 'POST /api/apps/shortcut', body: { appId: 'firefox.desktop', present: true } },
       ]);
-    });
-
-    test('are listed with how well they take the proxy; those that can’t come with “Show all”', async () => {
-      await proxy();
-      await find('Own profile');
-      assert.ok(!(await stage.names()).includes('Start Calculator'));
-      await press('Show all');
-      await find('Not supported');
-      assert.equal((await find('Start Calculator')).sensitive, false);
-      await press('Show all');
     });
 
     test('are started, with a test of the tunnel first where that is wanted', async () => {
@@ -264,15 +240,6 @@ describe('the pages', { skip: missing('xdotool'), concurrency: false }, () => {
       assert.deepEqual(daemon.asked[0], { line: 'POST /api/history/clear', body: {} });
       await stage.turn('history');
       await find('Nothing recorded');
-    });
-
-    test('shows this connection now, where the former page of the graph leads as well', async () => {
-      daemon.history = recorded();
-      await stage.turn('connection');
-      await stage.ask({ do: 'turn', name: 'graph' });
-      await find('No statistics yet');
-      await gone('Totals');
-      await stage.turn('connection');
     });
   });
 

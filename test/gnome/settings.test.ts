@@ -49,14 +49,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await find('Installed version');
     };
 
-    test('are looked for on request', async () => {
-      await open();
-      await find('This is the newest version');
-      await press('Check');
-      await stage.asked(1);
-      assert.deepEqual(daemon.asked, [{ line: 'GET /api/update/check', body: null }]);
-    });
-
     test('are undone only after a question', async () => {
       daemon.setUpdate({ previous: '0.2.6' });
       await open();
@@ -116,21 +108,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       assert.deepEqual(daemon.actions, [{ action: 'addFallbackDomain', value: 'corp.example' }]);
       await press('Back');
       await gone('fallback');
-    });
-
-    test('are searched for an entry of a list as well, which its page then shows', async () => {
-      const ips = [
-        { value: '172.17.0.0/16', description: 'docker0' },
-        { value: '10.0.0.0/8', description: null },
-      ];
-      daemon.setRoutes({ mode: 'exclude', ips, hosts: [] });
-      await stage.turn('settings');
-      stage.key('ctrl+f');
-      await stage.enter('Search settings', 'docker0');
-      await find('1 result');
-      await press('172.17.0.0/16');
-      await find('Remove 172.17.0.0/16');
-      await gone('Remove 10.0.0.0/8');
     });
 
     test('are searched by words of everyday speech, and the row that was meant has the keyboard', async () => {
@@ -247,13 +224,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
     const block = (blocked: Blocked | null) =>
       daemon.set('status', { state: blocked ? 'unable' : 'disconnected', reason: null, blocked });
 
-    test('without warp-cli it says how to get it, and what the demo is', async () => {
-      block('cli-missing');
-      await find('Cloudflare WARP is not installed');
-      await find('Installation Guide');
-      await find('Try the Demo');
-    });
-
     test('a stopped service can be started by a button, or by a command to copy', async () => {
       block('service-stopped');
       await find('Start the Service');
@@ -281,13 +251,6 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
       await find('WARP is set up');
       await find('Disconnected');
       assert.deepEqual(daemon.actions, [{ action: 'register' }]);
-    });
-
-    test('a user who may not change WARP sees why', async () => {
-      block('not-authorized');
-      await find('You can’t change WARP on this computer');
-      block(null);
-      await find('Disconnected');
     });
   });
 

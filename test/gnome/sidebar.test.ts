@@ -109,16 +109,6 @@ describe('the list of pages', { skip: missing('xdotool'), concurrency: false }, 
     await resize(360);
   });
 
-  test('has tool accounts only where they are of use', async () => {
-    await resize(1000);
-    await until(isListed, 'the list');
-    assert.equal((await stage.names()).includes('Tool Accounts'), true);
-    daemon.set('toolAccounts', { offered: false });
-    await stage.gone('Tool Accounts');
-    daemon.set('toolAccounts', { offered: true });
-    await find('Tool Accounts');
-  });
-
   test('has the search, which shows its results and keeps the keyboard', async () => {
     await resize(1000);
     await until(isListed, 'the list');

@@ -56,7 +56,7 @@ const OUTPUT =
 const NEVER =
   /^(?:sh|bash|dash|ksh|zsh|fish|t?csh|su|sudo|pkexec|doas|run0|eval|exec|source|env|python[\d.]*|perl|ruby|node|npm|npx|pip3?|curl|wget|nc|ncat|socat|ssh|visudo|crontab|passwd)$/;
 /** Directories of the system's commands. A file at any other path may belong to any user. */
-const SYSTEM = /^\/(?:usr\/)?s?bin\//;
+export const SYSTEM = /^\/(?:usr\/)?s?bin\//;
 const ASSIGNMENT = /^(\w+)\+?=/;
 
 /**

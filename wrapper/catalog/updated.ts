@@ -1,10 +1,11 @@
 // Reads the catalog that `culvert-wrap catalog update` stored: the wrapper its entries, and the daemon what it says of WARP.
 // A file named by its digest holds each catalog as it was signed, and one state file says which of them counts.
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import lt from 'semver/functions/lt.js';
 import valid from 'semver/functions/valid.js';
 import * as z from 'zod/mini';
 import { errno, reason } from '../../daemon/core/errors.ts';
+import { readUpTo } from '../../daemon/core/files.ts';
 import { sha256 } from '../../daemon/core/hash.ts';
 import { parseJson, readManifest } from '../../manifest/schema.ts';
 import { storedFile, updateStateFile } from './files.ts';
@@ -65,8 +66,7 @@ export type UpdateState = z.infer<typeof UpdateState>;
 /** A catalog that replaces shipped entries. */
 interface Updated {
   files: Container['files'];
-  /** The version of Culvert that it was made from, and when. */
-  version: string;
+  /** When it was made. */
   generatedAt: string;
 }
 
@@ -132,7 +132,7 @@ export function readUpdated(
     if (isEarlier || isOlderBuild({ tag, generatedAt }, { version: installed, shippedAt })) return { outdated: true };
     if (rules !== undefined && (state.checkedBy ?? '') !== rules)
       throw new Error('another version of Culvert took the catalog; `culvert-wrap catalog update` takes it again');
-    return { updated: { files, version, generatedAt } };
+    return { updated: { files, generatedAt } };
   } catch (error) {
     return { problem: reason(error).split('\n')[0]! };
   }
@@ -159,7 +159,7 @@ function readOwn(file: string, limit: number): Buffer | undefined {
     if (!stat.isFile()) throw new Error(`${file} is not a regular file`);
     if (stat.uid !== 0 && stat.uid !== process.geteuid?.()) throw new Error(`${file} belongs to another user`);
     if ((stat.mode & 0o022) !== 0) throw new Error(`others can change ${file}`);
-    return readUpTo(fd, limit, file);
+    return readUpTo(fd, limit, () => new Error(`${file} has more than ${limit} bytes`));
   } catch (error) {
     if (errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR') return undefined;
     if (errno(error) === 'ELOOP') throw new Error(`${file} is a symbolic link`, { cause: error });
@@ -167,16 +167,4 @@ function readOwn(file: string, limit: number): Buffer | undefined {
   } finally {
     if (fd !== undefined) closeSync(fd);
   }
-}
-
-/** Reads an open file to its end. @throws Error if it is larger than the limit, whatever size it reports */
-export function readUpTo(fd: number, limit: number, file: string): Buffer {
-  const buffer = Buffer.alloc(limit + 1);
-  let length = 0;
-  while (length < buffer.length) {
-    const read = readSync(fd, buffer, length, buffer.length - length, null);
-    if (read === 0) return buffer.subarray(0, length);
-    length += read;
-  }
-  throw new Error(`${file} has more than ${limit} bytes`);
 }

@@ -29,7 +29,7 @@ export async function runCommands(
   programs: Programs,
   version: string,
 ): Promise<void> {
-  const program = root('culvert-wrap')
+  const program = root()
     .enablePositionalOptions()
     .description('Several accounts for one command-line tool: when one fails, the next is used')
     .version(`culvert-wrap ${version}`, '-V, --version', 'print the version');
@@ -266,7 +266,7 @@ function completions(program: Command, name: string, words: string[], context: C
 
 /** Runs an account command of `cli`: `list`, `add team-b`, … */
 export async function runAuth(cli: string, argv: readonly string[], context: Context): Promise<void> {
-  const program = root('culvert-wrap');
+  const program = root();
   addAccounts(program, context);
   await parse(program, accountWords(cli, argv));
 }

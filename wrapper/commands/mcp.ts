@@ -29,7 +29,7 @@ import { readConfig } from '../store/config.ts';
 import { findOnPath } from '../store/installs.ts';
 import { accountIn, isKey, referenceTo } from '../store/key-texts.ts';
 import { NAME } from '../store/paths.ts';
-import { quote } from '../store/source-stamps.ts';
+import { quote } from '../store/plan.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { takeLock } from '../system/files.ts';
 import { readKeys, takeKeys } from './accounts/client-keys.ts';

@@ -31,7 +31,7 @@ export function table(rows: readonly (readonly string[])[], width = Number.POSIT
 }
 
 /**
- * Breaks the lines of a text at spaces, but never within a command in backticks.
+ * Breaks the lines of a text at spaces, but never within a command in backticks. The CLI of the daemon marks commands itself.
  * @param indent columns before each continued line @param width width of the terminal
  */
 export function wrapped(text: string, indent: number, width = process.stdout.columns ?? Number.POSITIVE_INFINITY) {

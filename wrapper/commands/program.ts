@@ -5,8 +5,8 @@ import { EXIT } from '../system/errors.ts';
 import { table } from './print.ts';
 
 /** Creates a program without commands. */
-export function root(name: string): Command {
-  return new Command(name)
+export function root(): Command {
+  return new Command('culvert-wrap')
     .exitOverride()
     .configureOutput({ outputError })
     .configureHelp({ commandDescription: command => command.description() && `${capitalized(command.description())}.` })

@@ -11,7 +11,7 @@ import { loadPlan } from '../run/invocation.ts';
 import { exitLike } from '../run/upstream/attempt.ts';
 import type { Programs } from '../shims/shim.ts';
 import { ACCOUNT_NAME } from '../store/config.ts';
-import { quote } from '../store/source-stamps.ts';
+import { quote } from '../store/plan.ts';
 import { describeConsumers, gatewayClis, isValid, readGateway, type Token, updateGateway } from '../store/tokens.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { DURATION, formatDuration, parseDuration } from '../system/notation.ts';

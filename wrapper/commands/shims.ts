@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { isatty } from 'node:tty';
 import { isExecutable } from '../../daemon/core/files.ts';
 import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
+import { SYSTEM } from '../catalog/knowledge-commands.ts';
 import type { Context } from '../context.ts';
 import { refreshPlans } from '../manage/compile.ts';
 import { closedToOthers, describeClosed, OPEN_TO_OTHERS } from '../shims/check.ts';
@@ -122,7 +123,7 @@ async function findInstallable(
     const file = findOnPath(bin, env.PATH ?? '');
     return file && !installed.includes(cli) ? [{ cli, file }] : [];
   });
-  const isOwn = (file: string) => statSync(path.dirname(file)).uid === uid && !SYSTEM_DIRECTORY.test(file);
+  const isOwn = (file: string) => statSync(path.dirname(file)).uid === uid && !SYSTEM.test(file);
   const own = programs.filter(({ file }) => isOwn(file));
   for (const { cli, file } of programs.filter(each => !own.includes(each))) {
     const command = `culvert-wrap install ${cli}${isWritable(path.dirname(file)) ? '' : ' --dir ~/.local/bin'}`;
@@ -143,8 +144,6 @@ function isWritable(directory: string): boolean {
     return false;
   }
 }
-
-const SYSTEM_DIRECTORY = /^\/(?:usr\/)?s?bin\//;
 
 /** `uninstall [cli…]`: removes the shims of these CLIs, or all shims, but no accounts. */
 export function uninstallShims(names: readonly string[], options: { json?: boolean }, context: Context): void {

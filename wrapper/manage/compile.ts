@@ -7,13 +7,15 @@ import { hasLogins } from '../store/logins.ts';
 import {
   type Plan,
   planFile,
+  removeStamps,
   type Sources,
   settledStampOf,
   shortcutFile,
+  sourceStamps,
   stampOf,
   whoseAccount,
+  writeStamps,
 } from '../store/plan.ts';
-import { removeStamps, sourceStamps, writeStamps } from '../store/source-stamps.ts';
 import { readState } from '../store/state.ts';
 import { writeAtomic } from '../system/files.ts';
 import { parseDuration } from '../system/notation.ts';

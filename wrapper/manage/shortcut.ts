@@ -5,7 +5,6 @@ import { choosingVariables, notUsed } from '../run/accounts/own-choice.ts';
 import { isOfProject, namesThatMove } from '../run/accounts/settings-files.ts';
 import { spelled } from '../run/invocation.ts';
 import type { Paths } from '../store/paths.ts';
-import type { Plan } from '../store/plan.ts';
 import {
   appendAudit,
   FIND_DIRECTORY_FILE,
@@ -13,9 +12,10 @@ import {
   HAS_DIRECTORY_FILE,
   isElsewhere,
   isStale,
+  type Plan,
   quote,
   type SourceStamp,
-} from '../store/source-stamps.ts';
+} from '../store/plan.ts';
 import type { CliState } from '../store/state.ts';
 
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;

@@ -1,6 +1,7 @@
 // Passes lines between an MCP client and its server, and restarts the server with another account after a limit.
 import type { Writable } from 'node:stream';
 import type { Context, End } from '../context.ts';
+import type { Refused } from '../run/attempts.ts';
 import { type Id, idOf, lineOf, type Message, readFromServer, readMessages } from '../run/rules/mcp-messages.ts';
 import type { Turn, Using } from '../run/turn.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
@@ -16,16 +17,11 @@ const DRAIN_MS = 30_000;
 const MAX_ENDS = 5;
 const BACK_OFF_MS = 200;
 
-/** The accounts of a server. */
-export interface Accounts extends Pick<Turn, 'answered' | 'take'> {
-  refused(...given: Parameters<Turn['refused']>): Promise<unknown>;
-}
-
-interface Options {
+interface Options extends Pick<Turn, 'answered'> {
   command: readonly string[];
   entry: Entry;
-  accounts: Accounts;
   using: Using;
+  environment(using: Using): NodeJS.ProcessEnv;
   context: Context;
   /** Output for the client. */
   out: Writable;
@@ -43,7 +39,7 @@ export class McpProxy {
   #state: 'running' | 'draining' | 'starting' | 'ended' = 'running';
   #server: Server;
   #using: Using;
-  #next: Using | undefined;
+  #refused: (refused: Refused) => void = () => {};
   #drained: (() => void) | undefined;
   readonly #stopping: Promise<void>[] = [];
   #ends = 0;
@@ -61,6 +57,19 @@ export class McpProxy {
     });
     options.out.on('drain', () => this.#server.resume());
     this.#server = this.#start();
+  }
+
+  /**
+   * Serves the client until the provider refuses the account.
+   * @param using the next account, or the last one if no other is left
+   * @returns the refusal; `undefined` when the client or the server is gone for good
+   */
+  serve(using: Using): Promise<Refused | undefined> {
+    const refused = new Promise<Refused>(resolve => {
+      this.#refused = resolve;
+    });
+    if (this.#state === 'draining') this.#goOn(using).catch(error => this.fail(error));
+    return Promise.race([refused, this.end.then(() => undefined)]);
   }
 
   /** Handles a line from the client. */
@@ -148,11 +157,10 @@ export class McpProxy {
 
   /** @returns whether the answer is held, because the call may be repeated */
   #judge(id: Id, call: Call, answer: Message, line: Buffer | undefined): boolean {
-    const { accounts, entry, context } = this.#options;
-    const { name } = this.#using;
+    const { answered, entry, context } = this.#options;
     const verdict = this.#errors.verdict(answer);
     if (!verdict) {
-      accounts.answered(name, answer.failure === undefined, call.started);
+      answered(this.#using.name, answer.failure === undefined, call.started);
       return false;
     }
     const tool = String(call.message.params?.name);
@@ -164,28 +172,23 @@ export class McpProxy {
     if (held) this.#hold(held);
     if (isFirst) {
       this.#state = 'draining';
-      this.#change(verdict, context.now() - call.started).catch(error => this.#fail(error));
+      this.#refused({ verdict, end: { ms: context.now() - call.started } });
     }
     return held !== undefined;
   }
 
   /** Moves on to the next account, or passes on the provider's answer. */
-  async #change(verdict: Parameters<Turn['refused']>[1], ms: number): Promise<void> {
-    const { accounts } = this.#options;
-    await accounts.refused(this.#using, verdict, { ms });
-    this.#next = await accounts.take();
+  async #goOn(next: Using): Promise<void> {
     if (this.#isOver()) return;
-    if (!this.#next) {
+    if (next === this.#using) {
       say('no other account is left; the answer is passed on');
       for (const refusal of this.#inFlight.takeRefusals()) this.#options.out.write(refusal);
-      if (this.#server.hasEnded) await this.#restart();
-      else this.#resume();
-      return;
+      return this.#server.hasEnded ? this.#restart() : this.#resume();
     }
     await this.#drain();
     if (this.#isOver()) return;
-    say(`trying "${this.#next.name}"`);
-    this.#using = this.#next;
+    say(`trying "${next.name}"`);
+    this.#using = next;
     const old = this.#server;
     old.silence();
     this.#lose('its server changed the account; it was not repeated, because it may have been billed');
@@ -222,8 +225,8 @@ export class McpProxy {
   }
 
   #start(): Server {
-    const { command, context, read } = this.#options;
-    const options = { env: this.#using.environment(), signals: context.signals };
+    const { command, environment, context, read } = this.#options;
+    const options = { env: environment(this.#using), signals: context.signals };
     return new Server(command, options, {
       line: (line, server) => this.#fromServer(line, server),
       drain: () => read(true),
@@ -286,7 +289,7 @@ export class McpProxy {
     this.#state = 'starting';
     const wait = this.#ends === 1 ? 0 : BACK_OFF_MS * 4 ** (this.#ends - 1);
     setTimeout(() => {
-      if (!this.#isOver()) this.#restart().catch(problem => this.#fail(problem));
+      if (!this.#isOver()) this.#restart().catch(problem => this.fail(problem));
     }, wait);
   }
 
@@ -294,7 +297,7 @@ export class McpProxy {
     return this.#state === 'ended';
   }
 
-  #fail(error: unknown): void {
+  fail(error: unknown): void {
     this.#state = 'ended';
     this.#server.kill();
     say(error instanceof WrapError ? error.message : `unexpected error: ${String(error)}`);

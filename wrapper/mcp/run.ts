@@ -5,6 +5,7 @@ import { type Catalog, catalogOf, providerOf } from '../catalog/catalog.ts';
 import type { Context, End } from '../context.ts';
 import { withoutGateway } from '../gateway/address.ts';
 import { chooseAccount, rulingFor } from '../run/accounts/select-account.ts';
+import { withAccounts } from '../run/attempts.ts';
 import { invocationOfRequest, loadPlan } from '../run/invocation.ts';
 import { passThrough } from '../run/original.ts';
 import { Turn, type Using } from '../run/turn.ts';
@@ -15,7 +16,7 @@ import { readState } from '../store/state.ts';
 import { EXIT, say, WrapError } from '../system/errors.ts';
 import { preventCoreDumps } from '../system/redact.ts';
 import { type Entry, entryFor } from './entry.ts';
-import { type Accounts, McpProxy } from './proxy.ts';
+import { McpProxy } from './proxy.ts';
 import { Lines } from './server.ts';
 
 /** Time for a client that has closed stdin to read the last answers. */
@@ -43,7 +44,7 @@ export async function runServer(command: readonly string[], chosen: ChosenServer
   const ruling = await rulingFor(plan, { args, command: '' }, context);
   if (ruling) say(ruling.line);
   if (ruling?.runs === 'original') {
-    reportOriginal(plan, ruling, context);
+    reportOriginal(plan, { why: ruling.why, choice: ruling.choice }, context);
     return passThrough(program!, args, context, plan);
   }
   if (!plan.accounts.some(({ enabled }) => enabled)) {
@@ -52,12 +53,12 @@ export async function runServer(command: readonly string[], chosen: ChosenServer
   }
   await preventCoreDumps();
   const own = entry.server.gateway && plan.provider.http ? await behindGateway(entry, plan, context) : undefined;
-  const { accounts, using, finish } = own ?? (await withAccount(plan, entry, context));
+  const { serve, finish, ...service } = own ?? (await withKeys(plan, entry, context));
   const input = process.stdin;
   const lines = new Lines();
   const out = clientOutput();
   const read = (on: boolean) => void (on ? input.resume() : input.pause());
-  const proxy = new McpProxy({ command, entry: own?.entry ?? entry, accounts, using, context, out, read });
+  const proxy = new McpProxy({ command, entry, ...service, context, out, read });
   input.on('data', (chunk: Buffer) => {
     const whole = lines.add(chunk);
     if (!whole) {
@@ -71,6 +72,7 @@ export async function runServer(command: readonly string[], chosen: ChosenServer
     proxy.clientGone();
   });
   out.on('error', () => proxy.clientGone());
+  serve(proxy).catch(error => proxy.fail(error));
   const end = await proxy.end;
   input.pause();
   await Promise.race([
@@ -91,17 +93,12 @@ async function reportNoAccount(plan: Plan, { server }: Entry, context: Context):
 }
 
 /** Logs a server that runs without an account. */
-function reportOriginal(
-  { cli, audit }: Plan,
-  { why, choice }: { why: Why; choice?: string },
-  { paths, now }: Context,
-): void {
-  const entry = { cli, command: 'mcp', account: null, outcome: 'original', why, choice } as const;
-  if (audit) writeAudit(paths, [{ at: now(), ...entry }]);
+function reportOriginal({ cli, audit }: Plan, why: { why: Why; choice?: string }, { paths, now }: Context): void {
+  if (audit) writeAudit(paths, [{ at: now(), cli, command: 'mcp', account: null, outcome: 'original', ...why }]);
 }
 
-/** A server that is started with the key of an account. */
-async function withAccount(plan: Plan, { variable }: Entry, context: Context) {
+/** A server that is started with the key of an account, and after a limit with the key of the next account. */
+async function withKeys(plan: Plan, { variable }: Entry, context: Context) {
   const turn = await Turn.open(plan, context, { kind: 'server', invocation: invocationOfRequest('mcp') });
   const using = await turn.take();
   if (!using) {
@@ -109,28 +106,22 @@ async function withAccount(plan: Plan, { variable }: Entry, context: Context) {
       hint: 'see `culvert-wrap accounts list`',
     });
   }
-  const accounts: Accounts = {
-    answered: (...given) => turn.answered(...given),
-    refused: (...given) => turn.refused(...given),
-    take: async () => {
-      const next = await turn.take();
-      return next && renamed(next, plan, variable);
-    },
+  return {
+    using,
+    environment: (used: Using) => renamed(used.environment(), plan, variable),
+    answered: turn.answered.bind(turn),
+    serve: (proxy: McpProxy) =>
+      withAccounts(turn, { attempt: next => proxy.serve(next), judge: refused => refused, keepsLast: true }, using),
+    finish: () => turn.finish(),
   };
-  return { accounts, using: renamed(using, plan, variable), finish: () => turn.finish() };
 }
 
 /** Gives the server the account's key in the variable that it reads, and in no other. */
-function renamed(using: Using, { provider: { inject } }: Plan, variable: string | undefined): Using {
+function renamed(env: NodeJS.ProcessEnv, { provider: { inject } }: Plan, variable: string | undefined) {
   const [own] = inject;
-  if (variable === undefined || own === undefined || own === variable) return using;
-  return {
-    ...using,
-    environment: () => {
-      const { [own]: key, ...others } = using.environment();
-      return { ...others, [variable]: key };
-    },
-  };
+  if (variable === undefined || own === undefined || own === variable) return env;
+  const { [own]: key, ...others } = env;
+  return { ...others, [variable]: key };
 }
 
 /** A server whose requests get an account at the gateway, so that no error starts it again. */
@@ -141,15 +132,15 @@ async function behindGateway(entry: Entry, plan: Plan, context: Context) {
   const name = `mcp -- ${entry.server.package}`;
   const gateway = await startGateway(plan.cli, context, { placeholder, name });
   const env = environmentBehind(plan, { url: gateway.url, placeholder }, context);
-  const accounts: Accounts = {
-    answered: () => {},
-    refused: async () => {},
-    take: async () => undefined,
-  };
+  const using: Using = { name: 'gateway', environment: () => env, credentials: {} };
   return {
     entry: { ...entry, server: { ...entry.server, rules: [] } },
-    accounts,
-    using: { name: 'gateway', environment: () => env, credentials: {} },
+    using,
+    environment: () => env,
+    answered: () => {},
+    serve: async (proxy: McpProxy) => {
+      while (await proxy.serve(using));
+    },
     finish: () => gateway.close(),
   };
 }

@@ -262,7 +262,7 @@ function unusedAccounts(plan: Plan): string {
 }
 
 /** The verdict that an account can't be used, and figures for the audit log. */
-interface Refused {
+export interface Refused {
   verdict: Retry;
   end: Omit<Ended, 'account' | 'class'>;
 }
@@ -280,29 +280,33 @@ interface Client<R> {
   /** Returns why the account can't be used, or `undefined` if this result is final. */
   judge(result: R, using: Using): Promise<Refused | undefined> | Refused | undefined;
   /** Returns why no other account may repeat the request, or `undefined`. */
-  obstacle(result: R, refusal: Refusal, using: Using): string | undefined;
+  obstacle?(result: R, refusal: Refusal, using: Using): string | undefined;
   /** Waits for an account. @returns true if another try is worthwhile */
   wait?(refusal: Refusal): Promise<boolean>;
+  /** True to go on with the last account if no other is left. */
+  keepsLast?: boolean;
 }
 
 /**
  * Makes a request with one account after another.
+ * @param first the account that was taken for the first attempt
  * @returns the last result; `undefined` without an account
  */
-export async function withAccounts<R>(turn: Turn, client: Client<R>): Promise<Tried<R> | undefined> {
-  let using = await turn.take();
+export async function withAccounts<R>(turn: Turn, client: Client<R>, first?: Using): Promise<Tried<R> | undefined> {
+  let using = first ?? (await turn.take());
   for (;;) {
     if (!using) return undefined;
     const result = await client.attempt(using);
     const refused = await client.judge(result, using);
     if (!refused) return { using, result };
     const refusal = await turn.refused(using, refused.verdict, refused.end);
-    const obstacle = client.obstacle(result, refusal, using);
+    const obstacle = client.obstacle?.(result, refusal, using);
     let following = await turn.take(obstacle);
     if (!following && obstacle === undefined && (await client.wait?.(refusal))) {
       turn.waited();
       following = await turn.take();
     }
+    if (client.keepsLast) following ??= using;
     if (!following) return { using, result, refusal };
     using = following;
   }

@@ -66,7 +66,7 @@ export function reportReplacedShims({ paths, env }: Pick<Context, 'paths' | 'env
     const file = join(paths.plans, '.replaced');
     const reported = (readOptional(file) ?? '').split('\n');
     const news = replaced
-      .map(entry => ({ ...entry, line: identityOf(entry.bin) }))
+      .map(entry => ({ ...entry, line: `${entry.bin} ${stampAt(entry.bin)}` }))
       .filter(({ line }) => again || !reported.includes(line));
     if (news.length === 0) return;
     for (const { cli, bin } of news) {
@@ -102,8 +102,4 @@ function isOther(file: string): boolean {
   } finally {
     closeSync(fd);
   }
-}
-
-function identityOf(file: string): string {
-  return `${file} ${stampAt(file)}`;
 }

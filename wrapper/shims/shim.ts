@@ -5,7 +5,6 @@ import { parseJson } from '../../daemon/core/shape.ts';
 import { HERE_DOCUMENTS, WITH_PIPES } from '../run/upstream/pipes.ts';
 import { type Installed, isForeignShim, isInstalled, MARKER, pathsOf, shimOf } from '../store/installs.ts';
 import type { Paths } from '../store/paths.ts';
-import { planFile } from '../store/plan.ts';
 import {
   appendAudit,
   FIND_DIRECTORY_FILE,
@@ -13,9 +12,10 @@ import {
   HAS_DIRECTORY_FILE,
   isElsewhere,
   isStale,
+  planFile,
   quote,
   sourceStamps,
-} from '../store/source-stamps.ts';
+} from '../store/plan.ts';
 import { EXIT, WrapError } from '../system/errors.ts';
 
 /** The wrapper's subcommands of a CLI's auth command; the upstream gets all other subcommands. */
@@ -81,7 +81,7 @@ export function assertInstalled(bundle: string, what: string): void {
  * - `__cw_m`: mode of the program, `shim` or `auth`; empty if the original runs alone
  * - `__cw_w`: `own` if an account is named for this tool, `any` if one is named for any tool
  * - `__cw_n`, `__cw_b`: Node and the program
- * - `__cw_c`, `__cw_d`: directories of `source-stamps.ts`
+ * - `__cw_c`, `__cw_d`: directories of stamps in `plan.ts`
  * @param entry the record of the original, which the shim also contains in case the state directory is lost
  */
 export function shimText(

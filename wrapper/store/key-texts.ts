@@ -131,6 +131,11 @@ export function nameOf(base: string, index: number): string {
   return index === 0 ? base : `${base}-${index + 1}`;
 }
 
+/** Returns the first free name among `main`, `main-2`, `main-3` and so on. */
+export function freeName(base: string, isFree: (name: string) => boolean): string {
+  for (let index = 0; ; index++) if (isFree(nameOf(base, index))) return nameOf(base, index);
+}
+
 interface Reference {
   cli: string;
   name: string;

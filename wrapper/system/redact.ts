@@ -1,4 +1,4 @@
-// Removes credentials from the output of other programs, and prevents core dumps.
+// Removes known credentials from output (the daemon looks for unknown secrets instead), and prevents core dumps.
 import { errno } from '../../daemon/core/errors.ts';
 import { failureOf, runHelper } from '../../daemon/core/run-helper.ts';
 import { say } from './errors.ts';

@@ -167,7 +167,7 @@ export const nftFeatures: Check = {
   },
 };
 
-const RESTART = ['systemctl', 'restart', 'warp-svc'];
+export const RESTART = ['systemctl', 'restart', 'warp-svc'];
 /** Paths where a service finds nft, by systemd's default PATH (systemd.exec(5)). */
 const NFT = ['/usr/sbin/nft', '/usr/bin/nft', '/usr/local/sbin/nft', '/usr/local/bin/nft'];
 /** Commands that install nftables, by the `ID` or `ID_LIKE` of os-release(5). */

@@ -1,5 +1,6 @@
 // Checks the package repositories of the vendor and of Culvert: the signing key, its expiry, and the release in the subscription.
 import type { Message } from '../../api/values.ts';
+import { APT_SOURCE, DNF_SOURCE } from '../../update/report.ts';
 import { quote } from '../../view/fix.ts';
 import { N_ } from '../../view/translator.ts';
 import { SERVED_DEBIAN } from '../../warp/cli/install-steps.ts';
@@ -126,8 +127,6 @@ function fromSources(file: string, text: string): Repository[] {
   });
 }
 
-const APT_SOURCE = '/etc/apt/sources.list.d/culvert.sources';
-const DNF_SOURCE = '/etc/yum.repos.d/culvert.repo';
 const LISTS = '/var/lib/apt/lists';
 /** Time to fetch a new key before the old one expires. */
 const EXPIRES_SOON_MS = 30 * 24 * 3_600_000;

@@ -11,7 +11,7 @@ import { limitValues } from '../knowledge.ts';
 import { adminCommands, policyFileOf, RESTART_WARP, tunnelOf, vendorPage } from '../world/facts.ts';
 import { redactLine, registrationIn } from '../world/journal.ts';
 import type { World } from '../world/world.ts';
-import { rawJournalOf } from './machine.ts';
+import { RESTART, rawJournalOf } from './machine.ts';
 import { installFix } from './registration.ts';
 
 export const registration: Check = {
@@ -211,5 +211,3 @@ function ownerFix({ path, uid, gid, mode }: PolicyFile): Fix {
     },
   );
 }
-
-const RESTART = ['systemctl', 'restart', 'warp-svc'];

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { type ParseError, parse } from 'jsonc-parser';
 import * as z from 'zod/mini';
 import type { Message } from '../../api/values.ts';
+import { TAILSCALE } from '../../routes/surroundings.ts';
 import { N_ } from '../../view/translator.ts';
 import { type Check, message, NoVerdict, notApplicable, notice, ok, problem, quoted } from '../check.ts';
 import { setIpv6Disabled } from '../file-fix.ts';
@@ -66,7 +67,6 @@ export const containerRanges: Check = {
 
 /** Two halves of the Internet, which VPNs use in place of a default route. */
 const HALVES = new Set(['0.0.0.0/1', '128.0.0.0/1', '::/1', '8000::/1']);
-const TAILSCALE_RANGES = ['100.64.0.0/10', 'fd7a:115c:a1e0::/48'];
 
 export const routeOwners: Check = {
   id: 'route-owners',
@@ -113,7 +113,7 @@ function ownsInternet({ dst, dev, type }: Route, others: readonly Link[]): boole
 async function checkTailscale(world: World, all: readonly Link[], evidence: Message[]) {
   const tailscale = all.find(({ ifname }) => /^tailscale\d/.test(ifname));
   if (!tailscale) return ok(...evidence);
-  const missing = TAILSCALE_RANGES.filter(range => !isOutsideTunnel(world, range));
+  const missing = TAILSCALE.filter(range => !isOutsideTunnel(world, range));
   if (missing.length > 0)
     return problem(
       [...evidence, ...missing.map(range => message('%s of Tailscale goes into the tunnel', range))],

@@ -9,7 +9,8 @@ import type { CheckResult } from '../../api/doctor.ts';
 import type { History, HistoryChange, HistoryQuery } from '../../api/history.ts';
 import type { Config, ConfigResponse, LogEntry, Snapshot } from '../../api/schema.ts';
 import { giveToOwner, readText } from '../../core/files.ts';
-import { isObject, jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
+import { isRecord } from '../../core/shape.ts';
+import { jsonOf, linesOf, propertyOf } from '../../warp/parse/output.ts';
 import { shownResult } from '../file-fix.ts';
 import type { World } from '../world/world.ts';
 import { createRedactor, type Kind, type Known } from './redact.ts';
@@ -310,7 +311,7 @@ const PERSONAL = /^(?:organi[sz]ation|team|name|device[ _]name|host[ _]?name|use
 function addDocument(add: Add, value: unknown, kind: Kind | null): void {
   if (kind) add(kind, ...stringsIn(value));
   else if (Array.isArray(value)) for (const item of value) addDocument(add, item, null);
-  else if (isObject(value))
+  else if (isRecord(value))
     for (const [key, inner] of Object.entries(value)) addDocument(add, inner, PERSONAL.test(key) ? 'value' : null);
 }
 

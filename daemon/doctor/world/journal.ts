@@ -1,10 +1,9 @@
 // Reads the journal of the tunnel client's service, and finds the lines that data/knowledge/journal.toml explains.
 import stripAnsi from 'strip-ansi';
 import type { Message } from '../../api/values.ts';
-import { parseJson } from '../../core/shape.ts';
+import { isRecord, parseJson } from '../../core/shape.ts';
 import { inEnglish, message, wordMessage } from '../../view/message.ts';
 import { english } from '../../view/translator.ts';
-import { isObject } from '../../warp/parse/output.ts';
 import type { JournalCause } from '../../warp/registration.ts';
 import { NoVerdict } from '../errors.ts';
 import type { JournalPattern } from '../knowledge.ts';
@@ -74,7 +73,7 @@ function parseJournal(stdout: string): Line[] {
 
 function objectOf(line: string): Record<string, unknown> | null {
   const value = parseJson(line);
-  return isObject(value) && '__REALTIME_TIMESTAMP' in value ? value : null;
+  return isRecord(value) && '__REALTIME_TIMESTAMP' in value ? value : null;
 }
 
 /** The journal gives a message with control characters as the numbers of its bytes, and a long one as null. */

@@ -28,7 +28,6 @@ interface Address {
 interface Page {
   status: number;
   location: string | null;
-  body: string;
 }
 
 const BODY_BYTES = 16 * 1024;
@@ -98,14 +97,14 @@ function page(url: string, { localAddress, signal }: { localAddress?: string; si
   const options: RequestOptions = { signal, agent: false, ...(localAddress ? { localAddress } : {}) };
   return new Promise((resolve, reject) => {
     const call = request(url, options, response => {
-      let body = '';
+      let length = 0;
       const done = () => {
-        resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? null, body });
+        resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? null });
         call.destroy();
       };
-      response.setEncoding('latin1').on('data', piece => {
-        body += piece;
-        if (body.length > BODY_BYTES) done();
+      response.on('data', (piece: Buffer) => {
+        length += piece.length;
+        if (length > BODY_BYTES) done();
       });
       response.once('end', done);
       response.once('error', error => reject(new Error(reason(error), { cause: error })));

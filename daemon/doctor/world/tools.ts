@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { reason } from '../../core/errors.ts';
 import { afterExit, findProgram, signalGroup } from '../../core/run-helper.ts';
 import { message } from '../../view/message.ts';
-import { startChild } from '../../warp/cli/child.ts';
+import { startChild } from '../../warp/cli/run.ts';
 import { NoVerdict } from '../errors.ts';
 
 interface Printed {

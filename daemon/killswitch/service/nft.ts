@@ -1,6 +1,7 @@
 // Changes and reads a kernel table through nft. If nft can't own the table, a monitor reports changes by other programs.
 import GLib from 'gi://GLib?version=2.0';
 import { createHeartbeat } from '../pacing.ts';
+import { ABSENT } from '../recorder.ts';
 import { type Elements, renderElements, renderRemoval, TABLE } from '../rules/rules.ts';
 import { type Kernel, type Listing, parseListing } from '../table.ts';
 import { message, WordedError } from '../wording.ts';
@@ -8,7 +9,6 @@ import { type Child, createBackOff, startChild } from './child.ts';
 
 /** Attempts while the nft process of a service that was just killed still owns the table. */
 const OWNED = { attempts: 40, ms: 25 };
-const ABSENT = 'No such file or directory';
 
 interface TableKind<Options> {
   name: string;

@@ -9,12 +9,6 @@ export interface OfflineReason {
   detail: string;
 }
 
-/** An action that WARP refused because this user is not authorized. Clients show it until another action succeeds. */
-interface Refusal {
-  action: ActionName;
-  detail: string;
-}
-
 export interface LastState {
   state: State;
   /** True if the emulator reported the state. */
@@ -41,8 +35,8 @@ export interface ClientState {
   killSwitchPending: boolean;
   /** Result of the last check for updates, or null before the first check. */
   update: UpdateCheck | null;
-  /** The last action that WARP refused this user; null after another action succeeds. */
-  refusal: Refusal | null;
+  /** True after WARP refused an action because this user is not authorized, until another action succeeds. */
+  isRefused: boolean;
   /** The problem of turning the local proxy on; null after another action is tried. */
   proxyProblem: Problem | null;
   /** Proof that requests use the tunnel, at the user's request; null after the connection changes. */
@@ -69,7 +63,7 @@ export function shownState(snapshot: Snapshot | null, now = Date.now()): ClientS
     isLong: snapshot !== null && untilLong(snapshot.status, now) === 0,
     killSwitchPending: false,
     update: null,
-    refusal: null,
+    isRefused: false,
     proxyProblem: null,
     proof: null,
   };

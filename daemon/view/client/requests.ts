@@ -32,10 +32,9 @@ export function createRequests({ client, arrivals, state, update, refresh, settl
     try {
       await client.call('POST /api/action', { body: request });
       if (shows.length > 0 && !(await effect.within(settleMs))) await refresh('all');
-      if (state().refusal) update({ refusal: null });
+      if (state().isRefused) update({ isRefused: false });
     } catch (error) {
-      if (error instanceof ApiError && error.problem.code === 'not-authorized')
-        update({ refusal: { action, detail: error.problem.detail } });
+      if (error instanceof ApiError && error.problem.code === 'not-authorized') update({ isRefused: true });
       else if (error instanceof ApiError && action === 'enableLocalProxy') update({ proxyProblem: error.problem });
       throw error;
     } finally {

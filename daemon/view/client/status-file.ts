@@ -2,6 +2,7 @@
 // `culvert status` prints lines of it (data/bin/culvert.in), and the window takes its first frame from it.
 import type { ConnectionState } from '../../api/schema.ts';
 import { STATES } from '../../api/states.ts';
+import { isRecord } from '../../core/shape.ts';
 import type { LastState } from './client-state.ts';
 
 /** Values of the file, in the order of its lines. */
@@ -42,8 +43,4 @@ export function stateInStatusFile(text: string): LastState | null {
   } catch {
     return null;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

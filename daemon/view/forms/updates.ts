@@ -48,7 +48,7 @@ function statusOf(
   };
   const sentence = problem ?? (applicable ? _('Culvert restarts. The tunnel stays as it is.') : null);
   const line =
-    progress?.text ??
+    progress ??
     // Translators: %s is a date and time
     (hasSource && checkedAt !== null ? fill(_('Checked on %s'), formatDate(checkedAt, tr)) : null);
   return {

@@ -57,8 +57,8 @@ export function describeBanners(
 }
 
 /** Returns the banner after a refusal. A lock has its own text; without it, no banner repeats a `not-authorized` state. */
-function refusalBanner({ refusal, snapshot }: ClientState, { lock }: TunnelView, { _ }: Translator): Banner | null {
-  if (!refusal || (!lock && snapshot?.status.blocked === 'not-authorized')) return null;
+function refusalBanner({ isRefused, snapshot }: ClientState, { lock }: TunnelView, { _ }: Translator): Banner | null {
+  if (!isRefused || (!lock && snapshot?.status.blocked === 'not-authorized')) return null;
   const button = { label: _('Account'), command: goTo('account') };
   return { title: lock ?? _('You can’t change WARP here'), caution: true, button };
 }

@@ -2,12 +2,14 @@
 import type { CheckResult, Diagnosis, DoctorProgress, DoctorReport, Fix, Undoable, Verdict } from '../../api/doctor.ts';
 import type { Snapshot } from '../../api/schema.ts';
 import type { Message } from '../../api/values.ts';
+import { isRecord } from '../../core/shape.ts';
 import { fixText } from '../fix.ts';
 import { type Button, goTo } from '../form.ts';
 import { wordMessage, wordMessages } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Cause, causeOf } from './causes.ts';
 
+/** Order of verdicts in lists. */
 export const WORST_FIRST: readonly Verdict[] = ['problem', 'unknown', 'notice', 'ok', 'not-applicable'];
 
 export interface ChecksState {
@@ -173,10 +175,6 @@ export function parseReport(text: string): Pick<DoctorReport, 'results' | 'undo'
     return [result];
   });
   return { results, undo: [] };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isWording(value: unknown): value is NonNullable<CheckResult['wording']> {

@@ -190,8 +190,8 @@ interface KillSwitchBanner {
   button: Button | null;
 }
 
-/** Modes without a tunnel device, in which the kill switch blocks all traffic outside WARP. */
-const TUNNELLESS = ['doh', 'dot', 'proxy'];
+/** Modes without a tunnel device, in which WARP tunnels only part of the traffic and the kill switch blocks the rest. */
+export const TUNNELLESS: readonly string[] = ['doh', 'dot', 'proxy'];
 
 /** Returns the banner while the kill switch blocks traffic that the user may miss; else null. */
 export function killSwitchBanner(client: ClientState, look: Look, tr: Translator): KillSwitchBanner | null {

@@ -19,7 +19,7 @@ export interface UpdateView {
   hasSource: boolean;
   command: string | null;
   applicable: boolean;
-  progress: { text: string; fraction: number | null } | null;
+  progress: string | null;
   previous: string | null;
   latest: string | null;
 }
@@ -101,14 +101,13 @@ function progressOf({ progress }: UpdateCheck, tr: Translator): UpdateView['prog
   const { _ } = tr;
   const { phase, received, total } = progress;
   const sizes: [string, string] = [formatBytes(received, tr), formatBytes(total, tr)];
-  const fraction = total > 0 ? Math.min(1, received / total) : null;
   switch (phase) {
     case 'downloading':
       // Translators: sizes such as 1.2 MB, first what has arrived and then the whole
-      return { text: fill(_('Downloading: %s of %s'), ...sizes), fraction };
+      return fill(_('Downloading: %s of %s'), ...sizes);
     case 'verifying':
-      return { text: fill(_('Verifying: %s of %s'), ...sizes), fraction };
+      return fill(_('Verifying: %s of %s'), ...sizes);
     case 'installing':
-      return { text: _('Installing…'), fraction: null };
+      return _('Installing…');
   }
 }

@@ -1,5 +1,6 @@
-// Runs commands of the tunnel CLI with limits on time, output and number, and logs them.
-import type { ChildProcess } from 'node:child_process';
+// Runs commands of the tunnel CLI with limits on time, output and number, logs them, and ends them with the daemon.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { CommandOutput, LogEntry } from '../../api/schema.ts';
 import { afterExit, signalGroup } from '../../core/run-helper.ts';
@@ -7,7 +8,6 @@ import { Problem } from '../../problem.ts';
 import { redact, redactArgv, secretsIn } from '../../state/redact.ts';
 import type { CommandLog } from '../../state/store.ts';
 import { failureOf } from '../parse/output.ts';
-import { NOT_STARTED, startChild } from './child.ts';
 
 export interface Command {
   /** Absolute path of the tunnel CLI. */
@@ -211,4 +211,49 @@ function capture(stream: ChildProcess['stdout']): () => string {
     cut ||= room < chunk.length;
   });
   return () => Buffer.concat(chunks).toString() + (cut ? '\n[output cut at 1 MiB]\n' : '');
+}
+
+/**
+ * Starts a program in its own process group, with stdout and stderr piped.
+ * If util-linux' setpriv is installed, the kernel kills it when this process dies, even by SIGKILL; otherwise it ends at
+ * its time limit, or when it next writes to the broken pipe.
+ * @param file absolute path
+ * @param args arguments, which no shell interprets
+ * @param input text for stdin; /dev/null by default
+ */
+export function startChild(
+  file: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input?: string,
+): ChildProcess {
+  const [program, ...rest] = [...deathBound(), file, ...args] as [string, ...string[]];
+  // not execa: its time limit kills only the child, and its promise waits until every holder of stdout ends
+  const stdin = input === undefined ? 'ignore' : 'pipe';
+  const child = spawn(program, rest, { detached: true, stdio: [stdin, 'pipe', 'pipe'], env, shell: false });
+  child.stdin?.on('error', () => {}).end(input); // the child may end without reading stdin
+  return child;
+}
+
+/** Returns the part of the daemon's environment that the tunnel CLI gets; never NODE_OPTIONS or LD_*. */
+export function childEnv(env: NodeJS.ProcessEnv, emulated: boolean): NodeJS.ProcessEnv {
+  const allowed = emulated ? new RegExp(`${ALLOWED.source}|^CULVERT_EMULATOR_`) : ALLOWED;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => allowed.test(name)));
+}
+
+/** Matches the message of setpriv, not the program: `setpriv: failed to execute /x/warp-cli: No such file or directory`. */
+export const NOT_STARTED = /^setpriv: failed to execute /;
+
+const ALLOWED = /^(PATH|HOME|USER|LANG|LC_[A-Z]+|XDG_[A-Z_]+|DBUS_SESSION_BUS_ADDRESS)$/;
+
+const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv'].find(path => existsSync(path));
+
+/** Tested once, because setpriv sets capabilities, which a sandbox (systemd's `~@privileged`) may forbid. */
+let usable: boolean | undefined;
+
+function deathBound(): string[] {
+  if (!SETPRIV) return [];
+  const arguments_ = ['--pdeathsig', 'KILL', '--'];
+  usable ??= spawnSync(SETPRIV, [...arguments_, SETPRIV, '--version'], { stdio: 'ignore' }).status === 0;
+  return usable ? [SETPRIV, ...arguments_] : [];
 }

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { afterExit, signalGroup } from '../../core/run-helper.ts';
-import { startChild } from '../cli/child.ts';
+import { startChild } from '../cli/run.ts';
 import type { Printed } from '../parse/output.ts';
 
 /** The end of a listening child. */

@@ -1,7 +1,7 @@
 // Parses the output of any version of the tunnel CLI into a JSON document, lines of text, or a failure.
 import stripAnsi from 'strip-ansi';
 import type { Blocked, RegistrationCause } from '../../api/schema.ts';
-import { parseJson } from '../../core/shape.ts';
+import { isRecord, parseJson } from '../../core/shape.ts';
 
 /** The output of a finished process, which is all that parsers get. */
 export interface Printed {
@@ -68,10 +68,6 @@ export function jsonOf(text: string): unknown {
   return documentIn(cleaned.slice(start, end + 1));
 }
 
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function stringOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
@@ -84,7 +80,7 @@ export function failureOf(printed: Printed): Failure | null {
   const [stdout, stderr] = [excerpt(printed.stdout), excerpt(printed.stderr)];
   for (const text of [stdout, stderr]) {
     const value = jsonOf(text);
-    if (isObject(value) && typeof value.error === 'string' && value.status === undefined) {
+    if (isRecord(value) && typeof value.error === 'string' && value.status === undefined) {
       const code = stringOf(value.code);
       return { kind: (code && KINDS_BY_CODE.get(code)) || kindOf(value.error), code, message: value.error };
     }

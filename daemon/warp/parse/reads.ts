@@ -1,8 +1,9 @@
 // Parses the tunnel CLI's answers about the account, the statistics and the networks.
 import type { Account, Device, LocalNetworkAccess, Tunnel, VirtualNetworks } from '../../api/schema.ts';
+import { isRecord } from '../../core/shape.ts';
 import { capitalized } from '../../core/terminal.ts';
 import { maskLicense } from '../../state/redact.ts';
-import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
+import { type Json, jsonOf, linesOf, stringOf } from './output.ts';
 
 export type RegistrationReading = Omit<Account, 'ok' | 'devices'>;
 
@@ -20,8 +21,8 @@ export const UNREGISTERED: RegistrationReading = {
 /** Parses the JSON answer of `registration show`, and masks the license; null for any other text. */
 export function parseRegistration(text: string): RegistrationReading | null {
   const value = jsonOf(text);
-  if (!isObject(value) || !('device_id' in value || 'account' in value)) return null;
-  const account = isObject(value.account) ? value.account : {};
+  if (!isRecord(value) || !('device_id' in value || 'account' in value)) return null;
+  const account = isRecord(value.account) ? value.account : {};
   const license = stringOf(account.license);
   const type = stringOf(account.type);
   return {
@@ -38,8 +39,8 @@ export function parseRegistration(text: string): RegistrationReading | null {
 /** Parses the JSON answer of `registration devices`; empty for any other text. */
 export function parseDevices(text: string): Device[] {
   const value = jsonOf(text);
-  const list = isObject(value) ? value.devices : value;
-  return (Array.isArray(list) ? list : []).flatMap(item => (isObject(item) ? deviceOf(item) : []));
+  const list = isRecord(value) ? value.devices : value;
+  return (Array.isArray(list) ? list : []).flatMap(item => (isRecord(item) ? deviceOf(item) : []));
 }
 
 function deviceOf(item: Json): Device | [] {
@@ -60,7 +61,7 @@ type StatsReading = Omit<Tunnel, 'proxyPort' | 'at'>;
 /** Parses the JSON answer of `tunnel stats`; null for any other text. Never throws. */
 export function parseStats(text: string): StatsReading | null {
   const value = jsonOf(text);
-  if (!isObject(value) || !('bytes_sent' in value || 'v4_endpoint' in value)) return null;
+  if (!isRecord(value) || !('bytes_sent' in value || 'v4_endpoint' in value)) return null;
   return {
     protocol: stringOf(value.protocol),
     endpoints: specified([value.v4_endpoint, value.v6_endpoint].flatMap(item => stringOf(item) ?? [])),
@@ -69,7 +70,7 @@ export function parseStats(text: string): StatsReading | null {
     bytesReceived: count(value.bytes_received),
     latencyMs: count(value.estimated_latency_ms),
     loss: count(value.estimated_loss),
-    colo: isObject(value.edge) ? stringOf(value.edge.colo) : stringOf(value.colo),
+    colo: isRecord(value.edge) ? stringOf(value.edge.colo) : stringOf(value.colo),
   };
 }
 
@@ -89,7 +90,7 @@ function count(value: unknown): number | null {
  */
 export function parseSsids(text: string): string[] | null {
   const value = jsonOf(text);
-  const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
+  const list = isRecord(value) ? Object.values(value).find(Array.isArray) : value;
   if (Array.isArray(list)) return list.every(name => typeof name === 'string') ? list : null;
   const [heading, ...names] = linesOf(text);
   if (heading === undefined || !/ssid|wi-?fi/i.test(heading)) return null;
@@ -99,10 +100,10 @@ export function parseSsids(text: string): string[] | null {
 /** Parses the answer of `vnet`: JSON, or `Currently selected: <ID>` and a block of `ID`, `Name` and `Default` per network. */
 export function parseVirtualNetworks(text: string): VirtualNetworks | null {
   const value = jsonOf(text);
-  if (isObject(value) && Array.isArray(value.virtual_networks))
+  if (isRecord(value) && Array.isArray(value.virtual_networks))
     return {
       active: stringOf(value.active_vnet_id) || null,
-      networks: value.virtual_networks.filter(isObject).map(each => ({
+      networks: value.virtual_networks.filter(isRecord).map(each => ({
         id: stringOf(each.id) ?? '',
         name: stringOf(each.name) ?? '',
         default: each.default === true,
@@ -137,7 +138,7 @@ export function parseLocalNetworkAccess(
   before: LocalNetworkAccess | null,
 ): LocalNetworkAccess | null {
   const value = jsonOf(text);
-  if (!isObject(value) || typeof value.allowed !== 'boolean') return null;
+  if (!isRecord(value) || typeof value.allowed !== 'boolean') return null;
   const { allowed, ends_in_secs: seconds } = value;
   if (!allowed || typeof seconds !== 'number' || seconds <= 0) return { allowed, endsAt: null };
   const end = at + seconds * 1000;

@@ -1,6 +1,7 @@
 // Parses the settings of any version, in JSON or text, into one stable shape, and parses the lists of the split tunnel.
 import type { Options, Settings, SplitTunnel } from '../../api/schema.ts';
-import { isObject, type Json, jsonOf, linesOf, stringOf } from './output.ts';
+import { isRecord } from '../../core/shape.ts';
+import { type Json, jsonOf, linesOf, stringOf } from './output.ts';
 
 type Route = SplitTunnel['ips'][number];
 
@@ -15,8 +16,8 @@ interface SettingsReading {
 /** Parses settings; null for any other text. Never throws. */
 export function parseSettings(text: string): SettingsReading | null {
   const value = jsonOf(text);
-  if (isObject(value)) {
-    const settings = isObject(value.settings) ? value.settings : value;
+  if (isRecord(value)) {
+    const settings = isRecord(value.settings) ? value.settings : value;
     return 'operation_mode' in settings || 'always_on' in settings ? parseObject(settings) : null;
   }
   return parseText(linesOf(text));
@@ -31,8 +32,8 @@ interface ListReading {
 export function parseRoutes(text: string): ListReading | null {
   const value = jsonOf(text);
   if (value !== undefined) {
-    const list = Array.isArray(value) ? value : isObject(value) ? Object.values(value).find(Array.isArray) : undefined;
-    return list ? { mode: isObject(value) ? splitModeOf(value.mode) : null, routes: routesOf(list) } : null;
+    const list = Array.isArray(value) ? value : isRecord(value) ? Object.values(value).find(Array.isArray) : undefined;
+    return list ? { mode: isRecord(value) ? splitModeOf(value.mode) : null, routes: routesOf(list) } : null;
   }
   const lines = linesOf(text);
   const at = lines.findIndex(line => /^(excluded|included) (routes|hosts|ips):$/i.test(line));
@@ -75,7 +76,7 @@ export function optionsOf(
     wifiTrusted: truth('Disabled for Wifi'),
     ethernetTrusted: truth('Disabled for Ethernet'),
     masque:
-      isObject(masque) && 'HTTP Version' in masque ? String(masque['HTTP Version']) : text('MASQUE Protocol Settings'),
+      isRecord(masque) && 'HTTP Version' in masque ? String(masque['HTTP Version']) : text('MASQUE Protocol Settings'),
     endpoint: text('Custom Endpoint', 'Override WARP endpoint', 'override_warp_endpoint'),
     environment: text('Compliance Environment'),
     localNetwork: text('LAN Access Settings'),
@@ -225,9 +226,9 @@ function typed(key: string, value: string): string | number | boolean | [] {
 
 /** Parses a mode: `WarpProxy on port 40000`, `warp_doh`, or a JSON object with a single key and the port inside. */
 function modeOf(value: unknown): { name: string; port: number | null } {
-  if (isObject(value)) {
+  if (isRecord(value)) {
     const [name = '', inner] = Object.entries(value)[0] ?? [];
-    const port = isObject(inner) ? inner.port : inner;
+    const port = isRecord(inner) ? inner.port : inner;
     return { name: modeOf(name).name, port: typeof port === 'number' ? port : null };
   }
   const text = String(value).trim();
@@ -241,7 +242,7 @@ function protocolOf(value: string): string {
 
 /** Formats a domain like the text form: `wikipedia.org -> [8.8.8.8]`, `bytedns3.com (CLI add)`. */
 function fallbackDomain(value: unknown): string {
-  if (!isObject(value)) return String(value);
+  if (!isRecord(value)) return String(value);
   const servers = Array.isArray(value.dns_servers) ? value.dns_servers : [];
   const description = stringOf(value.description);
   return [
@@ -276,7 +277,7 @@ function routeOf(line: string): Route {
 function routesOf(list: unknown): Route[] {
   return (Array.isArray(list) ? list : []).flatMap(item => {
     if (typeof item === 'string') return [routeOf(item)];
-    if (!isObject(item)) return [];
+    if (!isRecord(item)) return [];
     const value = stringOf(item.value ?? item.address ?? item.ip ?? item.host ?? item.domain);
     return value ? [{ value, description: stringOf(item.description) }] : [];
   });

@@ -1,7 +1,8 @@
 // Parses the connection status and its reason from any version of the tunnel CLI; unreadable output is "unknown".
 import type { Status } from '../../api/schema.ts';
+import { isRecord } from '../../core/shape.ts';
 import { capitalized } from '../../core/terminal.ts';
-import { excerpt, failureOf, isObject, type Json, jsonOf, linesOf, type Printed } from './output.ts';
+import { excerpt, failureOf, type Json, jsonOf, linesOf, type Printed } from './output.ts';
 
 /** A status without the time and the raw text, which the store adds. */
 export type StatusReading = Pick<Status, 'state' | 'reason' | 'network' | 'blocked'>;
@@ -41,7 +42,7 @@ const STATUS_CHARACTERS = 65_536;
 export function parseStatusText(printed: string): StatusReading | null {
   const text = excerpt(printed, STATUS_CHARACTERS);
   const value = jsonOf(text);
-  return isObject(value) ? parseObject(value) : parseLines(linesOf(text));
+  return isRecord(value) ? parseObject(value) : parseLines(linesOf(text));
 }
 
 export const STATES = new Map<string, Status['state']>(
@@ -110,7 +111,7 @@ interface Reason {
 export function reasonOfJson(value: unknown): Reason | null {
   if (value === null || value === undefined || value === '') return null;
   if (typeof value === 'string') return { code: value, text: sentence(value, undefined) };
-  const entries = isObject(value) ? Object.entries(value) : [];
+  const entries = isRecord(value) ? Object.entries(value) : [];
   const [entry] = entries;
   if (entries.length !== 1 || !entry) return { code: null, text: JSON.stringify(value) };
   return { code: entry[0], text: sentence(entry[0], entry[1]) };
@@ -233,13 +234,13 @@ const SENTENCES = new Map<string, (details: unknown) => string | null>(
     // the details are the old and new settings in full, which are too long for a sentence; the raw text has them
     SettingsChanged: () => 'Settings Changed',
     NetworkDegraded: details => {
-      if (!isObject(details)) return null;
+      if (!isRecord(details)) return null;
       const { loss_percent: loss, rtt_ms: rtt } = details;
       const facts = [typeof loss === 'number' && `${loss} % loss`, typeof rtt === 'number' && `${rtt} ms round trip`];
       return joined('Network degraded: ', facts.filter(Boolean).join(', '));
     },
     Port53Bound: details => {
-      const processes = isObject(details) ? details.offending_processes : undefined;
+      const processes = isRecord(details) ? details.offending_processes : undefined;
       const names = Array.isArray(processes) ? processes.filter(name => typeof name === 'string') : [];
       return joined('Port 53 is in use by ', names.join(', '));
     },
@@ -262,7 +263,7 @@ function detail(value: unknown): string | undefined {
   if (typeof value === 'string') return DETAILS.get(value) ?? words(value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (Array.isArray(value)) return value.map(detail).filter(Boolean).join(', ');
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   return Object.entries(value)
     .map(([name, inner]) => {
       const text = detail(inner);

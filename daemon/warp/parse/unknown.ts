@@ -1,6 +1,7 @@
 // Finds the values in the tunnel CLI's answers that this version of Culvert does not know, so that a user can report them.
 import type { CommandName, UnknownValue } from '../../api/schema.ts';
-import { excerpt, isObject, type Json, jsonOf, linesOf } from './output.ts';
+import { isRecord } from '../../core/shape.ts';
+import { excerpt, type Json, jsonOf, linesOf } from './output.ts';
 import { parseDevices, parseLocalNetworkAccess, parseSsids, parseVirtualNetworks } from './reads.ts';
 import { KEYS, MODES, PROTOCOLS, parseRoutes, parseSettings, splitModeOf, VALUES } from './settings.ts';
 import { isKnownReason, isKnownReasonText, NETWORKS, STATES } from './status.ts';
@@ -21,7 +22,7 @@ export const WHOLE = 'answer';
 export function unknownIn(answer: Answer, text: string): UnknownValue[] {
   if (text.trim() === '') return [];
   const value = jsonOf(text);
-  if (isObject(value) && ('error' in value || 'update' in value)) return [];
+  if (isRecord(value) && ('error' in value || 'update' in value)) return [];
   const found = FINDERS[answer](value, text);
   return found.slice(0, LIMIT).map(({ name, value }) => ({ name: shortened(name), value: shortened(value) }));
 }
@@ -35,12 +36,12 @@ function shortened(text: string): string {
 type Finder = (value: unknown, text: string) => UnknownValue[];
 
 const FINDERS: Record<Answer, Finder> = {
-  status: (value, text) => (isObject(value) ? inStatusDocument(value) : inStatusText(text)),
+  status: (value, text) => (isRecord(value) ? inStatusDocument(value) : inStatusText(text)),
   settings: inSettings,
   settingsText: inSettings,
   registration: (value, text) => {
-    if (!isObject(value) || !('device_id' in value || 'account' in value)) return whole(value, text);
-    const account = isObject(value.account) ? value.account : {};
+    if (!isRecord(value) || !('device_id' in value || 'account' in value)) return whole(value, text);
+    const account = isRecord(value.account) ? value.account : {};
     const { type } = account;
     return [
       ...(type === undefined || ACCOUNT_TYPES.has(String(type).toLowerCase()) ? [] : [of('account type', type)]),
@@ -49,11 +50,11 @@ const FINDERS: Record<Answer, Finder> = {
     ];
   },
   devices: (value, text) => {
-    const list = isObject(value) ? value.devices : value;
+    const list = isRecord(value) ? value.devices : value;
     return Array.isArray(list) && parseDevices(text).length === list.length ? [] : whole(value, text);
   },
   tunnelStats: (value, text) => {
-    if (!isObject(value) || !('bytes_sent' in value || 'v4_endpoint' in value)) return whole(value, text);
+    if (!isRecord(value) || !('bytes_sent' in value || 'v4_endpoint' in value)) return whole(value, text);
     const { protocol } = value;
     const isKnown = protocol === undefined || /^(masque|wireguard)\b/i.test(String(protocol));
     return [...(isKnown ? [] : [of('protocol', protocol)]), ...others(value, STATISTICS)];
@@ -108,7 +109,7 @@ const STATUS_KEYS = new Set(['status', 'reason']);
 
 function inReason(reason: unknown): UnknownValue[] {
   if (reason === undefined || reason === null || reason === '') return [];
-  const names = isObject(reason) ? Object.keys(reason) : [reason];
+  const names = isRecord(reason) ? Object.keys(reason) : [reason];
   const [name] = names;
   return names.length === 1 && typeof name === 'string' && isKnownReason(name) ? [] : [of('reason', reason)];
 }
@@ -151,7 +152,7 @@ const SETTINGS = new Map<string, ((value: unknown) => boolean) | null>(
     'WARP tunnel protocol': value => [...PROTOCOLS.values()].includes(String(value)),
     'Cloudflare for Families': oneOf('off', 'malware', 'full'),
     'Compliance Environment': oneOf('normal', 'fedramp-high', 'fedramphigh', 'fedramp'),
-    'MASQUE Protocol Settings': value => isMasque(isObject(value) ? value['HTTP Version'] : value),
+    'MASQUE Protocol Settings': value => isMasque(isRecord(value) ? value['HTTP Version'] : value),
     'Post-quantum support for MASQUE': value => [...VALUES.values()].includes(String(value)) || isSwitch(value),
     'Always On': isSwitch,
     'Switch Locked': isSwitch,
@@ -213,7 +214,7 @@ const SETTING_NAMES = new Map([...SETTINGS].map(([name, isKnown]) => [name.toLow
 function inSettings(value: unknown, text: string): UnknownValue[] {
   const reading = parseSettings(text);
   if (!reading) return whole(value, text);
-  const source = isObject(value) ? (isObject(value.settings) ? value.settings : value) : {};
+  const source = isRecord(value) ? (isRecord(value.settings) ? value.settings : value) : {};
   const mode = source.split_tunnel_mode;
   const isModeKnown = mode === undefined || mode === null || splitModeOf(mode) !== null;
   return [

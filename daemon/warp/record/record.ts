@@ -1,8 +1,9 @@
 // Runs the reading commands of the installed tunnel CLI, for a recording. A command that fails is part of it.
 import { Failure } from '../../core/errors.ts';
+import { isRecord } from '../../core/shape.ts';
 import type { Finished, Runner } from '../cli/run.ts';
 import { parseVersion, READ_LIMIT_MS } from '../cli/version.ts';
-import { isObject, jsonOf } from '../parse/output.ts';
+import { jsonOf } from '../parse/output.ts';
 import { type Reading, readings } from './commands.ts';
 import type { Row } from './transcript.ts';
 
@@ -93,7 +94,7 @@ const isKnownName = (name: string) => NAMES.has(name.trim().toLowerCase());
 /** Returns the shape of an answer: the known names and the types of JSON, or the known labels of lines; an error stays as it is. */
 export function shapeOf(text: string): string {
   const value = jsonOf(text);
-  if (isObject(value) && typeof value.error === 'string') return text;
+  if (isRecord(value) && typeof value.error === 'string') return text;
   if (value !== undefined) return `${JSON.stringify(typed(value))}\n`;
   const lines = text.split('\n').map(line => (line.trim() === '' ? '' : `${labelIn(line)} <value>`.trim()));
   return lines.join('\n');
@@ -106,7 +107,7 @@ function labelIn(line: string): string {
 
 function typed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(typed);
-  if (isObject(value))
+  if (isRecord(value))
     return Object.fromEntries(
       Object.entries(value).map(([key, inner], at) => [isKnownName(key) ? key : `<name-${at + 1}>`, typed(inner)]),
     );

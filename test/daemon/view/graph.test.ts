@@ -2,11 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistorySample } from '../../../daemon/api/schema.ts';
+import { NO_TUNNEL } from '../../../daemon/state/store.ts';
+import { formatLatency, formatLoss, formatRate } from '../../../daemon/view/format.ts';
 import {
+  axisEnd,
   axisOf,
   chartsOf,
   chartTable,
+  createHistory,
+  FINEST,
   newestPieces,
+  rangeOf,
   type Slot,
   type Span,
   slotsOf,
@@ -14,6 +20,7 @@ import {
   spans,
 } from '../../../daemon/view/graph.ts';
 import { english } from '../../../daemon/view/translator.ts';
+import { tr } from '../../support/gnome/view/translator.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const SPAN: Span = { id: 'x', title: '', query: { since: '10m', resolution: 'minute' }, seconds: 600, slot: 60 };
@@ -171,4 +178,50 @@ test('a curve of the newest statistics begins at zero, has gaps, and ends at the
     ],
   );
   assert.deepEqual([pieces[0]![0]!.x, pieces[1]![0]!.x], [0, 1]);
+});
+
+test('the history turns counters into rates, and starts over with a new connection', () => {
+  const history = createHistory(3);
+  const at = (seconds: number, bytesReceived: number) => ({
+    ...NO_TUNNEL,
+    latencyMs: 10,
+    loss: 0,
+    bytesReceived,
+    bytesSent: null,
+    at: new Date(seconds * 1000).toISOString(),
+  });
+  for (const [seconds, bytes] of [
+    [0, 100],
+    [5, 600],
+    [5, 999],
+    [10, 100],
+    [15, 1100],
+  ] as const)
+    history.add(at(seconds, bytes));
+  assert.deepEqual(
+    history.samples().map(({ received }) => received),
+    [100, null, 200],
+  );
+  history.clear();
+  assert.deepEqual(history.samples(), []);
+  assert.deepEqual(rangeOf([1, null, 3]), { least: 1, mean: 2, greatest: 3 });
+  assert.equal(rangeOf([null]), null);
+});
+
+test('an axis ends, and has its middle, at a value that its text says exactly', () => {
+  const ends = [0, 0.02, 3, 10, 11, 45, 60_000, 90_000].map(greatest => axisEnd(greatest, 0.01));
+  assert.deepEqual(ends, [1, 0.02, 4, 10, 20, 60, 60_000, 100_000]);
+  const digits = (text: string) => text.replace(/\D/g, '').replace(/^0+|0+$/g, '');
+  const axes = [
+    [FINEST.latencyMs, formatLatency],
+    [FINEST.loss, formatLoss],
+    [FINEST.rate, formatRate],
+  ] as const;
+  for (const [finest, text] of axes)
+    for (const greatest of [0, ...Array.from({ length: 120 }, (_, i) => finest * 0.2 * 1.1 ** i)]) {
+      const end = axisEnd(greatest, finest);
+      assert.ok(end >= greatest, `${greatest} is above ${end}`);
+      for (const value of [end / 2, end])
+        assert.equal(digits(text(value, tr)), digits(value.toPrecision(12)), `${value}: ${text(value, tr)}`);
+    }
 });

@@ -267,9 +267,7 @@ test('a build without a source of updates is not called a failed check', () => {
 test('progress is shown in sizes, and no other update can start until it ends', () => {
   const progress = (phase: 'downloading' | 'verifying' | 'installing', received: number, total = 4e6) =>
     update({ ...NEWER, applicable: true, progress: { phase, received, total } });
-  assert.deepEqual(progress('downloading', 1e6).progress, { text: 'Downloading: 1.0 MB of 4.0 MB', fraction: 0.25 });
-  assert.equal(progress('verifying', 5e6).progress!.fraction, 1);
-  assert.equal(progress('downloading', 0, 0).progress!.fraction, null);
-  assert.deepEqual(progress('installing', 4e6).progress, { text: 'Installing…', fraction: null });
+  assert.deepEqual(progress('downloading', 1e6).progress, 'Downloading: 1.0 MB of 4.0 MB');
+  assert.deepEqual(progress('installing', 4e6).progress, 'Installing…');
   assert.deepEqual([progress('installing', 0).applicable, progress('installing', 0).banner!.button], [false, null]);
 });

@@ -1,106 +1,35 @@
-// The tray as a host sees it: a scripted watcher on a private bus, and a scripted daemon.
+// The tray as a host sees it: its menu, pictures, start and end.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
-import type { NetworksState } from '../../../daemon/api/networks.ts';
+import { describe, test } from 'node:test';
 import { ConnectionState } from '../../../daemon/api/schema.ts';
 import { FRUGAL } from '../../../daemon/launcher.ts';
-import { createDaemon, type FakeDaemon, problem } from '../../support/gnome/daemon.ts';
+import { problem } from '../../support/gnome/daemon.ts';
+import { missing, talk } from '../../support/gnome/desktop.ts';
+import { change } from '../../support/gnome/initial.ts';
 import {
-  type Ask,
-  type Desktop,
-  missing,
-  openDesktop,
-  type Running,
-  startDriver,
-  talk,
-} from '../../support/gnome/desktop.ts';
-import { change, initialConfig } from '../../support/gnome/initial.ts';
-import { link } from '../../support/networks/mocks.ts';
+  ask,
+  asked,
+  click,
+  daemon,
+  desktop,
+  item,
+  items,
+  menu,
+  program,
+  startTray,
+  title,
+  tray,
+  useTray,
+} from '../../support/gnome/tray.ts';
 import { until } from '../../support/until.ts';
-
-interface Entry {
-  id: number;
-  label?: string;
-  type?: string;
-  enabled?: boolean;
-}
-interface Item {
-  sizes: [number, number, number][];
-  color: string;
-  picture: string;
-  title: string;
-  text: string;
-  properties: string[];
-}
 
 const skip = spawnSync('sh', ['-c', 'command -v msgfmt']).status !== 0 && 'needs gettext';
 
 describe('the tray', { skip: missing(), concurrency: false }, () => {
-  let desktop: Desktop;
-  let daemon: FakeDaemon;
-  let tray: Running;
-  let ask: Ask;
-  const item = () => ask({ do: 'item' }) as Promise<Item>;
-  const menu = () => ask({ do: 'menu' }) as Promise<Entry[]>;
-  const items = () => ask({ do: 'items' }) as Promise<string[]>;
-  const title = (text: string) => until(async () => (await item()).title === text, `the tooltip "${text}"`);
-  const asked = (count: number) => until(() => daemon.actions.length === count, `${count} actions`);
-  const click = async (label: string) => {
-    const entry = (await menu()).find(candidate => candidate.label === label);
-    assert.ok(entry, `no "${label}" in the menu`);
-    await ask({ do: 'click', id: entry.id });
-  };
-  const startTray = (env: NodeJS.ProcessEnv = {}) =>
-    desktop.start('gjs', ['-m', join(desktop.prefix, 'share', 'culvert', 'tray.js')], env);
-  const program = (name: string, script: string) => {
-    mkdirSync(join(desktop.prefix, 'bin'), { recursive: true });
-    const path = join(desktop.prefix, 'bin', name);
-    writeFileSync(path, `#!/bin/sh\n${script}\n`);
-    chmodSync(path, 0o755);
-  };
-
-  before(async () => {
-    desktop = await openDesktop();
-    daemon = createDaemon(desktop.socket);
-    await daemon.listen();
-    ask = startDriver(desktop, 'host.py');
-    tray = startTray(FRUGAL);
-    await until(() => daemon.streams() === 1, 'the stream');
-    await until(() => /shows no tray icons/.test(tray.output()), 'the word about the missing host');
-    await ask({ do: 'appear' });
-    await until(async () => (await items()).length === 1, 'the registration');
-  });
-  beforeEach(async () => {
-    daemon.onAction = () => {};
-    daemon.actions = [];
-    daemon.set('tunnelCli', { emulated: false });
-    daemon.set('status', { state: 'disconnected', reason: null, blocked: null, raw: 'x' });
-    if (tray.child.exitCode === null) await title('Disconnected');
-  });
-  after(async () => {
-    await desktop.close();
-    await daemon.stop();
-  });
-
-  test('the menu has the toggle first, then state, mode, open and quit', async () => {
-    assert.deepEqual(
-      (await menu()).map(({ label, type, enabled }) => label ?? type ?? enabled),
-      [
-        'Connect',
-        'Disconnected',
-        'Mode: All traffic',
-        'separator',
-        'Kill Switch: install it in Culvert…',
-        'separator',
-        'Open Culvert',
-        'Settings',
-        'Quit Culvert',
-      ],
-    );
-  });
+  useTray();
 
   test('the toggle asks, is not sensitive while that is pending, and follows the event', async () => {
     await click('Connect');
@@ -149,13 +78,6 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await until(async () => !pictures.has((await item()).picture), 'the picture of a blocked state');
     assert.equal((await item()).text, 'This device is not set up.');
     assert.equal(pictures.size, ConnectionState.options.length);
-  });
-
-  test('the tooltip says what is wrong, and that a demo is one', async () => {
-    daemon.set('tunnelCli', { emulated: true });
-    daemon.set('status', { state: 'unable', reason: { code: null, text: 'no <route> & no luck' } });
-    await title('Demo: Can’t connect');
-    assert.equal((await menu())[1]!.label, 'Demo: Can’t connect');
   });
 
   test('the host is notified of changes only', async () => {
@@ -223,6 +145,7 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     const asked = ['IconPixmap', 'OverlayIconPixmap', 'AttentionIconPixmap', 'ToolTip', 'Menu', 'ItemIsMenu', 'Status'];
     const { properties } = await item();
     for (const name of asked) assert.ok(properties.includes(name), name);
+    assert.ok((await menu()).some(({ type }) => type === 'separator'));
   });
 
   test('a refusal is shown, and nothing stays pending', async () => {
@@ -232,193 +155,6 @@ describe('the tray', { skip: missing(), concurrency: false }, () => {
     await click('Connect');
     await until(() => tray.output().includes('warp-cli ended with 1.'), 'the word');
     assert.equal((await menu())[0]!.enabled, true);
-  });
-
-  describe('a notification', () => {
-    interface Note {
-      id: number;
-      summary: string;
-      body: string;
-      actions: string[];
-      closed: boolean;
-      picture: string;
-    }
-    const notes = () => ask({ do: 'notes' }) as Promise<Note[]>;
-    const noted = async (summary: string) => {
-      let found: Note | undefined;
-      await until(async () => {
-        found = (await notes()).find(note => note.summary === summary && !note.closed);
-        return found !== undefined;
-      }, `the notification "${summary}"`);
-      return found!;
-    };
-    const setLevel = (level: 'everything' | 'needs-me' | 'nothing') => {
-      const { config } = initialConfig();
-      daemon.config = { ...daemon.config, config: { ...config, notifications: { level } } };
-      daemon.send('config', daemon.config);
-    };
-    const lose = async (code: string, text = '') => {
-      daemon.set('status', { state: 'connected', reason: null });
-      await title('Connected');
-      daemon.set('status', { state: 'unable', reason: { code, text } });
-    };
-
-    test('a connection problem replaces the previous one, has one button that helps, and disappears with its cause', async () => {
-      await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
-      daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
-      daemon.onAction = ({ action }) => {
-        if (action === 'setProtocol') daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'WireGuard' });
-      };
-      await lose('HappyEyeballsFailed');
-      const first = await noted('No Cloudflare server could be reached');
-      assert.deepEqual(first.actions, ['default', 'Open Culvert', 'act', 'Use HTTP/2']);
-      await ask({ do: 'invoke', id: first.id, key: 'act' });
-      await asked(1);
-      assert.deepEqual(daemon.actions, [{ action: 'setMasqueOptions', value: 'h2-only' }]);
-      daemon.set('status', { state: 'connected', reason: null });
-      const back = await noted('Connected');
-      assert.deepEqual([back.id, back.actions], [first.id, ['default', 'Open Culvert']]);
-      assert.equal(back.picture, (await item()).picture, 'the shape is that of the state');
-      assert.notEqual(back.picture, first.picture);
-      setLevel('needs-me');
-      await until(async () => (await notes()).every(({ closed }) => closed), 'its end');
-      daemon.set('status', { state: 'disconnected', reason: { code: 'x', text: '' } });
-      const second = await noted('Disconnected');
-      assert.deepEqual(second.actions, ['default', 'Open Culvert', 'act', 'Reconnect']);
-      const opened = join(desktop.directory, 'opened-by-notification');
-      writeFileSync(
-        join(desktop.prefix, 'share', 'culvert', 'panel.js'),
-        `import GLib from 'gi://GLib'; GLib.file_set_contents('${opened}', '')`,
-      );
-      await ask({ do: 'invoke', id: second.id, key: 'default' });
-      await until(() => existsSync(opened), 'the window');
-      assert.equal(daemon.actions.length, 1, 'a click on the text changes nothing');
-      await ask({ do: 'invoke', id: second.id, key: 'act' });
-      await asked(2);
-      assert.deepEqual(daemon.actions[1], { action: 'connect' });
-    });
-
-    test('at its level, a problem that needs the user is shown, and follows the state', async () => {
-      await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
-      setLevel('needs-me');
-      const before = (await notes()).length;
-      const open = async () => (await notes()).filter(({ closed }) => !closed).map(({ summary }) => summary);
-      await lose('HappyEyeballsFailed');
-      await title('No Cloudflare server could be reached');
-      assert.equal((await notes()).length, before, 'WARP still tries');
-      await lose('CaptivePortalTimedOut');
-      const { id, actions } = await noted('This network wants you to sign in');
-      assert.deepEqual(actions, ['default', 'Open Culvert', 'act', 'Open Sign-in Page']);
-      daemon.set('status', { state: 'disconnected', reason: { code: 'x', text: '' } });
-      assert.equal((await noted('Disconnected')).id, id, 'it is replaced');
-      setLevel('nothing');
-      await until(async () => (await open()).length === 0, 'its end');
-      await lose('CaptivePortalTimedOut');
-      await title('This network wants you to sign in');
-      assert.deepEqual(await open(), []);
-      setLevel('everything');
-    });
-
-    test('about a login page leads to the window, which says what a sign-in does, and another reverts what a rule did', async () => {
-      await ask({ do: 'notify', capabilities: ['actions', 'body', 'body-markup'] });
-      setLevel('everything');
-      const networks = {
-        service: 'NetworkManager' as const,
-        links: [link('wlan0', { name: 'Café', connectivity: 'portal' })],
-        rules: [],
-        decision: { links: [{ device: 'wlan0', rule: null }], effects: [] },
-        acted: null,
-        reverted: false,
-        problem: null,
-      };
-      const show = (state: NetworksState | null) => {
-        daemon.snapshot = { ...daemon.snapshot, networks: state };
-        daemon.send('networks', state);
-      };
-      show(networks);
-      const login = await noted('This network has a login page');
-      assert.deepEqual([login.body, login.actions.at(-1)], ['Wi-Fi “Café”', 'Sign In…']);
-      const opened = join(desktop.directory, 'opened-for-sign-in');
-      writeFileSync(
-        join(desktop.prefix, 'share', 'culvert', 'panel.js'),
-        `import GLib from 'gi://GLib'; GLib.file_set_contents('${opened}', ARGV.join(' '))`,
-      );
-      await ask({ do: 'invoke', id: login.id, key: 'act' });
-      await until(() => existsSync(opened), 'the window');
-      show({
-        ...networks,
-        links: [link('wlan0', { name: 'Home' })],
-        acted: { rule: 'home', at: '2026-01-01T00:00:00.000Z' },
-      });
-      const acted = await noted('The rule “home” changed settings here');
-      await ask({ do: 'invoke', id: acted.id, key: 'act' });
-      await until(() => daemon.asked.some(({ line }) => line === 'POST /api/networks/revert'), 'the request');
-      show(null);
-    });
-
-    test('another one of its kind takes the place of the last one', async () => {
-      daemon.onAction = () => {
-        throw problem('tunnel-cli-failed', 502, `It failed ${daemon.actions.length} times.`);
-      };
-      const before = (await notes()).length;
-      for (const times of [1, 2, 3]) {
-        await click('Connect');
-        const body = async () => (await noted('WARP could not be connected')).body;
-        await until(async () => (await body()) === `It failed ${times} times.`, 'the failure');
-        await until(async () => (await menu())[0]!.enabled, 'the end of the action');
-      }
-      assert.equal((await notes()).length, before + 1);
-    });
-
-    test('says what WARP says as text, and not as markup', async () => {
-      daemon.onAction = () => {
-        throw problem('tunnel-cli-failed', 502, 'Error: <b>a & b</b>');
-      };
-      await click('Connect');
-      const body = async () => (await noted('WARP could not be connected')).body;
-      await until(async () => (await body()).includes('&lt;b&gt;a &amp; b&lt;/b&gt;'), 'the text');
-      // one that shows text as it is, and no buttons
-      await ask({ do: 'notify', capabilities: ['body'] });
-      await click('Connect');
-      await until(async () => (await body()).includes('<b>a & b</b>'), 'the text');
-      await lose('HappyEyeballsFailed');
-      assert.deepEqual((await noted('No Cloudflare server could be reached')).actions, []);
-    });
-
-    test('a window that fails at its start is reported, with the command that says why', async () => {
-      const panel = join(desktop.prefix, 'share', 'culvert', 'panel.js');
-      rmSync(panel);
-      await ask({ do: 'activate' });
-      const missing = await noted('The window could not be opened');
-      assert.ok(missing.body.includes(`-m ${panel}`), missing.body);
-      assert.equal((await items()).length, 1, 'the tray goes on');
-    });
-  });
-
-  test('the menu offers the remedy of a failure, and says that other machines have access', async () => {
-    daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
-    daemon.set('status', { state: 'unable', reason: { code: 'HappyEyeballsFailed', text: '' } });
-    await title('No Cloudflare server could be reached');
-    await click('Use HTTP/2');
-    await asked(1);
-    assert.deepEqual(daemon.actions, [{ action: 'setMasqueOptions', value: 'h2-only' }]);
-    daemon.set('status', { state: 'unable', reason: { code: 'UnheardOfFailure', text: '' } });
-    daemon.setDiagnosis({
-      id: 'a',
-      title: 'A cause',
-      evidence: [],
-      explanation: null,
-      fix: null,
-      fixId: null,
-      source: null,
-      at: new Date().toISOString(),
-    });
-    const has = (label: string) => async () => (await menu()).some(entry => entry.label === label);
-    await until(has('Run Checks'), 'the cause that was found');
-    daemon.setDiagnosis(null);
-    daemon.send('remoteAccess', { address: null });
-    await until(has('Remote access is on'), 'the word on other machines');
-    daemon.send('remoteAccess', null);
   });
 
   test('it registers again when the host restarts, and has complained about its absence once', async () => {

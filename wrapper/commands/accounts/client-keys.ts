@@ -3,7 +3,7 @@ import { type Catalog, providerOf } from '../../catalog/catalog.ts';
 import type { Context } from '../../context.ts';
 import { callerEnvironment } from '../../run/accounts/ready.ts';
 import { type Account, readConfig, same } from '../../store/config.ts';
-import { accountIn, referenceTo } from '../../store/key-texts.ts';
+import { accountIn, freeName, referenceTo } from '../../store/key-texts.ts';
 import { describeSource, isStored, resolveAccount, SOURCE_TIMEOUT_MS } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { namesOf, type Planned, storeAccounts } from './import.ts';
@@ -39,7 +39,7 @@ export async function takeKeys(
       continue;
     }
     const others = [...accounts, ...plan.map(({ account }) => account)].filter(account => account.cli === cli);
-    const name = holder?.name ?? freeName(others.map(account => account.name));
+    const name = holder?.name ?? freeName('mcp', free => !others.some(account => account.name === free));
     if (!holder) plan.push({ account: { cli, name, enabled: true, env: {}, secrets }, change: 'add' });
     taken.set(key, referenceTo({ cli, name }));
   }
@@ -78,11 +78,4 @@ export async function readKeys(
     if (key !== undefined) keys.set(reference, key);
   }
   return keys;
-}
-
-function freeName(taken: readonly string[]): string {
-  for (let count = 1; ; count++) {
-    const name = count === 1 ? 'mcp' : `mcp-${count}`;
-    if (!taken.includes(name)) return name;
-  }
 }

@@ -8,7 +8,7 @@ import { isRecord } from '../../../daemon/core/shape.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Provider } from '../../catalog/provider.ts';
 import { Account } from '../../store/config.ts';
-import { keysIn, nameOf, oddityIn, referenceIn } from '../../store/key-texts.ts';
+import { freeName, keysIn, nameOf, oddityIn, referenceIn } from '../../store/key-texts.ts';
 import { envLines } from '../../store/secrets.ts';
 import { EXIT, say, WrapError } from '../../system/errors.ts';
 import { explainIssues } from '../../system/explain-issues.ts';
@@ -255,11 +255,6 @@ function fromEnvFile(file: string, text: string, options: ImportOptions, catalog
 /** Matches names of variables that describe a key, such as `EXA_API_KEY_FILE` and `EXA_API_KEY_EXPIRES`. */
 const ABOUT_KEY =
   /_(?:FILE|PATH|URL|URI|ID|NAME|EXPIR\w*|CREATED\w*|ENABLED|DISABLED|LIMIT|COUNT|TYPE|HEADER|PREFIX|COMMAND|CMD|VERSION|REGION|HOST)$/i;
-
-/** Returns the first free name among `main`, `main-2`, `main-3` and so on. */
-function freeName(base: string, isFree: (name: string) => boolean): string {
-  for (let index = 0; ; index++) if (isFree(nameOf(base, index))) return nameOf(base, index);
-}
 
 function toHave(variable: string, cli: string): string {
   return /^\w+$/.test(variable)

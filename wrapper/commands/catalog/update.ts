@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, rmSync } from '
 import { dirname, join } from 'node:path';
 import { isatty } from 'node:tty';
 import { reason } from '../../../daemon/core/errors.ts';
-import { readText } from '../../../daemon/core/files.ts';
+import { readText, readUpTo } from '../../../daemon/core/files.ts';
 import { isRecord, isText, parseJson } from '../../../daemon/core/shape.ts';
 import project from '../../../data/project.json' with { type: 'json' };
 import { releaseTrust } from '../../../manifest/verify.ts';
@@ -15,7 +15,6 @@ import {
   INSTALLED,
   readStored,
   readUpdateState,
-  readUpTo,
   type UpdateState,
 } from '../../catalog/updated.ts';
 import type { Context } from '../../context.ts';
@@ -83,7 +82,7 @@ async function readSource(source: string | undefined, context: Context): Promise
     // a pipe without a writer would block
     fd = openSync(from, constants.O_RDONLY | constants.O_NONBLOCK);
     if (!fstatSync(fd).isFile()) throw new Error(`${from} is not a regular file`);
-    return readUpTo(fd, CATALOG_LIMIT, from);
+    return readUpTo(fd, CATALOG_LIMIT, () => new Error(`${from} has more than ${CATALOG_LIMIT} bytes`));
   } catch (error) {
     throw unreadable(from, reason(error), error);
   } finally {

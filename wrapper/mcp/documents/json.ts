@@ -13,7 +13,7 @@ export function readJson(text: string): Node {
   const why = (error ? printParseErrorCode(error.error) : 'no value')
     .replace(/(?<!^)[A-Z]/g, letter => ` ${letter}`)
     .toLowerCase();
-  throw unreadable(`line ${lineAt(text, error?.offset ?? 0)}: ${why}`);
+  throw unreadable(`line ${text.slice(0, error?.offset ?? 0).split('\n').length}: ${why}`);
 }
 
 function parse(text: string, errors: ParseError[]): JsonNode | undefined {
@@ -24,10 +24,6 @@ function parse(text: string, errors: ParseError[]): JsonNode | undefined {
     if (error instanceof RangeError) throw unreadable('it is nested too deeply');
     throw error;
   }
-}
-
-function lineAt(text: string, offset: number): number {
-  return text.slice(0, offset).split('\n').length;
 }
 
 function nodeOf({ type, offset: start, length, value, children = [] }: JsonNode): Node {

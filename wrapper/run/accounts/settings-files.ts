@@ -6,6 +6,7 @@ import { errno } from '../../../daemon/core/errors.ts';
 import { readOptional, readRegular } from '../../../daemon/core/files.ts';
 import type { OwnFile, ValueFile, VariableFile } from '../../catalog/fields.ts';
 import type { Hosts, Provider } from '../../catalog/provider.ts';
+import { shortened } from '../../store/logins.ts';
 import { expandHome } from '../../system/notation.ts';
 import { at, parseJson } from '../rules/classify.ts';
 
@@ -66,7 +67,7 @@ export function filesWithOtherHost({ env, files, env_files }: Hosts, place: Plac
       return pathsOf(file, place).filter(path => names.some(name => valuesIn(path, name, file).some(place.isOther)));
     }),
   ];
-  return [...new Set(found)].map(path => shortened(path, place));
+  return [...new Set(found)].map(path => shortened(path, place.env));
 }
 
 /** A setting of the user in a file, described without its value: `GEMINI_API_KEY in ~/.gemini/.env`. */
@@ -90,7 +91,7 @@ export function choicesInFiles(
   place: Place,
 ): Setting[] {
   const setting = (path: string, name: string, isBeforeEnv: boolean): Setting => ({
-    words: `${name} in ${shortened(path, place)}`,
+    words: `${name} in ${shortened(path, place.env)}`,
     name,
     isBeforeEnv,
   });
@@ -158,10 +159,6 @@ function directoriesOf(cwd: string, up: OwnFile['up']): string[] {
     last = dirname(last);
   }
   return directories;
-}
-
-function shortened(path: string, { env: { HOME = '' } }: Place): string {
-  return HOME !== '' && path.startsWith(`${HOME}/`) ? `~${path.slice(HOME.length)}` : path;
 }
 
 function valuesOfFile(path: string, { key, pattern }: Pick<ValueFile, 'key' | 'pattern'>): string[] {

@@ -17,7 +17,7 @@ import { asOf, isOld, stateIn } from '../../../view/states/summary.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { createProgress } from '../../dialog.ts';
-import { blockedFailure, EXIT, Failure, usage } from '../../errors.ts';
+import { blockedFailure, EXIT, Failure, timeoutOf, usage } from '../../errors.ts';
 import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
 import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 import { statusText } from './status.ts';
@@ -38,7 +38,7 @@ export const toggle: Run = async (context, _, options) => {
 };
 
 async function go(context: Context, action: Direction, options: Options): Promise<number> {
-  const seconds = secondsOf(options.timeout);
+  const seconds = timeoutOf(options, 60, 1);
   const limit = forSeconds(options);
   const wanted = keepingOf(context, options);
   const session = await considerSession(context, { action });
@@ -222,13 +222,6 @@ function phase(shown: Shown): string {
 
 function isUp(state: ConnectionState): boolean {
   return state === 'connected' || state === 'connecting';
-}
-
-function secondsOf(text: string | boolean | undefined): number {
-  if (typeof text !== 'string') return 60;
-  if (!/^\d{1,5}$/.test(text) || Number(text) === 0)
-    throw usage(`--timeout takes seconds, from 1 to 99999; not "${text}".`);
-  return Number(text);
 }
 
 export const keep: Run = async (context, [subject]) => {

@@ -11,7 +11,7 @@ import { isKnownConnected, isOld, silenceText, stateIn } from '../../../view/sta
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { createProgress, type Progress } from '../../dialog.ts';
-import { EXIT, Failure, suspendedFailure, usage } from '../../errors.ts';
+import { EXIT, Failure, suspendedFailure, timeoutOf } from '../../errors.ts';
 import { createTransport, DAEMON, slowProgram } from '../../transport.ts';
 import { statusText } from './status.ts';
 
@@ -23,7 +23,7 @@ const TRACE_SECONDS = 10;
 const BETWEEN_TRACES_MS = 1_000;
 
 export const wait: Run = async (context, _, options) => {
-  const seconds = secondsOf(options.timeout);
+  const seconds = timeoutOf(options, 30, 0);
   const progress = createProgress(context);
   const waiting = { deadline: performance.now() + seconds * 1000, seconds, progress };
   try {
@@ -96,7 +96,7 @@ async function untilReady(
       if (suspended) throw suspended;
       const name = isSilent(error) ? await slowProgram(context) : DAEMON;
       progress.step(`Waiting for ${name.replace(/^The/, 'the')}`);
-      missing = name === DAEMON ? error : unanswered(name, seconds);
+      missing = name === DAEMON ? error : notKnown(`${name} does not answer.`, seconds);
     }
     if (performance.now() >= deadline) throw missing;
     await pause(Math.min(pauseMs, Math.max(0, deadline - performance.now())), signal);
@@ -136,10 +136,6 @@ function notConnected(snapshot: Snapshot, seconds: number): Failure {
   return new Failure(`The tunnel is not connected after ${seconds} s: ${why}`, { code, hint });
 }
 
-function unanswered(name: string, seconds: number): Failure {
-  return notKnown(`${name} does not answer.`, seconds);
-}
-
 function notKnown(why: string, seconds: number): Failure {
   return new Failure(`The tunnel is not known to be connected after ${seconds} s: ${why}`, {
     code: 'notConnected',
@@ -151,10 +147,4 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => {
     throw new Failure('Interrupted.', { code: 'interrupted' });
   });
-}
-
-function secondsOf(text: string | boolean | undefined): number {
-  if (typeof text !== 'string') return 30;
-  if (!/^\d{1,5}$/.test(text)) throw usage(`--timeout takes seconds, from 0 to 99999; not "${text}".`);
-  return Number(text);
 }

@@ -182,7 +182,7 @@ export const logs: Run = async (context, _, options) => {
   const limit = typeof options.limit === 'string' ? options.limit : '50';
   if (!/^\d{1,6}$/.test(limit)) throw usage(`--limit takes a number of entries, not "${limit}".`);
   if (options.follow) return followLogs(context, Number(limit));
-  const all = await readSince(context, 0);
+  const all = await readLogs(context);
   show(
     context,
     { ...all, entries: last(all.entries, Number(limit)) },
@@ -209,7 +209,7 @@ async function followLogs(context: Context, limit: number): Promise<number> {
     if (followed.kind === 'back') context.say('The daemon is back.');
     if (!read) {
       const first = seen === 0;
-      const log = await readSince(context, 0);
+      const log = await readLogs(context);
       if (log.next < seen) seen = 0; // a new daemon counts from the start
       for (const entry of first ? last(log.entries, limit) : log.entries) put(entry);
       seen = Math.max(seen, log.next);
@@ -220,9 +220,10 @@ async function followLogs(context: Context, limit: number): Promise<number> {
   return EXIT.ok;
 }
 
-/** Reads all entries after `since`, page by page. */
-async function readSince({ client }: Context, since: number): Promise<Logs> {
+/** Reads all entries, page by page. */
+async function readLogs({ client }: Context): Promise<Logs> {
   const entries: LogEntry[] = [];
+  let since = 0;
   for (;;) {
     const page = await client.call('GET /api/logs', { query: { since: String(since) } });
     entries.push(...page.entries);

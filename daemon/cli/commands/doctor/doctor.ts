@@ -8,7 +8,7 @@ import { printable } from '../../../core/printable.ts';
 import type { Style } from '../../../core/terminal.ts';
 import type { Check } from '../../../doctor/check.ts';
 import { CHECKS } from '../../../doctor/checks/all.ts';
-import { runChecks, WORST_FIRST } from '../../../doctor/engine.ts';
+import { runChecks } from '../../../doctor/engine.ts';
 import { shownResult, withoutText } from '../../../doctor/file-fix.ts';
 import { REPAIR_FAILED, repairProgram, undoableByAnyone } from '../../../doctor/fix-journal.ts';
 import {
@@ -24,6 +24,7 @@ import { undoJournal, worldAlone, worldWithDaemon } from '../../../doctor/gather
 import type { Tools } from '../../../doctor/world/tools.ts';
 import type { World } from '../../../doctor/world/world.ts';
 import { adminLines, adminUndoLines, fixText, quote, repairWords } from '../../../view/fix.ts';
+import { WORST_FIRST } from '../../../view/states/findings.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { confirm, createProgress, isAttended } from '../../dialog.ts';
 import { EXIT, Failure, usage } from '../../errors.ts';

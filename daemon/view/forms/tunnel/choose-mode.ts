@@ -2,11 +2,9 @@
 import type { Mode, Snapshot } from '../../../api/schema.ts';
 import { actionCommand, type Command, type Question, type Row } from '../../form.ts';
 import { toBeConfirmed } from '../../states/changes.ts';
+import { TUNNELLESS } from '../../states/killswitch.ts';
 import type { TunnelView } from '../../states/tunnel.ts';
 import type { Translator } from '../../translator.ts';
-
-/** Modes in which WARP tunnels only part of the traffic. */
-const PARTIAL: readonly string[] = ['doh', 'dot', 'proxy'];
 
 /** Returns the row that opens the choice of a mode. */
 export function modeLink({ modeTitle, lock }: TunnelView, { _ }: Translator): Row {
@@ -20,7 +18,7 @@ export function modeCommand(snapshot: Snapshot | null, mode: Mode, tr: Translato
 
 function question(snapshot: Snapshot | null, mode: Mode, { _ }: Translator): { confirm?: Question } {
   const now = snapshot?.settings.Mode ?? '';
-  const loses = snapshot?.status.state === 'connected' && !PARTIAL.includes(now) && PARTIAL.includes(mode);
+  const loses = snapshot?.status.state === 'connected' && !TUNNELLESS.includes(now) && TUNNELLESS.includes(mode);
   if (!loses) return {};
   return {
     confirm: {

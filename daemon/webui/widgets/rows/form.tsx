@@ -109,15 +109,8 @@ function GroupHeading({ group: { title, actions = [], menu }, id }: { group: Gro
   return (
     <div class="heading">
       {title && <h2 id={id}>{title}</h2>}
-      {actions.map(({ label, name, icon, busy, sensitive, command }) => (
-        <CommandButton
-          key={label}
-          class="small"
-          aria-label={name}
-          aria-busy={busy}
-          command={command}
-          sensitive={sensitive !== false && !busy}
-        >
+      {actions.map(({ label, name, icon, sensitive, command }) => (
+        <CommandButton key={label} class="small" aria-label={name} command={command} sensitive={sensitive !== false}>
           <span aria-hidden="true">{SIGNS[icon]}</span> {label}
         </CommandButton>
       ))}

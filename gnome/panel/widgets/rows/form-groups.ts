@@ -10,15 +10,14 @@ import { _, tr } from '../../../i18n.ts';
 import { setDescription, setName, within } from '../accessible.ts';
 import { type CommandButton, commandButton, createMenu, type MenuOfCommands } from '../buttons.ts';
 import { announce } from '../compat.ts';
-import { chartRow, stripRow } from './charts.ts';
+import { chartRow, figuresRow, stripRow } from './charts.ts';
 import { buttonRow, type Radios, radioRow, selectRow, switchRow } from './control-rows.ts';
 import { areaRow, entryRow } from './entry-row.ts';
-import { figuresRow } from './figures-row.ts';
-import { makeMovable } from './move-rows.ts';
 import {
   type AnyRowWidget,
   actionRow,
   describeRow,
+  makeMovable,
   type RowOf,
   type RowWidget,
   showWords,

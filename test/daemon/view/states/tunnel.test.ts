@@ -105,7 +105,7 @@ test('before the first word of the tunnel CLI nothing is claimed and nothing can
 });
 
 test('a lack of authority has a banner where the state does not name it, and no second one where it does', () => {
-  const refused = { refusal: { action: 'disconnect', detail: 'No.' } } as const;
+  const refused = { isRefused: true };
   const bannerOf = (status: Partial<Snapshot['status']>) =>
     describeAll(facts(status, refused), '1', tr).banners.refusal;
   assert.equal(bannerOf({ state: 'connected' })?.title, 'You can’t change WARP here');

@@ -22,3 +22,31 @@ export function clientState(
     ...more,
   };
 }
+
+/** A client of a device that is not registered. */
+export const unregistered = () => {
+  const client = clientState({ status: { state: 'unable', blocked: 'not-registered' } });
+  client.snapshot!.account.registered = false;
+  return client;
+};
+
+/** A client with values in each list of options. */
+export const rich = () =>
+  clientState({
+    status: { state: 'connected' },
+    options: {
+      switchLocked: true,
+      trustedSsids: ['Home'],
+      fallbackDomains: [
+        { domain: 'corp', note: 'CLI add' },
+        { domain: 'lan', note: '-> [10.0.0.1]' },
+      ],
+    },
+  });
+
+/** @param allowed whether the local network can be reached for a while; null if WARP does not say */
+export const managed = (allowed: boolean | null, endsAt: string | null = null) => {
+  const client = clientState({ options: { localNetworkAccess: allowed === null ? null : { allowed, endsAt } } });
+  client.snapshot!.account.organization = 'example-team';
+  return client;
+};
