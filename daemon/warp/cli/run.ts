@@ -242,7 +242,7 @@ export function childEnv(env: NodeJS.ProcessEnv, emulated: boolean): NodeJS.Proc
 }
 
 /** Matches the message of setpriv, not the program: `setpriv: failed to execute /x/warp-cli: No such file or directory`. */
-export const NOT_STARTED = /^setpriv: failed to execute /;
+const NOT_STARTED = /^setpriv: failed to execute /;
 
 const ALLOWED = /^(PATH|HOME|USER|LANG|LC_[A-Z]+|XDG_[A-Z_]+|DBUS_SESSION_BUS_ADDRESS)$/;
 
