@@ -285,7 +285,7 @@ describe('the settings', { skip: missing('xdotool'), concurrency: false }, () =>
 
     test('a user who may not change WARP sees why', async () => {
       block('not-authorized');
-      await find('You can’t change WARP on this computer');
+      await find('You can’t change WARP here');
       block(null);
       await find('Disconnected');
     });
