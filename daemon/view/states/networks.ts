@@ -287,6 +287,6 @@ export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'al
   if (proof === 'beacon') return _('Lowers protection where the beacon proves the network.');
   if (allowed === true)
     return _('Lowers protection. You allowed it, though anyone can copy what identifies this network.');
-  if (allowed === false) return _('Would lower protection. You refused it.');
+  if (allowed === false) return _('You refused what could expose your traffic.');
   return _('Asks first: this network can be imitated.');
 }
