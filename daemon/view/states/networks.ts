@@ -155,10 +155,10 @@ export function actText({ subject, value }: Act, tr: Translator): string {
   return SUBJECTS[subject]?.act?.(value, tr) ?? subject;
 }
 
-/** Words all effects of a rule. */
+/** Words all effects of a rule; empty without any. */
 export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Translator): string {
   const acts = ruleValues(effects).map(act => actText(act, tr));
-  return formatList(acts, tr);
+  return acts.length > 0 ? formatList(acts, tr) : '';
 }
 
 /** Returns the only network of this machine, if it is a named Wi-Fi network without its own rule; else null. */
