@@ -65,7 +65,7 @@ export function Shell() {
         <span class="brand">Culvert</span>
         <span class="badge" title={tunnel.label}>
           <Icon name={tunnel.icon} />
-          <span>{tunnel.label}</span>
+          {tunnel.label}
         </span>
       </header>
       <div class="columns">
