@@ -59,6 +59,7 @@ export function createHost(model: Model, shared: Shared): Host {
 const IN_A_TERMINAL: Partial<Record<ClientTask, string>> = {
   'start-daemon': 'culvert',
   'handle-sign-in': 'xdg-mime default org.culvert.Culvert.desktop x-scheme-handler/com.cloudflare.warp',
+  'network-settings': 'nmtui',
   portal: 'culvert portal',
   'portal-by-hand': 'culvert portal --open',
 };

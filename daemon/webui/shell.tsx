@@ -63,7 +63,7 @@ export function Shell() {
       </button>
       <header class={`tone-${tunnel.tone}`}>
         <span class="brand">Culvert</span>
-        <span class="badge">
+        <span class="badge" title={tunnel.label}>
           <Icon name={tunnel.icon} />
           {tunnel.label}
         </span>

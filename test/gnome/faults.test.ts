@@ -49,7 +49,7 @@ const FAULTS: Fault[] = [
   row('socket-late=60000', blocked, ['The WARP service is not running', 'Start the Service']),
   row('terms', blocked, ['Set up WARP', 'Agree and Set Up']),
   row('not-registered', blocked, ['Set up WARP', 'Set Up']),
-  row('not-authorized', blocked, ['You can’t change WARP on this computer', 'Open Account']),
+  row('not-authorized', blocked, ['You can’t change WARP here', 'Open Account']),
   row('policy-lock', ({ options }) => options.switchLocked === true, [
     'Managed by your organization · WARP can’t be turned off here.',
     'Mode',

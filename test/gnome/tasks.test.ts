@@ -35,7 +35,7 @@ const proxy = ({ daemon }: Stage) => {
   daemon.set('tunnel', { proxyPort: 40000 });
 };
 const ENTRY = 'Address, range or host to add';
-/** It comes with the data that the page of the account reads, and moves the widgets below. */
+/** It comes with the data that the page of the account reads. */
 const ACCOUNT_READ = { wait: 'Device ID' };
 const takes = (clicks: number, presses: number) => ({ clicks, presses });
 const none = { clicks: null, keys: null };

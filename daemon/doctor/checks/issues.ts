@@ -131,7 +131,7 @@ export const unknownValues: Check = {
 
 export const knowledgeFiles: Check = {
   id: 'knowledge-files',
-  title: N_('Files with known bugs and codes'),
+  title: N_('What Culvert knows about WARP'),
   group: 'culvert',
   source: null,
   async probe({ knowledge }) {

@@ -1,4 +1,4 @@
-// Builds the account page: the plan and the device, then organization, license, devices and removal.
+// Builds the account page: the plan and the device, then organization, license, removal and devices.
 import { teamOf } from '../../api/actions.ts';
 import type { Account, Device } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
@@ -58,11 +58,12 @@ export function accountForm(
   return {
     status: deviceStatus(client, account, tr),
     groups: [
-      deviceGroup(account, tr),
       // the first field of a page must not be secret
       organization,
       licenseGroup(free, tr),
       dangerGroup(client, free, tr),
+      // last, since it appears once WARP has answered
+      deviceGroup(account, tr),
     ],
   };
 }

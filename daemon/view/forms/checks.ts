@@ -14,7 +14,7 @@ import {
   type Tone,
   workCommand,
 } from '../form.ts';
-import { formatCount, formatList } from '../format.ts';
+import { formatCount } from '../format.ts';
 import {
   type ChecksState,
   labelOf,
@@ -132,27 +132,7 @@ function verdictOf({ running, results, failed }: ChecksState, { open, hasFine, d
     formatCount(open.length, tr),
   );
   const { mark, tone } = LOOKS[worst.verdict];
-  return verdict(mark, tone, title, summary(open, tr));
-}
-
-/** Returns the numbers of problems, hints and incomplete checks as a text. */
-function summary(open: readonly CheckResult[], tr: Translator): string {
-  const { ngettext } = tr;
-  const count = (verdict: Verdict) => open.filter(result => result.verdict === verdict).length;
-  const [problems, unknown, notices] = [count('problem'), count('unknown'), count('notice')];
-  const parts = [
-    ...(problems ? [fill(ngettext('%d problem', '%d problems', problems), formatCount(problems, tr))] : []),
-    ...(notices ? [fill(ngettext('%d hint', '%d hints', notices), formatCount(notices, tr))] : []),
-    ...(unknown
-      ? [
-          fill(
-            ngettext('%d check could not be completed', '%d checks could not be completed', unknown),
-            formatCount(unknown, tr),
-          ),
-        ]
-      : []),
-  ];
-  return formatList(parts, tr);
+  return verdict(mark, tone, title);
 }
 
 const demoTitle = ({ _ }: Translator) => _('Demo · Nothing is tunneled.');

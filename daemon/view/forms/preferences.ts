@@ -187,14 +187,6 @@ function lookGroup(select: ReturnType<typeof selects>, { _ }: Translator): Group
         { value: '', label: _('Follow system') },
         ...LANGUAGES.map(([value, label]) => ({ value, label })),
       ]),
-      {
-        kind: 'note',
-        id: 'accessibility',
-        title: _('Accessibility'),
-        subtitle: _(
-          'Text size, contrast and animations follow your desktop or browser. Screen readers need no setting.',
-        ),
-      },
     ],
   };
 }

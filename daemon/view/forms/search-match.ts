@@ -219,9 +219,6 @@ function settingKeywords({ _ }: Translator): Record<string, string> {
       _('look and feel; color scheme'),
       _('monochrome; monochromatic; black and white'),
     ),
-    'preferences/accessibility': _(
-      'font size; large text; bigger text; zoom; magnifier; high contrast; reduced motion; screen reader; Orca; a11y',
-    ),
     'preferences/ui.locale': _('translation; region; locale'),
     'preferences/notifications.level': both(
       _('notify; alerts; pop-up; messages'),

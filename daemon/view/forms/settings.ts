@@ -95,7 +95,7 @@ export function settingsForm(values: Partial<SettingsValues>, tr: Translator): F
         title: _('Device'),
         rows: [
           link('account', _('License, organization, devices'), account ?? ''),
-          ...(certificate ? [link('certificate', _('Which tools trust it on this computer'))] : []),
+          ...(certificate ? [link('certificate', _('Tools that trust the certificate'))] : []),
         ],
       },
       {

@@ -48,6 +48,8 @@ export function setupForm({ client, tunnel }: Pick<View, 'client' | 'tunnel'>, t
       tone: 'warning',
       title,
       sentence: description,
+      // the skeleton of the other states
+      line: null,
       buttons: [...(main ? [{ ...main, style: 'suggested' as const }] : []), ...others],
       waiting: tunnel.waiting,
       details: tunnel.details,
@@ -95,9 +97,7 @@ export function setupView(
       return {
         ...none,
         title: _('Cloudflare WARP is not installed'),
-        description: _(
-          'Culvert controls the official WARP client, which is a separate package. The demo shows everything, but tunnels nothing.',
-        ),
+        description: _('Culvert controls the official WARP client, which is a separate package.'),
         ...installing,
         buttons: [...installing.buttons, demo],
       };
@@ -142,7 +142,7 @@ export function setupView(
     case 'not-authorized':
       return {
         ...none,
-        title: _('You can’t change WARP on this computer'),
+        title: _('You can’t change WARP here'),
         description: _('Another user set up WARP here, or your organization manages it.'),
         buttons: [
           { label: _('Open Account'), command: goTo('account') },

@@ -120,21 +120,21 @@ function accountRow(account: ToolAccount, context: AccountContext, tr: Translato
   const paused = pausedUntil(account, now) !== undefined;
   const refused = paused && account.paused?.class === 'auth';
   const waits = paused || isEmpty(account, now);
-  const mark = (): Mark | undefined => {
-    if (!enabled) return 'off';
-    if (refused || problem !== null) return 'problem';
-    if (waits) return 'waiting';
-    if (account === inUse) return 'active';
-    return account.remaining === null ? undefined : 'fine';
-  };
-  const tone: Tone = refused || problem !== null ? 'error' : waits ? 'warning' : 'neutral';
+  // a refused key fails again once the account is turned on
+  const [mark, tone] = ((): [Mark | undefined, Tone] => {
+    if (refused || (enabled && problem !== null)) return ['problem', 'error'];
+    if (!enabled) return ['off', 'neutral'];
+    if (waits) return ['waiting', 'warning'];
+    if (account === inUse) return ['active', 'neutral'];
+    return [account.remaining === null ? undefined : 'fine', 'neutral'];
+  })();
   const { button, menu } = accountCommands(account, context, tr);
   const common = {
     id: rowId(tool.cli, name),
     title: name,
     subtitle: accountText(account, context, tr),
-    tone: enabled ? tone : 'neutral',
-    mark: mark(),
+    tone,
+    mark,
     level: levelOf(account),
     menu,
   };
@@ -156,7 +156,7 @@ function accountCommands(
   const wake = paused && enabled && { label: _('Use Now'), command: accountsCommand({ change: 'wake', cli, name }) };
   const choose = chooseButton(account, context, tr);
   const isLost = tool.order === 'default' && asked.every(each => !each.default);
-  const button = (enabled && (newKey ?? (wake || (isLost ? choose : null)))) || null;
+  const button = newKey ?? ((enabled && (wake || (isLost ? choose : null))) || null);
   const place = order?.ids.indexOf(rowId(cli, name)) ?? -1;
   const move = (label: string, to: number): MenuButton => ({
     label,

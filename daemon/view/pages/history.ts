@@ -35,8 +35,10 @@ const PHASE_MS = 60_000;
 /** Content below the choice of a span. */
 interface Shown {
   status?: Status;
-  /** Sums up the span. */
+  /** Sums up the span: the headline. */
   sentence?: string;
+  /** Why nothing is recorded now. */
+  failure?: string | null;
   groups: Group[];
 }
 
@@ -69,9 +71,9 @@ export const historyPage: Page = (host, changed) => {
   const more = () => list(limit + MORE);
   const now = kept(({ toggle }: Pick<TunnelView, 'toggle'>) => nowOf(host.figures(), draw, toggle, host.tr()));
   const past = kept((wanted: Wanted) => pastOf(wanted, host.tr()));
-  const whole = kept(({ status, sentence, groups }: Shown) => ({
-    ...(status && { status }),
-    groups: [spanGroup(chosen, choose, sentence, host.tr()), ...groups],
+  const whole = kept((shown: Shown) => ({
+    ...(shown.status && { status: shown.status }),
+    groups: [spanGroup(chosen, choose, shown, host.tr()), ...shown.groups],
   }));
   const span = () => spans(host.tr()).find(({ id }) => id === chosen) ?? null;
   const history = reading(host, changed, {
@@ -108,7 +110,8 @@ export const historyPage: Page = (host, changed) => {
     if (!online) return { status: empty(tunnel.label, tunnel.sentence), groups: [] };
     return failed !== null && !running
       ? { status: empty(tr._('Not available now'), failed), groups: [] }
-      : { groups: [] };
+      : // in place of the sentence to come
+        { sentence: tr._('Reading…'), groups: [] };
   };
   return {
     ticks: true,
@@ -131,18 +134,22 @@ export const historyPage: Page = (host, changed) => {
   };
 };
 
-function spanGroup(value: string, choose: (id: string) => void, sentence: string | undefined, tr: Translator): Group {
+function spanGroup(
+  value: string,
+  choose: (id: string) => void,
+  { sentence, failure }: Pick<Shown, 'sentence' | 'failure'>,
+  tr: Translator,
+): Group {
   const choices = [{ id: NOW, title: tr._('Now') }, ...spans(tr)];
   const row: Row = {
     kind: 'select',
     id: 'span',
     title: tr._('Length of time'),
-    subtitle: sentence,
     options: choices.map(({ id, title }) => ({ value: id, label: title })),
     value,
     command: id => ({ ask: { kind: 'show', show: () => choose(id) } }),
   };
-  return { id: 'span', rows: [row] };
+  return { id: 'span', title: sentence, description: failure ?? undefined, rows: [row] };
 }
 
 /** Returns one of the charts, with its figures as a table. */
@@ -207,7 +214,8 @@ function pastOf(wanted: Wanted, tr: Translator): Shown {
   const sentence = sentenceOf({ totals, until }, stretches, seconds === DAY_SECONDS ? null : title, tr);
   const strip = stripOf(stretches, tr);
   return {
-    sentence: failure ? `${sentence}. ${failure}` : sentence,
+    sentence,
+    failure,
     groups: [
       { id: 'strip', rows: [{ kind: 'strip', id: 'strip', title: strip.text, strip }] },
       { id: 'off', rows: off ? [{ kind: 'button', id: 'off', title: _('The history is turned off'), ...off }] : [] },
@@ -259,14 +267,18 @@ function eventGroups({ history, limit, more }: Wanted, tr: Translator): Group[] 
   return [...groups, { id: 'more', rows: events.length > limit ? [button] : [] }];
 }
 
-/** Shows a change; a reason that has no words is unfolded as the tunnel CLI names it. */
+/** Shows a change; a reason that has no words, below the words, as the tunnel CLI names it. */
 function eventRow(change: HistoryChange, length: string, tr: Translator): Row {
   const { at } = change;
   const { title, details, code } = changeWords(change, tr);
-  const words = { id: at, title: `${formatClock(Date.parse(at), tr)}  ${title}` };
-  if (!code) return { kind: 'fact', ...words, subtitle: details, value: length };
-  const fact: Row = { kind: 'fact', id: `${at} code`, title: tr._('Technical details'), value: code, copy: true };
-  return { kind: 'expander', ...words, subtitle: [details, length].filter(Boolean).join(' · '), rows: [fact] };
+  return {
+    kind: 'fact',
+    id: at,
+    title: `${formatClock(Date.parse(at), tr)}  ${title}`,
+    subtitle: [details, code].filter(Boolean).join('\n'),
+    ...(code && { englishLines: [1] }),
+    value: length,
+  };
 }
 
 function turnOn(online: boolean, { _ }: Translator): MenuButton {

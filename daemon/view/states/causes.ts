@@ -151,7 +151,7 @@ export function choiceText(code: string, { _ }: Translator): string | null {
   if (code === 'Manual') return _('Turned off by you');
   // a code of Culvert's, in use until the tunnel client reports its progress
   if (code === 'ConnectAccepted') return _('Waiting for WARP to connect');
-  return code === 'SettingsChanged' ? _('Settings changed') : null;
+  return code === 'SettingsChanged' ? _('A setting of WARP was changed') : null;
 }
 
 /** True for a phase of connecting, which says nothing about the end of the previous connection. */

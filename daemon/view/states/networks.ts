@@ -155,10 +155,10 @@ export function actText({ subject, value }: Act, tr: Translator): string {
   return SUBJECTS[subject]?.act?.(value, tr) ?? subject;
 }
 
-/** Words all effects of a rule. */
+/** Words all effects of a rule; empty without any. */
 export function ruleEffects({ effects }: Pick<NetworkRule, 'effects'>, tr: Translator): string {
   const acts = ruleValues(effects).map(act => actText(act, tr));
-  return formatList(acts, tr);
+  return acts.length > 0 ? formatList(acts, tr) : '';
 }
 
 /** Returns the only network of this machine, if it is a named Wi-Fi network without its own rule; else null. */
@@ -287,6 +287,6 @@ export function ruleStrength({ proof, allowed }: Pick<NetworkRule, 'proof' | 'al
   if (proof === 'beacon') return _('Lowers protection where the beacon proves the network.');
   if (allowed === true)
     return _('Lowers protection. You allowed it, though anyone can copy what identifies this network.');
-  if (allowed === false) return _('Would lower protection. You refused it.');
+  if (allowed === false) return _('You refused what could expose your traffic.');
   return _('Asks first: this network can be imitated.');
 }

@@ -54,14 +54,14 @@ export function createToasts(parent: Gtk.Window): Toasts {
     showError(error) {
       const problem = error instanceof ApiError ? error.problem : null;
       const text = problem ? problemText(problem, tr) : errorText(error, tr);
-      // the short title of the code says more than "That did not work"
       const words = [text, problem ? problemTitle(problem, tr) : text];
-      const title = words.find(each => each.length <= FITS) ?? _('That did not work');
+      const title = words.find(each => each.length <= FITS) ?? text;
       const detail = problem?.wording || problem?.detail === text ? null : problem?.detail;
       const toast = new Adw.Toast({ title: markup(title), timeout: 8, button_label: _('Details') });
+      if (title.length > FITS) toast.custom_title = wrapped(title, parent.get_width(), _('Details'));
       toast.connect('button-clicked', () => {
         void ask(parent, {
-          heading: _('That did not work'),
+          heading: _('Details'),
           body: [text, detail, problem?.hint, problem?.stderr?.trim()].filter(Boolean).join('\n\n'),
           responses: [['ok', _('OK')]],
         });

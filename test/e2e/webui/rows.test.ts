@@ -8,7 +8,8 @@ import { languages } from '../../../data/build/catalogs.ts';
 import { type Running, startListeners } from '../../support/daemon/listeners.ts';
 import { checkAccessibility, openTab, shareBrowser } from '../../support/e2e/browser.ts';
 import { prefix } from '../../support/e2e/culvert.ts';
-import { app, KILL_SWITCH, recorded, STATUSES, tool, toolAccount } from '../../support/gnome/initial.ts';
+import { app, KILL_SWITCH, NEEDS, recorded, STATUSES, tool, toolAccount } from '../../support/gnome/initial.ts';
+import { inTurn } from '../../support/thoroughness.ts';
 import { until } from '../../support/until.ts';
 
 const openBrowser = shareBrowser();
@@ -27,6 +28,14 @@ async function openPage(t: { after(end: () => Promise<void>): unknown }, hash = 
 function setState({ daemon: { state } }: Running, name: 'connected' | 'disconnected'): void {
   state.set('status', { ...state.snapshot().status, state: name, raw: name });
 }
+
+/** Top of the disc and bottom of the status, in pixels. */
+const PLACES = `(() => {
+  const [disc, status] = ['.disc', '.hero'].map(name => document.querySelector('main ' + name).getBoundingClientRect());
+  return [disc.top, status.bottom].map(at => Math.round(at + scrollY));
+})()`;
+/** Fields of the status that most states leave empty. */
+const NOTHING = { reason: null, network: null, blocked: null } as const;
 
 const focused = (page: Page) =>
   page.evaluate<string>('document.activeElement.ariaLabel ?? document.activeElement.innerText');
@@ -98,26 +107,36 @@ describe('rows', { concurrency: false }, () => {
 
   test('nothing moves between states, however many lines their words take', async t => {
     const { address, daemon } = await openPage(t);
+    const all = [...STATUSES, ...NEEDS];
     const moved: string[] = [];
-    for (const language of languages()) {
+    for (const [at, language] of languages().entries()) {
       const { page } = await openTab(await openBrowser(t), address, { locale: language.replace('_', '-') });
       const title = page.locator('main .state');
-      for (const [width, letters] of [
-        [360, 100],
-        [1000, 100],
-        [1000, 160],
-      ]) {
-        await page.setViewportSize({ width: width!, height: 800 });
+      for (const [width, letters, states, parts] of inTurn(
+        [
+          [360, 100, all, ['disc', 'cards']],
+          [440, 160, STATUSES, ['disc', 'cards']],
+          [1000, 160, all, ['disc', 'cards']],
+          [1000, 100, all, ['disc', 'cards']],
+          [440, 100, all, ['disc', 'cards']],
+          // room for the longest words would be as high as the window
+          [360, 160, all, ['disc']],
+        ] as const,
+        at,
+      )) {
+        await page.setViewportSize({ width, height: 800 });
         await page.evaluate(`document.documentElement.style.fontSize = '${letters}%'`);
-        const places = new Set<number>();
-        for (const status of STATUSES) {
+        const found: number[][] = [];
+        for (const status of states) {
           const before = await title.innerText();
-          daemon.state.set('status', { ...daemon.state.snapshot().status, reason: null, network: null, ...status });
+          daemon.state.set('status', { ...daemon.state.snapshot().status, ...NOTHING, ...status });
           await until(async () => (await title.innerText()) !== before, 'the next state');
-          const top = "document.querySelector('main .values').getBoundingClientRect().top + scrollY";
-          places.add(Math.round(await page.evaluate<number>(top)));
+          found.push(await page.evaluate<number[]>(PLACES));
         }
-        if (places.size > 1) moved.push(`${language}, ${width} px, ${letters} %: ${[...places].join(', ')}`);
+        for (const [i, part] of parts.entries()) {
+          const places = new Set(found.map(each => each[i]));
+          if (places.size > 1) moved.push(`${part}, ${language}, ${width} px, ${letters} %: ${[...places].join(', ')}`);
+        }
       }
       await page.context().close();
     }

@@ -28,7 +28,7 @@ export const SETUP_STATES: readonly (readonly [words: readonly string[], title: 
   [['fault=service-down'], 'The WARP service is not running'],
   [['clear', 'fault=terms'], 'Set up WARP'],
   [['clear', 'registration=null'], 'Set up WARP'],
-  [['reset', 'fault=not-authorized'], 'You can’t change WARP on this computer'],
+  [['reset', 'fault=not-authorized'], 'You can’t change WARP here'],
 ];
 
 /** The engine with its windows, as people use it. */

@@ -14,6 +14,7 @@ import type {
   UpdateCheck,
 } from '../../../daemon/api/schema.ts';
 import type { TrustReport, TrustTool } from '../../../daemon/api/trust.ts';
+import { Blocked } from '../../../daemon/api/values.ts';
 import { DEFAULTS } from '../../../daemon/config/keys.ts';
 import { createState, NO_KILL_SWITCH } from '../../../daemon/state/store.ts';
 import { message } from '../../../daemon/view/message.ts';
@@ -294,6 +295,15 @@ export const STATUSES: Partial<Status>[] = [
   { state: 'unable', reason: reason('SomethingNew') },
   { state: 'disconnected', reason: reason('ConnectAccepted') },
   { state: 'unable', reason: reason('InsufficientResource') },
+  { state: 'unknown', raw: 'Hibernating' },
+];
+/** States that need the user. */
+export const NEEDS: Partial<Status>[] = [
+  { state: 'unable', reason: reason('CaptivePortal') },
+  // the last of them has the same title as another one
+  ...[...Blocked.options.slice(-2), ...Blocked.options.slice(0, -2)].map(
+    blocked => ({ state: 'unable', blocked }) as const,
+  ),
 ];
 
 export function initialConfig(): ConfigResponse {

@@ -1,5 +1,5 @@
 // Describes the head of the networks page: the present network, what happens here, and the choice for this network.
-import type { NetworkEffects, NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
+import type { DecidedEffect, NetworkEffects, NetworkLink, NetworkRule, NetworksState } from '../../../api/networks.ts';
 import type { Snapshot } from '../../../api/schema.ts';
 import { linesOf, ruleChange } from '../../client/network-document.ts';
 import { matchOf, type RuleEditor } from '../../client/rule-editor.ts';
@@ -74,7 +74,7 @@ export function hereStatus(here: Here, tr: Translator): Status {
   const link = links[at] ?? links[0];
   if (!link) {
     const sentence = _('Connect to a network to see what happens there.');
-    return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence, buttons: [], menu };
+    return { icon: ICONS.none, tone: 'neutral', title: _('No network'), sentence, buttons: [settingsButton(tr)], menu };
   }
   const distrust = distrustButtons(here, links, tr);
   const buttons = buttonsOf(networks, distrust.length > 0, tr);
@@ -101,13 +101,20 @@ function isUnreported({ service, links }: NetworksState): boolean {
   return service === null && links.length === 0;
 }
 
-function unknownStatus({ _ }: Translator): Status {
+/** Opens the desktop's settings of networks. */
+const settingsButton = ({ _ }: Translator): MenuButton => ({
+  label: _('Network Settings'),
+  command: clientCommand('network-settings'),
+});
+
+function unknownStatus(tr: Translator): Status {
+  const { _ } = tr;
   return {
     icon: UNKNOWN_ICON,
     tone: 'neutral',
     title: _('Network unknown'),
     sentence: _('Culvert can’t tell which network this computer uses.'),
-    buttons: [],
+    buttons: [settingsButton(tr)],
   };
 }
 
@@ -140,7 +147,9 @@ function sentenceOf({ decision, reverted, reverting }: NetworksState, own: reado
   if (reverting) return [...own, _('The rules could not be reverted yet.')].join(' ');
   if (reverted) return [...own, _('You reverted the rules. They act again on the next network.')].join(' ');
   const { effects } = decision;
-  const held = effects.filter(({ state }) => state === 'holds');
+  // WARP's own settings say the same as a rule that pauses it
+  const isSaid = ({ subject, value }: DecidedEffect) => own.length > 0 && subject === 'connection' && value === 'off';
+  const held = effects.filter(effect => effect.state === 'holds' && !isSaid(effect));
   const rules = [...new Set(held.map(({ rule }) => rule))];
   const texts = [
     ...own,
@@ -356,7 +365,8 @@ export function ruleText(rule: NetworkRule, tr: Translator): string {
   const { weakens, proof, allowed } = rule;
   const isRefused = weakens && proof !== 'beacon' && allowed !== true;
   const permission = !isRefused ? null : allowed === null ? _('Asks first') : _('You refused it');
-  return [`${matchText(rule, tr)}: ${ruleEffects(rule, tr)}`, permission].filter(Boolean).join(' · ');
+  const [place, does] = [matchText(rule, tr), ruleEffects(rule, tr)];
+  return [does ? `${place}: ${does}` : place, permission].filter(Boolean).join(' · ');
 }
 
 /** Returns the buttons that edit and remove a rule. @param before name of the rule that follows, to which an undo restores it */
@@ -388,7 +398,7 @@ function choiceRows(networks: NetworksState, editor: RuleEditor | null, tr: Tran
   const place = placeOf(networks);
   if (!place) return [];
   const { rule, before } = place;
-  const { warp } = rule?.effects ?? {};
+  const { warp, ...others } = rule?.effects ?? {};
   const { edit = null, remove = null } = rule ? ruleButtons(rule, before, editor, tr) : {};
   const automatic = 'automatic';
   return [
@@ -396,7 +406,8 @@ function choiceRows(networks: NetworksState, editor: RuleEditor | null, tr: Tran
       kind: 'select',
       id: 'here',
       title: _('WARP on this network'),
-      subtitle: rule && ruleText(rule, tr),
+      // the value says what the rule does with WARP
+      subtitle: rule && ruleText({ ...rule, effects: others }, tr),
       menu: [edit, remove].filter(button => button !== null),
       value: warp ?? automatic,
       options: [

@@ -43,18 +43,19 @@ export function elsewhereGroup(state: ListState, tr: Translator): Group {
   const rules = networks?.rules ?? [];
   const here = networks ? ruleHere(networks) : null;
   const isFound = ({ title, subtitle }: Row) => holdsWords(foldText(`${title} ${subtitle ?? ''}`), foldText(query));
-  const found = [
+  const wanted = (rows: Row[]) => rows.filter(row => query === '' || isFound(row));
+  const own = wanted([
     ...rules.flatMap((rule, at) =>
       isOfSwitch(rule) || rule === here ? [] : [ruleRow(rule, rules[at + 1]?.name ?? null, editor, tr)],
     ),
     ...ssidRows(state, tr),
-    ...(networks ? [unknownRow(rules, tr)] : []),
-    ...kindRows(state, tr),
-  ].filter(row => query === '' || isFound(row));
+  ]);
+  const switches = wanted([...(networks ? [unknownRow(rules, tr)] : []), ...kindRows(state, tr)]);
   const rows = [
-    ...found,
-    ...(found.length > 0 ? [] : [noteRow('none', _('Nothing found'))]),
+    ...own,
+    ...(own.length + switches.length > 0 ? [] : [noteRow('none', _('Nothing found'))]),
     trustRow(state, tr),
+    ...switches,
     noteRow('imitated', _('Anyone can imitate a network by its name. Your traffic there would bypass WARP.')),
   ];
   return {

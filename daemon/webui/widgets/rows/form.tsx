@@ -21,7 +21,7 @@ export function FormView({ form }: { form: Form }) {
   const folded = filled.filter(group => group.folded);
   return (
     <>
-      {status && <StatusView status={status} alone={filled.length === 0 && !form.list} />}
+      {status && <StatusView status={status} alone={status.line === undefined && filled.length === 0 && !form.list} />}
       {filled
         .filter(group => !group.folded)
         .map(group =>

@@ -310,6 +310,9 @@ function createGroup(): ShownGroup {
     (child): child is Gtk.Box => child instanceof Gtk.Box && child.has_css_class('header'),
   );
   if (header) header.orientation = Gtk.Orientation.VERTICAL;
+  // a sentence as a title would be cut
+  const title = [...within(widget)].find(child => child.has_css_class('heading'));
+  Object.assign(title ?? {}, { ellipsize: 0, wrap: true });
   const radios: Radios = { members: [], setting: false };
   return { widget, list, header, rows: new Map(), radios, heading: null, order: undefined, movable: new WeakSet() };
 }

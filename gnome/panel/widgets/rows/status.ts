@@ -23,7 +23,6 @@ export interface StatusWidget {
 /** Creates the widget. */
 export function createStatus(host: Host): StatusWidget {
   const widget = vertical(6);
-  widget.valign = Gtk.Align.CENTER;
   widget.add_css_class('culvert-hero');
   const icon = new Gtk.Image({ pixel_size: 48, accessible_role: Gtk.AccessibleRole.PRESENTATION });
   const overlay = new Gtk.Overlay({ child: new Adw.Bin({ child: icon, css_classes: ['culvert-disc'] }) });
@@ -68,6 +67,7 @@ export function createStatus(host: Host): StatusWidget {
       showTone(widget, status.tone);
       // a page with a changing line has many states, between which nothing may move
       const isSteady = status.line !== undefined;
+      widget.valign = isSteady ? Gtk.Align.START : Gtk.Align.CENTER;
       // a label without text would be read aloud as a label
       sentence.visible = Boolean(status.sentence);
       line.visible = Boolean(status.line);
@@ -98,7 +98,7 @@ export function createStatus(host: Host): StatusWidget {
 }
 
 /** Height of the disc, and its minimum next to long words, in pixels. */
-const [DISC, LEAST_DISC] = [96, 40];
+const [DISC, LEAST_DISC] = [96, 24];
 
 const lineHeight = (label: Gtk.Label) => label.create_pango_layout('0').get_pixel_size()[1]!;
 

@@ -28,6 +28,15 @@ test('a team domain is as good as the name of the team', () => {
     assert.notEqual(checks(tr).team(text), null, text);
 });
 
+test('what WARP answers late about the account is below everything else, so that it moves nothing', () => {
+  const answer = { ok: true, license: null, deviceId: 'a', devices: [] } as never;
+  const groupsOf = (account: typeof answer | null) =>
+    accountForm(clientState({}), account, tr)
+      .groups.filter(({ rows }) => rows.length > 0)
+      .map(({ id }) => id);
+  assert.deepEqual(groupsOf(answer), [...groupsOf(null), 'account']);
+});
+
 test('the group of the team says that Culvert finishes the sign-in, and in place of which program', () => {
   assert.match(
     joining('Zero Trust Team Enrollment').description!,

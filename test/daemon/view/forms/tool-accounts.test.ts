@@ -46,7 +46,7 @@ test('shows per account its state, what is left, forecast, renewal and shared qu
       ['team-a', 'active', 0.85, 'neutral', 'In use · 850 of 1000 left · Lasts about 3 hours · Renews in 3 days'],
       ['team-b', 'waiting', 0, 'warning', 'Empty, back in 12 minutes'],
       ['team-c', 'fine', 0.8, 'neutral', '800 of 1000 left · Shares with team-d'],
-      ['team-d', 'off', null, 'neutral', 'Turned off · Key refused'],
+      ['team-d', 'problem', null, 'error', 'Turned off · Key refused'],
     ],
   );
   const all = row('switch', 'shim-firecrawl', richTool(now));
@@ -265,7 +265,7 @@ test('the controls ask for what they say, and the daemon takes it', () => {
     ['wake', row('button', 'account-firecrawl-team-b', ...tools).command, { change: 'wake', ...at('team-b') }],
     [
       'key',
-      menu('team-d')['New Key…']!.command,
+      row('button', 'account-firecrawl-team-d', ...tools).command,
       { change: 'add', ...at('team-d'), credentials: [], store: 'keyring', replace: true },
     ],
     ['remove', menu('team-d')['Remove…']!.command, { change: 'remove', ...at('team-d') }],
@@ -289,13 +289,18 @@ test('the controls ask for what they say, and the daemon takes it', () => {
 });
 
 test('a refused key is replaced with one press, if Culvert stores it', () => {
-  const refused = (sources: ('keyring' | 'file' | 'env')[], stored = true) => {
-    const account = toolAccount('a', { paused: { class: 'auth', until: null }, sources, stored });
+  const refused = (sources: ('keyring' | 'file' | 'env')[], stored = true, enabled = true) => {
+    const account = toolAccount('a', { enabled, paused: { class: 'auth', until: null }, sources, stored });
     return anyRow('account-x-a', tool('x', { accounts: [account] }));
   };
   const stored = refused(['file']);
-  assert.ok(stored.kind === 'button' && stored.label === 'New Key…');
-  assert.deepEqual([stored.mark, stored.tone], ['problem', 'error']);
+  for (const each of [stored, refused(['file'], true, false)])
+    assert.deepEqual(
+      [each.kind === 'button' && each.label, each.mark, each.tone],
+      ['New Key…', 'problem', 'error'],
+      'an account that is turned off as well',
+    );
+  assert.ok(stored.kind === 'button');
   const change = asked(stored.command);
   assert.equal(change.change === 'add' && change.store, 'file');
   assert.ok(stored.menu!.some(({ label }) => label === 'Use Now'));

@@ -45,7 +45,11 @@ function act(row: Row | undefined, value = ''): void {
 }
 
 const shownValue = (row: Row | undefined) => (row && 'value' in row ? row.value : null);
-const sentenceOf = ({ row }: Pick<ReturnType<typeof openedHistory>, 'row'>) => row('span')!.subtitle;
+/** The headline, and what is below it. */
+const headOf = ({ form }: Pick<ReturnType<typeof openedHistory>, 'form'>) => {
+  const { title, description } = form().groups[0]!;
+  return [title, description];
+};
 
 test('the history of the chosen length of time is read, again as time goes on and after an event, and nothing for now', async () => {
   const { world, page, form, row, status, listed, choose, chosen, answer } = openedHistory();
@@ -119,8 +123,10 @@ test('a history that can’t be written says so, with and without records', asyn
   const failing = { problem: 'No space left on disk.' };
   const words = 'The history is not recorded: No space left on disk.';
   assert.equal((await pageOf({ ...NOT_RECORDED, ...failing })).status()?.sentence, words);
-  const sentence = sentenceOf(await pageOf(recorded(2)));
-  assert.equal(sentenceOf(await pageOf({ ...recorded(2), ...failing })), `${sentence}. ${words}`);
+  const reading = openedHistory();
+  const [sentence, failure] = headOf(await pageOf(recorded(2)));
+  assert.deepEqual([headOf(reading)[0], failure], ['Reading…', undefined], 'the headline has its place from the start');
+  assert.deepEqual(headOf(await pageOf({ ...recorded(2), ...failing })), [sentence, words]);
 });
 
 test('events are listed by day, the newest first, without short phases of connecting', async () => {
@@ -145,19 +151,18 @@ test('events are listed by day, the newest first, without short phases of connec
       change('2026-11-21T09:10:00', 'unknown', { kind: 'stop' }),
     ],
   });
-  const textOf = (row: Row) =>
-    [row.title, row.kind === 'expander' ? shownValue(row.rows[0]) : '', row.subtitle, shownValue(row)].join('|');
+  const textOf = (row: Row) => [row.title, row.subtitle, shownValue(row)].join('|');
   assert.deepEqual(
     days().map(({ title, rows }) => [title, ...rows.map(textOf)]),
     [
       [
         'Nov 21, 2026',
-        '09:10  Recording stopped|||',
-        '09:02  Can’t connect|SomethingNew|WARP gave a reason that Culvert does not know · 7 min 41 s|',
-        '09:00  Connecting…|||2 min 19 s',
-        '08:00  Connected|||59 min 56 s',
+        '09:10  Recording stopped||',
+        '09:02  Can’t connect|WARP gave a reason that Culvert does not know\nSomethingNew|7 min 41 s',
+        '09:00  Connecting…||2 min 19 s',
+        '08:00  Connected||59 min 56 s',
       ],
-      ['Nov 20, 2026', '23:00  Connected|||9 h 0 min'],
+      ['Nov 20, 2026', '23:00  Connected||9 h 0 min'],
     ],
   );
   assert.equal(row('timeline'), days()[0]!.rows[0], 'a search leads to the newest');

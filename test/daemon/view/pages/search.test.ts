@@ -78,13 +78,6 @@ test('a hit for the keyboard shortcuts opens them', () => {
   }
 });
 
-test('for a setting that belongs to the desktop, finds a row that says so', () => {
-  for (const query of ['font size', 'text size', 'large text', 'screen reader', 'high contrast']) {
-    const [first] = find(query);
-    assert.equal(`${first?.page}/${first?.row}`, 'preferences/accessibility', query);
-  }
-});
-
 test('hyphens, blanks, case and diacritics make no difference', () => {
   const first = (query: string) => find(query).map(({ page, row }) => `${page}/${row}`)[0];
   for (const same of [

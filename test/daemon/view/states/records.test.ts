@@ -57,7 +57,7 @@ test('a change is described in words', () => {
       'Rule “home”: WARP is paused',
     ],
     [{ ...off, byUser: false, reverted: 'connection' }, 'Disconnected', 'Connection: reverted by Culvert'],
-    [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'Settings changed'],
+    [{ state: 'disconnected', reason: 'SettingsChanged', colo: null }, 'Disconnected', 'A setting of WARP was changed'],
     [{ reverted: 'routes' }, 'Connected', 'All traffic, via Amsterdam, Routes: reverted by Culvert'],
     [
       { state: 'disconnected', reason: 'Manual', colo: null, reverted: 'mode' },

@@ -127,6 +127,8 @@ export const REQUESTS: Record<string, (request: Required<Request>) => unknown> =
   /** Places of cards and boxed lists. */
   cards: () =>
     [...widgets()].filter(each => ['card', 'boxed-list'].some(name => each.has_css_class(name))).map(placeOf),
+  /** Place of the disc of a status. */
+  disc: () => placeOf([...widgets()].find(each => each.has_css_class('culvert-disc'))!),
   /** Large buttons, from top to bottom. */
   pills: () =>
     [...widgets()]

@@ -60,6 +60,7 @@ function page(
 const row = (networks: NetworksState, id: string, parts: Parameters<typeof clientState>[0] = {}) =>
   rowsOf(page(networks, parts)).find(each => each.id === id);
 const button = (buttons: MenuButton[] | undefined, label: string) => buttons?.find(each => each.label === label);
+const labels = (buttons: MenuButton[]) => buttons.map(({ label }) => label);
 const ask = (found: Row | MenuButton | undefined) =>
   found && 'command' in found && typeof found.command === 'object' ? found.command.ask : null;
 const chosen = (networks: NetworksState, value: string) => {
@@ -71,7 +72,8 @@ const chosen = (networks: NetworksState, value: string) => {
 test('without a daemon that follows them, the page says what the desktop knows, or that the network is unknown', () => {
   for (const networks of [null, undefined]) {
     const { status, groups } = page(networks);
-    assert.deepEqual([status!.title, status!.buttons, status!.menu], ['Network unknown', [], undefined]);
+    assert.deepEqual([status!.title, ...labels(status!.buttons)], ['Network unknown', 'Network Settings']);
+    assert.equal(status!.menu, undefined);
     assert.equal(groups[0]!.rows.length, 0);
     assert.equal(
       rowsOf(page(networks)).some(({ id }) => id === 'unknown-wifi'),
@@ -107,6 +109,12 @@ test('the status names the network, its device and what happens there', () => {
     'WARP is paused, Kill switch is on, by the rule “home”.',
     'Wi-Fi · wlan0',
   ]);
+  const own = { options: { trustedSsids: ['Home'] } };
+  assert.equal(
+    page(state(RULE, true), own).status!.sentence,
+    'WARP’s own list of trusted Wi-Fi turns it off on “Home”. Kill switch is on, by the rule “home”.',
+    'a pause is said once',
+  );
   const wired = link('eth0', { kind: 'ethernet' });
   assert.deepEqual(of(state('', null, { links: [wired] })).slice(0, 1), ['Wired network']);
   assert.equal(of(state('', null, { links: [home, wired] }))[2], 'Wi-Fi “Home” on wlan0, Ethernet on eth0');
@@ -116,6 +124,7 @@ test('the status names the network, its device and what happens there', () => {
     'Connect to a network to see what happens there.',
     undefined,
   ]);
+  assert.deepEqual(labels(page(state('', null, { links: [] })).status!.buttons), ['Network Settings']);
   // no service reports what there is
   assert.equal(of(state('', null, { links: [], service: null }))[0], 'Network unknown');
 });
@@ -188,7 +197,11 @@ test('a rule is removed by one click, and its undo puts it back where it was', (
 test('the rule of the present network is with the choice for this network, and not in the list of the others', () => {
   const { groups } = page(state(RULE, true));
   const here = rowsOf({ groups }).find(({ id }) => id === 'here')!;
-  assert.deepEqual([here.kind, here.subtitle], ['select', 'Wi-Fi “Home”: WARP is paused, Kill switch is on']);
+  assert.deepEqual(
+    [here.kind, here.subtitle],
+    ['select', 'Wi-Fi “Home”: Kill switch is on'],
+    'the value says the pause',
+  );
   assert.deepEqual(
     here.menu?.map(({ label, command }) => [label, command.ask]),
     [['Remove home', { kind: 'networks', change: { do: 'remove', name: 'home' } }]],
@@ -322,7 +335,7 @@ test('the networks that WARP itself trusts are in the same list, and are added, 
   const list = groups.find(({ id }) => id === 'rules')!;
   assert.deepEqual(
     list.rows.map(({ id }) => id),
-    ['rule-home', 'ssid-Office', 'unknown-wifi', 'wifi', 'ethernet', 'ssid-add', 'imitated'],
+    ['rule-home', 'ssid-Office', 'ssid-add', 'unknown-wifi', 'wifi', 'ethernet', 'imitated'],
   );
   const [, office] = list.rows;
   assert.ok(office?.kind === 'item');
