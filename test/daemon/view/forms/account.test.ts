@@ -28,7 +28,7 @@ test('a team domain is as good as the name of the team', () => {
     assert.notEqual(checks(tr).team(text), null, text);
 });
 
-test('what WARP answers late about the account is below everything else, so that it moves nothing', () => {
+test('the group that WARP fills late is below everything else, so that it moves nothing', () => {
   const answer = { ok: true, license: null, deviceId: 'a', devices: [] } as never;
   const groupsOf = (account: typeof answer | null) =>
     accountForm(clientState({}), account, tr)
