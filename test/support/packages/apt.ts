@@ -46,13 +46,22 @@ export function packedRoot(release: string): string | null {
   return status === 0 ? tar : null;
 }
 
+/** Gives a root the clock of a run at another time (test/runner/setting.sh), by which packages are signed. */
+function giveClock(root: string): void {
+  if (!fs.existsSync('/etc/culvert-test-clock')) return;
+  for (const name of ['culvert-test-clock', 'culvert-test-clock.so', 'ld.so.preload'])
+    fs.copyFileSync(join('/etc', name), join(root, 'etc', name));
+}
+
 /** @param release of Debian, in a fresh root; without one it is this machine. Null if that root can't be made. */
 export function createMachine(t: Pick<TestContext, 'after'>, release?: string): Machine | null {
   const tar = release && packedRoot(release);
   if (tar === null) return null;
   const root = temporary(t, 'apt');
-  if (tar) execFileSync('tar', ['-xf', tar, '-C', root]);
-  else {
+  if (tar) {
+    execFileSync('tar', ['-xf', tar, '-C', root]);
+    giveClock(root);
+  } else {
     for (const path of [
       'etc/apt/sources.list.d',
       'etc/apt/preferences.d',
