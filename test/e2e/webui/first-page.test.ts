@@ -62,22 +62,15 @@ test('a hit on the page behind the search closes the search', async t => {
   assert.deepEqual(complaints, []);
 });
 
-test('a hit for the keyboard shortcuts opens them over the page, and a hit for the text size says whose setting it is', async t => {
+test('a hit for the keyboard shortcuts opens them over the page', async t => {
   const { address } = await openWeb();
   const { page, complaints } = await openTab(await openBrowser(t), address);
-  const revealed = await watchRevealed(page);
   const search = page.getByRole('searchbox', { name: 'Search settings' });
   await search.fill('hotkey');
   await page.getByRole('main').getByRole('button', { name: 'Keyboard Shortcuts' }).click();
   await page.getByRole('dialog', { name: 'Keyboard Shortcuts' }).getByText('Tab: next control').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await search.fill('font size');
-  await page
-    .getByRole('main')
-    .getByRole('link', { name: /^Accessibility/ })
-    .click();
-  await revealed('Text size, contrast and animations follow');
   assert.deepEqual(complaints, []);
 });
 

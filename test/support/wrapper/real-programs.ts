@@ -11,7 +11,8 @@ import { FULL } from '../thoroughness.ts';
 import { finished } from './sandbox.ts';
 
 const NODE = `node-linux-${process.arch}`;
-const INSTALL_MS = 600_000;
+/** Less than a file may take without progress (test/runner/file.ts). */
+const INSTALL_MS = 240_000;
 const RUN_MS = 300_000;
 
 /** The environment of the program is a part of its output, for tests that look for keys. */
@@ -64,6 +65,7 @@ export async function realPrograms(packages: readonly string[]): Promise<RealPro
 /** @returns why they could not be installed */
 async function install(directory: string, packages: readonly string[]): Promise<string | false> {
   if (!FULL) return 'only in a full run';
+  if (fs.existsSync('/etc/culvert-test-clock')) return 'at another time, the certificate of the registry is not valid';
   fs.writeFileSync(path.join(directory, 'package.json'), '{ "private": true }\n');
   const words = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--fetch-retries=1', '--loglevel=error'];
   try {
