@@ -112,19 +112,10 @@ export function createChangeService({ context, routes, reverted, clock = readClo
      *   until reverting succeeds
      */
     async revert(subject?: Subject): Promise<void> {
-      for (const name of requireSome(subjectsOf(subject, () => true)))
-        await attempt(name, async () => {
-          const entry = store.get(name);
-          if (!entry || entry.making) return;
-          try {
-            await restore(entry.previous);
-          } catch (error) {
-            store.note(name, { ...entry, endsAt: deadlineIn(0, clock()) });
-            store.fail(name, error);
-            throw error;
-          }
-          store.note(name, null);
-        });
+      const names = requireSome(subjectsOf(subject, () => true));
+      const attempts = names.map(name => attempt(name, () => revertNow(name, { store, restore, clock })));
+      await Promise.allSettled(attempts);
+      await Promise.all(attempts); // throws the first failure
     },
 
     checkpoint: (subject: Subject) => checkpoint(subject, { store, context, attempt, restore }),
@@ -155,6 +146,24 @@ export function createChangeService({ context, routes, reverted, clock = readClo
 /** True if the tunnel CLI reports a state and nothing blocks it. */
 function isAnswering({ state, blocked }: Snapshot['status']): boolean {
   return state !== 'unknown' && blocked === null;
+}
+
+interface Reverting extends Pick<CheckpointParts, 'store' | 'restore'> {
+  clock(): Clock;
+}
+
+/** Reverts a change that the user wants reverted. After a failure, it counts as over. */
+async function revertNow(subject: Subject, { store, restore, clock }: Reverting): Promise<void> {
+  const entry = store.get(subject);
+  if (!entry || entry.making) return;
+  try {
+    await restore(entry.previous);
+  } catch (error) {
+    store.note(subject, { ...entry, endsAt: deadlineIn(0, clock()) });
+    store.fail(subject, error);
+    throw error;
+  }
+  store.note(subject, null);
 }
 
 /** Serializes the changes of each subject, and their reversals. */
