@@ -127,7 +127,7 @@ export function createTunnel(options: Options): Tunnel {
     acceptTerms: terms.accepted,
     listening: watch.form,
     onAge: options.onAge ?? (() => {}),
-    onReachable: () => void (watch.hasten() || reader.read('status')),
+    hasten: () => watch.hasten(),
   });
   const changes = createChangedParts({
     reader,
