@@ -7,7 +7,6 @@ import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
 import type { Judgment } from '../../../routes/session.ts';
-import type { Shown } from '../../../state/status-line.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes.ts';
 import { changeText } from '../../../view/states/changes.ts';
@@ -81,7 +80,7 @@ async function wait(
   try {
     const ending = await new Promise<Ending>((end, fail) => {
       let accepted = false;
-      const consider = (snapshot: Shown) => {
+      const consider = (snapshot: Snapshot) => {
         const { status } = snapshot;
         clearTimeout(doubt);
         const verdict = progressOf(status);
@@ -213,7 +212,7 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
 }
 
 /** Returns text such as `Connecting: Looking for the fastest way to Cloudflare`. */
-function phase(shown: Shown): string {
+function phase(shown: Snapshot): string {
   const name = stateName(stateIn(shown), false, english);
   const label = isOld(shown.status) ? asOf(name, shown.status, english) : name;
   const reason = reasonText(shown.status, english);
