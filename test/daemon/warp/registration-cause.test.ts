@@ -86,13 +86,16 @@ const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: stri
     { policy: UNSEEN, journal: { code: 'policy-link', line: 'x' } },
     'policy-link',
   ],
-  ...Object.entries({ 'no file': NO_EVIDENCE.policy, 'a file': TOKEN, 'a file that only root may read': HIDDEN }).flatMap(
-    ([now, present]) =>
-      (['policy-link', 'policy-owner'] as const).map((code): (typeof CASES)[number] => [
-        `${now} by now, and ${code} in the journal`,
-        { policy: present, journal: { code, line: 'x' } },
-        'policy-restart',
-      ]),
+  ...Object.entries({
+    'no file': NO_EVIDENCE.policy,
+    'a file': TOKEN,
+    'a file that only root may read': HIDDEN,
+  }).flatMap(([now, present]) =>
+    (['policy-link', 'policy-owner'] as const).map((code): (typeof CASES)[number] => [
+      `${now} by now, and ${code} in the journal`,
+      { policy: present, journal: { code, line: 'x' } },
+      'policy-restart',
+    ]),
   ),
   ['such a file, and an answer of the server', { policy: HIDDEN, ...NOT_IN_API }, 'unknown-to-api'],
   ['a list that WARP may not see', { policy: LISTED }, 'policy-configs'],
