@@ -8,7 +8,16 @@ import { Problem } from '../problem.ts';
 import { mayHaveChanged } from '../warp/cli/failures.ts';
 import { type ChangeStore, createChangeStore } from './change-store.ts';
 import { type Clock, deadlineIn, type Pending, readClock } from './changes-file.ts';
-import { actionsTo, currentValue, knownNow, settingOf, textOf, type Value, valueNotRead } from './values.ts';
+import {
+  actionsTo,
+  currentValue,
+  knownNow,
+  reportedOnly,
+  settingOf,
+  textOf,
+  type Value,
+  valueNotRead,
+} from './values.ts';
 
 interface Options {
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>;
@@ -120,7 +129,7 @@ export function createChangeService({ context, routes, reverted, clock = readClo
 
     checkpoint: (subject: Subject) => checkpoint(subject, { store, context, attempt, restore }),
 
-    /** Reverts unconfirmed changes before the daemon ends. The next start retries failed attempts. */
+    /** Tries to revert unconfirmed changes before the daemon ends, except changes that are being made. */
     async revertUnconfirmed(): Promise<void> {
       const revertUnlessConfirmed = async (subject: Subject) => {
         const entry = store.get(subject);
@@ -206,13 +215,11 @@ async function readValue(subject: Subject, context: Options['context']): Promise
 async function readPrevious(subject: Subject, context: Options['context']): Promise<Value> {
   const value = await readValue(subject, context);
   if (value) return value;
-  throw new Problem(
-    'previous-unknown',
-    'The tunnel client does not report the current value, so it could not be restored.',
-    {
-      hint: 'Make the change without a time limit, or see: culvert doctor',
-    },
-  );
+  const condition = reportedOnly(subject, knownNow(context));
+  const why = condition ? `reports this value only ${condition}` : 'does not report the current value';
+  throw new Problem('previous-unknown', `The tunnel client ${why}, so it could not be restored.`, {
+    hint: `Make the change without a time limit${condition ? '.' : ', or see: culvert doctor'}`,
+  });
 }
 
 /** @throws Problem nothing-pending */
