@@ -277,6 +277,10 @@ test('a finding of the checks is named on every surface with room for it', () =>
     return /Nothing comes back through the tunnel\. The firewall drops/.test(all) ? null : `does not say it: ${all}`;
   });
   assert.deepEqual(wrong, []);
+  for (const { name, client } of CASES) {
+    const { state, details } = describe(client, '1', tr).tunnel;
+    if (client.snapshot!.diagnosis && state === 'disconnected') assert.match(details ?? '', /0 bytes received/, name);
+  }
 });
 
 test('outside the demo nothing is called one', () => {
