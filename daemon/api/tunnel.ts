@@ -24,6 +24,8 @@ export const REGISTRATION_CAUSES = [
   'policy-link',
   /** WARP's service may not read the policy file. */
   'policy-owner',
+  /** WARP could not read the policy file when it started, and nothing shows why anymore. */
+  'policy-restart',
   /** The policy file is empty, or not XML with settings. */
   'policy-form',
   /** The configurations are in a list that WARP may ignore in XML. */

@@ -8,7 +8,16 @@ import { Problem } from '../problem.ts';
 import { mayHaveChanged } from '../warp/cli/failures.ts';
 import { type ChangeStore, createChangeStore } from './change-store.ts';
 import { type Clock, deadlineIn, type Pending, readClock } from './changes-file.ts';
-import { actionsTo, currentValue, knownNow, settingOf, textOf, type Value, valueNotRead } from './values.ts';
+import {
+  actionsTo,
+  currentValue,
+  knownNow,
+  reportedOnly,
+  settingOf,
+  textOf,
+  type Value,
+  valueNotRead,
+} from './values.ts';
 
 interface Options {
   context: Pick<FeatureContext, 'paths' | 'state' | 'tunnel' | 'say'>;
@@ -112,24 +121,15 @@ export function createChangeService({ context, routes, reverted, clock = readClo
      *   until reverting succeeds
      */
     async revert(subject?: Subject): Promise<void> {
-      for (const name of requireSome(subjectsOf(subject, () => true)))
-        await attempt(name, async () => {
-          const entry = store.get(name);
-          if (!entry || entry.making) return;
-          try {
-            await restore(entry.previous);
-          } catch (error) {
-            store.note(name, { ...entry, endsAt: deadlineIn(0, clock()) });
-            store.fail(name, error);
-            throw error;
-          }
-          store.note(name, null);
-        });
+      const names = requireSome(subjectsOf(subject, () => true));
+      const attempts = names.map(name => attempt(name, () => revertNow(name, { store, restore, clock })));
+      await Promise.allSettled(attempts);
+      await Promise.all(attempts); // throws the first failure
     },
 
     checkpoint: (subject: Subject) => checkpoint(subject, { store, context, attempt, restore }),
 
-    /** Reverts unconfirmed changes before the daemon ends. The next start retries failed attempts. */
+    /** Tries to revert unconfirmed changes before the daemon ends, except changes that are being made. */
     async revertUnconfirmed(): Promise<void> {
       const revertUnlessConfirmed = async (subject: Subject) => {
         const entry = store.get(subject);
@@ -155,6 +155,24 @@ export function createChangeService({ context, routes, reverted, clock = readClo
 /** True if the tunnel CLI reports a state and nothing blocks it. */
 function isAnswering({ state, blocked }: Snapshot['status']): boolean {
   return state !== 'unknown' && blocked === null;
+}
+
+interface Reverting extends Pick<CheckpointParts, 'store' | 'restore'> {
+  clock(): Clock;
+}
+
+/** Reverts a change that the user wants reverted. After a failure, it counts as over. */
+async function revertNow(subject: Subject, { store, restore, clock }: Reverting): Promise<void> {
+  const entry = store.get(subject);
+  if (!entry || entry.making) return;
+  try {
+    await restore(entry.previous);
+  } catch (error) {
+    store.note(subject, { ...entry, endsAt: deadlineIn(0, clock()) });
+    store.fail(subject, error);
+    throw error;
+  }
+  store.note(subject, null);
 }
 
 /** Serializes the changes of each subject, and their reversals. */
@@ -197,13 +215,11 @@ async function readValue(subject: Subject, context: Options['context']): Promise
 async function readPrevious(subject: Subject, context: Options['context']): Promise<Value> {
   const value = await readValue(subject, context);
   if (value) return value;
-  throw new Problem(
-    'previous-unknown',
-    'The tunnel client does not report the current value, so it could not be restored.',
-    {
-      hint: 'Make the change without a time limit, or see: culvert doctor',
-    },
-  );
+  const condition = reportedOnly(subject, knownNow(context));
+  const why = condition ? `reports this value only ${condition}` : 'does not report the current value';
+  throw new Problem('previous-unknown', `The tunnel client ${why}, so it could not be restored.`, {
+    hint: `Make the change without a time limit${condition ? '.' : ', or see: culvert doctor'}`,
+  });
 }
 
 /** @throws Problem nothing-pending */

@@ -92,6 +92,17 @@ export function currentValue(subject: Subject, snapshot: Known): Value | null {
   }
 }
 
+/** Says when the tunnel CLI reports a value that it does not report with the present settings; null for any other value. */
+export function reportedOnly(subject: Subject, { settings, options, tunnel, stale }: Known): string | null {
+  if (stale.some(({ part }) => part === 'settings')) return null;
+  const { Mode, 'WARP tunnel protocol': protocol } = settings;
+  if (subject === 'proxyPort' && tunnel.proxyPort === null && Mode !== undefined && Mode !== 'proxy')
+    return 'in proxy mode';
+  return subject === 'masque' && options.masque === null && protocol === 'WireGuard'
+    ? 'with the protocol MASQUE'
+    : null;
+}
+
 /**
  * Returns the actions that set a value; none if it is already set. daemon/routes/routes-service.ts sets routes.
  * @param now the current value; null sets the wanted value in any case, but must not be null for a list

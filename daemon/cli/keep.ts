@@ -114,10 +114,11 @@ export async function askToKeep(
 
 const requestFor = (subject: Subject | undefined) => (subject ? { subject } : {});
 
-/** Reports when a temporary change ends. */
-export async function sayEnd(context: Context, subject: Subject): Promise<void> {
+/** Reports what was done, and when a temporary change ends, unless the value was set before. */
+export async function sayDone(context: Context, subject: Subject, done: string, isTemporary: boolean): Promise<void> {
+  if (!isTemporary) return context.say(done);
   const change = await pendingChange(context, subject);
-  context.say(change ? `${changeText(change, english)}.` : 'Already set; nothing to revert.');
+  context.say(change ? `${done}\n${changeText(change, english)}.` : 'Already set; nothing to revert.');
 }
 
 async function pendingChange({ client }: Context, subject: Subject): Promise<Change | undefined> {

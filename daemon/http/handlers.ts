@@ -117,7 +117,7 @@ export const handlers: Handlers = {
     return { ok: true, entries, next, oldest: oldestId, lost, capacity };
   },
   'POST /api/why': async ({ env, state, tunnel }, { body }) => {
-    await tunnel.refresh('stale');
+    await tunnel.refresh('lists');
     const { explain } = await import('../routes/explain.ts');
     return explain(body.target, { ...state.snapshot(), stale: tunnel.stale() }, env);
   },

@@ -105,12 +105,14 @@ export function forecast(
   };
 }
 
-/** Returns the entry of a host, and its forecast where the entry decides. The demo routes nothing. */
+/** Returns the entry of a host, and its forecast where the entry decides; neither for an old list. The demo routes nothing. */
 function nameOf(
   host: string,
   entries: readonly Entry[],
   snapshot: Known,
 ): Pick<Why, 'nameEntry' | 'nameForecast' | 'nameBlocked'> {
+  const { splitTunnel, stale = [] } = snapshot;
+  if (splitTunnel.mode === null || stale.some(({ part }) => part === 'settings' || part === 'splitTunnel')) return {};
   const nameEntry = hostEntry(host, entries);
   const { reason, forecast } = decide({ address: '', host }, entries, snapshot);
   const isDecided = nameEntry !== null && reason === 'entry' && !snapshot.tunnelCli.emulated;

@@ -7,7 +7,7 @@ import { replaceFile } from '../core/files.ts';
 import { printable } from '../core/printable.ts';
 import { thisProcess } from '../core/process.ts';
 import { createStyle, plain, type Style } from '../core/terminal.ts';
-import { createLongTimer, untilLong } from '../view/client/client-state.ts';
+import { createLongTimer, shownState, untilLong } from '../view/client/client-state.ts';
 import { describeRemoteAccess, modeName } from '../view/client/labels.ts';
 import { formatStatusFile } from '../view/client/status-file.ts';
 import type { Tone } from '../view/form.ts';
@@ -16,27 +16,21 @@ import { changeText } from '../view/states/changes.ts';
 import { coverageOf, coverageText, isAsNamed } from '../view/states/coverage.ts';
 import { offersHttp2, usesHttp2 } from '../view/states/http2.ts';
 import { blockedSentence, blockedText, onlyTunnelText } from '../view/states/killswitch.ts';
-import { stateName, stateSign, stateTone, unavailableText } from '../view/states/state-table.ts';
-import { asOf, isOffline, isOld, isOnlyTunnelLeft, silenceText, stateIn, unknownWord } from '../view/states/summary.ts';
+import { stateName, stateSign } from '../view/states/state-table.ts';
+import {
+  asOf,
+  isConnectIgnored,
+  isOffline,
+  isOld,
+  isOnlyTunnelLeft,
+  silenceText,
+  stateIn,
+  unknownWord,
+} from '../view/states/summary.ts';
 import { sourceWarning } from '../view/states/updates.ts';
+import { describeState } from '../view/states/words.ts';
 import { english } from '../view/translator.ts';
 import type { State } from './store.ts';
-
-/** The parts of a snapshot that the line shows. */
-export type Shown = Pick<
-  Snapshot,
-  | 'status'
-  | 'settings'
-  | 'options'
-  | 'account'
-  | 'splitTunnel'
-  | 'tunnel'
-  | 'tunnelCli'
-  | 'remoteAccess'
-  | 'killSwitch'
-  | 'changes'
-  | 'lostChanges'
->;
 
 const COLORS: Record<Tone, keyof Style> = {
   success: 'green',
@@ -51,14 +45,15 @@ const COLORS: Record<Tone, keyof Style> = {
  * stays true until the state changes. The next command follows a blocking cause.
  * @param now in ms since the epoch
  */
-export function statusLine(shown: Shown, style: Style = plain, now = Date.now()): string {
+export function statusLine(shown: Snapshot, style: Style = plain, now = Date.now()): string {
   return statusParts(shown, style, now).join(separator(style));
 }
 
 /** Returns the line for a daemon that does not answer. */
 export function unavailableLine(style: Style): string {
-  const paint = style[COLORS[stateTone('unknown', false)]];
-  return `${paint(stateSign('unknown'))} ${style.bold(paint(unavailableText(english)))}`;
+  const { state, label, tone } = describeState(shownState(null), english);
+  const paint = style[COLORS[tone]];
+  return `${paint(stateSign(state))} ${style.bold(paint(label))}`;
 }
 
 /** Returns the separator between the parts of the line. */
@@ -67,11 +62,10 @@ export function separator(style: Style): string {
 }
 
 /** Returns the parts of the line. @param now in ms since the epoch */
-export function statusParts(shown: Shown, style: Style, now: number): string[] {
-  const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges } = shown;
-  const state = stateIn(shown);
-  const demo = tunnelCli.emulated;
-  const paint = style[COLORS[stateTone(state, demo)]];
+export function statusParts(shown: Snapshot, style: Style, now: number): string[] {
+  const { status, settings, tunnel, tunnelCli, remoteAccess, changes, lostChanges, diagnosis } = shown;
+  const { state, sentence, tone } = describeState(shownState(shown, now), english);
+  const paint = style[COLORS[tone]];
   // the changes show the end of a pause
   const reason = state === 'paused' ? null : reasonText(status, english);
   const isUnread = state === 'unknown' && status.raw === null;
@@ -90,11 +84,17 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
     const word = unknownWord(status, 'status');
     if (status.state === 'unknown' && word !== null) parts.push(`WARP reports: ${printable(word)}`);
     else if (status.state === 'unknown' && status.raw) parts.push(`it printed: ${firstLine(status.raw)}`);
-    if (isFailure) parts.push('see: culvert doctor');
-    if (untilLong(status, now) === 0) parts.push(style.yellow(longText(shown)));
+    if (isFailure || isConnectIgnored(shown) || (diagnosis && status.state === 'unable'))
+      parts.push('see: culvert doctor');
+    if (!isStale && untilLong(status, now) === 0) parts.push(style.yellow(longText(shown)));
     const network = unknownWord(status, 'network') ?? status.network;
     if (network !== null && network !== 'healthy') parts.push(style.yellow(`network ${printable(network)}`));
-    const traffic = isStale ? null : trafficText(shown);
+    const isSilent = diagnosis && status.state === 'connected';
+    const traffic = isStale
+      ? null
+      : isSilent
+        ? style.yellow(printable(sentence).replace(/\.$/, ''))
+        : trafficText(shown);
     if (traffic !== null) parts.push(traffic);
     const protocol = protocolOf({ settings, tunnel });
     if (protocol)
@@ -112,7 +112,7 @@ export function statusParts(shown: Shown, style: Style, now: number): string[] {
  * Names the mode; for a connection that covers less than the mode's name says, words what it covers. Null while no mode is
  * known: `Connected` alone claims nothing.
  */
-function trafficText(shown: Shown): string | null {
+function trafficText(shown: Snapshot): string | null {
   const { status, settings, tunnelCli } = shown;
   const coverage = coverageOf(shown);
   if (!settings.Mode) return null;
@@ -122,12 +122,12 @@ function trafficText(shown: Shown): string | null {
   return coverage.kind === 'unknown' ? `${name}: ${text}` : text;
 }
 
-function longText(shown: Shown): string {
+function longText(shown: Snapshot): string {
   const way = offersHttp2(shown) ? '; if this network blocks UDP: culvert protocol h2-only' : '';
   return `This takes longer than usual, see: culvert doctor${way}`;
 }
 
-function offlineText(shown: Shown, isNamed: boolean): string {
+function offlineText(shown: Snapshot, isNamed: boolean): string {
   const { killSwitch, tunnelCli } = shown;
   const word = isOnlyTunnelLeft(shown) ? onlyTunnelText : isNamed ? blockedSentence : blockedText;
   const text = word(english).replace(/\.$/, '');
@@ -145,7 +145,7 @@ export function statusWarning({ update }: Pick<Snapshot, 'update'>): string | nu
  * Returns the output of `culvert status --json`, and of each line with `--watch`.
  * @param port the TCP port, or null
  */
-export function statusJson(shown: Shown, port: number | null) {
+export function statusJson(shown: Snapshot, port: number | null) {
   const { status, settings, tunnelCli, remoteAccess, changes, lostChanges } = shown;
   const mode = settings.Mode ?? null;
   const summary = stateIn(shown);

@@ -115,7 +115,11 @@ function missingCause(evidence: RegistrationEvidence, used: Dictionary | null): 
   const isDoubtful =
     inPolicy?.code === 'policy-hidden' || (inPolicy?.code === 'policy-configs' && answerIn(evidence) !== null);
   if (inPolicy && !isDoubtful) return inPolicy;
-  return wayCause(evidence) ?? answerCause(evidence, used) ?? inPolicy;
+  const way = wayCause(evidence);
+  // WARP said so when it started; the file lies there otherwise by now
+  const isPast = (way?.code === 'policy-link' || way?.code === 'policy-owner') && !evidence.policy.isUnseen;
+  if (way && isPast) return { ...way, code: 'policy-restart' };
+  return way ?? answerCause(evidence, used) ?? inPolicy;
 }
 
 /** Returns the fault of another configuration, so that a managed device without a registration always has a cause. */

@@ -12,7 +12,7 @@ import { createCliTracker } from './cli/cli-info.ts';
 import { blockedProblem } from './cli/failures.ts';
 import { installCommand, installSteps } from './cli/install-steps.ts';
 import { childEnv, createRunner } from './cli/run.ts';
-import { NEWEST, READ_LIMIT_MS } from './cli/version.ts';
+import { LISTS, NEWEST, READ_LIMIT_MS } from './cli/version.ts';
 import { createTerms } from './consent.ts';
 import { type ChangedParts, createChangedParts, createHearing, type Hearing } from './hear.ts';
 import { createWatch, type Watch } from './listen/watch.ts';
@@ -20,6 +20,8 @@ import { createReader, type Reader } from './read/reader.ts';
 import { createRegistrationWatch, type JournalCause } from './registration.ts';
 import { createTunnelStore, type TunnelStore } from './tunnel-store.ts';
 import { createWish } from './wish.ts';
+
+type Refresh = 'stale' | 'lists' | 'all';
 
 export interface Tunnel {
   /** Watches for the executable, and starts the child that listens for changes. */
@@ -41,8 +43,9 @@ export interface Tunnel {
   /**
    * Reads the outdated parts, or everything. Never rejects. Waits at most 1 s; at most 6 s for everything, or after an
    * action with unread changes. Waits about 10 s more for settings that were never read.
+   * @param which `lists`: also settings and lists that may have changed unnoticed
    */
-  refresh(which: 'stale' | 'all'): Promise<void>;
+  refresh(which: Refresh): Promise<void>;
   /** Reads the running tunnel's statistics if they are outdated. Never rejects. */
   readFigures(): Promise<void>;
   /**
@@ -126,7 +129,7 @@ export function createTunnel(options: Options): Tunnel {
     acceptTerms: terms.accepted,
     listening: watch.form,
     onAge: options.onAge ?? (() => {}),
-    onReachable: () => void (watch.hasten() || reader.read('status')),
+    hasten: () => watch.hasten(),
   });
   const changes = createChangedParts({
     reader,
@@ -223,16 +226,18 @@ const FIRST_READ_MS = 2 * READ_LIMIT_MS;
 
 interface RefreshOptions {
   reader: Reader;
-  watch: Pick<Watch, 'retry' | 'spoken'>;
+  watch: Pick<Watch, 'retry' | 'spoken' | 'form'>;
   changes: Pick<ChangedParts, 'retryLater'>;
   /** Resolves when the installed executable is in use. */
   adopted(): Promise<void>;
 }
 
 /** @returns `Tunnel.refresh` */
-function createRefresh({ reader, watch, changes, adopted }: RefreshOptions): (which: 'stale' | 'all') => Promise<void> {
+function createRefresh({ reader, watch, changes, adopted }: RefreshOptions): (which: Refresh) => Promise<void> {
   return async which => {
-    if (which === 'stale' && reader.isFresh()) return;
+    // a JSON listener announces every change
+    if (which === 'lists' && watch.form() !== 'json') reader.expire('settings', ...LISTS);
+    if (which !== 'all' && reader.isFresh()) return;
     const limit = new AbortController();
     const within = (ms: number, work: Promise<void>) =>
       Promise.race([work, delay(ms, undefined, { signal: limit.signal })]).catch(() => {});

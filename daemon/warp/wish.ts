@@ -121,7 +121,7 @@ export function createWish(file: string | null = null, now: () => number = Date.
       const isNews = !turnedOff || (by !== null && turnedOff.by === null);
       if (isNews && !wanted && isTurnedOff({ ...reading, raw })) setTurnedOff({ isDown, at: now(), by });
       if (!wanted) return;
-      const isNew = wanted.raw !== undefined && (wanted.moved || raw !== wanted.raw);
+      const isNew = wanted.raw !== undefined && (wanted.moved || plain(raw) !== plain(wanted.raw));
       const isFirst = wanted.raw === undefined;
       if (isFirst) wanted.raw = raw;
       const isTurnedOffSince = isNew && reading.reason?.code === 'SettingsChanged' && isTurnedOff({ ...reading, raw });
@@ -143,6 +143,11 @@ export function createWish(file: string | null = null, now: () => number = Date.
       else save();
     },
   };
+}
+
+/** Returns a status without its layout: the listener prints JSON on one line, and a read on several. */
+function plain(raw: string | null | undefined): string | null {
+  return raw ? (JSON.stringify(jsonOf(raw)) ?? raw.trim()) : null;
 }
 
 /** True if the tunnel is down and the status gives no reason other than the user's choice. */

@@ -152,6 +152,8 @@ async function fixOf(cause: RegistrationCause, world: World, file: PolicyFile | 
       return file && linkFix(file);
     case 'policy-owner':
       return file && ownerFix(file);
+    case 'policy-restart':
+      return RESTART_WARP;
     case 'policy-form':
     case 'policy-configs':
     case 'policy-variables':

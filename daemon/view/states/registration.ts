@@ -46,6 +46,13 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
     ),
     offer: null,
   }),
+  'policy-restart': () => ({
+    title: FILE_NOT_READ,
+    sentence: message(
+      'WARP could not read /var/lib/cloudflare-warp/mdm.xml when it started. Nothing shows a reason for that now: restart WARP.',
+    ),
+    offer: null,
+  }),
   'policy-form': () => ({
     title: FILE_INVALID,
     sentence: message('WARP can’t read /var/lib/cloudflare-warp/mdm.xml. Ask your administrator for a corrected one.'),

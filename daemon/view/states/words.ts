@@ -181,10 +181,11 @@ function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row 
   };
 }
 
-function disconnectedRow({ snapshot, cause, said }: Situation, tr: Translator): Row {
+function disconnectedRow(situation: Situation, tr: Translator): Row {
+  const { snapshot, cause, said } = situation;
   // the user wanted to connect, but there is no tunnel
-  const isIgnored = isConnectIgnored(snapshot);
-  if (cause) return { ...causeRow(cause, said), ...(isIgnored ? { tone: 'warning' as const } : {}) };
+  if (cause && isConnectIgnored(snapshot)) return { ...unableRow(situation, tr), tone: 'warning' };
+  if (cause) return causeRow(cause, said);
   const sentence = bypassText(snapshot, tr);
   return snapshot.status.reason?.code === 'ConnectAccepted'
     ? { label: tr._('Waiting for WARP'), sentence } // short, because a second line would move the controls
@@ -213,12 +214,12 @@ function pauseEnd({ changes }: Pick<Snapshot, 'changes'>): string | null {
   return problem === null && confirmBy === null ? endsAt : null;
 }
 
-function pausedRow({ snapshot }: Situation, tr: Translator): Row {
+function pausedRow({ snapshot, demo }: Situation, tr: Translator): Row {
   const { _ } = tr;
   const end = pauseEnd(snapshot);
   const pause = snapshot.changes.find(isPause)!;
   // Translators: %s is a time of day
-  if (end === null) return { sentence: `${bypassText(snapshot, tr)}\n${changeText(pause, tr)}` };
+  if (end === null || demo) return { sentence: `${bypassText(snapshot, tr)}\n${changeText(pause, tr)}` };
   const text = isUnmeasured(snapshot.killSwitch)
     ? _('Back on at %s. It is not known whether your traffic is blocked.')
     : _('Back on at %s. Your traffic bypasses WARP until then.');
@@ -226,7 +227,8 @@ function pausedRow({ snapshot }: Situation, tr: Translator): Row {
 }
 
 /** Words what happens to traffic without a tunnel. */
-function bypassText({ killSwitch }: Snapshot, { _ }: Translator): string {
+function bypassText({ killSwitch, tunnelCli }: Snapshot, { _ }: Translator): string {
+  if (tunnelCli.emulated) return _('Demo: your real traffic is not protected.');
   return isUnmeasured(killSwitch)
     ? _('It is not known whether your traffic is blocked.')
     : _('You are not protected. Your traffic bypasses WARP.');

@@ -93,7 +93,7 @@ export function createActionRunner(
         await store.registrationAttempted(null);
       store.setAuthorized(true);
       followConnect(request.action, byCulvert);
-      store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
+      reader.reachable();
       watch.retry();
       return finished.output;
     }

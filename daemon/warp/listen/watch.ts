@@ -22,7 +22,7 @@ export interface Watch {
   /**
    * Tries now, because the service answers again, but only once until a child has run for a while. Until then pauses grow,
    * so a CLI that answers but ends every listener is not restarted without a pause.
-   * @returns true if a child listens now
+   * @returns true if a new child is about to report the status; a living child is silent while nothing changes
    */
   hasten(): boolean;
   /** Returns the form in use while its child lives; null during a pause; always `poll` for a CLI that can't listen. */
@@ -129,8 +129,7 @@ export function createWatch(options: Options): Watch {
       start();
     },
     hasten() {
-      if (!target || listener) return listener !== null;
-      if (hastened) return false;
+      if (!target || listener || hastened) return false;
       hastened = true;
       start();
       return true;

@@ -113,6 +113,8 @@ export interface PolicyFile {
   isFile: boolean;
   /** null for a link, and for a file that this user may not read. */
   text: string | null;
+  /** True if this user may not even see what kind of file it is. */
+  isUnseen?: true;
 }
 
 /** A file that can't be inspected: it is assumed to exist and to be readable by root only. */
@@ -124,6 +126,7 @@ const unseenFile = (path: string): PolicyFile => ({
   mode: 0o640,
   isFile: true,
   text: null,
+  isUnseen: true,
 });
 
 /** Reads the policy file; null if the file does not exist. A user who may not search its directory can't know whether it exists. */
@@ -162,6 +165,8 @@ export interface Policy {
   faults: Fault[];
   /** One for each organization to choose, in the order of the file. */
   configurations: Dictionary[];
+  /** See `PolicyFile`. */
+  isUnseen?: true;
 }
 
 /** Policy of a machine without a policy file. */
@@ -189,7 +194,11 @@ export function judgePolicy(file: PolicyFile | null, root = 0, version: string |
     const seen = message('%s belongs to user %s, with mode %s', path, String(file.uid), mode);
     return unusable('policy-owner', seen, text === null || judgeText(path, text).managed);
   }
-  if (text === null) return unusable('policy-hidden', message('You may not read %s.', path));
+  if (text === null)
+    return {
+      ...unusable('policy-hidden', message('You may not read %s.', path)),
+      ...(file.isUnseen ? { isUnseen: true } : {}),
+    };
   return judgeText(path, text);
 }
 

@@ -32,6 +32,8 @@ export interface Reader
    * block; until then, the status of a living listener or of the last poll counts.
    */
   suspect(blocked: Blocked, raw: string): void;
+  /** Call when a command succeeded. Reads the status now if earlier failures have made it unknown or doubtful. */
+  reachable(): void;
   /** Call when the listener has reported a status. */
   statusHeard(): void;
   /** Stops the repeated reads after a failed read of the status. */
@@ -50,8 +52,8 @@ interface Options {
   listening: () => Form | null;
   /** Called when parts become outdated or are read again. */
   onAge: () => void;
-  /** Called when a read has ended a block. */
-  onReachable: () => void;
+  /** See `Watch.hasten`. */
+  hasten: () => boolean;
 }
 
 export function createReader(options: Options): Reader {
@@ -62,10 +64,8 @@ export function createReader(options: Options): Reader {
   const startedAt = new Map<Read, number>();
 
   const status = createStatusReader({
-    state,
-    store,
+    ...options,
     fresh,
-    listening,
     // a read under way may have got its answer earlier
     read: () => void (underWay.get('status') ?? Promise.resolve()).then(() => read('status')),
   });
@@ -110,7 +110,7 @@ export function createReader(options: Options): Reader {
     // some accounts may not read some parts, but an account that may not read the settings has no access at all
     if (blocked && (blocked !== 'not-authorized' || part === 'settings')) status.suspect(blocked, outputText(finished));
     if (!failure && part === 'settings') store.clearBlocked('not-authorized');
-    if (!failure && store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted')) options.onReachable();
+    if (!failure) status.reachable();
     // the settings contain the whole split tunnel: while it stays the same, earlier reads of its lists stay current
     if (part === 'settings' && splitTunnel.mode) {
       const changed = changedLists(splitTunnel, state.snapshot().splitTunnel);
@@ -163,6 +163,7 @@ export function createReader(options: Options): Reader {
     isOld: parts.isOld,
     hasOldParts: parts.hasOldParts,
     suspect: status.suspect,
+    reachable: status.reachable,
     statusHeard: status.heard,
     stop: status.stop,
     expireAll,
@@ -218,11 +219,8 @@ const PROGRAM_FAILED = { code: 'ProgramFailed', text: 'The command-line program 
 const ENOUGH = 3;
 const PAUSE_MS = { first: 1000, longest: 30_000 };
 
-interface StatusOptions {
-  state: State;
-  store: TunnelStore;
+interface StatusOptions extends Pick<Options, 'state' | 'store' | 'listening' | 'hasten'> {
   fresh: Freshness<Read>;
-  listening: () => Form | null;
   /** Reads the status, and passes the result to `take`. */
   read(): void;
 }
@@ -231,7 +229,7 @@ interface StatusOptions {
  * Interprets the reads of the status. A failed read is no state: the last status counts until several reads have failed.
  * Reads the status again after a failure, because a living listener stays silent while nothing changes.
  */
-function createStatusReader({ state, store, fresh, listening, read }: StatusOptions) {
+function createStatusReader({ state, store, fresh, listening, hasten, read }: StatusOptions) {
   /** True after the first time-out, which at the start is no state. */
   let hasTimedOut = false;
   /** True if a listening child lives and has reported a status. */
@@ -290,6 +288,10 @@ function createStatusReader({ state, store, fresh, listening, read }: StatusOpti
         store.doubt({ at: doubt.knownAt(), said: firstLine(raw) });
       }
       read();
+    },
+    reachable(): void {
+      const wasBlocked = store.clearBlocked('service-stopped', 'service-hangs', 'terms-not-accepted');
+      if ((wasBlocked || doubt.ageMs() !== null) && !hasten()) read();
     },
     heard() {
       doubt.answered();

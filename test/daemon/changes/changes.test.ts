@@ -87,8 +87,20 @@ test('the port of the local proxy returns in proxy mode; elsewhere it is not rep
   const service = m.boot(other);
   await assert.rejects(service.runWithLimit({ action: 'setProxyPort', value: '41000', confirmWithin: 30 }), {
     code: 'previous-unknown',
+    message: 'The tunnel client reports this value only in proxy mode, so it could not be restored.',
   });
   assert.equal(other.values.proxyPort, 40_000);
+});
+
+test('a change that can’t be limited says when its previous value is reported, if only the settings hide it', async t => {
+  const change = { action: 'setMasqueOptions', value: 'h2-only', confirmWithin: 30 } as const;
+  for (const [values, why] of [
+    [{ protocol: 'WireGuard', masque: 'none' }, 'reports this value only with the protocol MASQUE'],
+    [{ protocol: 'MASQUE', masque: 'none' }, 'does not report the current value'],
+  ] as const)
+    await assert.rejects(machine(t).boot(memoryTunnel(values)).runWithLimit(change), {
+      message: `The tunnel client ${why}, so it could not be restored.`,
+    });
 });
 
 test('MASQUE options that were printed in unknown words are not limited', async t => {

@@ -118,6 +118,21 @@ for (const [title, { options, end }] of Object.entries(ENDS))
     });
   }
 
+test('a request to revert everything also reverts what follows a change that could not be reverted', async t => {
+  const machine = stoppedClock(t);
+  const memory = memoryTunnel();
+  const service = machine.boot(memory);
+  for (const subject of ['mode', 'protocol', 'families'] as const) await change(service, subject, { forSeconds: 900 });
+  memory.before = ({ action }) => {
+    if (action === 'setMode') throw new Problem('tunnel-cli-failed', 'It hangs.');
+  };
+  await assert.rejects(service.revert(), /It hangs/);
+  assert.deepEqual(
+    memory.state.snapshot().changes.map(({ subject, problem }) => [subject, problem]),
+    [['mode', 'It hangs.']],
+  );
+});
+
 /** Lets timers without a delay fire, many times. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await delay(0);

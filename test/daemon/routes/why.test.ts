@@ -53,6 +53,14 @@ describe('the forecast', () => {
     assert.deepEqual([found('a.corp.example'), found('other.example')], ['*.corp.example', null]);
   });
 
+  test('says nothing about the entries of a list that is old or was never read', () => {
+    const target = parseTarget('other.example')!;
+    for (const part of ['settings', 'splitTunnel'] as const)
+      assert.equal(forecast(target, [], { ...connected(), stale: [{ part, ageSeconds: 50 }] }).nameEntry, undefined);
+    const splitTunnel = { mode: null, ips: [], hosts: [] };
+    assert.equal(forecast(target, [], connected({ splitTunnel })).nameEntry, undefined);
+  });
+
   test('forecasts a name by its entry only while a tunnel takes all apps', () => {
     const of = (name: string, change: Partial<Snapshot> = {}) =>
       forecast(parseTarget(name)!, [], connected(change)).nameForecast;

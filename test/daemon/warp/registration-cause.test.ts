@@ -33,6 +33,7 @@ const HARMLESS_FIRST = (second: string) =>
   policy(`<array><dict>${text('service_mode', 'warp')}</dict><dict>${second}</dict></array>`);
 const LISTED = policy(`<dict><key>configs</key><array><dict>${text('organization', 'acme')}</dict></array></dict>`);
 const HIDDEN = judgePolicy({ path: '/mdm.xml', link: null, uid: 0, gid: 0, mode: 0o600, isFile: true, text: null });
+const UNSEEN: Policy = { ...HIDDEN, isUnseen: true };
 const LINK = judgePolicy({ path: '/mdm.xml', link: '/etc/x', uid: 0, gid: 0, mode: 0o777, isFile: false, text: null });
 
 const BLOCKED = { state: 'unable', blocked: 'not-registered', raw: null };
@@ -81,10 +82,21 @@ const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: stri
   ['a link, and no way to the server', { policy: LINK, journal: unreachable }, 'policy-link'],
   ['a file that only root may read', { policy: HIDDEN }, 'policy-hidden'],
   [
-    'such a file, and a link in the journal',
-    { policy: HIDDEN, journal: { code: 'policy-link', line: 'x' } },
+    'a file that nobody may see, and a link in the journal',
+    { policy: UNSEEN, journal: { code: 'policy-link', line: 'x' } },
     'policy-link',
   ],
+  ...Object.entries({
+    'no file': NO_EVIDENCE.policy,
+    'a file': TOKEN,
+    'a file that only root may read': HIDDEN,
+  }).flatMap(([now, present]) =>
+    (['policy-link', 'policy-owner'] as const).map((code): (typeof CASES)[number] => [
+      `${now} by now, and ${code} in the journal`,
+      { policy: present, journal: { code, line: 'x' } },
+      'policy-restart',
+    ]),
+  ),
   ['such a file, and an answer of the server', { policy: HIDDEN, ...NOT_IN_API }, 'unknown-to-api'],
   ['a list that WARP may not see', { policy: LISTED }, 'policy-configs'],
   ['such a list, and an answer that proves that it did', { policy: LISTED, ...NOT_IN_API }, 'sign-in'],

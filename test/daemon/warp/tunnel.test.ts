@@ -1,5 +1,7 @@
 // The tunnel against the emulator: what clients see, and what is spawned for it.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'node:test';
 import { actionRequest } from '../../../daemon/api/actions.ts';
 import type { ActionName } from '../../../daemon/api/schema.ts';
@@ -63,6 +65,38 @@ test('fresh=1 reads everything again', async t => {
     'tunnel host list',
     'tunnel ip list',
   ]);
+});
+
+test('lists are read again on request, unless a listener announces their changes', async t => {
+  const { tunnel, fresh, spawned } = await startTunnel(t);
+  await spawned(fresh);
+  assert.deepEqual(await spawned(() => tunnel.refresh('lists')), []);
+  const polled = await startTunnel(t, {
+    fake: `case "$*" in
+      --version) echo 'warp-cli 2026.7.1377.0';;
+      *-l*) echo "error: unexpected argument '-l' found" >&2; exit 2;;
+      *status) echo '{"status":"Connected","reason":"NetworkHealthy"}';;
+      *settings) echo '{"mode":"warp"}';;
+      *'ip list') echo 'Excluded routes:'; cat "$0-list";;
+    esac`,
+  });
+  const list = join(polled.place.path, 'warp-cli-list');
+  writeFileSync(list, '10.0.0.0/8\n');
+  const listed = () => polled.state.snapshot().splitTunnel.ips.map(({ value }) => value);
+  await until(async () => {
+    await polled.tunnel.refresh('all');
+    return listed().length === 1;
+  });
+  writeFileSync(list, '10.0.0.0/8\n192.0.2.0/24\n');
+  await until(async () => {
+    await polled.tunnel.refresh('stale');
+    return !polled.tunnel.stale().some(({ part }) => part === 'splitTunnel');
+  });
+  assert.deepEqual(listed(), ['10.0.0.0/8'], 'read less than a minute ago');
+  await polled.tunnel.refresh('lists');
+  const isStale = polled.tunnel.stale().some(({ part }) => part === 'splitTunnel');
+  assert.ok(isStale || listed().length === 2, 'a list that could not be read in time counts as old');
+  await until(() => listed().length === 2);
 });
 
 test('accepts a connect immediately and then follows it live; reads statistics only on request', async t => {

@@ -7,7 +7,6 @@ import { Unreachable } from '../../../api/client.ts';
 import type { ActionRequest, ConnectionState, Snapshot, Status } from '../../../api/schema.ts';
 import { printable } from '../../../core/printable.ts';
 import type { Judgment } from '../../../routes/session.ts';
-import type { Shown } from '../../../state/status-line.ts';
 import { wordMessage } from '../../../view/message.ts';
 import { reasonText } from '../../../view/states/causes.ts';
 import { changeText } from '../../../view/states/changes.ts';
@@ -18,7 +17,7 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { createProgress } from '../../dialog.ts';
 import { blockedFailure, EXIT, Failure, timeoutOf, usage } from '../../errors.ts';
-import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd, seconds } from '../../keep.ts';
+import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayDone, seconds } from '../../keep.ts';
 import { besideExclusion, considerSession, offerPreset, subjectsOf, withExclusion } from '../../session.ts';
 import { statusText } from './status.ts';
 
@@ -55,8 +54,8 @@ async function go(context: Context, action: Direction, options: Options): Promis
   if (options.wait) return (await wait(context, action, request, seconds)) || askToKeep(context, subjects, keeping);
   const response = await request();
   if (context.json) show(context, response, () => '');
-  context.say(action === 'connect' ? 'Connecting.' : 'Disconnecting.');
-  if (limit !== undefined) await sayEnd(context, 'connection');
+  const done = action === 'connect' ? 'Connecting.' : 'Disconnecting.';
+  await sayDone(context, 'connection', done, limit !== undefined);
   return askToKeep(context, subjects, keeping);
 }
 
@@ -81,7 +80,7 @@ async function wait(
   try {
     const ending = await new Promise<Ending>((end, fail) => {
       let accepted = false;
-      const consider = (snapshot: Shown) => {
+      const consider = (snapshot: Snapshot) => {
         const { status } = snapshot;
         clearTimeout(doubt);
         const verdict = progressOf(status);
@@ -184,7 +183,7 @@ async function journalText({ env, paths, signal }: Context, shown: Snapshot): Pr
     if (said.length === 0) return 'The journal of its service has no error of the last minute. See: culvert doctor';
     const meaning = cause ? [wordMessage(cause.meaning, english)] : [];
     const next = cause ? [`See the evidence and the fix with: culvert doctor`] : [];
-    return printable([...meaning, `Its journal: ${said.join(' / ')}`, ...next].join(' '));
+    return printable([...meaning, `Its journal: ${said.join(' / ').replace(/\.?$/, '.')}`, ...next].join(' '));
   } catch (error) {
     return `${printable((error as Error).message)} See: culvert doctor`;
   }
@@ -213,7 +212,7 @@ export function createProgressTracker(action: Direction): (status: Status) => Pr
 }
 
 /** Returns text such as `Connecting: Looking for the fastest way to Cloudflare`. */
-function phase(shown: Shown): string {
+function phase(shown: Snapshot): string {
   const name = stateName(stateIn(shown), false, english);
   const label = isOld(shown.status) ? asOf(name, shown.status, english) : name;
   const reason = reasonText(shown.status, english);

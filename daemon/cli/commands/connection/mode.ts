@@ -9,7 +9,7 @@ import { english } from '../../../view/translator.ts';
 import { type Context, type Options, type Run, show } from '../../context.ts';
 import { consent, createProgress, isAttended } from '../../dialog.ts';
 import { EXIT, sayOld, unknown, usage } from '../../errors.ts';
-import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayEnd } from '../../keep.ts';
+import { askToKeep, forSeconds, keepingOf, limited, requestKept, sayDone } from '../../keep.ts';
 import { MASQUE_OPTIONS, MODES, PROTOCOLS } from '../../labels.ts';
 import { columns } from '../../layout.ts';
 import {
@@ -66,8 +66,8 @@ async function set(context: Context, options: Options, request: ActionRequest): 
   const response = await withExclusion(context, isExcluded, () => context.client.call('POST /api/action', { body }));
   if (context.json) show(context, response, () => '');
   const subject = subjectOf(request.action)!;
-  context.say(`${subjectLabel(subject, english)} set to ${request.value}.`);
-  if (limit !== undefined) await sayEnd(context, subject);
+  const done = `${subjectLabel(subject, english)} set to ${request.value}.`;
+  await sayDone(context, subject, done, limit !== undefined);
   return askToKeep(context, subjectsOf(subject, isExcluded), keeping);
 }
 

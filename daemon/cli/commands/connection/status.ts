@@ -5,7 +5,6 @@ import { printable } from '../../../core/printable.ts';
 import { clock, dateTime } from '../../../core/terminal.ts';
 import {
   protocolOf,
-  type Shown,
   separator,
   statusJson,
   statusParts,
@@ -149,7 +148,7 @@ function now(): string {
 /** @param taken columns in use before the text @param now in ms since the epoch */
 export function statusText(
   { style, width }: Pick<Context, 'style' | 'width'>,
-  shown: Shown,
+  shown: Snapshot,
   taken = 0,
   now = Date.now(),
 ): string {

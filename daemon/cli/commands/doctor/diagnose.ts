@@ -203,7 +203,8 @@ async function causeHere({ client, env, paths, signal }: Context, line: string):
     code: cause.code,
     title,
     sentence,
-    evidence: cause.evidence.map(each => wordMessage(each, english)),
+    // the line counts as the reason and as the output of an attempt
+    evidence: [...new Set(cause.evidence.map(each => wordMessage(each, english)))],
     does,
     next: command,
   };

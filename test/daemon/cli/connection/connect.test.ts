@@ -142,7 +142,7 @@ test('connect --wait takes errors from the journal that Culvert cannot explain o
   });
   for (const [hoursOld, hint] of [
     [5, /The journal of its service has no error of the last minute\. See: culvert doctor\n$/],
-    [0, /Its journal: WARN main_loop: no such luck\n$/],
+    [0, /Its journal: WARN main_loop: no such luck\.\n$/],
   ] as const) {
     const at = (Date.now() - hoursOld * 3_600_000) * 1000;
     const line = JSON.stringify({ __REALTIME_TIMESTAMP: String(at), MESSAGE: 'WARN main_loop: no such luck' });

@@ -4,11 +4,12 @@ import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import stringWidth from 'string-width';
 import type { Change } from '../../../../daemon/api/changes.ts';
+import type { Snapshot } from '../../../../daemon/api/schema.ts';
 import { statusText } from '../../../../daemon/cli/commands/connection/status.ts';
 import { MODES } from '../../../../daemon/cli/labels.ts';
 import { plain } from '../../../../daemon/core/terminal.ts';
-import { type Shown, statusLine } from '../../../../daemon/state/status-line.ts';
-import { NO_ACCOUNT, NO_KILL_SWITCH, NO_OPTIONS, NO_TUNNEL } from '../../../../daemon/state/store.ts';
+import { statusLine } from '../../../../daemon/state/status-line.ts';
+import { createState, NO_KILL_SWITCH, NO_TUNNEL } from '../../../../daemon/state/store.ts';
 import {
   createHome,
   culvert,
@@ -22,18 +23,11 @@ import {
   status,
 } from '../../../support/daemon/command.ts';
 
-const shown = (more: Partial<Shown>): Shown => ({
+const tunnelCli = { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false };
+const shown = (more: Partial<Snapshot>): Snapshot => ({
+  ...createState(tunnelCli).snapshot(),
   status: status('connected'),
-  settings: {},
-  options: NO_OPTIONS,
-  account: NO_ACCOUNT,
   splitTunnel: { mode: 'exclude', ips: [], hosts: [] },
-  tunnel: NO_TUNNEL,
-  tunnelCli: { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false },
-  remoteAccess: null,
-  killSwitch: NO_KILL_SWITCH,
-  changes: [],
-  lostChanges: null,
   ...more,
 });
 
@@ -51,7 +45,7 @@ const change = (more: Partial<Change>): Change => ({
 
 /** Soon after the states of `status` began. */
 const NOW = Date.parse('2026-01-01T10:00:05.000Z');
-const LINES: [string, Partial<Shown>, string][] = [
+const LINES: [string, Partial<Snapshot>, string][] = [
   ['connected', { settings: { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' } }, '● Connected · All traffic · MASQUE'],
   [
     'connected',
@@ -165,6 +159,15 @@ const LINES: [string, Partial<Shown>, string][] = [
     '? State not known · WARP’s program failed · it printed: Segmentation fault · see: culvert doctor',
   ],
   [
+    'a connection that WARP accepted and did not make',
+    {
+      status: status('disconnected', {
+        reason: { code: 'ConnectIgnored', text: 'WARP accepted, but did not connect' },
+      }),
+    },
+    '○ Disconnected · WARP accepted, but did not connect · see: culvert doctor',
+  ],
+  [
     'a program that printed nothing',
     { status: status('unknown', { raw: '', reason: { code: 'ProgramFailed', text: '' } }) },
     '? State not known · WARP’s program failed · see: culvert doctor',
@@ -189,9 +192,9 @@ test('the line of every mode fits 60 columns', () => {
 });
 
 test('on a terminal the line is broken between its parts, and a long part at its spaces', () => {
-  const at = (width: number, more: Partial<Shown>, taken?: number) =>
+  const at = (width: number, more: Partial<Snapshot>, taken?: number) =>
     statusText({ style: plain, width }, shown(more), taken, NOW);
-  const demo: Partial<Shown> = {
+  const demo: Partial<Snapshot> = {
     settings: { Mode: 'warp+doh', 'WARP tunnel protocol': 'WireGuard' },
     tunnelCli: { available: true, path: null, version: null, emulated: true },
   };
@@ -363,7 +366,9 @@ for (const [begin, ...format] of [[/Reading the state…/], [/"alt"/, '--format'
 test('color goes to terminals only, and NO_COLOR takes it away there as well', async t => {
   const { home, daemon } = await startHome(t);
   daemon.state.set('status', status('connected'));
-  assert.equal((await ended(await startOnTerminal(home, ['status'], { NO_COLOR: '1' }))).stdout, '● Connected\r\n');
+  daemon.state.set('settings', { Mode: 'doh' });
+  const line = '● Connected · DNS only';
+  assert.equal((await ended(await startOnTerminal(home, ['status'], { NO_COLOR: '1' }))).stdout, `${line}\r\n`);
   assert.match((await ended(await startOnTerminal(home, ['status']))).stdout, /\x1b\[32m●\x1b\[39m/);
-  assert.equal((await culvert(home, ['status'])).stdout, '● Connected\n');
+  assert.equal((await culvert(home, ['status'])).stdout, `${line}\n`);
 });

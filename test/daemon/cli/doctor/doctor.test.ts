@@ -19,6 +19,7 @@ import {
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
+import { withPrograms } from '../../../support/doctor/world.ts';
 import { listen } from '../../../support/listen.ts';
 import { missing } from '../../../support/temporary.ts';
 
@@ -236,4 +237,14 @@ test('explain knows a line of the journal, with its source, and words a cause li
   const cause = await culvert(home, ['explain', 'token-refused']);
   const { title, sentence } = generalWords('token-refused', english);
   assert.ok(cause.stdout.includes(title) && cause.stdout.includes(sentence), cause.stdout);
+});
+
+test('explain shows the line that was given once among the evidence of this device', async t => {
+  const MESSAGE = 'WARN warp_settings: Unable to read local policy file: symbolic link (os error 40)';
+  const line = JSON.stringify({ __REALTIME_TIMESTAMP: '1900000000000000', MESSAGE });
+  const { PATH } = withPrograms(t, { journalctl: `echo '${line}'` });
+  const given = 'Failed to communicate with the WARP API';
+  const { stdout } = await culvert(createHome(t), ['explain', given], '', { PATH });
+  const [, here = ''] = stdout.split('If this device is not registered');
+  assert.equal(here.split(given).length, 2, stdout);
 });

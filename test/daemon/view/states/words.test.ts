@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../../daemon/api/changes.ts';
+import type { Diagnosis } from '../../../../daemon/api/doctor.ts';
 import {
   Blocked,
   ConnectionState,
@@ -10,12 +11,13 @@ import {
   type Status,
 } from '../../../../daemon/api/schema.ts';
 import { STATES } from '../../../../daemon/api/states.ts';
-import { statusJson, statusLine } from '../../../../daemon/state/status-line.ts';
+import { createStyle } from '../../../../daemon/core/terminal.ts';
+import { statusJson, statusLine, statusParts } from '../../../../daemon/state/status-line.ts';
 import { barLine } from '../../../../daemon/view/bars.ts';
 import { type ClientState, shownState } from '../../../../daemon/view/client/client-state.ts';
 import { formatStatusFile, stateInStatusFile } from '../../../../daemon/view/client/status-file.ts';
 import { presentNotification } from '../../../../daemon/view/states/notification.ts';
-import { isOffline } from '../../../../daemon/view/states/summary.ts';
+import { isOffline, isOld } from '../../../../daemon/view/states/summary.ts';
 import { describeTimed } from '../../../../daemon/view/states/timed.ts';
 import { describe } from '../../../../daemon/view/view.ts';
 import { type Entry, menuOf, tooltipOf } from '../../../../gnome/session/menu.ts';
@@ -35,11 +37,30 @@ const STATUSES: Partial<Status>[] = [
   ]),
   ...['ConnectAccepted', 'ConnectIgnored'].map(code => ({ state: 'disconnected', reason: reason(code) }) as const),
   { state: 'connected', network: 'unstable' },
+  ...(['connected', 'connecting', 'disconnected', 'unable'] as const).map(state => ({
+    state,
+    lastKnown: { at: at(-60), said: null },
+  })),
   { state: 'unknown', raw: null },
   { state: 'unknown', raw: '' },
   { state: 'unknown', raw: '{"status":"Hibernating"}', unknown: [{ name: 'status', value: 'Hibernating' }] },
   ...Blocked.options.map(blocked => ({ state: 'unknown', blocked }) as const),
 ];
+const FINDING: Diagnosis = {
+  id: 'no-traffic',
+  title: 'Traffic through the tunnel',
+  evidence: ['0 bytes received'],
+  explanation: 'The firewall drops the answers.',
+  fix: null,
+  fixId: null,
+  source: null,
+  at: at(-30),
+};
+/** The diagnoses with which a state occurs. */
+const diagnosesOf = ({ state, reason, lastKnown }: Partial<Status>, set: string) =>
+  !lastKnown && (state === 'unable' || (state === 'connected' && set === 'warp') || reason?.code === 'ConnectIgnored')
+    ? [null, FINDING]
+    : [null];
 const ON = { ...KILL_SWITCH, enabled: true, active: true };
 const KILL_SWITCHES: Record<string, KillSwitch> = {
   off: KILL_SWITCH,
@@ -99,16 +120,18 @@ function* everyCase(): Iterable<Case> {
     for (const [guard, killSwitch] of Object.entries(KILL_SWITCHES))
       for (const [pending, changes] of Object.entries(CHANGES))
         for (const set of part.state === 'connected' ? Object.keys(SETTINGS) : ['warp'])
-          for (const emulated of [false, true])
-            for (const isLong of part.state === 'connecting' ? [false, true] : [false]) {
-              const status = { since: at(isLong ? -15 : -14), ...part };
-              const { snapshot, ...rest } = clientState({ status, tunnelCli: { emulated } });
-              const { settings, splitTunnel, covers } = SETTINGS[set]!;
-              const known = { settings: { 'WARP tunnel protocol': 'MASQUE', ...settings }, splitTunnel };
-              const whole: Snapshot = { ...snapshot!, killSwitch, changes, ...known };
-              const client = { ...rest, ...shownState(whole, NOW), config: rest.config };
-              yield { name: JSON.stringify({ ...part, guard, pending, set, emulated, isLong }), client, covers };
-            }
+          for (const diagnosis of diagnosesOf(part, set))
+            for (const emulated of [false, true])
+              for (const isLong of part.state === 'connecting' ? [false, true] : [false]) {
+                const status = { since: at(isLong ? -15 : -14), ...part };
+                const { snapshot, ...rest } = clientState({ status, tunnelCli: { emulated } });
+                const { settings, splitTunnel, covers } = SETTINGS[set]!;
+                const known = { settings: { 'WARP tunnel protocol': 'MASQUE', ...settings }, splitTunnel };
+                const whole: Snapshot = { ...snapshot!, killSwitch, changes, diagnosis, ...known };
+                const client = { ...rest, ...shownState(whole, NOW), config: rest.config };
+                const facts = { ...part, guard, pending, set, emulated, isLong, isDiagnosed: diagnosis !== null };
+                yield { name: JSON.stringify(facts), client, covers };
+              }
 }
 
 const CASES = [...everyCase()];
@@ -214,6 +237,8 @@ test('the cases cover every state, each with a name, a sentence and an icon', ()
 test('in the demo no surface claims protection, and what is connected is a demo', () => {
   const wrong = complaints(({ client }) => (_surface, { name, all }) => {
     if (!client.snapshot!.tunnelCli.emulated) return null;
+    const isSimulated = !/[Yy]our traffic|You are (not )?protected/.test(all);
+    if (!isSimulated) return `speaks of real traffic: ${all}`;
     if (CLAIM.test(all)) return `claims ${CLAIM.exec(all)![0]}`;
     return /\bdemo\b/i.test(name) ? null : `does not name the demo: ${name}`;
   });
@@ -223,6 +248,38 @@ test('in the demo no surface claims protection, and what is connected is a demo'
     if (!tunnel.emulated) continue;
     assert.notEqual(tunnel.tone, 'success', name);
     assert.deepEqual([killSwitch.sensitive, killSwitch.command], [false, null], name);
+  }
+});
+
+test('a terminal and a bar have the tone of the panel', () => {
+  const tones = {
+    success: [/\x1b\[32m/, 'Good'],
+    accent: [/\x1b\[33m/, 'Info'],
+    warning: [/\x1b\[33m/, 'Warning'],
+    error: [/\x1b\[31m/, 'Critical'],
+    neutral: [/\x1b\[2m/, 'Idle'],
+  } as const;
+  for (const { name, client } of CASES) {
+    const [color, level] = tones[describe(client, '1', tr).tunnel.tone];
+    const [sign] = statusParts(client.snapshot!, createStyle(true), NOW);
+    assert.match(sign!, color, name);
+    assert.equal(JSON.parse(barLine(client, 'i3status-rust', false, tr)).state, level, name);
+  }
+});
+
+test('a finding of the checks is named on every surface with room for it', () => {
+  const wrong = complaints(({ client }) => (surface, { all }) => {
+    const { diagnosis, status } = client.snapshot!;
+    if (diagnosis === null || SHORT.includes(surface)) return null;
+    if (surface === 'terminal' && status.state !== 'connected')
+      return isOffline(client.snapshot!) || /see: culvert doctor/.test(all) ? null : `does not point to it: ${all}`;
+    if (status.state !== 'connected') return null;
+    return /Nothing comes back through the tunnel\. The firewall drops/.test(all) ? null : `does not say it: ${all}`;
+  });
+  assert.deepEqual(wrong, []);
+  for (const { name, client } of CASES) {
+    const { state, details } = describe(client, '1', tr).tunnel;
+    if (client.snapshot!.diagnosis && state === 'disconnected') assert.match(details ?? '', /0 bytes received/, name);
   }
 });
 
@@ -245,6 +302,7 @@ test('no surface claims that a connection covers what is not known, or less than
     const says = /It is not known which traffic|Only the sites and networks on your list|IPv[46] traffic bypasses WARP/;
     const isBare = surface === 'terminal' && client.snapshot!.settings.Mode === undefined;
     return isBare ||
+      isOld(client.snapshot!.status) ||
       !['panel and page', 'tooltip of the tray', 'terminal', 'waybar', 'notification'].includes(surface) ||
       says.test(all)
       ? null
@@ -384,7 +442,11 @@ test('a kill switch that blocks everything is named in every state, with one loo
 test('connecting that takes longer than usual says so after 15 seconds, and has a way out', () => {
   const cases = CASES.filter(({ client }) => {
     const { tunnel } = describe(client, '1', tr);
-    return tunnel.state === 'connecting' && !/NoNetwork/.test(JSON.stringify(client.snapshot!.status.reason));
+    return (
+      tunnel.state === 'connecting' &&
+      !isOld(client.snapshot!.status) &&
+      !/NoNetwork/.test(JSON.stringify(client.snapshot!.status.reason))
+    );
   });
   for (const { name, client } of cases) {
     const { tunnel } = describe(client, '1', tr);
