@@ -6,7 +6,7 @@ import * as os from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { armored, certificate, detached } from '../../data/repository/openpgp.mjs';
-import { createMachine } from '../support/packages/apt.ts';
+import { createMachine, giveClock } from '../support/packages/apt.ts';
 import { Releases, seconds, stranger, weakKey } from '../support/packages/repository.ts';
 import { temporary } from '../support/temporary.ts';
 import { FULL } from '../support/thoroughness.ts';
@@ -55,6 +55,7 @@ describe('the package repository for dnf', { skip }, () => {
     fs.cpSync('/etc/apt/apt.conf.d', join(made.at, 'etc/apt/apt.conf.d'), { recursive: true });
     made.run('apt-get', '-q', 'update');
     made.run('apt-get', '-qy', 'install', '--no-install-recommends', program);
+    giveClock(made.at);
     return { at: made.at, run: ['chroot', made.at, program] };
   }
 

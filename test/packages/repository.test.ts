@@ -7,7 +7,7 @@ import * as fs from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { armored, certificate, clearsigned, detached } from '../../data/repository/openpgp.mjs';
-import { createMachine, type Machine } from '../support/packages/apt.ts';
+import { createMachine, giveClock, type Machine } from '../support/packages/apt.ts';
 import { Releases, seconds, stranger, weakKey } from '../support/packages/repository.ts';
 import { temporary } from '../support/temporary.ts';
 import { FULL } from '../support/thoroughness.ts';
@@ -165,6 +165,7 @@ describe('the package repositories of a release', { skip: missing && `${missing}
       define(`${where}: ${title}`, t => {
         const made = createMachine(t, root);
         if (!made) return t.skip(`a root of ${root} can't be made here`);
+        if (root) giveClock(made.at);
         return run(t, made);
       });
     const inFull = (title: string, run: (t: TestContext, made: Machine) => void) =>

@@ -46,8 +46,11 @@ export function packedRoot(release: string): string | null {
   return status === 0 ? tar : null;
 }
 
-/** Gives a root the clock of a run at another time (test/runner/setting.sh), by which packages are signed. */
-function giveClock(root: string): void {
+/**
+ * Gives a root the clock of a run at another time (test/runner/setting.sh), by which packages are signed. Debian's own packages
+ * have to be installed before: its mirrors are signed for a week.
+ */
+export function giveClock(root: string): void {
   if (!fs.existsSync('/etc/culvert-test-clock')) return;
   for (const name of ['culvert-test-clock', 'culvert-test-clock.so', 'ld.so.preload'])
     fs.copyFileSync(join('/etc', name), join(root, 'etc', name));
@@ -58,10 +61,8 @@ export function createMachine(t: Pick<TestContext, 'after'>, release?: string): 
   const tar = release && packedRoot(release);
   if (tar === null) return null;
   const root = temporary(t, 'apt');
-  if (tar) {
-    execFileSync('tar', ['-xf', tar, '-C', root]);
-    giveClock(root);
-  } else {
+  if (tar) execFileSync('tar', ['-xf', tar, '-C', root]);
+  else {
     for (const path of [
       'etc/apt/sources.list.d',
       'etc/apt/preferences.d',

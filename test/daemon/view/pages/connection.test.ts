@@ -106,7 +106,7 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     'disconnected in the demo',
     given({ state: 'disconnected' }, DEMO),
     'Demo: Disconnected',
-    UNPROTECTED,
+    'Demo: your real traffic is not protected.',
     SINCE,
     ['Connect', 'Use Real WARP'],
     [],
