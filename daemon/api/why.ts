@@ -54,7 +54,7 @@ export const Why = z.object({
   list: z.nullable(z.enum(['exclude', 'include'])),
   /** The fallback domain that makes a host's name resolve outside the tunnel, with its resolvers, if set. */
   fallback: z.nullable(z.object({ domain: z.string(), resolvers: z.array(z.string()) })),
-  /** The entry of the split tunnel that names a host, or null; absent for addresses and in older versions. */
+  /** The entry of the split tunnel that names a host, or null; absent for addresses, for a list that is not known now, and in older versions. */
   nameEntry: z.optional(z.nullable(z.string())),
   /**
    * True if `nameEntry` should send the host through the tunnel; null without an entry, or if no tunnel is connected for all

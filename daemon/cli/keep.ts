@@ -117,7 +117,8 @@ const requestFor = (subject: Subject | undefined) => (subject ? { subject } : {}
 /** Reports what was done, and when a temporary change ends, unless the value was set before. */
 export async function sayDone(context: Context, subject: Subject, done: string, isTemporary: boolean): Promise<void> {
   if (!isTemporary) return context.say(done);
-  const change = await pendingChange(context, subject);
+  const change = await pendingChange(context, subject).catch(() => null);
+  if (change === null) return context.say(done); // the daemon is gone, but it made the change
   context.say(change ? `${done}\n${changeText(change, english)}.` : 'Already set; nothing to revert.');
 }
 

@@ -1,4 +1,4 @@
-// Checks values of the configuration by the contract; imported only for a value that is not true or false.
+// Checks values of the configuration by the contract; imported only for values that `isSwitch` can't judge.
 import * as z from 'zod/mini';
 import { Config } from '../api/config.ts';
 

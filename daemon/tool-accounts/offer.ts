@@ -43,7 +43,7 @@ export function createToolOffer(
 
 function isOffered(paths: Paths, catalog: string, search: string): boolean {
   if (Object.keys(readInstalls(paths)).length > 0) return true;
-  // one list for all commands: a look for each of them costs a start of the daemon 4 MB more
+  // checking each of the commands takes 4 MB more at the start
   const present = new Set(search.split(':').flatMap(directory => namesIn(directory || '.')));
   return commandsIn([catalog, paths.userCatalog], signedEntriesText(paths.catalogUpdates)).some(
     command => command !== NOT_OFFERED && present.has(command) && findOnPath(command, search) !== undefined,

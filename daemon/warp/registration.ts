@@ -116,11 +116,15 @@ function missingCause(evidence: RegistrationEvidence, used: Dictionary | null): 
     inPolicy?.code === 'policy-hidden' || (inPolicy?.code === 'policy-configs' && answerIn(evidence) !== null);
   if (inPolicy && !isDoubtful) return inPolicy;
   const way = wayCause(evidence);
-  // WARP said so when it started; the file lies there otherwise by now
+  // WARP said so when it last read the file, which has changed since
   const isPast = (way?.code === 'policy-link' || way?.code === 'policy-owner') && !evidence.policy.isUnseen;
-  if (way && isPast) return { ...way, code: 'policy-restart' };
-  return way ?? answerCause(evidence, used) ?? inPolicy;
+  if (way && !isPast) return way;
+  if (way && answerIn(evidence) === null && hasFile(evidence.policy)) return { ...way, code: 'policy-restart' };
+  return answerCause(evidence, used) ?? inPolicy;
 }
+
+/** False for a machine without a policy file. */
+const hasFile = ({ faults, configurations }: Policy) => faults.length > 0 || configurations.length > 0;
 
 /** Returns the fault of another configuration, so that a managed device without a registration always has a cause. */
 function managedCause({ managed, configurations }: Policy): Found | null {

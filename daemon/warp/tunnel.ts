@@ -41,7 +41,7 @@ export interface Tunnel {
   /** True if the installed tunnel CLI has a command for the action, or no CLI is installed. */
   supports(action: ActionName): Promise<boolean>;
   /**
-   * Reads the outdated parts, or everything. Never rejects. Waits at most 1 s; at most 6 s for everything, or after an
+   * Reads the outdated parts, or everything. Never rejects. Waits at most 1 s; at most 6 s for everything, for lists, or after an
    * action with unread changes. Waits about 10 s more for settings that were never read.
    * @param which `lists`: also settings and lists that may have changed unnoticed
    */
@@ -236,7 +236,7 @@ interface RefreshOptions {
 function createRefresh({ reader, watch, changes, adopted }: RefreshOptions): (which: Refresh) => Promise<void> {
   return async which => {
     // a JSON listener announces every change
-    if (which === 'lists' && watch.form() !== 'json') reader.expire('settings', ...LISTS);
+    if (which === 'lists' && watch.form() !== 'json') reader.expireOlder('settings', ...LISTS);
     if (which !== 'all' && reader.isFresh()) return;
     const limit = new AbortController();
     const within = (ms: number, work: Promise<void>) =>
@@ -245,7 +245,7 @@ function createRefresh({ reader, watch, changes, adopted }: RefreshOptions): (wh
       watch.retry();
       await within(ALL_MS, reader.readAll());
     } else {
-      const limitMs = reader.hasUnreadChanges() ? ALL_MS : STALE_MS;
+      const limitMs = which === 'lists' || reader.hasUnreadChanges() ? ALL_MS : STALE_MS;
       await within(
         limitMs,
         reader.readStale(() => adopted().then(watch.spoken)),

@@ -121,7 +121,7 @@ export function createWish(file: string | null = null, now: () => number = Date.
       const isNews = !turnedOff || (by !== null && turnedOff.by === null);
       if (isNews && !wanted && isTurnedOff({ ...reading, raw })) setTurnedOff({ isDown, at: now(), by });
       if (!wanted) return;
-      const isNew = wanted.raw !== undefined && (wanted.moved || plain(raw) !== plain(wanted.raw));
+      const isNew = wanted.raw !== undefined && (wanted.moved || differs(raw, wanted.raw));
       const isFirst = wanted.raw === undefined;
       if (isFirst) wanted.raw = raw;
       const isTurnedOffSince = isNew && reading.reason?.code === 'SettingsChanged' && isTurnedOff({ ...reading, raw });
@@ -145,9 +145,14 @@ export function createWish(file: string | null = null, now: () => number = Date.
   };
 }
 
-/** Returns a status without its layout: the listener prints JSON on one line, and a read on several. */
-function plain(raw: string | null | undefined): string | null {
-  return raw ? (JSON.stringify(jsonOf(raw)) ?? raw.trim()) : null;
+/**
+ * Reports whether a status says something else. Layout is ignored, since the listener prints JSON on one line and a read on several;
+ * text and JSON can't be compared.
+ */
+function differs(one: string | null | undefined, other: string | null | undefined): boolean {
+  const [first, second] = [one, other].map(raw => (raw ? JSON.stringify(jsonOf(raw)) : undefined));
+  if (first === undefined && second === undefined) return one?.trim() !== other?.trim();
+  return first !== undefined && second !== undefined && first !== second;
 }
 
 /** True if the tunnel is down and the status gives no reason other than the user's choice. */

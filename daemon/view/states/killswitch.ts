@@ -190,7 +190,7 @@ interface KillSwitchBanner {
   button: Button | null;
 }
 
-/** Modes without a tunnel device, in which WARP tunnels only part of the traffic and the kill switch blocks the rest. */
+/** Modes without a tunnel device: WARP encrypts only DNS, or serves only what uses its proxy. The kill switch blocks the rest. */
 export const TUNNELLESS: readonly string[] = ['doh', 'dot', 'proxy'];
 
 /** Returns the banner while the kill switch blocks traffic that the user may miss; else null. */

@@ -171,9 +171,21 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
   }),
 };
 
+/** Returns the words of a code; those of a newer daemon may be unknown. */
+function wordsOf(code: string): (facts: Facts) => Words {
+  const known: Partial<Record<string, (facts: Facts) => Words>> = WORDS;
+  return known[code] ?? unknownCause;
+}
+
+const unknownCause = (): Words => ({
+  title: message('Registration of this device'),
+  sentence: message('WARP has no registration for it.'),
+  offer: null,
+});
+
 /** Returns the words of a cause, to translate. On a managed computer, no way out makes a consumer's registration. */
 export function causeMessages(cause: Omit<RegistrationCause, 'evidence'>): Words {
-  const words = WORDS[cause.code](cause);
+  const words = wordsOf(cause.code)(cause);
   return cause.managed && words.offer === 'register' ? { ...words, offer: null } : words;
 }
 

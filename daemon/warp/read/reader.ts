@@ -25,6 +25,8 @@ export interface Reader
   readStale(spoken: () => Promise<void>): Promise<void>;
   readAll(): Promise<void>;
   expire(...parts: Read[]): void;
+  /** Like `expire`, except for parts that are being read, were read in the last second, or can't be read now. */
+  expireOlder(...parts: Read[]): void;
   /** Like `expire`, for parts that an action changed: also marks them as unread. */
   expireChanged(parts: readonly Read[]): void;
   /**
@@ -32,7 +34,7 @@ export interface Reader
    * block; until then, the status of a living listener or of the last poll counts.
    */
   suspect(blocked: Blocked, raw: string): void;
-  /** Call when a command succeeded. Reads the status now if earlier failures have made it unknown or doubtful. */
+  /** Call when a command succeeded. Has the status reported or read now if earlier failures have made it unknown or doubtful. */
   reachable(): void;
   /** Call when the listener has reported a status. */
   statusHeard(): void;
@@ -164,10 +166,16 @@ export function createReader(options: Options): Reader {
     hasOldParts: parts.hasOldParts,
     suspect: status.suspect,
     reachable: status.reachable,
+    expireOlder: (...older) => expire(...older.filter(part => !underWay.has(part) && isOlder(part, fresh))),
     statusHeard: status.heard,
     stop: status.stop,
     expireAll,
   };
+}
+
+/** See `Reader.expireOlder`. */
+function isOlder(part: Read, { isFailing, age }: Freshness<Read>): boolean {
+  return !isFailing(part) && (age(part) ?? RECENT_MS) >= RECENT_MS;
 }
 
 /** Publishes whether shown parts are old. */
@@ -217,6 +225,7 @@ function changedLists(before: SplitTunnel, after: SplitTunnel): Read[] {
 const PROGRAM_FAILED = { code: 'ProgramFailed', text: 'The command-line program of WARP failed' };
 /** Number of failures in a row after which the last status no longer counts. */
 const ENOUGH = 3;
+const RECENT_MS = 1000;
 const PAUSE_MS = { first: 1000, longest: 30_000 };
 
 interface StatusOptions extends Pick<Options, 'state' | 'store' | 'listening' | 'hasten'> {

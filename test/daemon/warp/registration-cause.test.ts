@@ -87,7 +87,6 @@ const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: stri
     'policy-link',
   ],
   ...Object.entries({
-    'no file': NO_EVIDENCE.policy,
     'a file': TOKEN,
     'a file that only root may read': HIDDEN,
   }).flatMap(([now, present]) =>
@@ -97,6 +96,12 @@ const CASES: [title: string, evidence: Partial<RegistrationEvidence>, code: stri
       'policy-restart',
     ]),
   ),
+  ['no file by now, and a link in the journal', { journal: { code: 'policy-link', line: 'x' } }, undefined],
+  [
+    'an answer of the server, and a link in the journal before',
+    { policy: TOKEN, ...NOT_IN_API, journal: { code: 'policy-link', line: 'x' } },
+    'token-refused',
+  ],
   ['such a file, and an answer of the server', { policy: HIDDEN, ...NOT_IN_API }, 'unknown-to-api'],
   ['a list that WARP may not see', { policy: LISTED }, 'policy-configs'],
   ['such a list, and an answer that proves that it did', { policy: LISTED, ...NOT_IN_API }, 'sign-in'],
@@ -229,3 +234,12 @@ for (const code of REGISTRATION_CAUSES) {
     assert.ok(!actions.includes('register'));
   });
 }
+
+test('a cause that only a newer daemon knows has general words', () => {
+  const words = generalWords('of-tomorrow' as (typeof REGISTRATION_CAUSES)[number], english);
+  assert.deepEqual(words, {
+    title: 'Registration of this device',
+    sentence: 'WARP has no registration for it.',
+    offer: null,
+  });
+});

@@ -128,7 +128,7 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
   await main.getByRole('button', { name: 'Disconnect' }).waitFor();
   assert.equal(await page.locator('.ring').count(), 0);
   await main.getByRole('button', { name: 'Pause WARP: 15 minutes' }).click();
-  await main.getByText(/^Back on at .*\d\d:\d\d\. Your traffic bypasses WARP until then\.$/).waitFor();
+  await main.getByText(/Back on at .*\d\d:\d\d/).waitFor();
   const left = async () =>
     Number((await page.locator('.ring > .left').getAttribute('stroke-dasharray'))!.split(' ')[0]);
   const first = await left();
