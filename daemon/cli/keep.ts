@@ -118,7 +118,7 @@ const requestFor = (subject: Subject | undefined) => (subject ? { subject } : {}
 export async function sayDone(context: Context, subject: Subject, done: string, isTemporary: boolean): Promise<void> {
   if (!isTemporary) return context.say(done);
   const change = await pendingChange(context, subject).catch(() => null);
-  if (change === null) return context.say(done); // the daemon is gone, but it made the change
+  if (change === null) return context.say(done); // it was made, but its end can't be read now
   context.say(change ? `${done}\n${changeText(change, english)}.` : 'Already set; nothing to revert.');
 }
 

@@ -48,12 +48,8 @@ async function readTree(text: string): ReturnType<typeof read> {
   const values: Layer = {};
   const problems: Omit<ConfigProblem, 'file'>[] = [];
   for (const [key, value] of flatten(getNodeValue(root))) {
-    if (isSwitch(key, value)) {
-      values[key] = value;
-      continue;
-    }
-    const types = await import('./types.ts');
-    if (types.accepts(key, value)) {
+    const types = isSwitch(key, value) ? null : await import('./types.ts');
+    if (types === null || types.accepts(key, value)) {
       values[key] = value;
       continue;
     }
