@@ -57,7 +57,10 @@ export const FAR = { address: IPV4.far, port: 8080 };
 export const UPLINK = IPV4.uplink;
 export const TUNNEL = IPV4.tunnel;
 
-/** Command that prints the address which the internet saw, or the name of an error. */
+/**
+ * Command that prints the address which the internet saw, or the name of an error. With TCP it ends after the other side has
+ * ended, so that no packet of its connection is counted later.
+ */
 export const ask = (kind: 'STREAM' | 'DGRAM', { af, far } = IPV4) => [
   '/usr/bin/python3',
   '-c',
@@ -69,6 +72,9 @@ try:
     s.connect(("${far}", ${FAR.port}))
     s.send(b"x")
     print(s.recv(100).decode().split()[0])
+    if s.type == socket.SOCK_STREAM:
+        s.shutdown(socket.SHUT_WR)
+        while s.recv(100): pass
 except OSError as error:
     print(type(error).__name__)
 `,
