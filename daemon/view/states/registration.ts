@@ -49,7 +49,7 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
   'policy-restart': () => ({
     title: FILE_NOT_READ,
     sentence: message(
-      'WARP could not read /var/lib/cloudflare-warp/mdm.xml when it started. Nothing shows a reason for that now: restart WARP.',
+      'WARP could not read /var/lib/cloudflare-warp/mdm.xml when it last tried. Nothing shows why anymore: restart WARP.',
     ),
     offer: null,
   }),
@@ -171,7 +171,7 @@ const WORDS: Record<RegistrationCause['code'], (facts: Facts) => Words> = {
   }),
 };
 
-/** Returns the words of a code; those of a newer daemon may be unknown. */
+/** Returns the words of a code, or general words for a code that only a newer daemon knows. */
 function wordsOf(code: string): (facts: Facts) => Words {
   const known: Partial<Record<string, (facts: Facts) => Words>> = WORDS;
   return known[code] ?? unknownCause;
