@@ -138,7 +138,7 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
   await main.getByRole('button', { name: '15 Minutes More' }).click();
   await main.getByText(/^Back on at \d\d:\d\d · (30|2\d):\d\d left$/).waitFor();
   await main.getByRole('button', { name: 'Connect Now' }).click();
-  await main.getByText('Demo: your real traffic is not protected.').waitFor();
+  await main.locator('.state', { hasText: 'Demo: Connected' }).waitFor();
   await page.locator('.ring').waitFor({ state: 'detached' });
   assert.deepEqual(complaints, []);
 });

@@ -56,7 +56,7 @@ describe('one demo', { concurrency: false }, () => {
     const { page, complaints, actions } = await useDemo();
     assert.equal(await stateOf(page), 'Demo: Disconnected');
     await press(page, 'Connect');
-    await page.getByText('Demo: your real traffic is not protected.').waitFor();
+    await page.locator('main .state', { hasText: 'Demo: Connected' }).waitFor();
     await until(async () => (await page.title()).includes('Connected'), 'the title has the state');
     await press(page, 'Disconnect');
     await page.getByRole('button', { name: 'Connect', exact: true }).waitFor();
@@ -115,7 +115,7 @@ describe('one demo', { concurrency: false }, () => {
     await page.keyboard.press('Tab');
     assert.equal(await focused(), 'Connect');
     await page.keyboard.press('Space');
-    await page.getByText('Demo: your real traffic is not protected.').waitFor();
+    await page.locator('main .state', { hasText: 'Demo: Connected' }).waitFor();
     await settled(page);
     assert.equal(await focused(), 'Disconnect', 'the button keeps the focus while its action is under way');
     await page.goto(`${page.url().replace(/#.*/, '')}#/mode`);
