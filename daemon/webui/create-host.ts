@@ -148,7 +148,16 @@ export async function openFurtherPages(app: App): Promise<void> {
   try {
     await loadFurtherPages();
   } catch {
-    const reload = () => app.host.model.state().offline === null && location.reload();
-    if (!reload()) app.host.model.subscribe(reload);
+    const { model } = app.host;
+    const isAnswered = () => model.state().offline === null;
+    if (!isAnswered())
+      await new Promise<void>(resolve => {
+        const unsubscribe = model.subscribe(() => {
+          if (!isAnswered()) return;
+          unsubscribe();
+          resolve();
+        });
+      });
+    location.reload();
   }
 }

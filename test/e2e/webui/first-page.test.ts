@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { PAGE_NAMES } from '../../../daemon/view/page-list.ts';
-import { checkAccessibility, emulate, openTab, shareBrowser, shareWeb } from '../../support/e2e/browser.ts';
+import { checkAccessibility, emulate, openTab, shareBrowser, shareWeb, turnTo } from '../../support/e2e/browser.ts';
 import { culvert, getJson } from '../../support/e2e/culvert.ts';
 import { until } from '../../support/until.ts';
 
@@ -144,17 +144,26 @@ test('a pause is a ring that gets shorter, is extended, and ends with its button
 });
 
 test('a search that is typed while the pages can’t be loaded keeps its text', async t => {
-  const { address, home } = await openFresh();
+  const { address } = await openFresh();
   const { page } = await openTab(await openBrowser(t), address);
-  let refused = 0;
-  await page.route(/\/chunk-\w+\.js$/, route => (refused++ === 0 ? route.abort() : route.continue()));
   await page.evaluate('window.before = true');
-  await page.getByRole('searchbox', { name: 'Search settings' }).fill('wlan');
-  await until(() => refused > 0, 'the script is asked for');
-  await emulate(home, 'fault=no-network');
+  const search = page.getByRole('searchbox', { name: 'Search settings' });
+  // the focus asks for the script already
+  let endTyping = () => {};
+  const typed = new Promise<void>(resolve => {
+    endTyping = resolve;
+  });
+  let refused = 0;
+  await page.route(/\/chunk-\w+\.js$/, async route => {
+    if (refused++ > 0) return route.continue();
+    await typed;
+    await route.abort();
+  });
+  await search.fill('wlan');
+  endTyping();
   await page.getByRole('link', { name: /All Wi-Fi networks/ }).waitFor();
   assert.equal(await page.evaluate('window.before'), undefined, 'the page is loaded again');
-  assert.equal(await page.getByRole('searchbox', { name: 'Search settings' }).inputValue(), 'wlan');
+  assert.equal(await search.inputValue(), 'wlan');
 });
 
 test('a menu is used by keyboard, and gives the focus back', async t => {
@@ -194,9 +203,8 @@ test('on a phone the heading is within the first 140 px, and the search opens be
   const { address } = await openFresh();
   const viewport = { width: 360, height: 740 };
   const { page, complaints } = await openTab(await openBrowser(t), address, { viewport });
-  for (const name of ['connection', 'history', 'dns']) {
-    await page.evaluate(`location.hash = '#/${name}'`);
-    await page.locator(`main[data-page="${name}"]`).waitFor();
+  for (const name of ['connection', 'history', 'dns'] as const) {
+    await turnTo(page, name);
     const box = await page.getByRole('heading', { level: 1 }).boundingBox();
     assert.ok(box!.y + box!.height <= 140, `${name}: ${JSON.stringify(box)}`);
   }
@@ -215,8 +223,7 @@ test('every page has the same width from 720 px on', async t => {
     await page.setViewportSize({ width, height: 800 });
     const edges = new Set<string>();
     for (const name of PAGE_NAMES) {
-      await page.evaluate(`location.hash = '#/${name}'`);
-      await page.locator(`main[data-page="${name}"]`).waitFor();
+      await turnTo(page, name);
       if (name === 'connection' && width >= 1200) continue; // two columns
       const box = (await page.locator('main').boundingBox())!;
       edges.add(`${box.x} ${box.width}`);
@@ -249,9 +256,7 @@ test('in large letters, marks and arrows stay next to their words, and no headin
   await page.evaluate("document.documentElement.style.fontSize = '160%'");
   const stray: string[] = [];
   for (const name of PAGE_NAMES) {
-    await page.evaluate(`location.hash = '#/${name}'`);
-    await page.locator(`main[data-page="${name}"]`).waitFor();
-    if (name === 'networks') await page.getByRole('button', { name: 'Add Rule…' }).waitFor();
+    await turnTo(page, name);
     stray.push(...(await page.evaluate<string[]>(STRAY)));
   }
   assert.deepEqual(stray, []);

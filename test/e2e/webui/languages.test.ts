@@ -8,9 +8,9 @@ import type { Browser, Page } from 'playwright-core';
 import * as z from 'zod/mini';
 import { DoctorReport } from '../../../daemon/api/doctor.ts';
 import { quoted } from '../../../daemon/view/message.ts';
-import { PAGE_NAMES } from '../../../daemon/view/page-list.ts';
+import { PAGE_NAMES, type PageName } from '../../../daemon/view/page-list.ts';
 import { readCatalog } from '../../../data/build/webui.mjs';
-import { emulate, launchBrowser, openTab, startWeb } from '../../support/e2e/browser.ts';
+import { emulate, launchBrowser, openTab, startWeb, turnTo } from '../../support/e2e/browser.ts';
 import { type Home, prefix } from '../../support/e2e/culvert.ts';
 import { foreign, pseudo, pseudoCatalog } from '../../support/gnome/pseudo.ts';
 import { temporary } from '../../support/temporary.ts';
@@ -43,6 +43,9 @@ const DATA = [
   // domains, addresses and ranges
   /^[a-z\d]+([.:/…]+[a-z\d]*)*$/,
   /^[\d.,:/%\s·+–-]*$/,
+  /^([\da-f.:/]+ \([\w.-]+\)\s*)+$/,
+  // this device and its account
+  /^(culvert-demo|\*{4}[\da-f]{4}|[\da-f]{8}(-[\da-f]{4,}){3,4})$/,
   // as WARP reports them
   /^(MASQUE \(.+\)|Normal)$/,
 ];
@@ -157,9 +160,8 @@ describe('the page in other languages', { concurrency: false }, () => {
     for (const end of ends.reverse()) await end();
   });
 
-  const visit = async (page: Page, name: string) => {
-    await page.evaluate(`location.hash = '#/${name}'`);
-    await page.locator(`main[data-page="${name}"]`).waitFor();
+  const visit = async (page: Page, name: PageName) => {
+    await turnTo(page, name);
     if (name !== 'apps') return;
     await page.locator('.toolbar input[type=checkbox]').first().check(); // only proxychains catches this app
     await page.getByText(APP).first().waitFor();
@@ -287,7 +289,7 @@ describe('the page in other languages', { concurrency: false }, () => {
   });
 
   /** Widths that are needed beyond each window, and texts that are cut there. */
-  const misfits = async (page: Page, names: readonly string[] = PAGE_NAMES) => {
+  const misfits = async (page: Page, names: readonly PageName[] = PAGE_NAMES) => {
     const wrong: string[] = [];
     for (const { width, letters } of SIZES) {
       await page.setViewportSize({ width, height: 640 });

@@ -14,6 +14,7 @@ import {
   shareBrowser,
   shareWeb,
   startWeb,
+  turnTo,
 } from '../../support/e2e/browser.ts';
 import { createHome, getJson, start } from '../../support/e2e/culvert.ts';
 import { freePort } from '../../support/ports.ts';
@@ -73,16 +74,11 @@ const READ_FAINT = `(() => {
     .map(([ratio, element]) => ratio.toFixed(1) + ': ' + element.outerHTML);
 })()`;
 
-async function turn(page: Page, name: PageName): Promise<void> {
-  await page.evaluate(`location.hash = '#/${name}'`);
-  await page.locator(`main[data-page="${name}"]`).waitFor();
-}
-
 /** The controls of pages that can't be used, those behind "Advanced" among them. */
 async function survey(page: Page, names: readonly PageName[] = PAGE_NAMES): Promise<Inert[]> {
   const inert: Inert[] = [];
   for (const name of names) {
-    await turn(page, name);
+    await turnTo(page, name);
     for (const fold of await page.locator('main .fold').all()) await fold.click();
     const there = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);
     inert.push(...there.map(each => ({ ...each, page: name })));
@@ -107,7 +103,7 @@ function assertReasons(inert: readonly Inert[], what: string, ids: readonly stri
 
 /** A button that appears a moment after the page can't be used, and says why. */
 async function assertInert(page: Page, name: PageName, button: string): Promise<void> {
-  await turn(page, name);
+  await turnTo(page, name);
   await page.getByRole('button', { name: button, exact: true }).waitFor();
   const inert = await page.evaluate<Omit<Inert, 'page'>[]>(READ_INERT);
   assert.ok(
@@ -134,7 +130,7 @@ test('each control that can’t be used has its reason in sight', async t => {
   await assertInert(page, 'editor', 'Apply changes: Apply');
   for (const [at, [words, title]] of SETUP_STATES.entries()) {
     await emulate(web.home, ...words);
-    await turn(page, 'connection');
+    await turnTo(page, 'connection');
     await getJson(web.port, '/api/snapshot?fresh=1');
     // WARP says so only when a change is requested
     if (words.includes('fault=not-authorized'))
@@ -147,7 +143,7 @@ test('each control that can’t be used has its reason in sight', async t => {
   }
   await emulate(web.home, 'reset', 'organization=example-team', 'fault=policy-lock');
   await getJson(web.port, '/api/snapshot?fresh=1');
-  await turn(page, 'connection');
+  await turnTo(page, 'connection');
   await page.getByText('WARP can’t be turned off here.').first().waitFor();
   const managed = await survey(page, inTurn(PAGE_NAMES, PAGE_NAMES.indexOf('mode')));
   assertReasons(managed, 'managed');
@@ -209,7 +205,7 @@ test('in high contrast, what can’t be used can still be read', async t => {
   const { page } = await openTab(await openBrowser(t), web.address, { contrast: 'more' });
   await page.locator('main .state', { hasText: 'Set up WARP' }).waitFor();
   for (const name of ['mode', 'dns', 'routes'] as const) {
-    await turn(page, name);
+    await turnTo(page, name);
     await page.locator('main :is([aria-disabled=true], :disabled)').first().waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });

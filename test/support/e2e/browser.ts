@@ -6,8 +6,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { promisify } from 'node:util';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
+import type { PageName } from '../../../daemon/view/page-list.ts';
 import { FULL } from '../thoroughness.ts';
+import { until } from '../until.ts';
 import { createHome, type Home, prefix, startDemo } from './culvert.ts';
 
 /** Far above what the page needs, as in `until`: a busy machine is slow. */
@@ -77,6 +79,27 @@ export interface WebPage {
   complaints: string[];
 }
 
+/** Requests of each tab without a whole answer, except its stream of events. */
+const loading = new WeakMap<Page, Set<Request>>();
+/** Draws what the page has. */
+const DRAW = `(async () => {
+  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
+})()`;
+
+/** Opens a page of the settings, and waits until it has drawn all that it asks for. @param page a tab of `openTab` */
+export async function turnTo(page: Page, name: PageName): Promise<void> {
+  const requests = loading.get(page)!;
+  const earlier = new Set(requests);
+  const isLoaded = () => [...requests].every(each => earlier.has(each));
+  await page.evaluate(`location.hash = '#/${name}'`);
+  await page.locator(`main[data-page="${name}"]`).waitFor();
+  do {
+    await page.evaluate(DRAW);
+    await until(isLoaded, `everything on the page ${name} is loaded`);
+    await page.evaluate(DRAW);
+  } while (!isLoaded());
+}
+
 /** A tab on `address`. */
 export async function openTab(
   browser: Browser,
@@ -99,6 +122,11 @@ export async function openTab(
     if (request.method() !== 'POST' || !response.url().endsWith('/api/action')) return;
     actions.push({ ...(request.postDataJSON() as { action: string }), status: response.status() });
   });
+  const requests = new Set<Request>();
+  page.on('request', request => !request.url().includes('/api/events') && requests.add(request));
+  page.on('requestfinished', request => requests.delete(request));
+  page.on('requestfailed', request => requests.delete(request));
+  loading.set(page, requests);
   await page.goto(address);
   await untilLive(page);
   return { page, actions, complaints };
