@@ -234,9 +234,10 @@ function showControls(
 /** Creates only the widgets that the list needs, since there are 200 rows of them. */
 function createRow({ removal, controls }: List, run: (command: Command) => void): Row {
   const wrap_mode = Pango.WrapMode.WORD_CHAR;
+  const width_chars = controls ? LEAST_BESIDE_CONTROLS : LEAST;
   return {
-    title: new Gtk.Label({ xalign: 0, wrap_mode, attributes: withoutHyphens() }),
-    note: new Gtk.Label({ xalign: 0, wrap_mode, css_classes: ['caption', 'dim-label'] }),
+    title: new Gtk.Label({ xalign: 0, wrap_mode, width_chars, attributes: withoutHyphens() }),
+    note: new Gtk.Label({ xalign: 0, wrap_mode, width_chars, css_classes: ['caption', 'dim-label'] }),
     badge: new Gtk.Label({
       natural_wrap_mode: Gtk.NaturalWrapMode.NONE,
       xalign: 1,
@@ -289,6 +290,10 @@ function hasIcon(name: string): boolean {
 /** Lengths that fit a narrow window even in large letters, in characters; no IPv4 range is longer. */
 const SHORT = 18;
 const SHORT_BESIDE_CONTROLS = 9;
+
+/** Minimum widths of text, in characters: without one, GTK also measures each text with a letter on each line. */
+const LEAST = 12;
+const LEAST_BESIDE_CONTROLS = 5;
 
 /** Wraps only long text, since GTK measures a label that wraps several times, in each of 200 rows. */
 function showWrapped(label: Gtk.Label, text: string, short: number): void {
