@@ -119,7 +119,7 @@ export async function sayDone(context: Context, subject: Subject, done: string, 
   if (!isTemporary) return context.say(done);
   const change = await pendingChange(context, subject).catch(() => null);
   if (change === null) return context.say(done); // it was made, but its end can't be read now
-  context.say(change ? `${done}\n${changeText(change, english)}.` : 'Already set; nothing to revert.');
+  context.say(change ? `${done}\n${changeText(change, english)}.` : 'Set; nothing to revert.');
 }
 
 async function pendingChange({ client }: Context, subject: Subject): Promise<Change | undefined> {

@@ -149,6 +149,12 @@ export function isAsNamed(coverage: Coverage): boolean {
   return kind === 'all' || kind === 'no-dns' ? coverage.excepts !== 'much' : kind === 'dns-only' || kind === 'proxy';
 }
 
+/** Words which traffic a connection tunnels; in the demo, none. */
+export function tunneledText(snapshot: Snapshot, tr: Translator): string {
+  if (snapshot.tunnelCli.emulated) return tr._('Demo: your real traffic is not protected.');
+  return coverageText(coverageOf(snapshot), tr);
+}
+
 /** Words the traffic that the connection covers. */
 export function coverageText(coverage: Coverage, tr: Translator): string {
   const { _ } = tr;

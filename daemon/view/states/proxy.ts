@@ -1,9 +1,11 @@
 // Describes WARP's local proxy, which tunnels only the apps that use it.
+import type { Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import { modeName } from '../client/labels.ts';
 import type { Button, Command } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 import { serviceRemedy } from './causes.ts';
+import { tunneledText } from './coverage.ts';
 import { problemTitle } from './problems.ts';
 
 /** State of the local proxy. */
@@ -25,17 +27,15 @@ export interface ProxyView {
   waiting: boolean;
 }
 
-/** Turns the local proxy on. Asks first, because all other traffic then bypasses WARP. @param now name of the present mode */
-function enableProxyCommand(now: string, { _ }: Translator): Command {
+/** Turns the local proxy on. Asks first, because all other traffic then bypasses WARP. */
+function enableProxyCommand(snapshot: Snapshot | null, tr: Translator): Command {
+  const { _ } = tr;
+  const then = _('From then on only the apps that you start here use WARP.');
   return {
     ask: { kind: 'action', request: { action: 'enableLocalProxy' } },
     confirm: {
       heading: _('Tunnel only chosen apps?'),
-      body: fill(
-        // Translators: %s is what goes through the tunnel now, such as: All traffic
-        _('What goes through the tunnel now: %s. From then on only the apps that you start here use WARP.'),
-        now || '–',
-      ),
+      body: snapshot?.status.state === 'connected' ? `${tunneledText(snapshot, tr)} ${then}` : then,
       accept: _('Tunnel Chosen Apps'),
     },
   };
@@ -47,7 +47,6 @@ export function describeProxy(client: ClientState, tr: Translator): ProxyView {
   const { _ } = tr;
   const mode = snapshot?.settings.Mode;
   const on = mode === 'proxy';
-  const now = mode ? modeName(mode, tr).title : '';
   const address = on ? addressOf(snapshot!.tunnel.proxyPort) : null;
   return {
     look: !snapshot ? 'unavailable' : on ? 'on' : 'off',
@@ -58,14 +57,14 @@ export function describeProxy(client: ClientState, tr: Translator): ProxyView {
           address ?? '–',
         )
       : fill(
-          // Translators: %s is what goes through the tunnel now, such as: All traffic
-          _('Apps that you start here use WARP; everything else then bypasses it. Now: %s.'),
-          now || '–',
+          // Translators: %s is the name of a mode, such as: All traffic
+          _('Apps that you start here use WARP; everything else then bypasses it. Mode now: %s.'),
+          mode ? modeName(mode, tr).title : '–',
         ),
     address,
     warning: warningOf(client, on, tr),
     failure: on ? null : failureOf(client, tr),
-    enable: { label: _('Tunnel Only Chosen Apps'), command: enableProxyCommand(now, tr) },
+    enable: { label: _('Tunnel Only Chosen Apps'), command: enableProxyCommand(snapshot, tr) },
     sensitive:
       !offline && snapshot !== null && !snapshot.status.blocked && !snapshot.options.modeLocked && pending === null,
     waiting: pending === 'enableLocalProxy',

@@ -9,7 +9,7 @@ import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { type Cause, lostRegistration, phaseText, remedyOf } from './causes.ts';
 import { changeText, isPause } from './changes.ts';
-import { coverageOf, coverageText, coverageTone } from './coverage.ts';
+import { coverageOf, coverageTone, tunneledText } from './coverage.ts';
 import { explainedCause, findingWords } from './findings.ts';
 import { offersHttp2 } from './http2.ts';
 import { blockedSentence, blockedText, leaveDemo, onlyTunnelText, wayOut } from './killswitch.ts';
@@ -175,7 +175,7 @@ function connectedRow({ snapshot, demo, said }: Situation, tr: Translator): Row 
   const network = unknownWord(status, 'network');
   const coverage = coverageOf(snapshot);
   return {
-    sentence: demo ? _('Demo: your real traffic is not protected.') : coverageText(coverage, tr),
+    sentence: tunneledText(snapshot, tr),
     tone: demo ? 'warning' : coverageTone(coverage),
     ...(network === null ? {} : { details: `Network: ${network}` }), // WARP's own line
   };

@@ -2,6 +2,7 @@
 import type { Mode, Snapshot } from '../../../api/schema.ts';
 import { actionCommand, type Command, type Question, type Row } from '../../form.ts';
 import { toBeConfirmed } from '../../states/changes.ts';
+import { tunneledText } from '../../states/coverage.ts';
 import { TUNNELLESS } from '../../states/killswitch.ts';
 import type { TunnelView } from '../../states/tunnel.ts';
 import type { Translator } from '../../translator.ts';
@@ -16,14 +17,15 @@ export function modeCommand(snapshot: Snapshot | null, mode: Mode, tr: Translato
   return actionCommand({ action: 'setMode', value: mode, ...toBeConfirmed(snapshot) }, question(snapshot, mode, tr));
 }
 
-function question(snapshot: Snapshot | null, mode: Mode, { _ }: Translator): { confirm?: Question } {
+function question(snapshot: Snapshot | null, mode: Mode, tr: Translator): { confirm?: Question } {
+  const { _ } = tr;
   const now = snapshot?.settings.Mode ?? '';
   const loses = snapshot?.status.state === 'connected' && !TUNNELLESS.includes(now) && TUNNELLESS.includes(mode);
   if (!loses) return {};
   return {
     confirm: {
       heading: _('Tunnel less than now?'),
-      body: _('All traffic is tunneled now. In this mode most of it bypasses WARP.'),
+      body: `${tunneledText(snapshot, tr)} ${_('In this mode most traffic bypasses WARP.')}`,
       accept: _('Change Mode'),
       destructive: true,
     },

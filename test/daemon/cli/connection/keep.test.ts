@@ -176,7 +176,7 @@ test('off --for, extend and revert', async t => {
   assert.equal((await culvert(home, ['revert', 'connection'])).code, 0);
   assert.equal(values.connected, true);
   const same = await culvert(home, ['on', '--for', '1h']);
-  assert.equal(same.stderr, 'Already set; nothing to revert.\n');
+  assert.equal(same.stderr, 'Set; nothing to revert.\n');
   for (const words of [
     ['off', '--for', '15'],
     ['off', '--for', '8d'],

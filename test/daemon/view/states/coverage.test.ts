@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DEFAULT_ROUTES } from '../../../../daemon/view/default-routes.ts';
+import type { Question } from '../../../../daemon/view/form.ts';
+import { modeCommand } from '../../../../daemon/view/forms/tunnel/choose-mode.ts';
 import { coverageOf, coverageText, isAsNamed, wholeFamilies } from '../../../../daemon/view/states/coverage.ts';
+import { describeProxy } from '../../../../daemon/view/states/proxy.ts';
 import { clientState, tr } from '../../../support/gnome/view/translator.ts';
 
 /** IPv4 without 10.0.0.0/8 and multicast, as an include list that leaves out a LAN has it. */
@@ -79,4 +82,21 @@ test('says that a list excludes public addresses, beyond those that WARP itself 
   assert.deepEqual(['203.0.113.9', '240.0.0.0/4', '0.0.0.0/1', '::/1'].map(named), [true, true, false, false]);
   const noDns = words('exclude', ['0.0.0.0/1'], [], 'tunnel_only');
   assert.equal(noDns, 'Your traffic is tunneled, except what is on your list; DNS is not.');
+});
+
+test('the questions before less is tunneled say what is tunneled now: what a list says, and nothing in the demo', () => {
+  const questions = (changed: Parameters<typeof clientState>[0]) => {
+    const client = clientState({ settings: { Mode: 'warp' }, status: { state: 'connected' }, ...changed });
+    const { confirm } = modeCommand(client.snapshot, 'doh', tr) as { confirm?: Question };
+    return [confirm?.body, describeProxy(client, tr).enable.command.confirm!.body];
+  };
+  const THEN = 'From then on only the apps that you start here use WARP.';
+  const both = (now: string) => [`${now} In this mode most traffic bypasses WARP.`, `${now} ${THEN}`];
+  assert.deepEqual(questions({}), both(ALL));
+  assert.deepEqual(
+    questions({ splitTunnel: { mode: 'include', ips: [], hosts: [{ value: 'example.com', description: null }] } }),
+    both(LISTED),
+  );
+  assert.deepEqual(questions({ tunnelCli: { emulated: true } }), both('Demo: your real traffic is not protected.'));
+  assert.deepEqual(questions({ status: { state: 'disconnected' } }), [undefined, THEN]);
 });
