@@ -82,9 +82,7 @@ export interface WebPage {
 /** Requests of each tab without a whole answer, except its stream of events. */
 const loading = new WeakMap<Page, Set<Request>>();
 /** Draws what the page has. */
-const DRAW = `(async () => {
-  for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
-})()`;
+const DRAW = '(async () => { for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame); })()';
 
 /** Opens a page of the settings, and waits until it has drawn all that it asks for. @param page a tab of `openTab` */
 export async function turnTo(page: Page, name: PageName): Promise<void> {

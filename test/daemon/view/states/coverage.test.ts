@@ -93,10 +93,8 @@ test('the questions before less is tunneled say what is tunneled now: what a lis
   const THEN = 'From then on only the apps that you start here use WARP.';
   const both = (now: string) => [`${now} In this mode most traffic bypasses WARP.`, `${now} ${THEN}`];
   assert.deepEqual(questions({}), both(ALL));
-  assert.deepEqual(
-    questions({ splitTunnel: { mode: 'include', ips: [], hosts: [{ value: 'example.com', description: null }] } }),
-    both(LISTED),
-  );
+  const hosts = [{ value: 'example.com', description: null }];
+  assert.deepEqual(questions({ splitTunnel: { mode: 'include', ips: [], hosts } }), both(LISTED));
   assert.deepEqual(questions({ tunnelCli: { emulated: true } }), both('Demo: your real traffic is not protected.'));
   assert.deepEqual(questions({ status: { state: 'disconnected' } }), [undefined, THEN]);
 });
