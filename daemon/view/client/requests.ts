@@ -107,7 +107,7 @@ export function createArrivals(): Arrivals {
       let notify = () => {};
       const cancel = subscribe(({ event, data }) => {
         if (!names.includes(event) && event !== 'snapshot') return;
-        if (event === 'status' && data.reason?.code === 'ConnectAccepted') return;
+        if (event === 'status' && data.state === 'disconnected' && data.reason?.code === 'ConnectAccepted') return;
         seen = true;
         notify();
       });

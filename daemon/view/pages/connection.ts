@@ -11,7 +11,7 @@ import { modeLink } from '../forms/tunnel/choose-mode.ts';
 import { NOW, rangeOf, type Sample } from '../graph.ts';
 import { placeDetail, placeName } from '../places.ts';
 import { usesHttp2 } from '../states/http2.ts';
-import { killSwitchSummary, leaveDemo, pauseName } from '../states/killswitch.ts';
+import { killSwitchSummary, pauseName } from '../states/killswitch.ts';
 import { describeProof, type ProofView } from '../states/proof.ts';
 import { isOld } from '../states/summary.ts';
 import { type Countdown, describeCountdown, offCommands, timedRows, timeLeftText } from '../states/timed.ts';
@@ -128,11 +128,10 @@ function buttonsOf(free: boolean, tunnel: TunnelView, countdown: Countdown | nul
   const first: MenuButton[] = plain(remedy).map(button => ({ ...button, style: 'suggested' }));
   const main = mainButtons({ ...tunnel, remedy }, tr);
   if (look === 'unavailable') return first.length ? first : main;
-  const demo = tunnel.emulated && ask?.kind !== 'restart' ? plain(leaveDemo(tr)) : [];
   // a blocked state has the same two buttons, whatever its cause
   const timed = countdownButtons(free, countdown);
-  if (state === 'blocked' && other) return [...main, ...plain(other), ...first, ...timed, ...demo];
-  return [...first, ...main, ...timed, ...plain(other), ...demo];
+  if (state === 'blocked' && other) return [...main, ...plain(other), ...first, ...timed];
+  return [...first, ...main, ...timed, ...plain(other)];
 }
 
 /** Returns the button that connects or disconnects; both if the state is unknown. */

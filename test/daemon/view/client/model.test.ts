@@ -124,7 +124,7 @@ test('an action is pending until its event, not until its reply', async t => {
   assert.equal(model.state().pending, 'connect');
   daemon.set('status', { state: 'connecting' });
   await performed;
-  assert.equal(model.state().pending, null);
+  assert.deepEqual([model.state().pending, daemon.reads], [null, 0], 'by the event, not by a later read');
 });
 
 test('an event that comes before the reply counts', async t => {

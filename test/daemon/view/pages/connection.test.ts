@@ -62,7 +62,7 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     'Demo: Connected',
     'Demo: your real traffic is not protected.',
     'Connected for 12 min',
-    ['Disconnect', 'Use Real WARP'],
+    ['Disconnect'],
     [],
   ],
   [
@@ -108,7 +108,7 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     'Demo: Disconnected',
     'Demo: your real traffic is not protected.',
     SINCE,
-    ['Connect', 'Use Real WARP'],
+    ['Connect'],
     [],
   ],
   [
