@@ -86,11 +86,11 @@ export async function withoutDaemon<T>(work: () => Promise<T>): Promise<T> {
   });
 }
 
-/** Returns a failure if the running daemon is suspended; otherwise null. */
-export function suspendedFailure(where: Paths): Failure | null {
+/** @throws Failure if the running daemon is suspended */
+export function assertNotSuspended(where: Paths): void {
   const daemon = runningInstance(where);
-  if (!daemon || !isSuspended(daemon.pid)) return null;
-  return new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
+  if (!daemon || !isSuspended(daemon.pid)) return;
+  throw new Failure(`The Culvert daemon (process ${daemon.pid}) is suspended.`, {
     hint: `Resume it with: kill -CONT ${daemon.pid}`,
   });
 }

@@ -8,7 +8,7 @@ import { runningInstance } from '../system/instance.ts';
 import { type Paths, paths } from '../system/paths.ts';
 import { type Chosen, parse } from './command-line/program.ts';
 import type { Context } from './context.ts';
-import { detailAsTyped, EXIT, Failure, suspendedFailure, toExitReport, usage } from './errors.ts';
+import { assertNotSuspended, detailAsTyped, EXIT, Failure, toExitReport, usage } from './errors.ts';
 import { asciiJson, asciiText, isAsciiLocale, widthOf, wrapped, writeAscii } from './layout.ts';
 import { createTransport, slowProgram } from './transport.ts';
 
@@ -114,8 +114,7 @@ function sayDemo({ isDemo, say }: Context): boolean {
 
 /** Reports once which program a slow request waits for. @throws Failure if the daemon is suspended */
 function sayWaiting(where: Paths, context: Context, isLong: boolean): void {
-  const suspended = suspendedFailure(where);
-  if (suspended) throw suspended;
+  assertNotSuspended(where);
   if (waiting) return;
   waiting = true;
   if (isLong) context.say('This can take minutes. Ctrl+C ends the wait; the daemon keeps running.');

@@ -43,8 +43,10 @@ test('a suspended daemon is reported within seconds, with the command that lets 
   writeFileSync(join(home.env.XDG_RUNTIME_DIR!, 'culvert', 'daemon.json'), JSON.stringify(record));
   await suspend(daemon.pid!);
   for (const words of [['mode'], ['wait', '--timeout', '99']]) {
+    const asked = performance.now();
     const { code, stderr } = await culvert(home, words);
     assert.equal(code, 1, words[0]);
+    assert.ok(performance.now() - asked < 80_000, `${words[0]} waited for its own limit`);
     assert.match(stderr, new RegExp(`process ${daemon.pid}\\) is suspended.*kill -CONT ${daemon.pid}\n$`, 's'));
   }
 });

@@ -11,7 +11,7 @@ import { isKnownConnected, isOld, silenceText, stateIn } from '../../../view/sta
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { createProgress, type Progress } from '../../dialog.ts';
-import { EXIT, Failure, suspendedFailure, timeoutOf } from '../../errors.ts';
+import { assertNotSuspended, EXIT, Failure, timeoutOf } from '../../errors.ts';
 import { createTransport, DAEMON, slowProgram } from '../../transport.ts';
 import { statusText } from './status.ts';
 
@@ -67,7 +67,8 @@ async function untilReady(
     const left = deadline - performance.now();
     // limits the request to the rest of the wait
     const limitMs = Math.max(ANSWER_MS, wholeSeconds(left));
-    const client = createClient(createTransport(paths.socket, { readMs: limitMs, writeMs: limitMs }));
+    const limits = { readMs: limitMs, writeMs: limitMs };
+    const client = createClient(createTransport(paths.socket, limits, () => assertNotSuspended(paths)));
     let missing: Error;
     let pauseMs = PAUSE_MS;
     try {
@@ -92,8 +93,7 @@ async function untilReady(
     } catch (error) {
       if (!isPassing(error)) throw error;
       // a suspended daemon stays suspended until the user resumes it
-      const suspended = suspendedFailure(paths);
-      if (suspended) throw suspended;
+      assertNotSuspended(paths);
       const name = isSilent(error) ? await slowProgram(context) : DAEMON;
       progress.step(`Waiting for ${name.replace(/^The/, 'the')}`);
       missing = name === DAEMON ? error : notKnown(`${name} does not answer.`, seconds);

@@ -7,7 +7,7 @@ import { formatBytes } from '../../../view/format.ts';
 import { english } from '../../../view/translator.ts';
 import { type Context, type Run, show } from '../../context.ts';
 import { createProgress, type Progress } from '../../dialog.ts';
-import { EXIT, Failure, orNull } from '../../errors.ts';
+import { assertNotSuspended, EXIT, Failure, orNull } from '../../errors.ts';
 import { columns } from '../../layout.ts';
 import { outcomeOf, pendingChanges, restartText } from '../../pending.ts';
 import { createTransport } from '../../transport.ts';
@@ -129,5 +129,5 @@ async function answers({ client, signal }: Context, version: string): Promise<vo
 }
 
 function patient({ paths }: Context) {
-  return createClient(createTransport(paths.socket, { writeMs: APPLY_MS }));
+  return createClient(createTransport(paths.socket, { writeMs: APPLY_MS }, () => assertNotSuspended(paths)));
 }
