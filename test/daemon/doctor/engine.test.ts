@@ -128,7 +128,8 @@ test('programs that hang, print garbage or print without end lead to unknown', a
       ...ENV,
       PATH: `${onlyPrograms(t, { ip: text, busctl: text, nft: text, systemctl: text }).PATH}:/usr/bin:/bin`,
     };
-    const results = await runChecks(CHECKS, world(t, { env }), { limitMs: 20_000 });
+    const limitMs = name === 'hangs' ? 2_000 : 20_000;
+    const results = await runChecks(CHECKS, world(t, { env }), { limitMs });
     for (const { id, evidence } of results)
       for (const line of evidence) assert.doesNotMatch(line, /^The check failed/, `${name}: ${id}`);
     assert.equal(results.find(({ id }) => id === 'bridge-mtu')?.verdict, 'unknown', name);
@@ -142,7 +143,7 @@ test('a service that owns its name and never answers leads to unknown', async t 
     },
   });
   const captive = CHECKS.find(({ id }) => id === 'captive-portal') as Check;
-  const result = await examine(captive, world(t, { bus }), { limitMs: 20_000 });
+  const result = await examine(captive, world(t, { bus }), { limitMs: 2_000 });
   assert.equal(result.verdict, 'unknown');
 });
 
