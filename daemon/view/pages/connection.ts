@@ -128,9 +128,10 @@ function buttonsOf(free: boolean, tunnel: TunnelView, countdown: Countdown | nul
   const first: MenuButton[] = plain(remedy).map(button => ({ ...button, style: 'suggested' }));
   const main = mainButtons({ ...tunnel, remedy }, tr);
   if (look === 'unavailable') return first.length ? first : main;
-  // a blocked state has the same two buttons, whatever its cause
   const timed = countdownButtons(free, countdown);
-  if (state === 'blocked' && other) return [...main, ...plain(other), ...first, ...timed];
+  // stopping the attempts helps least against a block
+  if (state === 'blocked')
+    return first.length ? [...first, ...plain(other), ...main, ...timed] : [...main, ...plain(other), ...timed];
   return [...first, ...main, ...timed, ...plain(other)];
 }
 

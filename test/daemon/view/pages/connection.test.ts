@@ -222,11 +222,11 @@ test('a ring shows the next end, and an unconfirmed change', () => {
   assert.equal(spanOf([]), null);
 });
 
-test('a blocked state has its way out next to Connect, and its cause’s remedy in the menu', () => {
+test('a blocked state has its way out in sight, and its cause’s remedy before it', () => {
   const { status } = formOf(given({ state: 'unable', reason: reason('NoNetwork') }, { killSwitch: BLOCKS }));
   assert.deepEqual(
     [status!.buttons, status!.menu!].map(buttons => buttons.map(({ label }) => label)),
-    [['Stop Trying', 'Pause Kill Switch 5 min'], ['Network Settings']],
+    [['Network Settings', 'Pause Kill Switch 5 min'], ['Stop Trying']],
   );
 });
 
