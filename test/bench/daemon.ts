@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ACTION_NAMES } from '../../daemon/api/actions.ts';
+import { ACTION_VALUES } from '../support/daemon/action-values.ts';
 import { freePort } from '../support/ports.ts';
 import { answering, end, promptly } from './support/process.ts';
 import { median, note, report, reportAtLeast, roundsOf, sized, rest as wait } from './support/report.ts';
@@ -125,38 +126,10 @@ async function processesPerAction() {
   await snapshot();
   const stream = connect(join(session, 'culvert/api.sock')).on('data', () => {});
   stream.write('GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n');
-  const values: Record<string, string> = {
-    setMode: 'doh',
-    setProtocol: 'MASQUE',
-    registerOrganization: 'example',
-    setLicense: 'abcdefgh-abcdefgh-abcdefgh',
-    setRegistrationToken: 'com.cloudflare.warp://example.cloudflareaccess.com/auth?token=abc',
-    setEndpoint: '162.159.198.2:443',
-    setMasqueOptions: 'h3-only',
-    setProxyPort: '40001',
-    setFamilies: 'malware',
-    setGatewayId: 'abcdef0123',
-    addFallbackDomain: 'corp.example',
-    removeFallbackDomain: 'corp.example',
-    setDnsLog: 'enable',
-    addSplitIp: '192.0.2.7',
-    removeSplitIp: '192.0.2.7',
-    addSplitRange: '198.51.100.0/24',
-    removeSplitRange: '198.51.100.0/24',
-    addSplitHost: 'a.example',
-    removeSplitHost: 'a.example',
-    addTrustedSsid: 'home',
-    removeTrustedSsid: 'home',
-    setTrustedWifi: 'enable',
-    setTrustedEthernet: 'enable',
-    setOverrideCode: '1234567',
-    setVirtualNetwork: '00000000-0000-0000-0000-000000000000',
-    setEnvironment: 'Normal',
-  };
   let [worst, worstName] = [0, ''];
   for (const action of ACTION_NAMES) {
     const before = await logged();
-    await call({ action, ...(values[action] ? { value: values[action] } : {}) });
+    await call({ action, ...(action in ACTION_VALUES ? { value: ACTION_VALUES[action] } : {}) });
     await wait(400); // stale parts are read again in the background
     const count = (await logged()) - before;
     if (count > worst) [worst, worstName] = [count, action];

@@ -6,49 +6,32 @@ import { parse } from '../../../daemon/emulator/commands.ts';
 import { generationOf } from '../../../daemon/emulator/version.ts';
 import { planAction } from '../../../daemon/warp/actions/commands.ts';
 import { capabilitiesOf, readArgv } from '../../../daemon/warp/cli/version.ts';
+import { ACTION_VALUES } from '../../support/daemon/action-values.ts';
 import { type Emulator, emulator } from '../../support/daemon/emulator.ts';
 
 const VERSIONS = ['2024.9.346', '2025.9.558', '2026.7.1377.0'];
 
-const VALUES: Partial<Record<ActionName, string>> = {
+/** Routes, domains and a token that the emulator knows, and another mode and protocol than a new one has. */
+const VALUES: typeof ACTION_VALUES = {
+  ...ACTION_VALUES,
   setMode: 'warp+doh',
   setProtocol: 'WireGuard',
-  registerOrganization: 'acme',
-  setLicense: '11111111-22222222-33333333',
   setRegistrationToken: 'com.cloudflare.warp://acme.cloudflareaccess.com/auth?token=aaaa.bbbb.cccc',
-  setEndpoint: '162.159.198.1:443',
-  setMasqueOptions: 'h3-only',
-  setProxyPort: '41000',
-  setFamilies: 'malware',
-  setGatewayId: 'abc123def4',
-  addFallbackDomain: 'corp.example',
   removeFallbackDomain: 'intranet',
-  setDnsLog: 'enable',
-  addSplitIp: '203.0.113.7',
-  removeSplitIp: '203.0.113.7',
-  addSplitRange: '198.51.100.0/24',
   removeSplitRange: '10.0.0.0/8',
-  addSplitHost: 'www.example.com',
-  removeSplitHost: 'www.example.com',
-  addTrustedSsid: 'home',
-  removeTrustedSsid: 'home',
-  setTrustedWifi: 'enable',
   setTrustedEthernet: 'disable',
-  setOverrideCode: 'A1B2C3D4',
-  setVirtualNetwork: '00000000-0000-4000-8000-000000000001',
-  setEnvironment: 'Normal',
 };
 /** Conditions of an action, as words for `--emulate`. */
 const STAGE: Partial<Record<ActionName, string[]>> = {
   register: ['registration=null'],
   registerOrganization: ['registration=null'],
   setRegistrationToken: ['registration=null', 'enrolling=acme'],
-  removeSplitIp: ['settings.ips=[{"value":"203.0.113.7/32","description":"CLI exclude"}]'],
-  removeSplitHost: ['settings.hosts=[{"value":"www.example.com","description":"CLI exclude"}]'],
+  removeSplitIp: ['settings.ips=[{"value":"192.0.2.7/32","description":"CLI exclude"}]'],
+  removeSplitHost: ['settings.hosts=[{"value":"a.example","description":"CLI exclude"}]'],
   removeTrustedSsid: ['settings.ssids=["home"]'],
   allowLocalNetwork: ['organization=acme'],
   setVirtualNetwork: [
-    'vnets=[{"id":"00000000-0000-4000-8000-000000000001","name":"a","description":"","default":true}]',
+    'vnets=[{"id":"00000000-0000-0000-0000-000000000000","name":"a","description":"","default":true}]',
   ],
 };
 

@@ -1,0 +1,31 @@
+// A valid value for each action that takes one.
+import type { ActionName } from '../../../daemon/api/actions.ts';
+
+export const ACTION_VALUES: Partial<Record<ActionName, string>> = {
+  setMode: 'doh',
+  setProtocol: 'MASQUE',
+  registerOrganization: 'example',
+  setLicense: 'abcdefgh-abcdefgh-abcdefgh',
+  setRegistrationToken: 'com.cloudflare.warp://example.cloudflareaccess.com/auth?token=abc',
+  setEndpoint: '162.159.198.2:443',
+  setMasqueOptions: 'h3-only',
+  setProxyPort: '40001',
+  setFamilies: 'malware',
+  setGatewayId: 'abcdef0123',
+  addFallbackDomain: 'corp.example',
+  removeFallbackDomain: 'corp.example',
+  setDnsLog: 'enable',
+  addSplitIp: '192.0.2.7',
+  removeSplitIp: '192.0.2.7',
+  addSplitRange: '198.51.100.0/24',
+  removeSplitRange: '198.51.100.0/24',
+  addSplitHost: 'a.example',
+  removeSplitHost: 'a.example',
+  addTrustedSsid: 'home',
+  removeTrustedSsid: 'home',
+  setTrustedWifi: 'enable',
+  setTrustedEthernet: 'enable',
+  setOverrideCode: '1234567',
+  setVirtualNetwork: '00000000-0000-0000-0000-000000000000',
+  setEnvironment: 'Normal',
+};
