@@ -42,8 +42,6 @@ export function line(child: ChildProcess): Promise<string> {
   });
 }
 
-export type Loop = Awaited<ReturnType<typeof attachLoop>>;
-
 /** The program once it is ready. @param child a started `LOOP`, with pipes */
 export async function attachLoop(child: ChildProcess) {
   assert.equal(await line(child), 'ready');
