@@ -72,9 +72,22 @@ export function readText(path: string): string | null {
   }
 }
 
+/** Returns a value of a network device from sysfs; null if the device is missing or being removed. @throws Error */
+export function readDevice(device: string, name: string): string | null {
+  try {
+    return readText(`/sys/class/net/${device}/${name}`);
+  } catch (error) {
+    // the kernel answers with EINVAL while it removes a device (net/core/net-sysfs.c)
+    if (error instanceof GLib.Error && error.matches(GLib.file_error_quark(), GLib.FileError.INVAL)) return null;
+    throw error;
+  }
+}
+
 /** True for an error that reports a missing file. */
 export function isMissing(error: unknown): boolean {
-  return error instanceof GLib.Error && error.matches(Gio.io_error_quark(), Gio.IOErrorEnum.NOT_FOUND);
+  if (!(error instanceof GLib.Error)) return false;
+  const { NOT_FOUND } = Gio.IOErrorEnum;
+  return error.matches(Gio.io_error_quark(), NOT_FOUND) || error.matches(GLib.file_error_quark(), GLib.FileError.NOENT);
 }
 
 /** Returns the fields of /proc/PID/stat from the third on. The command's name before them, in parentheses, may hold anything. */

@@ -8,7 +8,7 @@ import { type Owner, parseDefaultRoute, parseRoutingRules } from '../passage.ts'
 import { addressesOf, INNER_DEVICE, numberOf, PREFIX, PREFIX_6, TUNNEL_INTERFACES } from '../rules/place.ts';
 import { createAllowlist } from './allowlist.ts';
 import { type Child, createBackOff, output, runCommand, startChild } from './child.ts';
-import { readText, replaceFile } from './files.ts';
+import { readDevice, readText, replaceFile } from './files.ts';
 import { cgroupOfProcess, childrenOf } from './programs.ts';
 import { resolverOf } from './uplink.ts';
 
@@ -50,7 +50,8 @@ export function createOutsideEdges(
       new Map(
         childrenOf('/sys/class/net').flatMap(device => {
           const number = numberOf(device);
-          return number === null ? [] : [[number, ownerOf(device)] as const];
+          const alias = number === null ? null : readDevice(device, 'ifalias');
+          return number === null || alias === null ? [] : [[number, ownerIn(alias)] as const];
         }),
       ),
     async addLink(number, { pid, uid, startTime }, mtu) {
@@ -89,7 +90,8 @@ export function createOutsideEdges(
         await output([ip, 'address', 'add', `${gateway6}/${PREFIX_6}`, 'dev', device, 'nodad']).catch(() => {});
       await output([ip, 'link', 'set', 'dev', device, 'up']);
     },
-    isStarted: number => (Number(readText(`/sys/class/net/${addressesOf(number).device}/flags`)) & IFF_UP) !== 0,
+    // a device that is gone must not be started again
+    isStarted: number => (Number(readDevice(addressesOf(number).device, 'flags') ?? IFF_UP) & IFF_UP) !== 0,
     rules: async of => parseRoutingRules(await output([ip, '-j', family(of), 'rule', 'show'])),
     async addRule(of, words, priority) {
       await output([ip, family(of), 'rule', 'add', ...words, 'priority', String(priority), 'lookup', 'main']);
@@ -100,7 +102,7 @@ export function createOutsideEdges(
     async uplink(of) {
       const listed = await output([ip, '-j', family(of), 'route', 'show', 'default', 'table', 'main']);
       const route = parseDefaultRoute(listed, TUNNEL_INTERFACES);
-      const mtu = route && Number(readText(`/sys/class/net/${route.device}/mtu`));
+      const mtu = route && Number(readDevice(route.device, 'mtu'));
       return route && mtu ? { device: route.device, mtu, resolver: await resolverOf(bus, route, of) } : null;
     },
     ...createForwarding(run),
@@ -115,8 +117,8 @@ function namespaceOf(pid: number | 'self'): string {
   return GLib.file_read_link(`/proc/${pid}/ns/net`);
 }
 
-function ownerOf(device: string): Owner | null {
-  const [, uid, pid, startTime] = OWNER.exec(readText(`/sys/class/net/${device}/ifalias`)?.trim() ?? '') ?? [];
+function ownerIn(alias: string): Owner | null {
+  const [, uid, pid, startTime] = OWNER.exec(alias.trim()) ?? [];
   return startTime === undefined ? null : { uid: Number(uid), pid: Number(pid), startTime };
 }
 

@@ -30,41 +30,26 @@ test('an entry of the split tunnel is an address, a range, a host, or nothing', 
 
 test('typed text is checked, and an empty field is valid', () => {
   const check = checks(tr);
-  const wrong: Record<keyof typeof check, string> = {
-    route: 'nowhere',
-    domain: '1.2.3.4',
-    endpoint: '1.2.3.4',
-    port: '65536',
-    team: 'a b',
-    license: 'abc',
-    token: 'https://x',
-    gateway: 'a-b',
-    identifier: ' x',
-    code: 'abcd',
-    hardware: '02:00:00:00:00:0g',
-    beacon: '192.0.2.1:8443',
-    name: 'x'.repeat(65),
-    ssid: ` ${'x'.repeat(33)}`,
-  };
-  const right: Record<keyof typeof check, string> = {
-    route: '192.0.2.1',
-    domain: 'corp',
-    endpoint: '[2001:db8::1]:443',
-    port: '1',
-    team: 'my-team',
-    license: 'abcd1234-abcd1234-abcd1234',
-    token: 'com.cloudflare.warp://a.cloudflareaccess.com/auth?token=x',
-    gateway: 'abc123',
-    identifier: 'v-net_1',
-    code: '1234567',
-    hardware: '02:00:00:00:00:AB',
-    beacon: `[2001:db8::1]:8443 ${'AB:'.repeat(31)}ab`,
-    name: 'Café',
-    ssid: 'Café',
+  const samples: Record<keyof typeof check, [wrong: string, right: string]> = {
+    route: ['nowhere', '192.0.2.1'],
+    domain: ['1.2.3.4', 'corp'],
+    endpoint: ['1.2.3.4', '[2001:db8::1]:443'],
+    port: ['65536', '1'],
+    team: ['a b', 'my-team'],
+    license: ['abc', 'abcd1234-abcd1234-abcd1234'],
+    token: ['https://x', 'com.cloudflare.warp://a.cloudflareaccess.com/auth?token=x'],
+    gateway: ['a-b', 'abc123'],
+    identifier: [' x', 'v-net_1'],
+    code: ['abcd', '1234567'],
+    hardware: ['02:00:00:00:00:0g', '02:00:00:00:00:AB'],
+    beacon: ['192.0.2.1:8443', `[2001:db8::1]:8443 ${'AB:'.repeat(31)}ab`],
+    name: ['x'.repeat(65), 'Café'],
+    ssid: [` ${'x'.repeat(33)}`, 'Café'],
   };
   for (const [name, rule] of Object.entries(check) as [keyof typeof check, (text: string) => string | null][]) {
     assert.equal(rule(''), null, name);
-    assert.ok(rule(wrong[name]), `${name}: ${wrong[name]}`);
-    assert.equal(rule(right[name]), null, `${name}: ${right[name]}`);
+    const [wrong, right] = samples[name];
+    assert.ok(rule(wrong), `${name}: ${wrong}`);
+    assert.equal(rule(right), null, `${name}: ${right}`);
   }
 });
