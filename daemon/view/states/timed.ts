@@ -67,9 +67,9 @@ export function describeCountdown(client: ClientState, tr: Translator): Countdow
   return next;
 }
 
-/** Formats the time left as a clock: `14:32 left`. */
-export function timeLeftText({ until }: Span, now: number, tr: Translator): string {
-  return fill(tr._('%s left'), formatDuration(Math.ceil((until - now) / 1000), tr));
+/** Formats the time left as a clock: `14:32 left`. @param now in ms since the epoch; may lie before the span */
+export function timeLeftText({ from, until }: Span, now: number, tr: Translator): string {
+  return fill(tr._('%s left'), formatDuration(Math.ceil((until - Math.max(from, now)) / 1000), tr));
 }
 
 /** Returns rows for the states that end automatically, except the state of the countdown, to end and extend them. */

@@ -103,10 +103,10 @@ test('a ring is whole at the beginning of a time, and gone from its end on', () 
   assert.equal(fractionLeft({ from: Number.NaN, until: 300 }, 150), 0);
 });
 
-test('the time left is a clock, which stops at zero', () => {
+test('the time left is a clock, which begins at the whole time and stops at zero', () => {
   const span = { from: 0, until: 900_000 };
-  const texts = [0, 1, 899_001, 900_000, 999_000].map(now => timeLeftText(span, now, tr));
-  assert.deepEqual(texts, ['15:00 left', '15:00 left', '0:01 left', '0:00 left', '0:00 left']);
+  const texts = [-999, 0, 1, 899_001, 900_000, 999_000].map(now => timeLeftText(span, now, tr));
+  assert.deepEqual(texts, ['15:00 left', '15:00 left', '15:00 left', '0:01 left', '0:00 left', '0:00 left']);
 });
 
 test('a state is extended from its end on, at most by a week', async () => {
