@@ -143,21 +143,18 @@ export async function loadFurtherPages(): Promise<void> {
   furtherPages.value = pages;
 }
 
-/** Loads the pages. If that fails, reloads the whole page once a daemon answers: no further page is open yet. */
+/** Loads the pages. If that fails, reloads the whole page as soon as a daemon answers: no further page is open yet. */
 export async function openFurtherPages(app: App): Promise<void> {
   try {
     await loadFurtherPages();
   } catch {
     const { model } = app.host;
-    const isAnswered = () => model.state().offline === null;
-    if (!isAnswered())
-      await new Promise<void>(resolve => {
-        const unsubscribe = model.subscribe(() => {
-          if (!isAnswered()) return;
-          unsubscribe();
-          resolve();
-        });
-      });
-    location.reload();
+    const reload = () => {
+      if (model.state().offline !== null) return;
+      unsubscribe();
+      location.reload();
+    };
+    const unsubscribe = model.subscribe(reload);
+    reload();
   }
 }

@@ -148,7 +148,7 @@ test('a search that is typed while the pages can’t be loaded keeps its text', 
   const { page } = await openTab(await openBrowser(t), address);
   await page.evaluate('window.before = true');
   const search = page.getByRole('searchbox', { name: 'Search settings' });
-  // the focus asks for the script already
+  // focusing the field already requests the script
   let endTyping = () => {};
   const typed = new Promise<void>(resolve => {
     endTyping = resolve;

@@ -290,7 +290,7 @@ function hasIcon(name: string): boolean {
 /** Lengths that fit a narrow window even in large letters, in characters; no IPv4 range is longer. */
 const [SHORT, SHORT_BESIDE_CONTROLS] = [18, 9];
 
-/** Minimum widths of text, in characters: without one, GTK also measures each text with a letter on each line. */
+/** Minimum widths of text, in characters: without one, GTK also measures each text with one letter per line. */
 const [LEAST, LEAST_BESIDE_CONTROLS] = [12, 5];
 
 /** Wraps only long text, since GTK measures a label that wraps several times, in each of 200 rows. */
