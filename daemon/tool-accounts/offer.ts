@@ -1,9 +1,10 @@
 // Decides whether clients offer the tool accounts page: only if culvert-wrap has something to do.
+import { readdirSync } from 'node:fs';
 import { readCatalogText, signedEntriesText } from '../../wrapper/catalog/files.ts';
 import { findOnPath, readInstalls } from '../../wrapper/store/installs.ts';
 import { type Paths, pathsFor } from '../../wrapper/store/paths.ts';
 import type { FeatureContext } from '../controls.ts';
-import { namesIn } from '../core/files.ts';
+import { errno } from '../core/errors.ts';
 import { dataDirectory } from '../system/installation.ts';
 
 /** The shipped providers.toml. */
@@ -44,8 +45,21 @@ export function createToolOffer(
 function isOffered(paths: Paths, catalog: string, search: string): boolean {
   if (Object.keys(readInstalls(paths)).length > 0) return true;
   // looking for each command separately would cost 4 MB at startup
-  const present = new Set(search.split(':').flatMap(directory => namesIn(directory || '.')));
+  const present = presentOn(search);
   return commandsIn([catalog, paths.userCatalog], signedEntriesText(paths.catalogUpdates)).some(
-    command => command !== NOT_OFFERED && present.has(command) && findOnPath(command, search) !== undefined,
+    command => command !== NOT_OFFERED && (present?.has(command) ?? true) && findOnPath(command, search) !== undefined,
   );
+}
+
+/** Returns the names in the directories of `PATH`, or null if one may be searched but not listed. */
+function presentOn(search: string): Set<string> | null {
+  const names = new Set<string>();
+  for (const directory of search.split(':')) {
+    try {
+      for (const name of readdirSync(directory || '.')) names.add(name);
+    } catch (error) {
+      if (errno(error) === 'EACCES') return null;
+    }
+  }
+  return names;
 }

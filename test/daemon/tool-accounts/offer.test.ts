@@ -1,6 +1,6 @@
 // Clients offer tool accounts only where culvert-wrap has something to do.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createState } from '../../../daemon/state/store.ts';
@@ -38,6 +38,28 @@ test('offers them with a tool of the catalog on PATH, but not for npm', t => {
   assert.equal(isOffered(), false);
   put('firecrawl');
   assert.equal(isOffered(), true);
+});
+
+test('offers them with a tool in a directory that may be searched but not listed', t => {
+  const { isOffered, put, bin } = setUp(t);
+  put('npm');
+  chmodSync(bin, 0o711);
+  const isOfferedToOthers = () => {
+    if (process.getuid!() !== 0) {
+      chmodSync(bin, 0o311);
+      return isOffered();
+    }
+    process.seteuid!(65_534);
+    try {
+      return isOffered();
+    } finally {
+      process.seteuid!(0);
+    }
+  };
+  chmodSync(dirname(bin), 0o711);
+  assert.equal(isOfferedToOthers(), false);
+  put('firecrawl');
+  assert.equal(isOfferedToOthers(), true);
 });
 
 test('offers them for a tool of the user’s own catalog', t => {
