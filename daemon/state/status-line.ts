@@ -13,9 +13,9 @@ import { formatStatusFile } from '../view/client/status-file.ts';
 import type { Tone } from '../view/form.ts';
 import { blockedWords, isProgramFailure, reasonText } from '../view/states/causes.ts';
 import { changeText } from '../view/states/changes.ts';
-import { coverageOf, coverageText, isAsNamed } from '../view/states/coverage.ts';
+import { coverageOf, coverageText, isAsNamed, leavesTraffic } from '../view/states/coverage.ts';
 import { offersHttp2, usesHttp2 } from '../view/states/http2.ts';
-import { blockedSentence, blockedText, onlyTunnelText } from '../view/states/killswitch.ts';
+import { blockedRest, blockedSentence, blockedText, onlyTunnelText } from '../view/states/killswitch.ts';
 import { stateName, stateSign } from '../view/states/state-table.ts';
 import {
   asOf,
@@ -96,6 +96,8 @@ export function statusParts(shown: Snapshot, style: Style, now: number): string[
         ? style.yellow(printable(sentence).replace(/\.$/, ''))
         : trafficText(shown);
     if (traffic !== null) parts.push(traffic);
+    const rest = status.state === 'connected' && leavesTraffic(coverageOf(shown)) ? blockedRest(shown, english) : null;
+    if (rest !== null) parts.push(rest.replace(/\.$/, ''));
     const protocol = protocolOf({ settings, tunnel });
     if (protocol)
       parts.push(printable(usesHttp2(shown) && /^masque$/i.test(protocol) ? `${protocol} over HTTP/2` : protocol));

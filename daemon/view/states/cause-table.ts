@@ -36,7 +36,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut'],
     _('This network wants you to sign in'),
-    _('You did not finish its sign-in page in time. Traffic bypasses WARP until you sign in.'),
+    _('You did not finish its sign-in page in time.'),
     'portal',
     'captive-portal',
   ],
@@ -206,7 +206,7 @@ const otherCauses = ({ _ }: Translator): readonly Entry[] => [
     _('WARP comes back when the code runs out.'),
     'connect',
   ],
-  [['Paused'], _('Paused'), _('WARP is paused. Your traffic bypasses it.'), 'connect'],
+  [['Paused'], _('Paused'), _('WARP reports that it is paused.'), 'connect'],
   [
     ['InternalDNSError'],
     _('The DNS part of WARP failed'),

@@ -149,6 +149,11 @@ export function isAsNamed(coverage: Coverage): boolean {
   return kind === 'all' || kind === 'no-dns' ? coverage.excepts !== 'much' : kind === 'dns-only' || kind === 'proxy';
 }
 
+/** True if a connection leaves much public traffic outside the tunnel: more than exceptions on a list. */
+export function leavesTraffic({ kind }: Coverage): boolean {
+  return kind === 'dns-only' || kind === 'proxy' || kind === 'listed-only' || kind === 'excluded';
+}
+
 /** Words which traffic a connection tunnels; in the demo, none. */
 export function tunneledText(snapshot: Snapshot, tr: Translator): string {
   if (snapshot.tunnelCli.emulated) return tr._('Demo: your real traffic is not protected.');

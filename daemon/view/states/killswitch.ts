@@ -1,5 +1,5 @@
 // Describes the state of the kill switch for every client, and builds its rows, buttons and requests.
-import type { KillSwitch, KillSwitchPause, KillSwitchRequest } from '../../api/schema.ts';
+import type { KillSwitch, KillSwitchPause, KillSwitchRequest, Snapshot } from '../../api/schema.ts';
 import type { ClientState } from '../client/client-state.ts';
 import type { Look } from '../client/labels.ts';
 import {
@@ -15,6 +15,7 @@ import {
 import { formatCount, formatDuration } from '../format.ts';
 import { worded } from '../message.ts';
 import { fill, type Translator } from '../translator.ts';
+import { coverageOf, leavesTraffic } from './coverage.ts';
 import { stateName } from './state-table.ts';
 import { isBlocking, isOffline, isOnlyTunnelLeft, isUnmeasured } from './summary.ts';
 
@@ -190,9 +191,6 @@ interface KillSwitchBanner {
   button: Button | null;
 }
 
-/** Modes without a tunnel device: WARP encrypts only DNS, or serves only what uses its proxy. The kill switch blocks the rest. */
-export const TUNNELLESS: readonly string[] = ['doh', 'dot', 'proxy'];
-
 /** Returns the banner while the kill switch blocks traffic that the user may miss; else null. */
 export function killSwitchBanner(client: ClientState, look: Look, tr: Translator): KillSwitchBanner | null {
   const { _ } = tr;
@@ -206,10 +204,9 @@ export function killSwitchBanner(client: ClientState, look: Look, tr: Translator
       button: snapshot.tunnelCli.emulated ? leaveDemo(tr) : wayOut(client, tr),
     };
   }
-  const isTunnelless = look === 'connected' && TUNNELLESS.includes(snapshot.settings.Mode ?? '');
-  return isTunnelless && isBlocking(snapshot.killSwitch) && !snapshot.tunnelCli.emulated
-    ? { title: _('The kill switch blocks all other traffic: this mode does not tunnel it'), button: off(client, tr) }
-    : null;
+  const isPartial = look === 'connected' && leavesTraffic(coverageOf(snapshot));
+  const title = isPartial ? blockedRest(snapshot, tr) : null;
+  return title === null ? null : { title, button: off(client, tr) };
 }
 
 /** Says that the kill switch waits for WARP, where the state already says that it blocks. */
@@ -222,7 +219,15 @@ export function blockedText({ _ }: Translator): string {
   return _('Internet is blocked. The kill switch waits for WARP.');
 }
 
-/** Says what the kill switch blocks while it is not known whether there is a tunnel. */
+/** Says that the kill switch blocks what WARP does not tunnel; null if it does not, and in the demo. */
+export function blockedRest(
+  snapshot: Pick<Snapshot, 'killSwitch' | 'tunnelCli'> | null,
+  tr: Translator,
+): string | null {
+  return snapshot && isBlocking(snapshot.killSwitch) && !snapshot.tunnelCli.emulated ? onlyTunnelText(tr) : null;
+}
+
+/** Says what the kill switch blocks, where WARP does not tunnel everything or it is not known whether there is a tunnel. */
 export function onlyTunnelText({ _ }: Translator): string {
   return _('Traffic outside the tunnel is blocked.');
 }

@@ -6,6 +6,7 @@ import type { Button, Command } from '../form.ts';
 import { fill, type Translator } from '../translator.ts';
 import { serviceRemedy } from './causes.ts';
 import { tunneledText } from './coverage.ts';
+import { blockedRest } from './killswitch.ts';
 import { problemTitle } from './problems.ts';
 
 /** State of the local proxy. */
@@ -30,12 +31,17 @@ export interface ProxyView {
 /** Turns the local proxy on. Asks first, because all other traffic then bypasses WARP. */
 function enableProxyCommand(snapshot: Snapshot | null, tr: Translator): Command {
   const { _ } = tr;
-  const then = _('From then on only the apps that you start here use WARP.');
   return {
     ask: { kind: 'action', request: { action: 'enableLocalProxy' } },
     confirm: {
       heading: _('Tunnel only chosen apps?'),
-      body: snapshot?.status.state === 'connected' ? `${tunneledText(snapshot, tr)} ${then}` : then,
+      body: [
+        snapshot?.status.state === 'connected' ? tunneledText(snapshot, tr) : null,
+        _('From then on only the apps that you start here use WARP.'),
+        blockedRest(snapshot, tr),
+      ]
+        .filter(Boolean)
+        .join(' '),
       accept: _('Tunnel Chosen Apps'),
     },
   };

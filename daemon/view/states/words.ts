@@ -7,6 +7,7 @@ import { setupText } from '../client/labels.ts';
 import { type Button, clientCommand, type Tone } from '../form.ts';
 import { formatLatency, formatLoss, timeOfDay } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
+import { OWN_CODES } from './cause-table.ts';
 import { type Cause, lostRegistration, phaseText, remedyOf } from './causes.ts';
 import { changeText, isPause } from './changes.ts';
 import { coverageOf, coverageTone, tunneledText } from './coverage.ts';
@@ -82,7 +83,9 @@ function wordsOf(snapshot: Snapshot, client: ClientState, tr: Translator): State
   const { reason } = status;
   const state = stateIn(snapshot);
   const demo = snapshot.tunnelCli.emulated;
-  const said = reason ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
+  // the title already says what Culvert's own code means
+  const said =
+    reason && !OWN_CODES.includes(reason.code!) ? [reason.code, reason.text].filter(Boolean).join(': ') : null;
   const cause = explainedCause(snapshot, tr);
   const row = TABLE[state]({ snapshot, demo, cause, said, isLong: client.isLong }, tr);
   const label = row.label === undefined ? stateName(state, demo, tr) : demo ? demoText(row.label, tr) : row.label;

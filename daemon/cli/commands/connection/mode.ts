@@ -186,8 +186,7 @@ export const proxyOff: Run = async (context, _, options) => {
       question: 'Switch the proxy off?',
     });
   const isExcluded = await requestInSession(context, request, { session, keeping });
-  const up = snapshot.status.state === 'connected' || snapshot.status.state === 'connecting';
-  context.say(`Local proxy off; the mode is warp${up ? ', and the tunnel carries everything now' : ''}.`);
+  context.say('Local proxy off; the mode is warp.');
   return askToKeep(context, subjectsOf('mode', isExcluded), keeping);
 };
 

@@ -3,9 +3,12 @@ import type { Mode, Snapshot } from '../../../api/schema.ts';
 import { actionCommand, type Command, type Question, type Row } from '../../form.ts';
 import { toBeConfirmed } from '../../states/changes.ts';
 import { tunneledText } from '../../states/coverage.ts';
-import { TUNNELLESS } from '../../states/killswitch.ts';
+import { blockedRest } from '../../states/killswitch.ts';
 import type { TunnelView } from '../../states/tunnel.ts';
 import type { Translator } from '../../translator.ts';
+
+/** Modes without a tunnel device: WARP encrypts only DNS, or serves only what uses its proxy. */
+const TUNNELLESS: readonly string[] = ['doh', 'dot', 'proxy'];
 
 /** Returns the row that opens the choice of a mode. */
 export function modeLink({ modeTitle, lock }: TunnelView, { _ }: Translator): Row {
@@ -25,7 +28,9 @@ function question(snapshot: Snapshot | null, mode: Mode, tr: Translator): { conf
   return {
     confirm: {
       heading: _('Tunnel less than now?'),
-      body: `${tunneledText(snapshot, tr)} ${_('In this mode most traffic bypasses WARP.')}`,
+      body: [tunneledText(snapshot, tr), _('In this mode most traffic bypasses WARP.'), blockedRest(snapshot, tr)]
+        .filter(Boolean)
+        .join(' '),
       accept: _('Change Mode'),
       destructive: true,
     },

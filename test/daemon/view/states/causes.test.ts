@@ -42,6 +42,13 @@ test('a title or a sentence belongs to one cause, except where Cloudflare has tw
   assert.deepEqual(shared, [['This network wants you to sign in', ['CaptivePortal']]]);
 });
 
+test('no cause says which way traffic goes, which depends on the kill switch', () => {
+  const claims = causeEntries(tr).filter(([, title, sentence]) =>
+    /bypass|protected|goes through/i.test(`${title} ${sentence}`),
+  );
+  assert.deepEqual(claims, []);
+});
+
 for (const [code, text, title, remedy] of causes)
   test(`the reason ${code ?? text} has a title, a sentence and ${remedy ?? 'no button'}`, () => {
     const client = clientState({

@@ -97,4 +97,11 @@ test('the questions before less is tunneled say what is tunneled now: what a lis
   assert.deepEqual(questions({ splitTunnel: { mode: 'include', ips: [], hosts } }), both(LISTED));
   assert.deepEqual(questions({ tunnelCli: { emulated: true } }), both('Demo: your real traffic is not protected.'));
   assert.deepEqual(questions({ status: { state: 'disconnected' } }), [undefined, THEN]);
+  const killSwitch = { installed: true, enabled: true, active: true };
+  const blocked = both(ALL).map(text => `${text} Traffic outside the tunnel is blocked.`);
+  assert.deepEqual(questions({ killSwitch }), blocked);
+  assert.deepEqual(
+    questions({ killSwitch, tunnelCli: { emulated: true } }),
+    both('Demo: your real traffic is not protected.'),
+  );
 });

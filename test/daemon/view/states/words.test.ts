@@ -16,6 +16,7 @@ import { statusJson, statusLine, statusParts } from '../../../../daemon/state/st
 import { barLine } from '../../../../daemon/view/bars.ts';
 import { type ClientState, shownState } from '../../../../daemon/view/client/client-state.ts';
 import { formatStatusFile, stateInStatusFile } from '../../../../daemon/view/client/status-file.ts';
+import { coverageOf, leavesTraffic } from '../../../../daemon/view/states/coverage.ts';
 import { presentNotification } from '../../../../daemon/view/states/notification.ts';
 import { isOffline, isOld } from '../../../../daemon/view/states/summary.ts';
 import { describeTimed } from '../../../../daemon/view/states/timed.ts';
@@ -173,7 +174,13 @@ function surfaces(client: ClientState): Record<string, { name: string; all: stri
   const buttons = [tunnel.remedy, tunnel.other, tunnel.toggle].map(button => button?.label ?? '');
   const said = (name: string, ...all: string[]) => ({ name, all: [name, ...all].join('\n') });
   return {
-    'panel and page': said(tunnel.label, tunnel.sentence, ...buttons, banners['kill-switch']?.title ?? ''),
+    'panel and page': said(
+      tunnel.label,
+      tunnel.sentence,
+      tunnel.details ?? '',
+      ...buttons,
+      banners['kill-switch']?.title ?? '',
+    ),
     'title of the page': said(`Connection – ${tunnel.label} – Culvert`),
     'first frame': said(first.tunnel.label),
     'menu of the tray': said(menu.find(({ id }) => id === 3)!.label!, ...flat(menu)),
@@ -343,8 +350,11 @@ test('a kill switch that blocks is said to block no more than what is known abou
     return ['cli-missing', 'cli-too-old', 'service-hangs', 'terms-not-accepted'].includes(blocked);
   };
   const wrong = complaints(({ client }) => (surface, { all }) => {
-    const { active, pausedUntil } = client.snapshot!.killSwitch;
-    if (!isUnread(client) || !active || pausedUntil !== null) return null;
+    const snapshot = client.snapshot!;
+    const { status, tunnelCli } = snapshot;
+    const { active, pausedUntil } = snapshot.killSwitch;
+    const isPartial = status.state === 'connected' && status.blocked === null && leavesTraffic(coverageOf(snapshot));
+    if (!active || pausedUntil !== null || !(isUnread(client) || (isPartial && !tunnelCli.emulated))) return null;
     if (/Internet is blocked/.test(all)) return 'says that the internet is blocked';
     const says = /[Tt]raffic outside the tunnel is blocked/;
     return ['panel and page', 'terminal'].includes(surface) && !says.test(all) ? `does not say it: ${all}` : null;
@@ -420,6 +430,7 @@ test('a kill switch that blocks everything is named in every state, with one loo
   const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
     if (!isOffline(client.snapshot!))
       return /Internet is blocked/.test(all) ? 'says that the internet is blocked' : null;
+    if (/bypasses/.test(all)) return `says that blocked traffic bypasses WARP: ${all}`;
     if (state === 'blocked') return /Internet is blocked/.test(name) ? null : `calls it ${name}`;
     return SHORT.includes(surface) || /Internet is blocked/.test(all) ? null : 'does not say it';
   });
