@@ -2,17 +2,26 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import type { BlockedResponse } from '../../daemon/api/killswitch.ts';
+import type { Why } from '../../daemon/api/why.ts';
 import { NO_TUNNEL } from '../../daemon/state/store.ts';
 import { missing } from '../support/gnome/desktop.ts';
-import { app, KILL_SWITCH, recorded } from '../support/gnome/initial.ts';
+import { app, KILL_SWITCH, noUpdate, recorded, richTool } from '../support/gnome/initial.ts';
 import { closeStage, openStage, type Stage } from '../support/gnome/stage.ts';
+import { standInForCulvert } from '../support/gnome/stand-in.ts';
 import { sample } from '../support/thoroughness.ts';
 import { until } from '../support/until.ts';
 
+/** A text to type, and what the page then reads, if that is not the text. */
+interface Typed {
+  type: string;
+  reads?: string;
+}
+
 /** A name to click, or what to wait for. What is typed is the same in every program and is not counted, nor is the wheel. */
-type Click = string | { type: string } | { wait: string } | { gone: string } | { scrollTo: string };
+type Click = string | Typed | { wait: string } | { gone: string } | { scrollTo: string };
 /** Keys, as `Tab Tab space`, with what has the focus afterwards; or text to type, or what to wait for. */
-type Press = [keys: string, focus?: string] | { type: string } | { wait: string } | { gone: string };
+type Press = [keys: string, focus?: string] | Typed | { wait: string } | { gone: string };
 
 interface Task {
   task: string;
@@ -23,6 +32,8 @@ interface Task {
   /** The final request to the daemon, or the text on screen. */
   asks?: unknown;
   shows?: string;
+  /** The words of the command `culvert` that the panel starts. */
+  runs?: string;
   /** The least that the review of November 2026 counted, of another program or of version 0.2.7; null if it counted none. */
   bar: { clicks: number | null; keys: number | null };
   /** Clicks and keys; a combination of keys counts once. */
@@ -37,10 +48,54 @@ const proxy = ({ daemon }: Stage) => {
 const ENTRY = 'Address, range or host to add';
 /** It comes with the data that the page of the account reads. */
 const ACCOUNT_READ = { wait: 'Device ID' };
+const TUNNELED: Why & { ok: true } = {
+  ok: true,
+  target: { kind: 'host', value: 'example.com' },
+  mode: 'warp',
+  list: 'exclude',
+  proxy: null,
+  fallback: null,
+  resolveProblem: null,
+  addresses: [
+    {
+      address: '192.0.2.1',
+      tunnel: true,
+      reason: 'default',
+      entry: null,
+      blocked: false,
+      disagrees: false,
+      kernelProblem: null,
+      kernel: { device: 'CloudflareWARP', gateway: null, source: null, tunnel: true },
+    },
+  ],
+};
+const BLOCKED: BlockedResponse = {
+  ok: true,
+  recordingSince: '2026-01-01T10:00:00.000Z',
+  entries: [
+    {
+      rule: 'kill-switch',
+      uid: 1000,
+      unit: null,
+      programs: ['curl'],
+      source: null,
+      protocol: 'tcp',
+      address: '192.0.2.9',
+      port: 443,
+      packets: 3,
+      since: '2026-01-01T10:00:00.000Z',
+      last: '2026-01-01T10:00:02.000Z',
+    },
+  ],
+  hidden: 0,
+  missed: 0,
+};
 const takes = (clicks: number, presses: number) => ({ clicks, presses });
 const none = { clicks: null, keys: null };
 const action = (name: string, value?: unknown) => ({ action: name, ...(value === undefined ? {} : { value }) });
 
+/** Asks first: its browser goes around the tunnel. */
+const SIGN_IN = 'sign in to a network with a login page';
 const TASKS: Task[] = [
   {
     task: 'connect',
@@ -49,6 +104,15 @@ const TASKS: Task[] = [
     keys: [['ctrl+t']],
     asks: action('connect'),
     bar: { clicks: 1, keys: 1 },
+  },
+  {
+    task: 'pause for 15 minutes',
+    ...takes(1, 7),
+    given: ({ daemon }) => daemon.set('status', { state: 'connected' }),
+    mouse: ['Pause WARP: 15 minutes'],
+    keys: [['Tab Tab Tab Tab Tab Tab', 'Pause WARP: 15 minutes'], ['space']],
+    asks: { action: 'disconnect', forSeconds: 900 },
+    bar: { clicks: 1, keys: null },
   },
   {
     task: 'change the mode',
@@ -72,7 +136,35 @@ const TASKS: Task[] = [
     mouse: ['Settings', 'Routes', { type: 'example.com' }, 'Add a route'],
     keys: [['ctrl+f'], { type: 'routes' }, ['Return', ENTRY], { type: 'example.com' }, ['Return']],
     asks: action('addSplitHost', 'example.com'),
-    bar: none,
+    bar: { clicks: 3, keys: null },
+  },
+  {
+    task: 'exclude a host and take it back',
+    ...takes(4, 8),
+    mouse: ['Settings', 'Routes', { type: 'example.com' }, 'Add a route', 'Undo'],
+    keys: [
+      ['ctrl+f'],
+      { type: 'routes' },
+      ['Return', ENTRY],
+      { type: 'example.com' },
+      ['Return'],
+      { wait: 'Undo' },
+      ['Tab Tab Tab Tab', 'Undo'],
+      ['Return'],
+    ],
+    asks: [action('addSplitHost', 'example.com'), action('removeSplitHost', 'example.com')],
+    bar: { clicks: 6, keys: null },
+  },
+  {
+    task: 'find out whether a site uses WARP',
+    ...takes(2, 1),
+    given: ({ daemon }) => {
+      daemon.answers = { 'POST /api/why': TUNNELED };
+    },
+    mouse: ['Settings', 'Search settings', { type: 'example.com' }],
+    keys: [['ctrl+f'], { type: 'example.com' }],
+    shows: 'example.com uses WARP',
+    bar: { clicks: 2, keys: null },
   },
   {
     task: 'filter names of malware',
@@ -89,7 +181,7 @@ const TASKS: Task[] = [
     mouse: ['Settings', 'Account', ACCOUNT_READ, { type: 'example' }, 'Join an organization: Sign In…'],
     keys: [['ctrl+f'], { type: 'account' }, ['Return', 'Team name'], ACCOUNT_READ, { type: 'example' }, ['Return']],
     asks: action('registerOrganization', 'example'),
-    bar: none,
+    bar: { clicks: 4, keys: null },
   },
   {
     task: 'enter a license',
@@ -147,6 +239,26 @@ const TASKS: Task[] = [
     bar: { clicks: 1, keys: 10 },
   },
   {
+    task: 'see what the kill switch blocked',
+    ...takes(1, 2),
+    given: ({ daemon }) => {
+      daemon.answers = { 'GET /api/killswitch/blocked': BLOCKED };
+    },
+    mouse: ['Kill Switch: More'],
+    keys: [['ctrl+f'], { type: 'blocked' }, ['Return']],
+    shows: '192.0.2.9',
+    bar: { clicks: 3, keys: null },
+  },
+  {
+    task: SIGN_IN,
+    ...takes(2, 2),
+    given: ({ daemon }) => daemon.set('status', { state: 'unable', reason: { code: 'CaptivePortal', text: 'vendor' } }),
+    mouse: ['Open Sign-in Page', 'Open'],
+    keys: [['space'], { wait: 'Sign in to this network' }, ['Return']],
+    runs: 'portal',
+    bar: { clicks: 1, keys: null },
+  },
+  {
     task: 'find out why it does not connect',
     ...takes(0, 0),
     given: ({ daemon }) =>
@@ -164,6 +276,59 @@ const TASKS: Task[] = [
     shows: 'Save…',
     // 0.2.7 copied its log, without facts and unseen
     bar: { clicks: 2, keys: 5 },
+  },
+  {
+    task: 'add an account of a tool',
+    ...takes(4, 12),
+    mouse: [
+      'Settings',
+      { scrollTo: 'Tool Accounts' },
+      'Tool Accounts',
+      'New account for firecrawl: Add…',
+      { wait: 'FIRECRAWL_KEY' },
+      { type: 'team-e\tfc-canary', reads: 'team-e' },
+      'Add',
+    ],
+    keys: [
+      ['ctrl+f'],
+      { type: 'tool accounts' },
+      ['Return'],
+      { wait: 'team-a' },
+      ['Tab Tab Tab Tab Tab Tab Tab Tab', 'New account for firecrawl: Add…'],
+      ['Return', 'Name'],
+      { type: 'team-e\tfc-canary', reads: 'team-e' },
+      ['Return'],
+    ],
+    asks: {
+      line: 'POST /api/accounts',
+      body: { change: 'add', cli: 'firecrawl', name: 'team-e', credentials: ['fc-canary'], store: 'keyring' },
+    },
+    bar: { clicks: 4, keys: null },
+  },
+  {
+    task: 'see what is left of the credits',
+    ...takes(0, 0),
+    mouse: [],
+    keys: [],
+    shows: '1650 of 3000 left',
+    bar: { clicks: 3, keys: null },
+  },
+  {
+    task: 'update',
+    ...takes(1, 2),
+    given: ({ daemon }) => daemon.setUpdate({ updateAvailable: true, latest: '0.3.0', applicable: true }),
+    mouse: ['Update'],
+    keys: [['shift+Tab', 'Update'], ['space']],
+    asks: { line: 'POST /api/update/apply', body: {} },
+    bar: { clicks: 3, keys: null },
+  },
+  {
+    task: 'see the log',
+    ...takes(2, 1),
+    mouse: ['Settings', { scrollTo: 'Log' }, 'Log'],
+    keys: [['ctrl+l']],
+    shows: 'No commands yet',
+    bar: { clicks: 2, keys: 1 },
   },
   {
     task: 'start at login',
@@ -187,7 +352,22 @@ const TASKS: Task[] = [
       ['Return'],
     ],
     asks: { line: 'POST /api/config/user', body: { ui: { theme: 'dark' } } },
-    bar: none,
+    bar: { clicks: 4, keys: null },
+  },
+  {
+    task: 'choose the language',
+    ...takes(4, 7),
+    mouse: ['Settings', { scrollTo: 'App' }, 'App', { gone: 'With the tray icon' }, 'Language', 'Deutsch'],
+    keys: [
+      ['ctrl+comma', 'Start at login'],
+      { gone: 'With the tray icon' },
+      ['Tab Tab', 'Language'],
+      ['Return'],
+      ['Down Down'],
+      ['Return'],
+    ],
+    asks: { line: 'POST /api/config/user', body: { ui: { locale: 'de' } } },
+    bar: { clicks: 4, keys: null },
   },
   {
     task: 'see how much data went',
@@ -199,13 +379,13 @@ const TASKS: Task[] = [
   },
 ];
 
-test('no task takes more than the best that the review counted', () => {
+test('no task takes more than the best that the review counted, except one that asks first', () => {
   const over = TASKS.filter(
     ({ clicks, presses, bar }) => clicks > (bar.clicks ?? clicks) || presses > (bar.keys ?? presses),
   );
   assert.deepEqual(
     over.map(({ task }) => task),
-    [],
+    [SIGN_IN],
   );
 });
 
@@ -221,21 +401,33 @@ test('the table in the documentation is this one', () => {
 
 describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () => {
   let stage: Stage;
+  let culvert: ReturnType<typeof standInForCulvert> | null = null;
 
   before(async () => {
     stage = await openStage();
     const { daemon } = stage;
     daemon.apps = [app('firefox', 'Firefox', { kind: 'firefox', method: 'profile' }), app('mail', 'Mail')];
     daemon.history = recorded();
+    daemon.tools = [richTool(Date.now())];
     await daemon.listen();
     await stage.find('Disconnected');
     stage.x('windowfocus', '--sync', stage.window());
   });
-  after(() => closeStage(stage, /did not receive a focus-out event/));
+  after(() => {
+    culvert?.end();
+    return closeStage(stage, /did not receive a focus-out event/);
+  });
 
   /** The first page as it is at a start, with its focus on the button. */
   const start = async (given?: Task['given']) => {
     const { daemon } = stage;
+    daemon.setUpdate(noUpdate());
+    daemon.setConfig({ ui: { locale: 'system' } });
+    daemon.answers = {};
+    culvert?.end();
+    culvert = standInForCulvert(stage.desktop);
+    // a toast of the task before
+    await stage.gone('Undo');
     daemon.set('status', { state: 'disconnected', reason: null, raw: 'Disconnected', blocked: null });
     daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
     daemon.set('options', { families: 'off', trustedSsids: [] });
@@ -263,11 +455,11 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
     );
   };
 
-  const step = async (step: { type: string } | { wait: string } | { gone: string }) => {
+  const step = async (step: Typed | { wait: string } | { gone: string }) => {
     if ('type' in step) {
       stage.x('type', step.type);
       // a message about half of it moves the widgets below
-      await stage.find(step.type);
+      await stage.find(step.reads ?? step.type);
     } else if ('wait' in step) await stage.find(step.wait);
     else await stage.gone(step.gone);
     await stage.settled();
@@ -320,7 +512,8 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
     }
     return presses;
   };
-  const done = async ({ asks, shows }: Task) => {
+  const done = async ({ asks, shows, runs }: Task) => {
+    if (runs) await until(() => culvert?.words() === runs, `culvert ${runs}`);
     if (shows) await stage.shows(shows);
     if (shows === 'Save…') {
       await stage.press('Close');
@@ -328,8 +521,8 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
     }
     if (!asks) return;
     const { daemon } = stage;
-    await until(() => daemon.actions.length + daemon.asked.length > 0, 'a request');
-    assert.deepEqual([...daemon.actions, ...daemon.asked], [asks]);
+    await until(() => daemon.actions.length + daemon.asked.length >= [asks].flat().length, 'the requests');
+    assert.deepEqual([...daemon.actions, ...daemon.asked], [asks].flat());
   };
 
   for (const each of sample(TASKS, 8))

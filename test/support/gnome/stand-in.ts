@@ -9,6 +9,7 @@ export function standInForCulvert({ directory, prefix }: Desktop) {
   const before = existsSync(program) ? readFileSync(program) : null;
   mkdirSync(join(prefix, 'bin'), { recursive: true });
   rmSync(program, { force: true }); // it may be shared with other tests
+  rmSync(started, { force: true });
   writeFileSync(program, `#!/bin/sh\nprintf %s "$*" >'${started}'\n`, { mode: 0o755 });
   return {
     /** Empty before it was started. */
