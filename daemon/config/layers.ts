@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config, ConfigLayer, ConfigPatch, ConfigProblem, ConfigResponse } from '../api/schema.ts';
-import { errno, reason } from '../core/errors.ts';
+import { errno, FileError, reason } from '../core/errors.ts';
 import { makeDirectory } from '../core/files.ts';
 import { Problem } from '../problem.ts';
 import { N_ } from '../view/translator.ts';
@@ -230,9 +230,11 @@ function brokenFile(file: string, what: string): Problem {
 }
 
 function notWritable(file: string, cause: unknown): Problem {
+  // the error of a directory is a sentence of its own
+  const obstacle = cause instanceof FileError ? cause.message : `${file} could not be written: ${reason(cause)}.`;
   return new Problem(
     'config-not-writable',
-    `${file} could not be written: ${reason(cause)}. Nothing was changed.`,
+    `${obstacle} Nothing was changed.`,
     { hint: 'Check the free space and the permissions of the directory.' },
     cause,
   );

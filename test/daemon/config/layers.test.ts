@@ -233,6 +233,13 @@ test('a broken or unwritable file is refused and stays as it is', async t => {
   assert.deepEqual(readdirSync(join(paths.user, '..')), ['config.json'], 'no temporary file is left');
 });
 
+test('a directory that can’t be made is named once, in whole sentences', async t => {
+  const blocked = { system: files(t).system, user: '/proc/below/config.json' };
+  await assert.rejects((await loadConfig(blocked, {})).setUser({ ui: { theme: 'dark' } }), {
+    message: /^\/proc\/below can't be written: [^.]+\. Nothing was changed\.$/,
+  });
+});
+
 test('an edit by hand is noticed and announced, and what needs a restart is named', async t => {
   const paths = files(t, { user: '{}' });
   const settings = await loadConfig(paths, {});
