@@ -1,7 +1,7 @@
 // Runs the emulator, which replaces `warp-cli` on a machine without it, for one command or as a listener.
 import { watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { Failure, reasonWithPath } from '../core/errors.ts';
+import { Failure, FileError, reasonWithPath } from '../core/errors.ts';
 import { printable } from '../core/printable.ts';
 import { garbled, type Output, respond } from './answer.ts';
 import { answer, type Setting, settingOf, understand, view } from './command.ts';
@@ -67,6 +67,7 @@ function fail(error: unknown): never {
 function explain(error: unknown): string {
   const text = reasonWithPath(error);
   if (error instanceof Failure) return text;
+  if (error instanceof FileError) return `${text} Set CULVERT_EMULATOR_STATE to a file that can be written.`;
   if (error instanceof Error && 'syscall' in error)
     return `The state can't be used: ${text}. Set CULVERT_EMULATOR_STATE to a file that can be written.`;
   return `The state or a fault has a value that can't be used (${text}). Start over with: culvert-emulator --emulate reset`;

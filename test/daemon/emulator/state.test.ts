@@ -94,6 +94,15 @@ describe('the state of the emulator', () => {
     assert.match(stderr, /^culvert-emulator: .*bin\/warp-cli.*Not a directory/);
   });
 
+  it('does not call a directory that cannot be made a broken value', async () => {
+    const { stderr, exitCode } = await it_.runWith({ CULVERT_EMULATOR_STATE: '/proc/below/emulator.json' }, 'connect');
+    assert.equal(exitCode, 1);
+    assert.match(
+      stderr,
+      /^culvert-emulator: \/proc\/below can't be written: [^.]+\. Set CULVERT_EMULATOR_STATE to [^.]+\.$/m,
+    );
+  });
+
   it('is not rewritten by what changes nothing', async () => {
     await it_.run('connect');
     // A replaced file has another inode.
