@@ -33,6 +33,21 @@ test('the wanted state holds after a restart of the service', async () => {
   assert.equal(machine.table, render(WIDE));
 });
 
+/** A change killed at each of its steps, until it gets through: the machine that each death leaves, as it was before it. */
+async function* deaths(begin: typeof enabled, change: (control: Switch) => Promise<unknown>) {
+  for (let fatal = 0; ; fatal++) {
+    const { machine, control } = await begin();
+    const wasOpen = machine.table === null;
+    const seen = dieAfter(machine, fatal);
+    const ended = await change(control).then(
+      () => true,
+      () => false,
+    );
+    if (ended && seen.length <= fatal) return;
+    yield { machine, wasOpen, at: `killed at ${seen.at(-1)}` };
+  }
+}
+
 test('a change that dies at any step leaves its old or its new state in force, before the restart and after it', async () => {
   const changes: Record<string, (control: Switch) => Promise<unknown>> = {
     'enable with other options': control => control.enable(WIDE, ALL_ACTIONS),
@@ -40,59 +55,33 @@ test('a change that dies at any step leaves its old or its new state in force, b
     'end a pause': control => control.pause(0),
   };
   for (const [name, change] of Object.entries(changes)) {
-    for (let fatal = 0; ; fatal++) {
-      const { machine, control } = await enabled();
-      if (name === 'end a pause') await control.pause(60);
-      const open = machine.table === null;
-      const seen = dieAfter(machine, fatal);
-      const ended = await change(control).then(
-        () => true,
-        () => false,
-      );
-      if (ended && seen.length <= fatal) break;
-      if (!open)
-        assert.ok(
-          machine.table === render(NARROW) || machine.table === render(WIDE),
-          `${name}, killed at ${seen.at(-1)}`,
-        );
+    const begin = async () => {
+      const world = await enabled();
+      if (name === 'end a pause') await world.control.pause(60);
+      return world;
+    };
+    for await (const { machine, wasOpen, at } of deaths(begin, change)) {
+      if (!wasOpen) assert.ok([NARROW, WIDE].map(render).includes(machine.table!), `${name}, ${at}`);
       const report = await machine.boot().start();
-      assert.equal(report.enabled, true, `${name}, killed at ${seen.at(-1)}`);
-      if (report.pausedUntil === null) assert.ok(machine.table !== null, `${name}, killed at ${seen.at(-1)}`);
+      assert.equal(report.enabled, true, `${name}, ${at}`);
+      if (report.pausedUntil === null) assert.ok(machine.table !== null, `${name}, ${at}`);
     }
   }
 });
 
 test('a first enabling that dies ends off or on, and on from the moment that the wish is stored', async () => {
-  for (let fatal = 0; ; fatal++) {
-    const { machine, control } = await started();
-    const seen = dieAfter(machine, fatal);
-    if (
-      await control.enable(NARROW, ALL_ACTIONS).then(
-        () => seen.length <= fatal,
-        () => false,
-      )
-    )
-      break;
+  for await (const { machine, at } of deaths(started, control => control.enable(NARROW, ALL_ACTIONS))) {
     const stored = machine.files.has('rules.nft');
     const report = await machine.boot().start();
-    assert.deepEqual([report.enabled, machine.table !== null], [stored, stored], `killed at ${seen.at(-1)}`);
+    assert.deepEqual([report.enabled, machine.table !== null], [stored, stored], at);
   }
 });
 
 test('turning off that dies never leaves the machine open while on is stored', async () => {
-  for (let fatal = 0; ; fatal++) {
-    const { machine, control } = await enabled();
-    const seen = dieAfter(machine, fatal);
-    if (
-      await control.disable().then(
-        () => seen.length <= fatal,
-        () => false,
-      )
-    )
-      break;
-    assert.ok(machine.table !== null || !machine.files.has('rules.nft'), `killed at ${seen.at(-1)}`);
+  for await (const { machine, at } of deaths(enabled, control => control.disable())) {
+    assert.ok(machine.table !== null || !machine.files.has('rules.nft'), at);
     const report = await machine.boot().start();
-    assert.equal(report.enabled, report.active, `killed at ${seen.at(-1)}`);
+    assert.equal(report.enabled, report.active, at);
   }
 });
 
