@@ -75,31 +75,28 @@ send 192.0.2.2 60; count`);
   assert.deepEqual([after, later], [60, 60]);
 });
 
-test('an egress chain of root redirects packets past the rules, from the tunnel to the uplink', {
-  skip: missing,
-}, () => {
-  const [before, after] = counts(`
+for (const [what, skip, redirect] of [
+  [
+    'an egress chain',
+    missing,
+    "nft 'add chain netdev wire out { type filter hook egress device CloudflareWARP priority 0; }; add rule netdev wire out fwd to a0'",
+  ],
+  [
+    'a tc filter',
+    lacks('clsact'),
+    `tc qdisc add dev CloudflareWARP clsact
+tc filter add dev CloudflareWARP egress protocol ip u32 match u32 0 0 action mirred egress redirect dev a0`,
+  ],
+] as const)
+  test(`${what} of root redirects packets past the rules, from the tunnel to the uplink`, { skip }, () => {
+    const [before, after] = counts(`
+ip neigh replace 192.0.2.2 lladdr 02:00:00:00:00:01 dev a0 nud permanent
 ip tuntap add CloudflareWARP mode tun; ip address add 172.16.0.2/24 dev CloudflareWARP; ip link set CloudflareWARP up
 nft -f -
 send 192.0.2.2 10; count
-nft 'add chain netdev wire out { type filter hook egress device CloudflareWARP priority 0; }; add rule netdev wire out fwd to a0'
+${redirect}
 send 172.16.0.9 10
 until [ "$(count)" -ge 10 ]; do :; done; count`);
-  assert.equal(before, 0);
-  assert.ok(after! >= 10, `${after} packets`);
-});
-
-test('a tc filter of root redirects packets past the rules, from the tunnel to the uplink', {
-  skip: lacks('clsact'),
-}, () => {
-  const [before, after] = counts(`
-ip tuntap add CloudflareWARP mode tun; ip address add 172.16.0.2/24 dev CloudflareWARP; ip link set CloudflareWARP up
-nft -f -
-send 192.0.2.2 10; count
-tc qdisc add dev CloudflareWARP clsact
-tc filter add dev CloudflareWARP egress protocol ip u32 match u32 0 0 action mirred egress redirect dev a0
-send 172.16.0.9 10
-until [ "$(count)" -ge 10 ]; do :; done; count`);
-  assert.equal(before, 0);
-  assert.ok(after! >= 10, `${after} packets`);
-});
+    assert.equal(before, 0);
+    assert.ok(after! >= 10, `${after} packets`);
+  });
