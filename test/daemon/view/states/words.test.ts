@@ -203,8 +203,8 @@ const SAID = CASES.map(given => ({
   said: surfaces(given.client),
 }));
 
-/** Reports what every surface of every case says wrong, once for each surface and complaint. */
-function complaints(
+/** Fails with what any surface of any case says wrong, once for each surface and complaint. */
+function assertNoComplaint(
   check: (given: Case & { state: string }) => (surface: string, said: { name: string; all: string }) => string | null,
 ) {
   const found = new Map<string, string>();
@@ -215,7 +215,10 @@ function complaints(
       if (wrong !== null && !found.has(`${surface}: ${wrong}`)) found.set(`${surface}: ${wrong}`, given.name);
     }
   }
-  return [...found].map(([wrong, name]) => `${wrong}\n  ${name}`);
+  assert.deepEqual(
+    [...found].map(([wrong, name]) => `${wrong}\n  ${name}`),
+    [],
+  );
 }
 
 const CLAIM = /Your traffic goes through Cloudflare|(is|are) tunneled|are encrypted|\bProtected\b|Good"/;
@@ -242,14 +245,13 @@ test('the cases cover every state, each with a name, a sentence and an icon', ()
 });
 
 test('in the demo no surface claims protection, and what is connected is a demo', () => {
-  const wrong = complaints(({ client }) => (_surface, { name, all }) => {
+  assertNoComplaint(({ client }) => (_surface, { name, all }) => {
     if (!client.snapshot!.tunnelCli.emulated) return null;
     const isSimulated = !/[Yy]our traffic|You are (not )?protected/.test(all);
     if (!isSimulated) return `speaks of real traffic: ${all}`;
     if (CLAIM.test(all)) return `claims ${CLAIM.exec(all)![0]}`;
     return /\bdemo\b/i.test(name) ? null : `does not name the demo: ${name}`;
   });
-  assert.deepEqual(wrong, []);
   for (const { name, client } of CASES) {
     const { tunnel, killSwitch } = describe(client, '1', tr);
     if (!tunnel.emulated) continue;
@@ -275,7 +277,7 @@ test('a terminal and a bar have the tone of the panel', () => {
 });
 
 test('a finding of the checks is named on every surface with room for it', () => {
-  const wrong = complaints(({ client }) => (surface, { all }) => {
+  assertNoComplaint(({ client }) => (surface, { all }) => {
     const { diagnosis, status } = client.snapshot!;
     if (diagnosis === null || SHORT.includes(surface)) return null;
     if (surface === 'terminal' && status.state !== 'connected')
@@ -283,7 +285,6 @@ test('a finding of the checks is named on every surface with room for it', () =>
     if (status.state !== 'connected') return null;
     return /Nothing comes back through the tunnel\. The firewall drops/.test(all) ? null : `does not say it: ${all}`;
   });
-  assert.deepEqual(wrong, []);
   for (const { name, client } of CASES) {
     const { state, details } = describe(client, '1', tr).tunnel;
     if (client.snapshot!.diagnosis && state === 'disconnected') assert.match(details ?? '', /0 bytes received/, name);
@@ -291,16 +292,15 @@ test('a finding of the checks is named on every surface with room for it', () =>
 });
 
 test('outside the demo nothing is called one', () => {
-  const wrong = complaints(
+  assertNoComplaint(
     ({ client }) =>
       (_surface, { all }) =>
         !client.snapshot!.tunnelCli.emulated && /Demo:|of the demo|demo: /.test(all) ? `says ${all}` : null,
   );
-  assert.deepEqual(wrong, []);
 });
 
 test('no surface claims that a connection covers what is not known, or less than the mode says', () => {
-  const wrong = complaints(({ client, covers }) => (surface, { all }) => {
+  assertNoComplaint(({ client, covers }) => (surface, { all }) => {
     if (covers || client.snapshot!.tunnelCli.emulated || client.snapshot!.status.network === 'unstable') return null;
     // the menu and the tile offer the modes by their names
     const text = /menu|tile/.test(surface) ? all.replace(/^.*All traffic.*$/gm, '') : all;
@@ -315,7 +315,6 @@ test('no surface claims that a connection covers what is not known, or less than
       ? null
       : `does not say it: ${all}`;
   });
-  assert.deepEqual(wrong, []);
   for (const { name, client, covers } of CASES) {
     const { tone, mode } = describe(client, '1', tr).tunnel;
     const isListed = client.snapshot!.splitTunnel.mode === 'include';
@@ -324,23 +323,21 @@ test('no surface claims that a connection covers what is not known, or less than
 });
 
 test('without a tunnel, no surface says what an unmeasured kill switch does to the traffic', () => {
-  const wrong = complaints(
+  assertNoComplaint(
     ({ client }) =>
       (_surface, { all }) =>
         client.snapshot!.killSwitch.active === null && /Your traffic bypasses|Internet is blocked/.test(all)
           ? `says ${all}`
           : null,
   );
-  assert.deepEqual(wrong, []);
 });
 
 test('while the tunnel is taken down, no surface says that the internet is blocked', () => {
-  const wrong = complaints(({ client }) => (_surface, { all }) => {
+  assertNoComplaint(({ client }) => (_surface, { all }) => {
     const { state, blocked, reason } = client.snapshot!.status;
     const isDown = state === 'disconnecting' && blocked === null && !reason?.code?.startsWith('Captive');
     return isDown && /Internet is blocked/.test(all) ? `says ${all}` : null;
   });
-  assert.deepEqual(wrong, []);
 });
 
 test('a kill switch that blocks is said to block no more than what is known about the tunnel', () => {
@@ -349,7 +346,7 @@ test('a kill switch that blocks is said to block no more than what is known abou
     if (blocked === null || blocked === 'not-authorized') return state === 'unknown';
     return ['cli-missing', 'cli-too-old', 'service-hangs', 'terms-not-accepted'].includes(blocked);
   };
-  const wrong = complaints(({ client }) => (surface, { all }) => {
+  assertNoComplaint(({ client }) => (surface, { all }) => {
     const snapshot = client.snapshot!;
     const { status, tunnelCli } = snapshot;
     const { active, pausedUntil } = snapshot.killSwitch;
@@ -359,7 +356,6 @@ test('a kill switch that blocks is said to block no more than what is known abou
     const says = /[Tt]raffic outside the tunnel is blocked/;
     return ['panel and page', 'terminal'].includes(surface) && !says.test(all) ? `does not say it: ${all}` : null;
   });
-  assert.deepEqual(wrong, []);
   for (const { client } of CASES)
     if (client.snapshot!.killSwitch === ON && isUnread(client))
       assert.equal(describe(client, '1', tr).banners['kill-switch']?.title, 'Traffic outside the tunnel is blocked.');
@@ -372,16 +368,15 @@ test('a tunnel that is turned off on trial is not called a pause', () => {
 });
 
 test('a pause under a kill switch that blocks has its end where the state has a sentence', () => {
-  const wrong = complaints(({ client, state }) => (surface, { all }) => {
+  assertNoComplaint(({ client, state }) => (surface, { all }) => {
     const isPaused = client.snapshot!.changes.some(({ endsAt, problem }) => endsAt && problem === null);
     if (state !== 'blocked' || !isPaused || SHORT.includes(surface)) return null;
     return /\d\d:\d\d|min left/.test(all) ? null : `has no end: ${all}`;
   });
-  assert.deepEqual(wrong, []);
 });
 
 test('a pause is called so on every surface, with its end, and has one button that connects', () => {
-  const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
+  assertNoComplaint(({ client, state }) => (surface, { name, all }) => {
     if (state !== 'paused') return null;
     // a pause whose end failed has its own notification
     const isLate = surface === 'notification' && /could not be turned on again/.test(name);
@@ -391,7 +386,6 @@ test('a pause is called so on every surface, with its end, and has one button th
     if (isTimed && !/\d\d:\d\d|min left/.test(all) && !/title|first/.test(surface)) return `has no end: ${all}`;
     return surface === 'menu of the tray' && all.match(/^Connect( Now)?$/gm)?.length !== 1 ? 'connects twice' : null;
   });
-  assert.deepEqual(wrong, []);
 });
 
 test('a tunnel that is to connect and is still down is called so on every surface, and not turned off by its user', () => {
@@ -399,14 +393,13 @@ test('a tunnel that is to connect and is still down is called so on every surfac
     ConnectAccepted: /Waiting for WARP/,
     ConnectIgnored: /WARP accepted, but did not connect/,
   };
-  const wrong = complaints(({ client, state }) => (surface, { all }) => {
+  assertNoComplaint(({ client, state }) => (surface, { all }) => {
     const expected = words[client.snapshot!.status.reason?.code ?? ''];
     // the first frame knows the state alone
     if (!expected || state !== 'disconnected' || ['reminder', 'first frame'].includes(surface)) return null;
     if (/Turned off by you/.test(all)) return 'says that it was turned off';
     return expected.test(all) ? null : `does not say it: ${all}`;
   });
-  assert.deepEqual(wrong, []);
 });
 
 test('a connection that WARP accepted and did not make is shown as a warning', () => {
@@ -418,23 +411,21 @@ test('a connection that WARP accepted and did not make is shown as a warning', (
 });
 
 test('no surface shows a code that Culvert itself gave a reason', () => {
-  const wrong = complaints(
+  assertNoComplaint(
     () =>
       (_surface, { all }) =>
         /ConnectAccepted|ConnectIgnored|ProgramFailed/.test(all) ? all : null,
   );
-  assert.deepEqual(wrong, []);
 });
 
 test('a kill switch that blocks everything is named in every state, with one look where the tunnel is off', () => {
-  const wrong = complaints(({ client, state }) => (surface, { name, all }) => {
+  assertNoComplaint(({ client, state }) => (surface, { name, all }) => {
     if (!isOffline(client.snapshot!))
       return /Internet is blocked/.test(all) ? 'says that the internet is blocked' : null;
     if (/bypasses/.test(all)) return `says that blocked traffic bypasses WARP: ${all}`;
     if (state === 'blocked') return /Internet is blocked/.test(name) ? null : `calls it ${name}`;
     return SHORT.includes(surface) || /Internet is blocked/.test(all) ? null : 'does not say it';
   });
-  assert.deepEqual(wrong, []);
   for (const { name, client } of CASES) {
     const { tunnel, banners } = describe(client, '1', tr);
     const { killSwitch, tunnelCli } = client.snapshot!;
@@ -477,14 +468,13 @@ test('connecting that takes longer than usual says so after 15 seconds, and has 
 });
 
 test('a change on trial is named where the state has a sentence', () => {
-  const wrong = complaints(({ client }) => (surface, { all }) => {
+  assertNoComplaint(({ client }) => (surface, { all }) => {
     if (!client.snapshot!.changes.some(({ confirmBy }) => confirmBy !== null)) return null;
     const names = ['menu of the tray', 'tooltip of the tray', 'waybar', 'terminal', 'tile'];
     return !names.includes(surface) || /Mode: DNS only|Connection: Off|not confirmed/.test(all)
       ? null
       : 'does not name it';
   });
-  assert.deepEqual(wrong, []);
 });
 
 test('a state that could not be read again says on every surface when it was known, and is not green', () => {
