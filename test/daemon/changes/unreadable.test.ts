@@ -1,11 +1,10 @@
 // Changes revert although the tunnel CLI answers no question since they were made, or fails at first: what can't be read is not known.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ActionRequest, SUBJECTS, type TunnelSubject } from '../../../daemon/api/actions.ts';
 import type { ChangeOptions } from '../../../daemon/api/changes.ts';
 import { Problem } from '../../../daemon/problem.ts';
-import { stoppedClock } from '../../support/changes/stopped-clock.ts';
+import { stoppedClock, turns } from '../../support/changes/stopped-clock.ts';
 import { type MemoryTunnel, memoryTunnel, type Values } from '../../support/daemon/memory-tunnel.ts';
 import { until } from '../../support/until.ts';
 
@@ -132,11 +131,6 @@ test('a request to revert everything also reverts what follows a change that cou
     [['mode', 'It hangs.']],
   );
 });
-
-/** Lets timers without a delay fire, many times. */
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await delay(0);
-}
 
 for (const subject of SUBJECTS_OF_TUNNEL)
   test(`tries to revert the change of ${subject} one attempt at a time, and again as soon as the tunnel CLI answers`, async t => {

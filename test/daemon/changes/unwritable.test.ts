@@ -3,20 +3,14 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { suite, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../../daemon/problem.ts';
-import { stoppedClock } from '../../support/changes/stopped-clock.ts';
+import { stoppedClock, turns } from '../../support/changes/stopped-clock.ts';
 import { type MemoryTunnel, memoryTunnel } from '../../support/daemon/memory-tunnel.ts';
 import { until } from '../../support/until.ts';
 
 type Machine = ReturnType<typeof stoppedClock>;
 
 const doh = { action: 'setMode', value: 'doh', confirmWithin: 30 } as const;
-
-/** Lets timers without a delay fire, many times. */
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await delay(0);
-}
 
 /** Puts a file in the place of the directory while the next action runs. @returns puts the directory back */
 function block({ paths }: Machine, memory: MemoryTunnel, then = () => {}): () => void {

@@ -1,5 +1,6 @@
 // A machine whose clock stands still until a test moves it: a daemon's parts that change and revert, over a tunnel in memory.
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createChangeService } from '../../../daemon/changes/change-service.ts';
 import type { Clock } from '../../../daemon/changes/changes-file.ts';
 import type { RoutesControl } from '../../../daemon/controls.ts';
@@ -45,4 +46,9 @@ export function stoppedClock(t: TestContext) {
       Object.assign(clock, { bootId: `boot ${clock.wallMs}`, uptimeMs: 5_000, wallMs: clock.wallMs + seconds * 1000 });
     },
   };
+}
+
+/** Lets timers without a delay fire, many times. */
+export async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await delay(0);
 }
