@@ -173,25 +173,20 @@ test('arrow keys do not end up in a hidden secret', async t => {
   assert.doesNotMatch(stdout, /abcd|bcd1/);
 });
 
-test('Ctrl+D at an empty prompt changes nothing, and after text it submits nothing', async t => {
-  const { home, performed } = await startHome(t);
-  for (const typed of ['\x04', 'abc\x04\x03']) {
-    const child = await startOnTerminal(home, ['account', 'license']);
-    await prints(child, 'stdout', /not shown\): /);
-    child.stdin.write(typed);
-    const { code } = await ended(child);
-    assert.deepEqual([code, performed], [130, []]);
-  }
-});
-
-test('Ctrl+C at the prompt changes nothing', async t => {
-  const { home, performed } = await startHome(t);
-  const child = await startOnTerminal(home, ['account', 'license']);
-  await prints(child, 'stdout', /not shown\): /);
-  child.stdin.write('abc\x03');
-  const { code } = await ended(child);
-  assert.deepEqual([code, performed], [130, []]);
-});
+for (const [title, keys] of [
+  ['Ctrl+D at an empty prompt changes nothing, and after text it submits nothing', ['\x04', 'abc\x04\x03']],
+  ['Ctrl+C at the prompt changes nothing', ['abc\x03']],
+] as const)
+  test(title, async t => {
+    const { home, performed } = await startHome(t);
+    for (const typed of keys) {
+      const child = await startOnTerminal(home, ['account', 'license']);
+      await prints(child, 'stdout', /not shown\): /);
+      child.stdin.write(typed);
+      const { code } = await ended(child);
+      assert.deepEqual([code, performed], [130, []]);
+    }
+  });
 
 test('no secret, more than one line, and a secret on the command line are wrong usage', async t => {
   const { home, performed } = await startHome(t);
