@@ -116,17 +116,14 @@ describe('global shortcuts', { skip: missing(), concurrency: false }, () => {
     assert.notEqual(await session(), first);
   });
 
-  test('a user who sets no keys has them off', async () => {
-    await ask({ do: 'refuse' });
-    turn(true);
-    await until(() => daemon.asked.length > 0, 'the setting');
-    assert.deepEqual(daemon.asked.at(-1)?.body, { tray: { shortcuts: false } });
-  });
-
-  test('a desktop without the portal has them off', async () => {
-    await portal.kill();
-    turn(true);
-    await until(() => daemon.asked.length > 0, 'the setting');
-    assert.deepEqual(daemon.asked.at(-1)?.body, { tray: { shortcuts: false } });
-  });
+  for (const [what, prepare] of [
+    ['a user who sets no keys', () => ask({ do: 'refuse' })],
+    ['a desktop without the portal', () => portal.kill()],
+  ] as const)
+    test(`${what} has them off`, async () => {
+      await prepare();
+      turn(true);
+      await until(() => daemon.asked.length > 0, 'the setting');
+      assert.deepEqual(daemon.asked.at(-1)?.body, { tray: { shortcuts: false } });
+    });
 });
