@@ -47,3 +47,15 @@ export function atTerminal(
     });
   });
 }
+
+/** Types each text when the output after the previous text matches. */
+export function typing(...steps: [RegExp, string][]): (screen: string) => string | undefined {
+  let at = 0;
+  return screen => {
+    const [step] = steps;
+    if (!step?.[0].test(screen.slice(at))) return undefined;
+    at = screen.length;
+    steps.shift();
+    return step[1];
+  };
+}

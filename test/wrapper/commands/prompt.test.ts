@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FULL } from '../../support/thoroughness.ts';
 import { setUp, stored } from '../../support/wrapper/fake-cli.ts';
-import { atTerminal } from '../../support/wrapper/terminal.ts';
+import { atTerminal, typing } from '../../support/wrapper/terminal.ts';
 
 test('H5: a key comes from any pipe, however late and however long', async t => {
   const box = setUp(t);
@@ -29,14 +29,8 @@ test('H7: a key that is typed as soon as the prompt is seen is not echoed', asyn
   const box = setUp(t);
   // a race: a full run tries it more often
   for (let round = 0; round < (FULL ? 8 : 1); round++) {
-    let answered = false;
-    const { screen, exit } = await atTerminal(box, `fake auth add a${round} --file`, {
-      answer: shown => {
-        if (answered || !shown.includes('FAKE_KEY for')) return undefined;
-        answered = true;
-        return `canary-${round}\r`;
-      },
-    });
+    const answer = typing([/FAKE_KEY for/, `canary-${round}\r`]);
+    const { screen, exit } = await atTerminal(box, `fake auth add a${round} --file`, { answer });
     assert.equal(exit, 0, screen);
     assert.doesNotMatch(screen, /canary/);
     assert.ok(stored(box).includes(`a${round}/FAKE_KEY=canary-${round}\n`));
@@ -45,14 +39,9 @@ test('H7: a key that is typed as soon as the prompt is seen is not echoed', asyn
 
 test('H7: text that was typed before the prompt, and so was echoed, is not taken for a key', async t => {
   const box = setUp(t);
-  let answered = false;
   const { screen, exit } = await atTerminal(box, 'fake auth add a --file', {
     early: 'early\nsecond\nhalf',
-    answer: shown => {
-      if (answered || !shown.includes('FAKE_KEY for')) return undefined;
-      answered = true;
-      return 'canary\r';
-    },
+    answer: typing([/FAKE_KEY for/, 'canary\r']),
   });
   assert.equal(exit, 0, screen);
   assert.doesNotMatch(screen, /canary/);
@@ -61,16 +50,8 @@ test('H7: text that was typed before the prompt, and so was echoed, is not taken
 
 test('M8: keys that produce no character do not become part of a secret', async t => {
   const box = setUp(t);
-  const type = async (typed: string) => {
-    let answered = false;
-    return atTerminal(box, 'fake auth add a --file --replace', {
-      answer: shown => {
-        if (answered || !shown.includes('FAKE_KEY for')) return undefined;
-        answered = true;
-        return typed;
-      },
-    });
-  };
+  const type = (typed: string) =>
+    atTerminal(box, 'fake auth add a --file --replace', { answer: typing([/FAKE_KEY for/, typed]) });
   const session = await type('ab\x1b[D\x1b[A\x1b[3~\x1bOP\x1b[1;5Cc\tx\x7fd\r');
   assert.equal(session.exit, 0, session.screen);
   assert.equal(stored(box), 'a/FAKE_KEY=abcd\n');
@@ -90,15 +71,8 @@ test('M8: keys that produce no character do not become part of a secret', async 
 test('the keyring is tested before a key is asked for, and a file is offered', async t => {
   const box = setUp(t);
   box.script('secret-tool', '#!/bin/sh\nexit 1\n');
-  let step = 0;
-  const session = await atTerminal(box, 'fake auth add a', {
-    answer: screen => {
-      const asked = step === 0 ? '[y/N]' : 'FAKE_KEY for';
-      if (step > 1 || !screen.includes(asked)) return undefined;
-      step++;
-      return step === 1 ? 'y\n' : 'canary-1\r';
-    },
-  });
+  const answer = typing([/\[y\/N\]/, 'y\n'], [/FAKE_KEY for/, 'canary-1\r']);
+  const session = await atTerminal(box, 'fake auth add a', { answer });
   assert.equal(session.exit, 0, session.screen);
   assert.match(session.screen, /the keyring can't be used: it is locked or not running/);
   assert.doesNotMatch(session.screen, /canary/);

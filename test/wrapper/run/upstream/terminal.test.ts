@@ -8,7 +8,7 @@ import { missing } from '../../../support/temporary.ts';
 import { sample } from '../../../support/thoroughness.ts';
 import { calls, setUp as withTool } from '../../../support/wrapper/fake-cli.ts';
 import { type Sandbox, sandbox } from '../../../support/wrapper/sandbox.ts';
-import { atTerminal } from '../../../support/wrapper/terminal.ts';
+import { atTerminal, typing } from '../../../support/wrapper/terminal.ts';
 
 const RULES = `inject = ["FAKE_KEY"]
 once = ["crawl"]
@@ -110,14 +110,8 @@ stty size <&1; stty size <&2
 printf '\\033[32mgreen\\033[0m\\n'
 printf 'Name? '; read name; echo "hello $name"; echo done >&2\n`;
   const { box } = setUp(t, script, { a: 'k1', b: 'k2' });
-  let answered = false;
-  const result = await atTerminal(box, 'stty rows 33 cols 77; fake x', {
-    answer: screen => {
-      if (answered || !screen.includes('Name? ')) return undefined;
-      answered = true;
-      return 'Ada\n';
-    },
-  });
+  const answer = typing([/Name\? /, 'Ada\n']);
+  const result = await atTerminal(box, 'stty rows 33 cols 77; fake x', { answer });
   assert.equal(result.exit, 0);
   assert.match(result.screen, /all terminals\n33 77\n33 77\n/);
   assert.ok(result.screen.includes('\x1b[32mgreen\x1b[0m\n'), JSON.stringify(result.screen));
@@ -127,14 +121,7 @@ printf 'Name? '; read name; echo "hello $name"; echo done >&2\n`;
 
 test('at a terminal a question on standard error is shown while the answer is awaited', async t => {
   const { box, calls } = setUp(t, `printf 'name? ' >&2; read n; echo "Hello $n"\n`, { a: 'k1', b: 'k2' });
-  let answered = false;
-  const { exit, screen } = await atTerminal(box, 'fake x', {
-    answer: shown => {
-      if (answered || !shown.includes('name? ')) return undefined;
-      answered = true;
-      return 'Ada\n';
-    },
-  });
+  const { exit, screen } = await atTerminal(box, 'fake x', { answer: typing([/name\? /, 'Ada\n']) });
   assert.equal(exit, 0);
   assert.match(screen, /name\? Ada\nHello Ada\n/);
   assert.deepEqual(calls(), ['k1 x']);
@@ -154,18 +141,6 @@ const LINES = 'i=0; while [ $((i += 1)) -le 200 ]; do echo "line $i"; done';
 /** After the command: how it ended, and what the next program reads. */
 const AFTER =
   'stty rows 24 cols 80; fake x; echo "exit $?"; stty -a | tr " ;" "\\n\\n" | grep -E "^-?(icanon|echo|isig)$"; read l; echo "next: $l"';
-
-/** Types each text when the output after the previous text matches. */
-function typing(...steps: [RegExp, string][]): (screen: string) => string | undefined {
-  let at = 0;
-  return screen => {
-    const [step] = steps;
-    if (!step?.[0].test(screen.slice(at))) return undefined;
-    at = screen.length;
-    steps.shift();
-    return step[1];
-  };
-}
 
 for (const [what, script] of Object.entries({
   'less, which opens the terminal behind standard error': `${LINES} | less`,
