@@ -14,6 +14,7 @@ import {
   isOutsideTunnel,
   modeOf,
   modeWord,
+  RECONNECT,
   routesTraffic,
   tunnelOf,
   vendorPage,
@@ -48,10 +49,15 @@ export const inboundFirewall: Check = {
       world,
       networks.map(({ dst }) => dst),
     );
-    // WARP lets in what the split tunnel excludes, so its table needs no look
-    if (port === null && tunneled.length === 0 && tunnelOf(world).splitTunnel.mode !== null)
+    const isExcluded = tunneled.length === 0 && tunnelOf(world).splitTunnel.mode !== null;
+    const isSafe = isExcluded && port === null;
+    const firewall = await warpFirewall(world).catch(error => {
+      if (isSafe) return 'unreadable' as const;
+      throw error;
+    });
+    // WARP is to let in what the split tunnel excludes
+    if (isSafe && typeof firewall === 'string')
       return ok(NO_SERVER, ...networks.map(({ dev, dst }) => message('%s: %s is outside the tunnel', dev, dst)));
-    const firewall = await warpFirewall(world);
     if (firewall === 'unreadable')
       return notApplicable(
         message('Only an administrator can read it: %s', 'sudo culvert doctor --only inbound-firewall'),
@@ -69,8 +75,10 @@ export const inboundFirewall: Check = {
     if (dropped.length > 0)
       return problem(
         [seen, ...dropped.map(({ dev, dst }) => message('%s: it drops the local network %s', dev, dst)), ...foreign],
-        message('Other machines of the local network can’t reach this one. Exclude the network from the tunnel.'),
-        excludeFix(world, tunneled, message('Exclude the local network')),
+        isExcluded
+          ? message('Other machines of the local network can’t reach this one, although the network is excluded.')
+          : message('Other machines of the local network can’t reach this one. Exclude the network from the tunnel.'),
+        isExcluded ? RECONNECT : excludeFix(world, tunneled, message('Exclude the local network')),
       );
     return judgeSsh(world, { evidence: [seen, ...foreign], isDropped, ranges: firewall.ranges, port });
   },

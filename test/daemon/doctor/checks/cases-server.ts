@@ -130,8 +130,21 @@ const FIREWALL: Case[] = proofs(inboundFirewall, 'namespace', [
   {
     title: 'a machine without an SSH server',
     verdict: 'ok',
-    shows: /No SSH server listens here\.\nuplink: 10\.164\.0\.0\/20 is outside the tunnel/,
+    shows: /except from 11 ranges\.\nNo SSH server listens here\./,
     world: t => inside(t, `${TUNNEL} ${UPLINK} ${load('nixpkgs-168092.nft')}`, { files: { '/proc/net/tcp': HEAD } }),
+  },
+  {
+    title: 'a machine without an SSH server, and no table',
+    verdict: 'ok',
+    shows: /No SSH server listens here\.\nuplink: 10\.164\.0\.0\/20 is outside the tunnel/,
+    world: t => inside(t, `${TUNNEL} ${UPLINK}`, { files: { '/proc/net/tcp': HEAD } }),
+  },
+  {
+    title: 'a local network that is excluded, which the table drops all the same',
+    verdict: 'problem',
+    shows: /uplink: it drops the local network 10\.164\.0\.0\/20[\s\S]*although the network is excluded/,
+    fix: /"disconnect"[\s\S]*"connect"/,
+    world: t => inside(t, `${TUNNEL} ${UPLINK} ${load('marks-of-others.nft')}`, { tunnel: excluded('10.0.0.0/8') }),
   },
   {
     title: 'an SSH server that one address may reach',

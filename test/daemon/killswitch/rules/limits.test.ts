@@ -25,7 +25,7 @@ function lacks(qdisc: 'tbf' | 'clsact'): string | false {
   if (missing) return missing;
   const script =
     qdisc === 'tbf'
-      ? 'tc qdisc add dev lo root tbf rate 8kbit burst 1600 limit 20000'
+      ? 'tc qdisc add dev lo root tbf rate 4kbit burst 1600 limit 20000'
       : 'tc qdisc add dev lo clsact && tc filter add dev lo egress protocol ip u32 match u32 0 0 action mirred egress redirect dev lo';
   const { status } = spawnSync('unshare', ['-n', 'sh', '-c', script]);
   return status !== 0 && `needs tc, and ${qdisc} in the kernel`;
@@ -65,7 +65,7 @@ test('packets in the queue of a traffic shaper leave after the rules are loaded,
 }, () => {
   const [before, after, later] = counts(`
 ip neigh replace 192.0.2.2 lladdr 02:00:00:00:00:01 dev a0 nud permanent
-tc qdisc add dev a0 root tbf rate 8kbit burst 1600 limit 20000
+tc qdisc add dev a0 root tbf rate 4kbit burst 1600 limit 20000
 send 192.0.2.2 60
 nft -f -
 count
