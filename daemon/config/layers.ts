@@ -230,7 +230,7 @@ function brokenFile(file: string, what: string): Problem {
 }
 
 function notWritable(file: string, cause: unknown): Problem {
-  // the error of a directory is a sentence of its own
+  // the error of a directory is already a sentence
   const obstacle = cause instanceof FileError ? cause.message : `${file} could not be written: ${reason(cause)}.`;
   return new Problem(
     'config-not-writable',

@@ -28,13 +28,14 @@ import { follow } from '../../transport.ts';
 export const status: Run = async (context, _, options) => {
   if (options.format !== undefined) return showBar(context, options);
   if (options.watch) return watch(context);
-  const [snapshot, health] = await Promise.all([
+  const [snapshot, health, history] = await Promise.all([
     context.client.call('GET /api/snapshot', options.fresh ? { query: { fresh: '1' } } : {}),
     context.json && !options.long ? context.client.call('GET /api/health') : null,
+    options.long && !context.json ? context.client.call('GET /api/history', { query: { since: '1s' } }) : null,
   ]);
   const line = statusText(context, snapshot);
   const old = sayOld(context, namesOf(options, snapshot), snapshot);
-  if (options.long) show(context, snapshot, () => `${line}\n${details(context, snapshot)}`);
+  if (options.long) show(context, snapshot, () => `${line}\n${details(context, snapshot, history?.problem)}`);
   else show(context, { ...statusJson(snapshot, health?.port ?? null), ...old }, () => line);
   // on stderr, so that the status stays one line
   const warning = statusWarning(snapshot);
@@ -92,7 +93,7 @@ async function watch(context: Context): Promise<number> {
   return EXIT.ok;
 }
 
-function details({ style, width }: Context, snapshot: Snapshot): string {
+function details({ style, width }: Context, snapshot: Snapshot, unrecorded?: string): string {
   const { status, settings, tunnel, splitTunnel, account, tunnelCli, remoteAccess } = snapshot;
   const cause = explainedCause(snapshot, english);
   const routes = splitTunnel.ips.length + splitTunnel.hosts.length;
@@ -124,6 +125,7 @@ function details({ style, width }: Context, snapshot: Snapshot): string {
       tunnelCli.emulated ? 'embedded emulator' : [tunnelCli.path, tunnelCli.version].filter(Boolean).join(', '),
     ],
   ];
+  if (unrecorded !== undefined) rows.push(['History', printable(`not recorded: ${unrecorded}`)]);
   const remote = describeRemoteAccess(remoteAccess, english);
   if (remote) rows.push(['Remote access', remote.detail || 'on']);
   for (const { name, value } of [...(status.unknown ?? []), ...(snapshot.options.unknown ?? [])])

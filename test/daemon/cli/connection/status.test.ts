@@ -1,6 +1,7 @@
 // `culvert status` in each of its forms, and the line that it shares with the daemon's status file.
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { test } from 'node:test';
 import stringWidth from 'string-width';
 import type { Change } from '../../../../daemon/api/changes.ts';
@@ -10,6 +11,7 @@ import { MODES } from '../../../../daemon/cli/labels.ts';
 import { plain } from '../../../../daemon/core/terminal.ts';
 import { statusLine } from '../../../../daemon/state/status-line.ts';
 import { createState, NO_KILL_SWITCH, NO_TUNNEL } from '../../../../daemon/state/store.ts';
+import { paths } from '../../../../daemon/system/paths.ts';
 import {
   createHome,
   culvert,
@@ -22,6 +24,7 @@ import {
   startOnTerminal,
   status,
 } from '../../../support/daemon/command.ts';
+import { until } from '../../../support/until.ts';
 
 const tunnelCli = { available: true, path: '/usr/bin/warp-cli', version: '2026.7.1377.0', emulated: false };
 const shown = (more: Partial<Snapshot>): Snapshot => ({
@@ -264,6 +267,17 @@ test('status --long adds what is known and leaves out what is not', async t => {
   assert.match(stdout, /^ {2}Last handshake +2:05$/m);
   assert.match(stdout, /^ {2}Sent +1\.6 MB$/m);
   assert.doesNotMatch(stdout, /Data center|Received|null|undefined/);
+});
+
+test('status --long says why the history is not recorded', async t => {
+  const { home, daemon, history } = await startHome(t);
+  const directory = paths(daemon.env).history;
+  mkdirSync(dirname(directory), { recursive: true });
+  writeFileSync(directory, '');
+  history.start();
+  t.after(() => history.stop());
+  daemon.state.set('status', status('connected'));
+  await until(async () => /^ {2}History +not recorded: ./m.test((await culvert(home, ['status', '--long'])).stdout));
 });
 
 test('without a daemon every form of status exits 5 and says how to start one', async t => {
