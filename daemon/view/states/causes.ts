@@ -6,8 +6,8 @@ import { actionCommand, type Button, clientCommand, goTo } from '../form.ts';
 import type { Translator } from '../translator.ts';
 import { causeEntries, type Entry, OWN_CODES, type Remedy } from './cause-table.ts';
 import { isOrganizations, offersHttp2, USE_HTTP2, usesHttp2 } from './http2.ts';
-import { signInCommand } from './networks.ts';
 import { type RegistrationStep, type RegistrationWords, registrationStep, registrationWords } from './registration.ts';
+import { signInCommand } from './sign-in.ts';
 import { wantsSignIn } from './summary.ts';
 
 export interface Cause {

@@ -11,7 +11,7 @@ import type {
 } from '../../api/networks.ts';
 import type { Mode, Snapshot } from '../../api/schema.ts';
 import { modeName } from '../client/labels.ts';
-import { type Command, clientCommand, type NetworksChange, type Question } from '../form.ts';
+import type { Command, NetworksChange, Question } from '../form.ts';
 import { formatList } from '../format.ts';
 import { fill, type Translator } from '../translator.ts';
 import { presetName } from './routes.ts';
@@ -183,26 +183,6 @@ export function namesNetwork({ match }: Pick<NetworkRule, 'match'>): boolean {
 /** Returns a network that is reported to have a login page, or null. */
 export function loginLink(networks: Pick<NetworksState, 'links'> | null | undefined): NetworkLink | null {
   return networks?.links.find(({ connectivity }) => connectivity === 'portal') ?? null;
-}
-
-/** Says what a sign-in does, and which programs reach the internet without WARP until it ends. */
-export function signInText(snapshot: Pick<Snapshot, 'killSwitch'> | null, { _ }: Translator): string {
-  const exposure =
-    snapshot?.killSwitch.active === true
-      ? _('Only this browser gets out, if an administrator allows it.')
-      : _('Until then, no program uses WARP.');
-  return [_('Opens a browser just for the sign-in; WARP returns afterwards.'), exposure].join(' ');
-}
-
-/** Starts the sign-in to a network, after a question that says what it does: for controls that do not show `signInText`. */
-export function signInCommand(
-  snapshot: Pick<Snapshot, 'killSwitch'> | null,
-  task: 'portal' | 'portal-by-hand',
-  tr: Translator,
-): Command {
-  const { _ } = tr;
-  const confirm = { heading: _('Sign in to this network'), body: signInText(snapshot, tr), accept: _('Open') };
-  return clientCommand(task, { confirm });
 }
 
 /** Names the first network with a rule, and the rule; else the first network. Null without a network. */

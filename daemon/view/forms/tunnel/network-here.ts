@@ -30,10 +30,9 @@ import {
   networkTitle,
   ownSettingText,
   ruleEffects,
-  signInCommand,
-  signInText,
   trustableLink,
 } from '../../states/networks.ts';
+import { signInCommand, signInText } from '../../states/sign-in.ts';
 import { fill, type Translator } from '../../translator.ts';
 
 type State = Pick<Snapshot, 'options' | 'status' | 'killSwitch'>;
