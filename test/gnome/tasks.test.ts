@@ -356,14 +356,14 @@ const TASKS: Task[] = [
   },
   {
     task: 'choose the language',
-    ...takes(4, 7),
+    ...takes(4, 6),
     mouse: ['Settings', { scrollTo: 'App' }, 'App', { gone: 'With the tray icon' }, 'Language', 'Deutsch'],
     keys: [
       ['ctrl+comma', 'Start at login'],
       { gone: 'With the tray icon' },
       ['Tab Tab', 'Language'],
       ['Return'],
-      ['Down Down'],
+      ['Up'],
       ['Return'],
     ],
     asks: { line: 'POST /api/config/user', body: { ui: { locale: 'de' } } },
@@ -422,12 +422,10 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
   const start = async (given?: Task['given']) => {
     const { daemon } = stage;
     daemon.setUpdate(noUpdate());
-    daemon.setConfig({ ui: { locale: 'system' } });
+    daemon.setConfig({ ui: { locale: 'en' } });
     daemon.answers = {};
     culvert?.end();
     culvert = standInForCulvert(stage.desktop);
-    // a toast of the task before
-    await stage.gone('Undo');
     daemon.set('status', { state: 'disconnected', reason: null, raw: 'Disconnected', blocked: null });
     daemon.set('settings', { Mode: 'warp', 'WARP tunnel protocol': 'MASQUE' });
     daemon.set('options', { families: 'off', trustedSsids: [] });
@@ -442,6 +440,8 @@ describe('everyday tasks', { skip: missing('xdotool'), concurrency: false }, () 
     await stage.turn('settings');
     await stage.enter('Search settings', '');
     await stage.turn('connection');
+    // a toast of the task before
+    await stage.gone('Undo');
     await stage.settled();
   };
   const focused = (name: string) => {

@@ -15,7 +15,7 @@ import { missing } from '../../support/temporary.ts';
  */
 const OTHERS = 3 + 9;
 
-test('a connected machine with resolved, NetworkManager, Docker and a desktop takes at most 20 processes', async t => {
+test('a connected machine with resolved, NetworkManager, Docker and a desktop takes at most 20 processes, and one more for root', async t => {
   const { pid, prefix } = await namespace(
     t,
     [
@@ -72,7 +72,9 @@ test('a connected machine with resolved, NetworkManager, Docker and a desktop ta
   const needed = ['captive-portal', 'dns-resolv-conf', 'systemd-version', 'bridge-mtu', 'path-mtu', 'container-ranges'];
   for (const id of [...needed, 'duplicate-rules', 'nft-features', 'package-repository', 'panel', 'tray'])
     assert.equal(verdicts[id], 'ok', `${id}: ${results.find(result => result.id === id)?.evidence.join('; ')}`);
-  assert.ok(ran.length + OTHERS <= 20, ran.join('\n'));
+  // the firewall of WARP, which others can't read
+  const ofRoot = process.getuid!() === 0 ? 1 : 0;
+  assert.ok(ran.length + OTHERS <= 20 + ofRoot, ran.join('\n'));
 });
 
 test('the search for a login page asks no service that can name none', async t => {
