@@ -125,9 +125,16 @@ describe('long lists', { skip: missing('xdotool'), concurrency: false }, () => {
 
   test('the arrow keys reach each control of an app', async () => {
     await stage.turn('apps');
-    await stage.ask({ do: 'focus', name: 'Add Application 0 to the app menu' });
-    const focused = async (name: string) =>
-      until(async () => (await stage.ask({ do: 'focused' })) === name, `the focus on ${name}`);
+    const first = 'Add Application 0 to the app menu';
+    await stage.find(first);
+    // a list that is still being filled would lose the focus
+    await stage.settled();
+    await stage.ask({ do: 'focus', name: first });
+    const focused = async (name: string) => {
+      await until(async () => (await stage.ask({ do: 'focused' })) === name, `the focus on ${name}`);
+      await stage.settled();
+    };
+    await focused(first);
     stage.key('Right');
     await focused('Start Application 0');
     stage.key('Right');
