@@ -31,7 +31,10 @@ export const status: Run = async (context, _, options) => {
   const [snapshot, health, history] = await Promise.all([
     context.client.call('GET /api/snapshot', options.fresh ? { query: { fresh: '1' } } : {}),
     context.json && !options.long ? context.client.call('GET /api/health') : null,
-    options.long && !context.json ? context.client.call('GET /api/history', { query: { since: '1s' } }) : null,
+    // a history that can't be read must not hide the state
+    options.long && !context.json
+      ? context.client.call('GET /api/history', { query: { since: '1s' } }).catch(() => null)
+      : null,
   ]);
   const line = statusText(context, snapshot);
   const old = sayOld(context, namesOf(options, snapshot), snapshot);
