@@ -51,7 +51,7 @@ function isOffered(paths: Paths, catalog: string, search: string): boolean {
   );
 }
 
-/** Returns the names in the directories of `PATH`, or null if one may be searched but not listed. */
+/** Returns the names in the directories of `PATH`, or null if one can't be listed. */
 function presentOn(search: string): Set<string> | null {
   const names = new Set<string>();
   for (const directory of search.split(':')) {

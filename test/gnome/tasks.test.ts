@@ -94,7 +94,7 @@ const takes = (clicks: number, presses: number) => ({ clicks, presses });
 const none = { clicks: null, keys: null };
 const action = (name: string, value?: unknown) => ({ action: name, ...(value === undefined ? {} : { value }) });
 
-/** Asks first: its browser goes around the tunnel. */
+/** Asks first: its browser bypasses the tunnel. */
 const SIGN_IN = 'sign in to a network with a login page';
 const TASKS: Task[] = [
   {
@@ -139,7 +139,7 @@ const TASKS: Task[] = [
     bar: { clicks: 3, keys: null },
   },
   {
-    task: 'exclude a host and take it back',
+    task: 'exclude a host and undo it',
     ...takes(4, 8),
     mouse: ['Settings', 'Routes', { type: 'example.com' }, 'Add a route', 'Undo'],
     keys: [

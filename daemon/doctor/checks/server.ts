@@ -49,13 +49,12 @@ export const inboundFirewall: Check = {
       world,
       networks.map(({ dst }) => dst),
     );
-    const isExcluded = tunneled.length === 0 && tunnelOf(world).splitTunnel.mode !== null;
-    const isSafe = isExcluded && port === null;
+    const isSafe = port === null && tunneled.length === 0 && tunnelOf(world).splitTunnel.mode !== null;
     const outside = networks.map(({ dev, dst }) => message('%s: %s is outside the tunnel', dev, dst));
     // WARP is to let in what the split tunnel excludes; only root can see whether it does
     if (isSafe && process.getuid?.() !== 0) return ok(NO_SERVER, ...outside);
     const firewall = await warpFirewall(world).catch(error => {
-      if (isSafe) return 'unreadable' as const;
+      if (isSafe && error instanceof NoVerdict) return 'unreadable' as const;
       throw error;
     });
     if (isSafe && typeof firewall === 'string') return ok(NO_SERVER, ...outside);
@@ -73,13 +72,22 @@ export const inboundFirewall: Check = {
     );
     const isDropped = (range: string) => !covers(firewall.ranges, range);
     const dropped = networks.filter(({ dst }) => isDropped(dst));
+    const toExclude = excludable(
+      world,
+      dropped.map(({ dst }) => dst),
+    );
+    const isLost = toExclude.length === 0 && tunnelOf(world).splitTunnel.mode !== null;
     if (dropped.length > 0)
       return problem(
         [seen, ...dropped.map(({ dev, dst }) => message('%s: it drops the local network %s', dev, dst)), ...foreign],
-        isExcluded
+        isLost
           ? message('Other machines of the local network can’t reach this one, although the network is excluded.')
           : message('Other machines of the local network can’t reach this one. Exclude the network from the tunnel.'),
-        isExcluded ? RECONNECT : excludeFix(world, tunneled, message('Exclude the local network')),
+        !isLost
+          ? excludeFix(world, toExclude, message('Exclude the local network'))
+          : isConnected(world)
+            ? RECONNECT
+            : null,
       );
     return judgeSsh(world, { evidence: [seen, ...foreign], isDropped, ranges: firewall.ranges, port });
   },

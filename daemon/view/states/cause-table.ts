@@ -36,7 +36,7 @@ const failureCauses = ({ _ }: Translator): readonly Entry[] => [
   [
     ['CF_CAPTIVE_PORTAL_TIMED_OUT', 'CaptivePortalTimedOut'],
     _('This network wants you to sign in'),
-    _('You did not finish its sign-in page in time.'),
+    `${_('You did not finish its sign-in page in time.')} ${_('WARP connects after you sign in on its page.')}`,
     'portal',
     'captive-portal',
   ],

@@ -149,9 +149,10 @@ export function isAsNamed(coverage: Coverage): boolean {
   return kind === 'all' || kind === 'no-dns' ? coverage.excepts !== 'much' : kind === 'dns-only' || kind === 'proxy';
 }
 
-/** True if a connection leaves much public traffic outside the tunnel: more than exceptions on a list. */
-export function leavesTraffic({ kind }: Coverage): boolean {
-  return kind === 'dns-only' || kind === 'proxy' || kind === 'listed-only' || kind === 'excluded';
+/** True if a connection leaves much public traffic outside the tunnel: more than a few exceptions on a list. */
+export function leavesTraffic(coverage: Coverage): boolean {
+  if ('excepts' in coverage) return coverage.excepts === 'much';
+  return coverage.kind !== 'unread' && coverage.kind !== 'unknown';
 }
 
 /** Words which traffic a connection tunnels; in the demo, none. */

@@ -188,8 +188,8 @@ function disconnectedRow(situation: Situation, tr: Translator): Row {
   const { snapshot, cause, said } = situation;
   // the user wanted to connect, but there is no tunnel
   if (cause && isConnectIgnored(snapshot)) return { ...unableRow(situation, tr), tone: 'warning' };
-  if (cause) return causeRow(cause, said);
   const sentence = bypassText(snapshot, tr);
+  if (cause) return { ...causeRow(cause, said), ...(snapshot.status.reason?.code === 'Paused' && { sentence }) };
   return snapshot.status.reason?.code === 'ConnectAccepted'
     ? { label: tr._('Waiting for WARP'), sentence } // short, because a second line would move the controls
     : { sentence };

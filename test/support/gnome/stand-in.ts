@@ -15,7 +15,7 @@ export function standInForCulvert({ directory, prefix }: Desktop) {
     /** Empty before it was started. */
     words: () => (existsSync(started) ? readFileSync(started, 'utf8') : ''),
     end() {
-      rmSync(program);
+      rmSync(program, { force: true });
       if (before) writeFileSync(program, before, { mode: 0o755 });
     },
   };

@@ -11,7 +11,6 @@ import {
   simplify as simplified,
 } from '../../../routes/document.ts';
 import { wordMessage } from '../../../view/message.ts';
-import { blockedRest } from '../../../view/states/killswitch.ts';
 import { type DifferenceKind, differenceLines, differenceTotal, routeWarning } from '../../../view/states/routes.ts';
 import { whyAnswers } from '../../../view/states/why.ts';
 import { english } from '../../../view/translator.ts';
@@ -182,7 +181,7 @@ export const list: Run = async context => {
         : 'Nothing bypasses WARP. Add a site: culvert routes add HOST';
     const title = mode === 'include' ? 'Only these use WARP:' : 'These bypass WARP:';
     const table = columns(rows, (text, column) => (column > 1 ? context.style.dim(text) : text), context.width);
-    return [context.style.bold(title), table, blockedRest(snapshot, english)].filter(Boolean).join('\n');
+    return `${context.style.bold(title)}\n${table}`;
   });
   return EXIT.ok;
 };

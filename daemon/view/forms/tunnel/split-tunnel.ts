@@ -3,7 +3,6 @@ import type { ActionRequest, SplitTunnel } from '../../../api/schema.ts';
 import type { ClientState } from '../../client/client-state.ts';
 import { DEFAULT_ROUTES } from '../../default-routes.ts';
 import { actionCommand, type Command } from '../../form.ts';
-import { blockedRest } from '../../states/killswitch.ts';
 import { holdsWords, searchable } from '../../text-search.ts';
 import { fill, type Translator } from '../../translator.ts';
 import { type RouteKind, routeKind } from '../validate.ts';
@@ -52,7 +51,7 @@ export function describeRoutes(client: ClientState, settable: boolean, tr: Trans
   };
   return {
     mode: split.mode,
-    sentence: [sentenceOf(split.mode, tr), split.mode && blockedRest(snapshot, tr)].filter(Boolean).join(' '),
+    sentence: sentenceOf(split.mode, tr),
     entries: ownFirst(
       [
         ...split.hosts.map(host => entry(host, 'host')),

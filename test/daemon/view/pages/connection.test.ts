@@ -151,7 +151,7 @@ const TABLE: [name: string, client: ClientState, ...rest: [string, string, strin
     'needs-you',
     given({ state: 'unable', reason: reason('CaptivePortalTimedOut') }),
     'This network wants you to sign in',
-    'You did not finish its sign-in page in time.',
+    'You did not finish its sign-in page in time. WARP connects after you sign in on its page.',
     'Trying for 12 min',
     ['Open Sign-in Page', 'Stop Trying'],
     [],

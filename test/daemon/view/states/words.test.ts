@@ -106,6 +106,7 @@ const SETTINGS: Record<string, Known> = {
     splitTunnel: listed('exclude', '0.0.0.0/1', '128.0.0.0/1'),
     covers: false,
   },
+  'half excluded': { settings: { Mode: 'warp' }, splitTunnel: listed('exclude', '0.0.0.0/1'), covers: true },
   'all listed': { settings: { Mode: 'warp' }, splitTunnel: listed('include', '0.0.0.0/0', '::/0'), covers: true },
   'all IPv4 listed': { settings: { Mode: 'warp' }, splitTunnel: listed('include', '0.0.0.0/0'), covers: false },
 };
@@ -499,4 +500,12 @@ test('a state that could not be read again says on every surface when it was kno
       assert.doesNotMatch(all, /Internet is blocked/, `${surface} of ${name}`);
     }
   }
+});
+
+test('a pause that WARP reports says what happens to the traffic', () => {
+  const paused = { status: { state: 'disconnected', reason: { code: 'Paused', text: '' } } } as const;
+  const sentence = (emulated: boolean) =>
+    describe(clientState({ ...paused, tunnelCli: { emulated } }), '1', tr).tunnel.sentence;
+  assert.equal(sentence(false), 'You are not protected. Your traffic bypasses WARP.');
+  assert.equal(sentence(true), 'Demo: your real traffic is not protected.');
 });
